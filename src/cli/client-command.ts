@@ -35,28 +35,26 @@ interface Adding extends Partial<ServerOptions>, ClientFields {
 export function addClientCommand(program: Command): void {
   const client = program.command('client').description('register clients of the REST interface, list and remove them');
   const add = withRights(client.command('add'))
-    .description(
-      'register a certificate with a running controller (--server, TREELINE_SERVER, or a demo), or else print the client file to commit',
-    )
+    .description('register a certificate, or print its client file')
     .argument('<certificate>', "the client's certificate, PEM")
     .option('--description <words>', "who it is; default: the certificate's common name")
-    .option('--print', 'print the client file, and register nothing');
+    .option('--print', 'print the client file, and register nothing')
+    .addHelpText(
+      'after',
+      '\nIt registers with the controller of --server, TREELINE_SERVER or a demo. Without one it prints the file to commit.',
+    );
   addOptionalServerOptions(add).action(addClient);
   addNewCommand(client);
   const list = client
     .command('list')
-    .description(
-      'show the clients that a running controller knows, until when their certificates hold, and when each was seen last',
-    )
+    .description('show the registered clients and when each was seen last')
     .addOption(new Option('--role <role>', 'only these').choices(ROLES))
     .addOption(formatOption());
   addServerOptions(list).action(listClients);
   const remove = client
     .command('remove')
-    .description(
-      'remove a client from a running controller: its next request is refused, also on a connection that it has',
-    )
-    .argument('<serial>', 'the serial of its certificate, in any spelling; `treeline client list` shows it');
+    .description('remove a client; its next request is refused')
+    .argument('<serial>', 'the serial of its certificate, in any spelling');
   addServerOptions(remove).action(removeClient);
 }
 
@@ -64,9 +62,9 @@ export function addClientCommand(program: Command): void {
 function withRights(command: Command): Command {
   return command
     .addOption(new Option('--role <role>', 'what it may do').choices(ROLES).makeOptionMandatory())
-    .option('--tenant <name>', 'the tenant that it belongs to: it sees and writes its objects only')
+    .option('--tenant <name>', 'the tenant whose objects it sees and writes')
     .option('--tag <tag...>', 'tags, for proxies')
-    .option('--node <clientcert>', 'it reads and confirms the record of this node, and nothing else')
+    .option('--node <clientcert>', 'it reads and confirms only the record of this node')
     .addOption(new Option('--reads <scope>', 'site: only what belongs to servers with its tags').choices(READ_SCOPES))
     .addOption(new Option('--writes <scope>', 'none: it only reads, whatever its role').choices(WRITE_SCOPES));
 }
@@ -182,10 +180,10 @@ interface Making extends ClientFields {
 /** Adds the subcommand. Exit code 0: made; 3: could not run, or something is there already. */
 function addNewCommand(client: Command): void {
   withRights(client.command('new'))
-    .description("make a client's key and certificate, signed by the authority of `treeline pki init`")
+    .description('make a key and certificate for a client')
     .argument('<name>', 'who it is: the common name, and the name of the files')
     .option('--pki <directory>', 'where the authority is, and the files go', 'pki')
-    .option('--repository <directory>', 'a clone of the stacks repository, into which the client file is written')
+    .option('--repository <directory>', 'the stacks repository to write the client file into')
     .option('--description <words>', 'who it is, for people; default: the name')
     .action(makeClient);
 }

@@ -56,25 +56,13 @@ type Describe = (error: SystemError) => string;
 const BY_CODE: Readonly<Record<string, Describe>> = {
   EADDRINUSE: (error) =>
     `${addressOf(error)} is in use by another program: stop that one, or set another ${error.setting ?? 'port'}`,
-  EADDRNOTAVAIL: (error) => `${addressOf(error)} is no address of this machine: set another host`,
   EACCES: (error) =>
     hasPort(error)
       ? `${addressOf(error)} may not be listened on by this user: set ${error.setting ?? 'a port'} above 1023`
       : `${pathOf(error)} cannot be used: permission denied. Choose another place, or change its owner or mode`,
-  EPERM: (error) => `${pathOf(error)} cannot be changed: the system does not permit it. Choose another place`,
   EROFS: (error) => `${pathOf(error)} cannot be written: the file system is read-only. Choose another place`,
-  EEXIST: (error) =>
-    `${pathOf(error)} is there already${error.syscall === 'mkdir' ? ', and is a file, not a folder' : ''}`,
-  // Node answers so where a folder that is missing cannot be made, as on a read-only file system.
-  ENOENT: (error) =>
-    error.syscall === 'mkdir'
-      ? `${pathOf(error)} cannot be made: its file system is read-only, or takes no folders. Choose another place`
-      : `${pathOf(error)} is not there: make its folder first, or check the path`,
-  ENOTDIR: (error) => `${pathOf(error)} cannot be used: a part of this path is a file and no folder`,
-  EISDIR: (error) => `${pathOf(error)} is a folder, and a file is needed`,
+  ENOENT: (error) => `${pathOf(error)} is not there: make its folder first, or check the path`,
   ENOSPC: (error) => `${pathOf(error)} cannot be written: no space is left on its disk`,
-  EDQUOT: (error) => `${pathOf(error)} cannot be written: the quota of this user is used up`,
-  EMFILE: () => 'too many files are open in this process: raise the limit (ulimit -n)',
 };
 
 /** Returns one line for an error of the operating system, or undefined for any other error. */

@@ -38,19 +38,10 @@ const endedByServer: Describe = ({ message }, { cert }) => {
   );
 };
 
-const unreachable: Describe = ({ message }, _, { server }) =>
-  `it cannot be reached (${message}): check ${server} and the network`;
-
 const BY_CODE: Readonly<Record<string, Describe>> = {
   ECONNREFUSED: ({ message }, _, { server }) =>
     `nothing listens there (${message}): start the controller (treeline serve, or treeline demo), or check ${server}`,
   ENOTFOUND: ({ message }, _, { server }) => `there is no such host (${message}): check ${server}`,
-  EAI_AGAIN: unreachable,
-  EHOSTUNREACH: unreachable,
-  ENETUNREACH: unreachable,
-  ETIMEDOUT: unreachable,
-  EPROTO: (_error, _files, { server }) =>
-    `what answers there does not speak TLS: ${server} takes the port of the REST interface (api.port), not that of health`,
   SELF_SIGNED_CERT_IN_CHAIN: otherAuthority,
   DEPTH_ZERO_SELF_SIGNED_CERT: otherAuthority,
   UNABLE_TO_GET_ISSUER_CERT: otherAuthority,
@@ -58,11 +49,6 @@ const BY_CODE: Readonly<Record<string, Describe>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: otherAuthority,
   CERT_SIGNATURE_FAILURE: otherAuthority,
   CERT_HAS_EXPIRED: () => "the server's certificate has expired: renew it, and check the clock of this machine",
-  CERT_NOT_YET_VALID: () => "the server's certificate is not valid yet: check the clock of this machine",
-  INVALID_PURPOSE: ({ message }) =>
-    `the certificate that the server shows was not made for servers (${message}): have api.tls.cert of the controller name its own, and not that of a client or an authority`,
-  ERR_TLS_CERT_ALTNAME_INVALID: ({ message }, _, { server }) =>
-    `the server's certificate is for other hosts (${message}): write one of these in ${server}, or make it one for this host`,
   ECONNRESET: endedByServer,
   EPIPE: endedByServer,
 };

@@ -1,5 +1,4 @@
-// `treeline delivered`: prints which nodes run an older record than the one that is wanted of them, and waits until none does.
-import { setTimeout as sleep } from 'node:timers/promises';
+// `treeline delivered`: prints which nodes run an older record than the present one.
 import type { Command } from 'commander';
 import type { Delivered, DeliveredNode } from '../service/answers.ts';
 import { belowHeading, type Format, formatOption, printAs, visibleLine } from './output.ts';
@@ -7,7 +6,6 @@ import { addServerOptions, getFrom, type ServerOptions } from './server-connecti
 import { findCommit } from './short-ids.ts';
 
 const PAGE = 500;
-const POLL_MS = 1_000;
 const ADVICE =
   'do: look at what applies the record of each of these nodes: its log, its certificate; to count a node no more, remove its client';
 
@@ -29,9 +27,9 @@ interface Question {
 export function addDeliveredCommand(program: Command): void {
   const command = program
     .command('delivered')
-    .description('show which nodes run an older record than the present one, by what their consumers have confirmed')
+    .description('show which nodes run an older record')
     .argument('[instance]', 'only its nodes')
-    .option('--commit <commit>', 'ask for the record of that commit or a later one: an id, 7 digits of it, or HEAD')
+    .option('--commit <commit>', 'the record of this commit or a later one')
     .option('--all', 'show also the nodes that run it')
     .addOption(formatOption());
   addServerOptions(command).action(async (instance: string | undefined, options: Options) => {
@@ -39,13 +37,14 @@ export function addDeliveredCommand(program: Command): void {
     const states = options.all ? 'outdated,failed,delivered' : 'outdated,failed';
     const { next, ...answer } = await readDelivered(options, { commit, instance }, states);
     const isLate = answer.counts.outdated + answer.counts.failed > 0;
-    const lines = [answer.summary, ...answer.nodes.map(formatNode), ...(isLate ? [ADVICE] : [])];
+    const nodes = answer.nodes.length === 0 ? [] : [listNodes(answer.nodes)];
+    const lines = [answer.summary, ...nodes, ...(isLate ? [ADVICE] : [])];
     printAs(options.format, answer, () => lines.join('\n'));
   });
 }
 
 /** Reads all pages as one. */
-async function readDelivered(
+export async function readDelivered(
   server: ServerOptions,
   { commit, instance }: Question,
   states: string,
@@ -62,37 +61,13 @@ async function readDelivered(
   }
 }
 
+/** Returns the lines of nodes. */
+export function listNodes(nodes: readonly DeliveredNode[]): string {
+  return nodes.map(formatNode).join('\n');
+}
+
 function formatNode({ name, state, digest, confirmed }: DeliveredNode): string {
   const { outcome, time, message } = confirmed;
   const which = confirmed.digest === digest ? 'its present record' : 'an older record';
   return `  ${visibleLine(name)}: ${state}\n${belowHeading(`${outcome} of ${which} at ${time}${message && `: ${message}`}`)}`;
-}
-
-interface DeliveryWait extends Question {
-  readonly commit: string;
-  /** Of `performance.now()`. */
-  readonly deadline: number;
-  readonly progress: (line: string) => void;
-}
-
-/**
- * Resolves with undefined once all nodes that report run the record of a commit or a later one; when the time is over, with a sentence that
- * names those which do not.
- */
-export async function waitUntilDelivered(
-  server: ServerOptions,
-  { deadline, progress, ...question }: DeliveryWait,
-): Promise<string | undefined> {
-  let told = '';
-  for (;;) {
-    const { summary, counts } = await readDelivered(server, question, 'failed');
-    if (summary !== told) progress(summary);
-    told = summary;
-    if (counts.outdated + counts.failed === 0) return undefined;
-    if (performance.now() >= deadline) {
-      const { nodes } = await readDelivered(server, question, 'outdated,failed');
-      return `not delivered in time: ${summary}\n${nodes.map(formatNode).join('\n')}`;
-    }
-    await sleep(Math.min(POLL_MS, Math.max(0, deadline - performance.now())));
-  }
 }

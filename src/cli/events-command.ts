@@ -23,14 +23,12 @@ type EventOptions = ServerOptions & {
 export function addEventsCommand(program: Command): void {
   const command = program
     .command('events')
-    .description('show what happened: every step of the servers, what was held, and who asked for what')
+    .description('show what happened to instances and servers')
     .argument('[instance]', 'left out: all instances')
     .option('--follow', 'wait for more, and print it as it comes')
     .option('--after <id>', 'only events after the one with this id', '0')
     .addOption(
-      new Option('--since <when>', 'only events since then: 30m, 12h, 7d, a time (RFC 3339), or an id').conflicts(
-        'after',
-      ),
+      new Option('--since <when>', 'only events since 30m, 12h, 7d, a time (RFC 3339) or an id').conflicts('after'),
     )
     .addOption(formatOption());
   addServerOptions(command).action(async (instance: string | undefined, options: EventOptions) => {

@@ -56,22 +56,14 @@ Examples:
 export function addImportCommand(program: Command): void {
   program
     .command('import')
-    .description('write a stacks repository from Hiera, Ansible, Terraform or a table, and prove that no value is lost')
+    .description('write a stacks repository from the files of another tool')
     .argument('<source...>', 'what describes the servers now')
     .requiredOption('--out <directory>', 'where to write; it is empty, or not there yet')
     .addOption(new Option('--kind <kind>', 'what the sources are (default: as they look)').choices(SOURCE_KINDS))
-    .option(
-      '--nodes <file>',
-      'the nodes of a Hiera tree and their facts, CSV or YAML (default: those with a file of their own)',
-    )
-    .option('--playbooks <directory>', "where Ansible's playbooks are, with group_vars and host_vars next to them")
-    .option(
-      '--layer <type=key>',
-      'what selects a layer: a fact, group, column or key; may be repeated',
-      addLayer,
-      new Map(),
-    )
-    .option('--adopt', 'take over the servers that exist already, instead of asking first')
+    .option('--nodes <file>', 'the nodes of a Hiera tree and their facts, CSV or YAML')
+    .option('--playbooks <directory>', "the folder of Ansible's playbooks and their variables")
+    .option('--layer <type=key>', 'a fact, group, column or key that selects a layer; repeat', addLayer, new Map())
+    .option('--adopt', 'adopt existing servers instead of asking first')
     .addOption(formatOption())
     .addHelpText('after', HELP)
     .action(async (sources: readonly string[], options: Options) => {

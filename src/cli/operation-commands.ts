@@ -1,4 +1,4 @@
-// Adds one command for each operation of docs/rest.md.
+// The table of commands that send one request to `/operations/`: what they post, or what they print. docs/rest.md has the requests.
 import type { Command } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { momentOf } from '../base/wording.ts';
@@ -12,85 +12,176 @@ import { findDigest, findHeldHistory } from './short-ids.ts';
 import { spanMs } from './time-span.ts';
 
 type Showing = ServerOptions & { readonly format: Format };
-type Asking = ServerOptions & { readonly reason?: string };
-type Resumption = { readonly recovery?: string; readonly force?: true };
-type Aiming = Asking & { readonly resource?: string; readonly provider?: string; readonly all?: true };
 
-const WHOLE = 'an instance, --all';
-const CHECKED = 'an instance, --resource';
+/** The options of all operations as commander parses them. */
+type Given = ServerOptions & {
+  readonly reason?: string;
+  readonly resource?: string;
+  readonly provider?: string;
+  readonly all?: true;
+  readonly until?: string;
+  readonly end?: true;
+  readonly recovery?: string;
+  readonly force?: true;
+  readonly ignoreOrder?: true;
+};
+
+/** A command that posts to `/operations/NAME`. */
+interface Operation {
+  /** As commander reads it: the name and the argument. */
+  readonly usage: string;
+  readonly description: string;
+  readonly options?: Readonly<Record<string, string>>;
+  readonly help?: string;
+  /** Returns the body of the request without the reason. An optional argument may be undefined. Throws CommandFailure for options that contradict each other. */
+  readonly body: (argument: string, given: Given) => Body | Promise<Body>;
+}
+
+type Body = Readonly<Record<string, unknown>>;
+
+const RESOURCE = { '--resource <server>': 'only this server' };
+const ALL = { '--all': 'every server' };
+const PROVIDER = { '--provider <name>': 'all servers of a provider entry' };
+
+const OPERATIONS: readonly Operation[] = [
+  {
+    usage: 'approve <digest>',
+    description: 'approve what is held under a digest',
+    help: 'The first 20 digits are enough. "treeline held" prints the digest.',
+    body: async (text, given) => ({ digest: await findDigest(given, text) }),
+  },
+  {
+    usage: 'accept-history <commit>',
+    description: 'follow a rewritten history, at exactly this commit',
+    help: 'The first 20 digits of a held commit are enough.',
+    body: async (text, given) => ({ commit: await findHeldHistory(given, text) }),
+  },
+  {
+    usage: 'suspend [instance]',
+    description: 'start no action of an instance, or of any',
+    options: { '--all': 'every instance', '--until <time>': 'when it ends, such as 2026-11-20T18:00:00Z' },
+    body: (instance, { until, ...given }) => ({ ...wholeOf(instance, given), until }),
+  },
+  {
+    usage: 'resume [instance]',
+    description: 'end a suspension or a recovery',
+    options: {
+      '--all': 'the suspension of every instance',
+      '--recovery <id>': 'the recovery with that id',
+      '--force': 'end a recovery although an action may still run',
+    },
+    body(instance, { recovery, force, ...given }) {
+      const isOfRecovery = recovery !== undefined && instance === undefined && given.all === undefined;
+      return isOfRecovery ? { recovery, force } : wholeOf(instance, given);
+    },
+  },
+  {
+    usage: 'acknowledge <instance>',
+    description: 'silence the known problems of an instance',
+    options: { '--until <time>': 'when it ends: 24h, 90m, 7d or a time; at most 30 days', '--end': 'end it now' },
+    help: 'It stays listed, last. Another kind of problem that comes later is news.',
+    body(instance, { until, end }) {
+      if ((until === undefined) === (end === undefined))
+        throw new CommandFailure('name exactly one of: --until, --end');
+      return { instance, ...(until === undefined ? { end } : { until: timeOf(until) }) };
+    },
+  },
+  {
+    usage: 'retry [instance]',
+    description: 'try again what has failed',
+    options: {
+      ...{ ...RESOURCE, ...ALL, ...PROVIDER },
+      '--ignore-order': 'with --resource: do not wait for other servers',
+    },
+    help: 'Of an instance or a server it also corrects drift. --ignore-order breaks a cycle of waits.',
+    body: (instance, { ignoreOrder, ...given }) => ({ ...readTarget(instance, given, TARGETS), ignoreOrder }),
+  },
+  {
+    usage: 'adopt [instance]',
+    description: 'manage servers that exist already',
+    options: { ...RESOURCE, ...ALL, ...PROVIDER },
+    help: 'With --provider also if the entry answers from another place now.',
+    body: (instance, given) => readTarget(instance, given, TARGETS),
+  },
+  {
+    usage: 'retain <server>',
+    description: 'forget a server that no commit wants, and leave it',
+    body: (resource) => ({ resource }),
+  },
+  {
+    usage: 'replace <server>',
+    description: 'delete a server and create it again',
+    help: 'The data on the server is lost. The request counts as an approval, and against no delete budget.',
+    body: (resource) => ({ resource }),
+  },
+  {
+    usage: 'check [instance]',
+    description: 'compare servers with what was applied, now',
+    options: RESOURCE,
+    help: 'Servers are compared whatever their drift policy.',
+    body: (instance, given) => readTarget(instance, given, 'an instance, --resource'),
+  },
+];
+
 const TARGETS = 'an instance, --resource, --provider, --all';
+
+/** A command that prints the answer to `GET /operations/NAME`. */
+interface List {
+  readonly name: string;
+  readonly description: string;
+  readonly text: (answer: never) => string;
+}
+
+const LISTS: readonly List[] = [
+  {
+    name: 'held',
+    description: 'show what waits for an approval',
+    text: ({ held }: { readonly held: readonly AuthoredHold[] }) => linesOf(held, formatHeld, 'nothing is held'),
+  },
+  {
+    name: 'problems',
+    description: 'show what is wrong in the newest commit',
+    text({ commit, problems }: { readonly commit: string; readonly problems: readonly Problem[] }) {
+      if (problems.length === 0) return `nothing is wrong in ${commit}`;
+      return [`commit ${commit}`, ...problems.map((problem) => formatProblem(problem))].join('\n');
+    },
+  },
+  {
+    name: 'notifications',
+    description: 'show the last attempts to notify subscribers',
+    text: ({ notifications }: { readonly notifications: readonly SentNotification[] }) =>
+      linesOf(notifications, formatSent, 'no event was sent'),
+  },
+];
 
 /** Adds the commands. Exit code 0: done; 3: could not run, or the controller refused. */
 export function addOperationCommands(program: Command): void {
-  addShowing(program);
-  asking(
-    program,
-    'approve <digest>',
-    'let happen what is held under a digest, or its first 20 digits; see treeline held',
-  ).action(async (text: string, options: Asking) =>
-    sendOperation(options, 'approve', { digest: await findDigest(options, text) }),
-  );
-  asking(
-    program,
-    'accept-history <commit>',
-    'follow a rewritten history, at exactly this commit; 20 digits are enough for a held one',
-  ).action(async (text: string, options: Asking) =>
-    sendOperation(options, 'accept-history', { commit: await findHeldHistory(options, text) }),
-  );
-  asking(program, 'suspend [instance]', 'start no action of an instance, or of any')
-    .option('--all', 'every instance')
-    .option('--until <time>', 'when it ends by itself, such as 2026-11-20T18:00:00Z')
-    .action((instance: string | undefined, { until, ...options }: Aiming & { readonly until?: string }) =>
-      sendOperation(options, 'suspend', { ...wholeOf(instance, options), until }),
-    );
-  asking(program, 'resume [instance]', 'end the suspension of an instance, the one of all, or a recovery')
-    .option('--all', 'the suspension of every instance')
-    .option('--recovery <id>', 'the recovery with that id')
-    .option('--force', 'end a recovery although an action may still run that is not recorded')
-    .action((instance: string | undefined, { recovery, force, ...options }: Aiming & Resumption) => {
-      const isOfRecovery = recovery !== undefined && instance === undefined && options.all === undefined;
-      return sendOperation(options, 'resume', isOfRecovery ? { recovery, force } : wholeOf(instance, options));
+  for (const { name, description, text } of LISTS) {
+    const command = program.command(name).description(description).addOption(formatOption());
+    addServerOptions(command).action(async (options: Showing) => {
+      const answer = (await getFrom(options, `/operations/${name}`)) as never;
+      printAs(options.format, answer, () => text(answer));
     });
-  addAcknowledge(program);
-  aiming(
-    program,
-    'retry [instance]',
-    'try again at once what has failed; of an instance or a server also bring back what has drifted',
-  )
-    .option('--provider <name>', 'all servers of a provider entry')
-    .option('--ignore-order', 'with --resource: it does not wait for other servers any more; breaks a cycle of waits')
-    .action((instance: string | undefined, { ignoreOrder, ...options }: Aiming & { readonly ignoreOrder?: true }) =>
-      sendOperation(options, 'retry', { ...readTarget(instance, options, TARGETS), ignoreOrder }),
-    );
-  aiming(program, 'adopt [instance]', 'take over servers that were there before, or that another entry made')
-    .option('--provider <name>', 'all servers of a provider entry, also where it answers from another place now')
-    .action((instance: string | undefined, options: Aiming) =>
-      sendOperation(options, 'adopt', readTarget(instance, options, TARGETS)),
-    );
-  addRequests(program);
-  addCheck(program);
-  addNotifications(program);
+  }
+  for (const operation of OPERATIONS) addOperation(program, operation);
 }
 
-/** `treeline acknowledge`: a known problem. */
-function addAcknowledge(program: Command): void {
-  asking(program, 'acknowledge <instance>', 'silence the known problems of an instance for a time')
-    .option(
-      '--until <time>',
-      'when it ends by itself: after 24h, 90m or 7d, or at 2026-11-20T18:00:00Z; at most 30 days',
-    )
-    .option('--end', 'end it now')
-    .addHelpText('after', '\nIt stays listed, last. Another kind of problem that comes later is news.')
-    .action(
-      (instance: string, { until, end, ...options }: Asking & { readonly until?: string; readonly end?: true }) => {
-        if ((until === undefined) === (end === undefined))
-          throw new CommandFailure('name exactly one of: --until, --end');
-        return sendOperation(options, 'acknowledge', {
-          instance,
-          ...(until === undefined ? { end } : { until: timeOf(until) }),
-        });
-      },
-    );
+function addOperation(program: Command, { usage, description, options = {}, help, body }: Operation): void {
+  const command = program.command(usage).description(description);
+  for (const [flags, text] of Object.entries(options)) command.option(flags, text);
+  if (help !== undefined) command.addHelpText('after', `\n${help}`);
+  addServerOptions(command)
+    .option('--reason <words>', 'why; kept with the operation')
+    .action(async (argument: string, given: Given) => {
+      const { reason } = given;
+      const sent = { ...(await body(argument, given)), ...(reason === undefined ? {} : { reason }) };
+      const answer = await postTo(given, `/operations/${command.name()}`, sent);
+      print((answer as { readonly message: string }).message);
+    });
+}
+
+function linesOf<Item>(items: readonly Item[], format: (item: Item) => string, none: string): string {
+  return items.length === 0 ? none : items.map(format).join('\n');
 }
 
 /** Returns the time at which a span from now ends; any other text as it is, for the controller to judge. */
@@ -99,93 +190,13 @@ function timeOf(text: string): string {
   return span === undefined ? text : momentOf(systemClock.now() + span);
 }
 
-function addRequests(program: Command): void {
-  asking(program, 'retain <server>', 'forget a server that no commit wants, and leave it as it is').action(
-    (resource: string, options: Asking) => sendOperation(options, 'retain', { resource }),
-  );
-  asking(program, 'replace <server>', 'delete a server and create it again')
-    .addHelpText(
-      'after',
-      '\nWhat is stored on the server is lost with it. The request is the approval of that, so it counts against no delete budget.',
-    )
-    .action((resource: string, options: Asking) => sendOperation(options, 'replace', { resource }));
-}
-
-/** `treeline check`: an instance or a server, and never every server. */
-function addCheck(program: Command): void {
-  asking(program, 'check [instance]', 'compare servers with what was applied now, whatever their drift policy')
-    .option('--resource <server>', 'only this server')
-    .action((instance: string | undefined, options: Aiming) =>
-      sendOperation(options, 'check', readTarget(instance, options, CHECKED)),
-    );
-}
-
-function addShowing(program: Command): void {
-  addServerOptions(
-    program.command('held').description('show what waits for an approval').addOption(formatOption()),
-  ).action(async (options: Showing) => {
-    const { held } = (await getFrom(options, '/operations/held')) as { readonly held: readonly AuthoredHold[] };
-    printAs(options.format, { held }, () => (held.length === 0 ? 'nothing is held' : held.map(formatHeld).join('\n')));
-  });
-  addServerOptions(
-    program.command('problems').description('show what is wrong in the newest commit').addOption(formatOption()),
-  ).action(async (options: Showing) => {
-    const answer = (await getFrom(options, '/operations/problems')) as { commit: string; problems: readonly Problem[] };
-    const { commit, problems } = answer;
-    printAs(options.format, answer, () => {
-      if (problems.length === 0) return `nothing is wrong in ${commit}`;
-      return [`commit ${commit}`, ...problems.map((problem) => formatProblem(problem))].join('\n');
-    });
-  });
-}
-
-function addNotifications(program: Command): void {
-  addServerOptions(
-    program
-      .command('notifications')
-      .description('show the last attempts to send events to the subscribers of the settings, with each answer')
-      .addOption(formatOption()),
-  ).action(async (options: Showing) => {
-    const answer = (await getFrom(options, '/operations/notifications')) as {
-      readonly notifications: readonly SentNotification[];
-    };
-    printAs(options.format, answer, () =>
-      answer.notifications.length === 0 ? 'no event was sent' : answer.notifications.map(formatSent).join('\n'),
-    );
-  });
-}
-
 function formatSent({ id, subscriber, type, subject, state, triedAt, answer }: SentNotification): string {
   return visibleLine(`${triedAt}  ${subscriber}  ${type}  ${subject}: ${state} (${answer})  ${id}`);
 }
 
-function asking(program: Command, usage: string, description: string): Command {
-  const command = program.command(usage).description(description);
-  return addServerOptions(command).option('--reason <words>', 'why; kept with the operation');
-}
-
-function aiming(program: Command, usage: string, description: string): Command {
-  return asking(program, usage, description)
-    .option('--resource <server>', 'only this server')
-    .option('--all', 'every server');
-}
-
-async function sendOperation(
-  options: Asking,
-  operation: string,
-  body: Readonly<Record<string, unknown>>,
-): Promise<void> {
-  const { reason } = options;
-  const answer = await postTo(options, `/operations/${operation}`, {
-    ...body,
-    ...(reason === undefined ? {} : { reason }),
-  });
-  print((answer as { readonly message: string }).message);
-}
-
 function readTarget(
   instance: string | undefined,
-  { resource, provider, all }: Aiming,
+  { resource, provider, all }: Pick<Given, 'resource' | 'provider' | 'all'>,
   choices: string,
 ): Readonly<Record<string, unknown>> {
   const target = { instance, resource, provider, all };
@@ -195,8 +206,8 @@ function readTarget(
 }
 
 /** Over REST, no instance is every instance. A command says so: a variable that is not set would stop everything. */
-function wholeOf(instance: string | undefined, options: Aiming): { readonly instance?: unknown } {
-  const { all, ...whole } = readTarget(instance, options, WHOLE);
+function wholeOf(instance: string | undefined, options: Partial<Given>): { readonly instance?: unknown } {
+  const { all, ...whole } = readTarget(instance, options, 'an instance, --all');
   return whole;
 }
 

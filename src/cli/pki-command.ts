@@ -26,11 +26,9 @@ export function addPkiCommand(program: Command): void {
   const pki = program.command('pki').description('make certificates, where you have no authority of your own');
   pki
     .command('init')
-    .description(
-      "make the server's certificate, and the authority that signs it where there is none; writes nothing over",
-    )
+    .description('make an authority and a certificate for the server')
     .argument('[directory]', 'where they go; only its owner may enter it', 'pki')
-    .option('--host <name...>', `by which the server is reached; default: ${LOCAL_HOSTS.join(', ')}`)
+    .option('--host <name...>', `names of the server; default: ${LOCAL_HOSTS.join(', ')}`)
     .addHelpText(
       'after',
       '\n"treeline client new" makes certificates for clients. ca.key signs all of them: keep it safe.',

@@ -49,19 +49,14 @@ Examples:
 export function addPlanCommand(program: Command): void {
   const command = program
     .command('plan')
-    .description('show what a merge does to servers, configuration, access and safety, before it is merged')
+    .description('show what a merge changes, before it is merged')
     .argument('[directory]', 'where the layout begins', '.')
     .option('--base <revision>', 'the commit to merge into, such as origin/main')
     .option('--head <revision>', 'the commit to merge', 'HEAD')
     .option('--node <name>', 'only the server and the record of this name')
     .addOption(new Option('--format <format>', 'how to print').choices(Object.keys(PLAN_REPORTS)).default('text'))
-    .addOption(
-      new Option(
-        '--delete-budget <number>',
-        'how many deletes need no approval (default: as without settings)',
-      ).argParser(parseCount),
-    )
-    .option('--comment-id <id>', 'tells a comment in Markdown from others (default: the folder of the layout)');
+    .addOption(new Option('--delete-budget <number>', 'how many deletes need no approval').argParser(parseCount))
+    .option('--comment-id <id>', 'names a comment in Markdown (default: the folder)');
   addOptionalServerOptions(command)
     .addHelpText('after', HELP)
     .action(async (directory: string, options: PlanOptions) => {

@@ -21,12 +21,9 @@ import { fromUserDirectory } from './user-directory.ts';
 export function addProxyCommand(program: Command): void {
   const proxy = program
     .command('proxy')
-    .description('do the work of a controller at a remote site, with programs that are there')
+    .description('run the programs of providers at a remote site')
     .option('--config <file>', 'the settings of the proxy')
-    .option(
-      '--stop-with-input',
-      'also stop when standard input ends: for a program that starts a proxy, and may be killed',
-    )
+    .option('--stop-with-input', 'also stop when standard input ends')
     .addHelpText(
       'after',
       `\nSIGTERM or SIGINT stops it cleanly: it claims no more, and waits for what runs. A second one, a second later, at once.\n${EXIT_CODES_HELP}`,
@@ -34,7 +31,7 @@ export function addProxyCommand(program: Command): void {
     .action((options: ProxyOptions) => serving([SettingsError, StoreError], () => runProxy(options)));
   proxy
     .command('check')
-    .description('check a settings file of a proxy, and the files that it names; starts nothing')
+    .description('check the settings of a proxy and the files they name')
     .argument('<file>', 'the settings of the proxy')
     .addOption(formatOption())
     .addHelpText('after', '\nExit code 0: clean, 1: errors, 3: could not run.')

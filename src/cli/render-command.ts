@@ -30,14 +30,11 @@ interface Options {
 export function addRenderCommand(program: Command): void {
   program
     .command('render')
-    .description('make files of this machine from templates and the record of its node')
+    .description('make files of this machine from the record of its node')
     .requiredOption('--config <file>', 'its settings: the controller, the node, templates and files')
-    .option('--once', 'make the files right once, and end; without it, go on and follow the record')
-    .option('--noop', 'print which files are not as the record says, and change nothing; also beside the service')
-    .option(
-      '--stop-with-input',
-      'also stop when standard input ends: for a program that starts this, and may be killed',
-    )
+    .option('--once', 'correct the files once, and end')
+    .option('--noop', 'print which files differ, and change nothing')
+    .option('--stop-with-input', 'also stop when standard input ends')
     .addHelpText(
       'after',
       '\nExit code of --once and --noop: 0 the files are as the record says, 1 they are not or the record is an earlier one,\n3 could not run.' +

@@ -80,9 +80,7 @@ async function commandsFor(called: string | undefined): Promise<readonly Add[]> 
 export async function createProgram(called?: string): Promise<Command> {
   const instead = OF_OTHER_TOOLS.get(called);
   const program = new Command('treeline')
-    .description(
-      'A GitOps controller for infrastructure stacks: follows a Git repository, drives every server to done.',
-    )
+    .description('GitOps for servers outside Kubernetes')
     .version(productVersion())
     .showHelpAfterError(instead === undefined ? '(try --help)' : `(${instead})`)
     .showSuggestionAfterError(instead === undefined)

@@ -16,7 +16,7 @@ const NOT_FOR_REPOSITORIES = ['settings.schema.json', 'proxy-settings.schema.jso
 export function addSchemasCommand(program: Command): void {
   program
     .command('schemas')
-    .description('write the JSON Schemas of all files of a stacks repository into its folder schemas/, for editors')
+    .description('write JSON Schemas for editors into schemas/')
     .argument('[directory]', 'where the layout begins', '.')
     .action(async (directory: string) => {
       const folder = fromUserDirectory(directory);

@@ -4,7 +4,6 @@ import { visible } from '../base/wording.ts';
 import type { AttentionItem, FoundRecovery, Overview, Why } from '../service/answers.ts';
 import type { InstanceView } from '../service/read/instance-views.ts';
 import { CommandFailure } from './command-failure.ts';
-import { waitUntilDelivered } from './delivered-command.ts';
 import {
   belowHeading,
   type Format,
@@ -43,22 +42,19 @@ interface Options extends ServerOptions {
 export function addStatusCommand(program: Command): void {
   const command = program
     .command('status')
-    .description('show how far every instance of a running controller is, which commit it follows, and what is held')
+    .description('show instances, servers and the followed commit')
     .argument('[instance]', 'show this one, with its servers')
-    .option(
-      '--wait <commit>',
-      'first wait until that commit is followed and nothing is in progress: an id, 7 digits of it, or HEAD',
-    )
-    .option(
-      '--delivered',
-      'with --wait: wait too until all nodes that report run the record of that commit or a later one',
-    )
+    .option('--wait <commit>', 'first wait until this commit is followed and applied')
+    .option('--delivered', 'with --wait: also wait until nodes run its records')
     .addOption(new Option('--timeout <seconds>', 'how long --wait waits').argParser(secondsOf).default(TIMEOUT_SECONDS))
-    .option('--watch', 'show it again every two seconds, until Ctrl-C; where the output is no terminal, what changes')
-    .option('--exit-code', 'end with 1 where something needs a person, and nobody has acknowledged it')
+    .option('--watch', 'show it again every two seconds, until Ctrl-C')
+    .option('--exit-code', 'end with 1 if something unacknowledged needs a person')
     .option('--problems', 'show only what is not done')
     .addOption(formatOption())
-    .addHelpText('after', '\nWith --wait, exit code 0: all is done, 1: it is not, 3: could not run.');
+    .addHelpText(
+      'after',
+      '\nCOMMIT is an id, 7 digits of it, or HEAD.\nWith --wait, exit code 0: all is done, 1: it is not, 3: could not run.',
+    );
   addServerOptions(command).action(async (instance: string | undefined, options: Options) => {
     if (options.delivered && options.wait === undefined)
       throw new CommandFailure('--delivered goes with --wait COMMIT; what is delivered now: treeline delivered');
@@ -77,28 +73,14 @@ export function addStatusCommand(program: Command): void {
 
 /** Waits, sets the exit code, and returns whether the named instance is gone. */
 async function wait(instance: string | undefined, options: Options & { readonly wait: string }): Promise<boolean> {
+  const { delivered = false } = options;
   const timeoutMs = options.timeout * 1000;
-  const deadline = performance.now() + timeoutMs;
-  const commit = await findCommit(options, options.wait, deadline);
+  const commit = await findCommit(options, options.wait, performance.now() + timeoutMs);
   const progress = (line: string): void => void process.stderr.write(`${visibleLine(line)}\n`);
-  const { isDone, reason } = await waitUntilSettled(options, { commit, instance, timeoutMs, progress });
-  if (!isDone) endNotDone(reason);
-  if (!isDone || (instance !== undefined && (await isGone(instance, options)))) return isDone;
-  if (options.delivered) {
-    const missing = await waitUntilDelivered(options, { commit, instance, deadline, progress });
-    if (missing !== undefined) endNotDone(missing);
-  }
-  return false;
-}
-
-function endNotDone(reason: string | undefined): void {
-  process.exitCode = EXIT_NOT_DONE;
-  if (reason !== undefined) process.stderr.write(`treeline: ${visible(reason)}\n`);
-}
-
-async function isGone(instance: string, options: Options): Promise<boolean> {
-  const { instances } = (await getFrom(options, '/operations/status')) as Overview;
-  return !instances.some(({ name }) => name === instance);
+  const outcome = await waitUntilSettled(options, { commit, instance, delivered, timeoutMs, progress });
+  if (!outcome.isDone) process.exitCode = EXIT_NOT_DONE;
+  if (outcome.reason !== undefined) process.stderr.write(`treeline: ${visible(outcome.reason)}\n`);
+  return outcome.isGone === true;
 }
 
 function secondsOf(text: string): number {

@@ -38,18 +38,14 @@ that is recorded goes along, and nothing is made twice.`;
 export function addStoreCommand(program: Command): void {
   const store = program.command('store').description('back up and restore what the controller has recorded');
   withOptions(store.command('backup'))
-    .description('write everything that is recorded to one file, also while the controller runs')
-    .argument(
-      '[target]',
-      'the file, or a folder to put it in, which is made if it ends in "/"; no file is overwritten',
-      '.',
-    )
+    .description('write the recorded state to a file, also while it runs')
+    .argument('[target]', 'a new file, or a folder for it', '.')
     .addHelpText('after', '\nThe file holds no key and no password, but whatever stands in properties and outputs.')
     .action(async (target: string, options: Options) => await backUp(target, options));
   withOptions(store.command('restore'))
-    .description('put a backup in the place of what is recorded; no controller of the store must run')
-    .argument('<backup>', 'a file that "treeline store backup" wrote, of either kind of store')
-    .option('--force', 'over a store that holds rows too; they are kept aside in its directory')
+    .description('replace the recorded state; stop the controller first')
+    .argument('<backup>', 'a file of treeline store backup, of either kind of store')
+    .option('--force', 'also over a store with rows, which are kept aside')
     .addHelpText('after', `\nRun it as the user that the controller runs as.\n\n${MOVING}`)
     .action(
       async (backup: string, options: RestoreCommandOptions) => await restore(fromUserDirectory(backup), options),

@@ -35,7 +35,7 @@ interface ValidateOptions {
 export function addValidateCommand(program: Command): void {
   program
     .command('validate')
-    .description('check a stacks repository: every file, every reference, every stack')
+    .description('check every file of a stacks repository')
     .argument('[directory]', 'the folder that has tree.yaml', '.')
     .addOption(
       new Option('--format <format>', 'how to print').choices(['text', ...Object.keys(FORMATS)]).default('text'),

@@ -1,13 +1,13 @@
-// Waits until a commit is followed and none of its changes is in progress any more.
+// Waits in one loop until a commit is followed, none of its changes is in progress, and if asked, until it is delivered.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Overview } from '../service/answers.ts';
 import { CommandFailure } from './command-failure.ts';
+import { listNodes, readDelivered } from './delivered-command.ts';
 import { firstLine } from './output.ts';
 import { getFrom, RefusedRequest, type ServerOptions } from './server-connection.ts';
 
 const POLL_MS = 500;
-const RETRY_MS = 1_000;
-/** So many changes are told after each poll. */
+/** So many changes are printed after each poll. */
 const TOLD_MAX = 10;
 
 interface Awaited {
@@ -15,102 +15,122 @@ interface Awaited {
   readonly commit: string;
   /** Undefined: all instances. */
   readonly instance: string | undefined;
+  /** Wait also until all nodes that report run the record of the commit or a later one. */
+  readonly delivered: boolean;
   readonly timeoutMs: number;
-  /** Tells a person how it goes on. */
+  /** Prints the progress. */
   readonly progress: (line: string) => void;
 }
 
 interface Outcome {
-  /** The commit is followed, and all that was waited for is `Done` or gone. */
+  /** All that was waited for has happened. */
   readonly isDone: boolean;
-  /** The reason why the wait ended early; undefined where everything has settled. */
-  readonly reason: string | undefined;
+  /** The instance is gone. */
+  readonly isGone?: boolean;
+  /** The reason why the wait ended early; undefined if everything has settled. */
+  readonly reason?: string;
 }
 
+/** One poll of a stage. Returns undefined to poll again; `isLate`: the time is over, so it returns an outcome. */
+type Stage = (isLate: boolean) => Promise<Outcome | undefined>;
+
 type OverviewEntry = Overview['instances'][number];
+
+const DONE: Outcome = { isDone: true };
 
 /** Resolves once all has settled, the commit turns out not to be followed, or the time is over. Throws CommandFailure. */
 export async function waitUntilSettled(server: ServerOptions, awaited: Awaited): Promise<Outcome> {
   const deadline = performance.now() + awaited.timeoutMs;
-  const reason = await untilFollowed(server, awaited, deadline);
-  return reason === undefined ? await untilQuiet(server, awaited, deadline) : { isDone: false, reason };
-}
-
-/** Returns why the commit is not followed, or undefined once it is. The controller waits a while before it says no. */
-async function untilFollowed(
-  server: ServerOptions,
-  { commit, timeoutMs, progress: tell }: Awaited,
-  deadline: number,
-): Promise<string | undefined> {
-  tell(`waiting until ${commit} is followed`);
-  const refusedUntil = deadline;
-  let told = '';
-  const tellOnce = (line: string): void => {
-    if (line !== told) tell(line);
-    told = line;
-  };
-  while (true) {
-    try {
-      await getFrom(server, '/operations/status', { headers: { 'x-treeline-min-commit': commit }, refusedUntil });
-      return undefined;
-    } catch (error) {
-      if (!(error instanceof RefusedRequest) || error.status !== 503) throw error;
-      const newest = await newestIn(server, tellOnce, deadline);
-      if (newest?.commit === commit)
-        return `the commit ${commit} is not followed: ${newest.reason}; do: ${newest.action}`;
-      const others = newest === null ? '' : `; the newest one, ${newest.commit}, is not either: ${newest.reason}`;
-      if (performance.now() >= deadline) {
-        return `the commit ${commit} is not followed after ${timeoutMs / 1000} s${others}`;
-      }
-    }
-    await sleep(Math.min(RETRY_MS, Math.max(0, deadline - performance.now())));
-  }
-}
-
-/** A controller that is not ready yet knows none, and says why. */
-async function newestIn(
-  server: ServerOptions,
-  tell: Awaited['progress'],
-  refusedUntil: number,
-): Promise<Overview['newest']> {
-  try {
-    const { newest, repository } = (await getFrom(server, '/operations/status', { refusedUntil })) as Overview;
-    if (repository !== undefined)
-      tell(`the repository could not be followed since ${repository.since}: ${firstLine(repository.reason)}`);
-    return newest;
-  } catch (error) {
-    if (error instanceof RefusedRequest && error.status === 503) {
-      tell(error.message);
-      return null;
-    }
-    throw error;
-  }
-}
-
-async function untilQuiet(
-  server: ServerOptions,
-  { instance, timeoutMs, progress: tell }: Awaited,
-  deadline: number,
-): Promise<Outcome> {
   const told = new Map<string, string>();
-  while (true) {
-    const { instances } = (await getFrom(server, '/operations/status', { refusedUntil: deadline })) as Overview;
-    const awaited = instances.filter(({ name }) => instance === undefined || name === instance);
-    if (instance !== undefined && awaited.length === 0 && told.size === 0) {
-      throw new CommandFailure(`there is no stack instance "${instance}" at that commit`);
-    }
-    const changed = awaited.filter(({ name, status }) => told.get(name) !== status);
-    for (const { name, status } of changed.slice(0, TOLD_MAX)) tell(`${name}: ${status}`);
-    if (changed.length > TOLD_MAX) tell(`and ${changed.length - TOLD_MAX} more have changed`);
-    for (const { name, status } of changed) told.set(name, status);
-    if (awaited.every(isSettled)) {
-      return { isDone: awaited.every(({ status }) => status === 'Done'), reason: undefined };
-    }
-    if (performance.now() >= deadline) {
-      return { isDone: false, reason: `still in progress after ${timeoutMs / 1000} s` };
-    }
+  const tell = (about: string, line: string): void => {
+    if (told.get(about) !== line) awaited.progress(line);
+    told.set(about, line);
+  };
+  const waiting = { ...awaited, server, deadline, tell };
+  const stages = [untilFollowed(waiting), untilQuiet(waiting), ...(awaited.delivered ? [untilDelivered(waiting)] : [])];
+  let outcome = DONE;
+  for (const stage of stages) {
+    outcome = await poll(stage, deadline);
+    if (!outcome.isDone || outcome.isGone) break;
+  }
+  return outcome;
+}
+
+async function poll(stage: Stage, deadline: number): Promise<Outcome> {
+  for (;;) {
+    const outcome = await stage(performance.now() >= deadline);
+    if (outcome !== undefined) return outcome;
     await sleep(Math.min(POLL_MS, Math.max(0, deadline - performance.now())));
   }
+}
+
+interface Waiting extends Awaited {
+  readonly server: ServerOptions;
+  /** Of `performance.now()`. */
+  readonly deadline: number;
+  /** Prints a line about something, unless it was the last one about that. */
+  readonly tell: (about: string, line: string) => void;
+}
+
+/** The controller waits a while before it answers that it does not follow the commit. */
+function untilFollowed({ server, commit, timeoutMs, deadline, tell }: Waiting): Stage {
+  const read = (headers: Readonly<Record<string, string>>): Promise<unknown> =>
+    getFrom(server, '/operations/status', { headers, refusedUntil: deadline });
+  tell('commit', `waiting until ${commit} is followed`);
+  return async (isLate) => {
+    const followed = await orNotReady(read({ 'x-treeline-min-commit': commit }));
+    if (!(followed instanceof RefusedRequest)) return DONE;
+    const overview = await orNotReady(read({}));
+    if (overview instanceof RefusedRequest) tell('controller', overview.message);
+    const { newest = null, repository } = overview instanceof RefusedRequest ? {} : (overview as Overview);
+    if (repository !== undefined) {
+      const reason = firstLine(repository.reason);
+      tell('controller', `the repository could not be followed since ${repository.since}: ${reason}`);
+    }
+    if (newest?.commit === commit) {
+      return { isDone: false, reason: `the commit ${commit} is not followed: ${newest.reason}; do: ${newest.action}` };
+    }
+    if (!isLate) return undefined;
+    const others = newest === null ? '' : `; the newest one, ${newest.commit}, is not either: ${newest.reason}`;
+    return { isDone: false, reason: `the commit ${commit} is not followed after ${timeoutMs / 1000} s${others}` };
+  };
+}
+
+/** Returns the refusal of a controller that does not follow the commit yet, or is not ready. */
+async function orNotReady(answer: Promise<unknown>): Promise<unknown> {
+  return await answer.catch((error: unknown) => {
+    if (error instanceof RefusedRequest && error.status === 503) return error;
+    throw error;
+  });
+}
+
+function untilQuiet({ server, instance, timeoutMs, deadline, progress }: Waiting): Stage {
+  const told = new Map<string, string>();
+  return async (isLate) => {
+    const { instances } = (await getFrom(server, '/operations/status', { refusedUntil: deadline })) as Overview;
+    const awaited = instances.filter(({ name }) => instance === undefined || name === instance);
+    if (instance !== undefined && awaited.length === 0) {
+      if (told.size === 0) throw new CommandFailure(`there is no stack instance "${instance}" at that commit`);
+      return { isDone: true, isGone: true };
+    }
+    const changed = awaited.filter(({ name, status }) => told.get(name) !== status);
+    for (const { name, status } of changed.slice(0, TOLD_MAX)) progress(`${name}: ${status}`);
+    if (changed.length > TOLD_MAX) progress(`and ${changed.length - TOLD_MAX} more have changed`);
+    for (const { name, status } of changed) told.set(name, status);
+    if (awaited.every(isSettled)) return { isDone: awaited.every(({ status }) => status === 'Done') };
+    return isLate ? { isDone: false, reason: `still in progress after ${timeoutMs / 1000} s` } : undefined;
+  };
+}
+
+function untilDelivered({ server, commit, instance, tell }: Waiting): Stage {
+  return async (isLate) => {
+    const { summary, counts } = await readDelivered(server, { commit, instance }, 'failed');
+    tell('delivery', summary);
+    if (counts.outdated + counts.failed === 0) return DONE;
+    if (!isLate) return undefined;
+    const { nodes } = await readDelivered(server, { commit, instance }, 'outdated,failed');
+    return { isDone: false, reason: `not delivered in time: ${summary}\n${listNodes(nodes)}` };
+  };
 }
 
 /** Returns whether nothing happens to an instance before a person acts. */

@@ -23,7 +23,7 @@ const NAMED_MAX = 3;
 export function addWhyCommand(program: Command): void {
   const command = program
     .command('why')
-    .description('show why an instance is not done: what it waits for, since when, until when, and what to do')
+    .description('show what an instance waits for, and what to do')
     .argument('<instance>')
     .addOption(formatOption());
   addServerOptions(command).action(async (instance: string, options: ServerOptions & { readonly format: Format }) => {

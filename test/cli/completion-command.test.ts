@@ -1,8 +1,10 @@
-// The scripts of `treeline completion`, in the shells that they are for.
+// The scripts of `treeline completion`, in the shells that they are for; and the length of what they and the help show.
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Command } from 'commander';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { createProgram } from '../../src/cli/run.ts';
 import { treeline } from '../support/command-line.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -66,4 +68,17 @@ it('names the supported shells', async () => {
     code: 3,
     stderr: expect.stringContaining('The supported shells are bash and zsh.'),
   });
+});
+
+/** Returns the texts of a command and its subcommands in the help. */
+function helpOf(command: Command): readonly string[] {
+  const { commands, options, registeredArguments } = command;
+  const own = [command, ...options, ...registeredArguments].map((each) =>
+    typeof each.description === 'function' ? each.description() : each.description,
+  );
+  return [...own.map(String), ...commands.flatMap(helpOf)];
+}
+
+it('every line of the help has at most 60 characters of text', async () => {
+  expect(helpOf(await createProgram()).filter((text) => text.length > 60)).toEqual([]);
 });

@@ -21,7 +21,6 @@ interface Call {
 /** Answers an input, by the servers that are there. */
 type Provider = (input: string, servers: Map<string, unknown>) => object;
 
-const OUTPUTS_CASE = 'check reports all outputs or none, and no value that changes each time';
 const OPERATIONS = ['check', 'create', 'update', 'delete'];
 
 /** Keeps the contract. */
@@ -87,51 +86,6 @@ it('finds one that reports the whole record of a server', async () => {
       /^the answer is lost: "outputs" takes \d+ bytes/,
     ),
   });
-});
-
-/** Keeps the contract; its create reports an id, and its checks what is given, by how many came before. */
-function reporting(outputsOf: (check: number) => object): Provider {
-  let checks = 0;
-  return (input, servers) => {
-    const answered = answer(input, servers);
-    if (answered.outcome !== 'done') return answered;
-    return { ...answered, outputs: parse(input)?.operation === 'check' ? outputsOf(checks++) : { id: 'vm-1' } };
-  };
-}
-
-it.each([
-  ['not what create reported', () => ({ address: 'a' }), '"outputs" lacks "id", and those'],
-  [
-    'what changes each time',
-    (uptime: number) => ({ id: 'vm-1', uptime }),
-    'each check reports another value of "uptime",',
-  ],
-  ['a name that no output has', () => ({ id: 'vm-1', 'a.b': 'a' }), 'the answer is lost: the key "a.b" of "outputs"'],
-  [
-    'more than is kept',
-    () => ({ id: 'x'.repeat(40_000), log: 'x'.repeat(40_000) }),
-    'the answer is lost: "outputs" takes',
-  ],
-])('finds one whose checks report %s', async (_, outputsOf, words) => {
-  const { failed } = await test(reporting(outputsOf));
-  expect(failed[OUTPUTS_CASE]).toContain(words);
-});
-
-it('passes one whose checks report no outputs, or a value that comes later and changes once', async () => {
-  const outputsOf = (check: number) => ({ id: 'vm-1', ...(check > 1 && { address: check > 2 ? 'b' : 'a' }) });
-  expect((await test(reporting(() => ({})))).failed).toEqual({});
-  expect((await test(reporting(outputsOf))).failed).toEqual({});
-});
-
-it('sends a check the outputs that were reported last, and what was applied', async () => {
-  const sent: unknown[] = [];
-  const provider = reporting((check) => ({ id: `vm-${check}` }));
-  await test((input, servers) => {
-    const { operation, outputs, applied } = parse(input) ?? {};
-    if (operation === 'check' && applied !== null) sent.push(outputs);
-    return provider(input, servers);
-  });
-  expect(sent).toEqual([{ id: 'vm-1' }, { id: 'vm-2' }, { id: 'vm-3' }]);
 });
 
 it.each([

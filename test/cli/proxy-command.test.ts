@@ -2,12 +2,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, it, onTestFinished } from 'vitest';
 import { createAuthority, issueClientCertificate } from '../../src/base/development-pki.ts';
-import { listenOn } from '../../src/base/listen.ts';
 import { BUNDLED, plainEnvironment } from '../support/command-line.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -48,13 +46,6 @@ async function startProxy(server: string) {
 it(
   'says why the controller cannot be asked, and what to do',
   async () => {
-    const plain = createServer();
-    const { port } = await listenOn(plain, { host: '127.0.0.1', port: 0 });
-    onTestFinished(() => void plain.close());
-    const health = await startProxy(`https://127.0.0.1:${port}`);
-    expect((await health.logged('the controller does not answer; it is asked again')).reason).toBe(
-      'what answers there does not speak TLS: server takes the port of the REST interface (api.port), not that of health',
-    );
     const nobody = await startProxy('https://127.0.0.1:1');
     expect((await nobody.logged('the controller does not answer; it is asked again')).reason).toMatch(
       /^nothing listens there \(.*\): start the controller \(.*\), or check server$/,

@@ -1,7 +1,10 @@
 // The contract of a provider. Each implementation passes all of it, on servers of its own for every test.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { LIFE_CASES } from '../../src/cli/conformance/life-cases.ts';
+import { Trial } from '../../src/cli/conformance/trial.ts';
 import type { Answer } from '../../src/model/call-result.ts';
+import { SERVER } from '../../src/model/names.ts';
 import type { Properties } from '../../src/model/objects.ts';
 import type { Operation } from '../../src/model/state.ts';
 import type { Provider } from '../../src/providers/provider.ts';
@@ -34,47 +37,13 @@ export function describeProvider(name: string, makePlace: () => Promise<Provider
       return provider.perform(callOf({ operation, action, properties }), new AbortController().signal);
     }
 
-    it('answers absent for a server that nobody made', async () => {
-      expect(await perform('check', 'k1')).toMatchObject({ outcome: 'absent', observed: {} });
-      expect(await perform('delete', 'd1')).toMatchObject({ outcome: 'absent' });
-    });
-
-    it('shows what a created server has', async () => {
-      expect(await perform('create', 'c1')).toMatchObject({ outcome: 'done' });
-      expect(await perform('check', 'k1')).toMatchObject({ outcome: 'done', observed: WEB });
-    });
-
-    it('shows the new properties of an updated server', async () => {
-      await perform('create', 'c1');
-      expect(await perform('update', 'u1', { name: 'web-1', role: 'db' })).toMatchObject({ outcome: 'done' });
-      const { observed } = await perform('check', 'k1');
-      expect(observed).toEqual({ name: 'web-1', role: 'db' });
-    });
-
-    it('answers absent for a deleted server, and makes it again when asked', async () => {
-      await perform('create', 'c1');
-      expect(await perform('delete', 'd1')).toMatchObject({ outcome: 'absent' });
-      expect(await perform('check', 'k1')).toMatchObject({ outcome: 'absent' });
-      expect(await perform('create', 'c2')).toMatchObject({ outcome: 'done' });
-      expect(await perform('check', 'k2')).toMatchObject({ outcome: 'done' });
-    });
-
-    it.each<[Operation, string]>([
-      ['create', 'done'],
-      ['update', 'done'],
-      ['delete', 'absent'],
-    ])('answers a repeated %s like the first', async (operation, outcome) => {
-      if (operation !== 'create') await perform('create', 'c1');
-      const first = await perform(operation, 'a1');
-      const second = await perform(operation, 'a1');
-      expect(first).toMatchObject({ outcome });
-      expect(second).toEqual(first);
-    });
-
-    it('answers create of what is there, by another action, as if it had done it', async () => {
-      await perform('create', 'c1');
-      expect(await perform('create', 'c2')).toMatchObject({ outcome: 'done' });
-      expect(await perform('check', 'k1')).toMatchObject({ outcome: 'done', observed: WEB });
+    it('passes the life cases of treeline provider test', async () => {
+      const trial = new Trial({
+        send: (input, signal) => provider.perform(JSON.parse(input), signal),
+        ...{ forgeries: {}, kind: SERVER, properties: { role: 'web' }, change: { role: 'db' }, timeoutMs: 10_000 },
+        ...{ trap: '', interrupted: new AbortController().signal },
+      });
+      for (const { run } of LIFE_CASES) await run(trial);
     });
 
     it('keeps servers apart', async () => {

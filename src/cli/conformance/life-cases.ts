@@ -1,14 +1,10 @@
 // The cases about the life of one server, from its first check to its delete. Each goes on from the one before.
-import { quoteSome } from '../../base/wording.ts';
 import type { Answer } from '../../model/call-result.ts';
-import { fieldOf, isSame, type JsonMap } from '../../model/json.ts';
 import type { Properties } from '../../model/objects.ts';
 import { type ConformanceCase, Deviation, expectObserved, Skipped, type Trial } from './trial.ts';
 
 const SERVER = '1';
 const ABSENT = 'absent-1';
-/** One tells nothing of changes, and between two a value may have come or changed for good. */
-const OUTPUT_CHECKS = 3;
 
 /** Facts that later cases depend on. */
 const created = new WeakMap<Trial, Answer>();
@@ -56,10 +52,6 @@ export const LIFE_CASES: readonly ConformanceCase[] = [
       const { observed } = await trial.expect(['done'], 'check', trial.nameOf(SERVER));
       if (Object.keys(observed).length === 0) throw new Deviation('the answer has no "observed"');
     },
-  },
-  {
-    title: 'check reports all outputs or none, and no value that changes each time',
-    run: expectSteadyOutputs,
   },
   {
     title: 'create again, with the same action, answers done',
@@ -119,34 +111,6 @@ export const LIFE_CASES: readonly ConformanceCase[] = [
     },
   },
 ];
-
-/** Each check gets what was reported last, as a controller sends it. */
-async function expectSteadyOutputs(trial: Trial): Promise<void> {
-  const reports = [needServer(trial).outputs];
-  for (let check = 0; check < OUTPUT_CHECKS; check++) {
-    const last = reports.at(-1) ?? {};
-    const { outputs } = await trial.expect(['done'], 'check', trial.nameOf(SERVER), { outputs: last });
-    if (Object.keys(outputs).length === 0) continue;
-    const lost = Object.keys(last).filter((name) => !Object.hasOwn(outputs, name));
-    if (lost.length > 0)
-      throw new Deviation(
-        `"outputs" lacks ${quoteSome(lost)}, and those of a check take the place of all earlier ones`,
-      );
-    reports.push(outputs);
-  }
-  const [, ...checks] = reports;
-  const changing = Object.keys(checks[OUTPUT_CHECKS - 1] ?? {}).filter((name) => changesEachTime(name, checks));
-  if (changing.length === 0) return;
-  throw new Deviation(
-    `each check reports another value of ${quoteSome(changing)}, which would update others again and again`,
-  );
-}
-
-function changesEachTime(name: string, checks: readonly JsonMap[]): boolean {
-  return checks.every(
-    (outputs, at) => at === 0 || !isSame(fieldOf(outputs, name), fieldOf(checks[at - 1] ?? {}, name)),
-  );
-}
 
 function propertiesOf(trial: Trial): Properties {
   return { ...trial.options.properties, name: trial.nameOf(SERVER) };
