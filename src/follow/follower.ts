@@ -72,11 +72,6 @@ export class Follower {
     return this.#branch.followed;
   }
 
-  /** Whether it polls or follows, or is about to. */
-  get isBusy(): boolean {
-    return this.#queue.has(BRANCH) || this.#queue.has(PUSHED);
-  }
-
   start(): void {
     for (const trigger of this.#options.triggers) trigger.start(() => this.poll());
     this.poll();

@@ -156,7 +156,7 @@ function recoveryFacts({ expected, value }: ChangeOf<'recovery'>, cause: Cause):
 }
 
 function acknowledgementFacts({ name, value }: ChangeOf<'acknowledgement'>, cause: Cause): Facts[] {
-  const until = value === null ? 'is over' : `ends ${value.until}: ${value.causes?.join(', ')}`;
+  const until = value === null ? 'is over' : `ends ${value.until}: ${value.causes.join(', ')}`;
   const reason = `the acknowledgement ${until}`;
   return [{ instance: name, commit: commitOf(cause), reason }];
 }

@@ -82,8 +82,8 @@ export interface HeldRow {
   readonly reason: string;
   /** RFC 3339, with milliseconds. */
   readonly since: string;
-  /** The followed commit with which it began to be held; omitted by former versions. */
-  readonly commit?: string;
+  /** The followed commit with which it began to be held. */
+  readonly commit: string;
   /** The servers may be meant for an invalid instance, or to be protected or retained; omitted if only the budget holds them. */
   readonly isHandOver?: boolean;
 }
@@ -128,9 +128,8 @@ export interface AcknowledgementRow {
   readonly until: string;
   /**
    * The ids of the attention items that concerned the instance then. An id goes when its cause ends, and the row goes with the last id.
-   * Omitted by former versions: such an acknowledgement is over.
    */
-  readonly causes?: readonly string[];
+  readonly causes: readonly string[];
 }
 
 /** Number of servers that a followed commit updates; named after the commit. */
@@ -246,7 +245,7 @@ export interface RunningAction {
   /** RFC 3339, with milliseconds. */
   readonly started: string;
   readonly deadline: string;
-  /** The rule of its provider, whatever the entry of that name is by now. Older versions have not recorded it. */
+  /** The rule of its provider, whatever the entry of that name is by now. */
   readonly ends?: LostActionEnds;
   /** A person approved this delete: it never counts, whatever is wanted now. Omitted otherwise. */
   readonly isApproved?: boolean;

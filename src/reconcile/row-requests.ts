@@ -157,8 +157,8 @@ export class RowRequests {
     const { ledger, gate, clock } = this.#options;
     const changes = (): Change[] =>
       [...ledger.list('acknowledgement')].flatMap(([name, row]): Change[] => {
-        const causes = row.causes?.filter((id) => !isOver(id)) ?? [];
-        if (row.since >= before || causes.length === row.causes?.length) return [];
+        const causes = row.causes.filter((id) => !isOver(id));
+        if (row.since >= before || causes.length === row.causes.length) return [];
         const value = causes.length === 0 ? null : { ...row, causes };
         return [{ kind: 'acknowledgement', name, value, expected: row }];
       });

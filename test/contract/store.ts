@@ -18,7 +18,7 @@ const ROWS: { readonly [Kind in RowKind]: Rows[Kind] } = {
   pinned: { path: 'types/role/web.yaml', oid: 'beef', object: { packages: ['nginx'] }, commit: 'aaa' },
   terminating: { path: 'stacks/instances/shop.yaml', oid: 'beef', object: { stackTemplate: 'web' } },
   node: textRow('beef'),
-  held: { digest: 'd1', servers: ['web-1'], reason: 'too many', since: '2026-11-20T10:13:56.000Z' },
+  held: { digest: 'd1', servers: ['web-1'], reason: 'too many', since: '2026-11-20T10:13:56.000Z', commit: 'aaa' },
   approval: { what: 'deletes', by: '0A', reason: 'planned', time: '2026-11-20T10:13:56.000Z' },
   removal: { time: '2026-11-20T10:13:56.000Z' },
   suspension: { by: null, reason: 'night', since: '2026-11-20T10:13:56.000Z', until: null },

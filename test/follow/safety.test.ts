@@ -87,7 +87,7 @@ describe('the facts', () => {
         expected: undefined,
       };
     });
-    const held = { digest: 'd1', servers: ['s-9'], reason: '', since: at(NOW) };
+    const held = { digest: 'd1', servers: ['s-9'], reason: '', since: at(NOW), commit: 'c1' };
     const approval = { what: 'deletes', by: 'A1', reason: '', time: at(NOW) } as const;
     const ledger = await ledgerOf(
       ...servers,
@@ -119,7 +119,7 @@ describe('the facts', () => {
 
   it('are those of one moment, though rows change while a commit is judged', async () => {
     const approval = { what: 'deletes', by: 'A1', reason: '', time: at(NOW) } as const;
-    const held = { digest: 'd1', servers: ['web-1'], reason: '', since: at(NOW) };
+    const held = { digest: 'd1', servers: ['web-1'], reason: '', since: at(NOW), commit: 'c1' };
     const made = rowIn('done', { applied: SMALL });
     const ledger = await ledgerOf({ kind: 'server', name: 'web-1', value: made, expected: undefined });
     const { deletions } = readSafety(ledger, { budget, now: NOW });

@@ -120,7 +120,7 @@ function acknowledgedIn(item: NewItem, by: Viewer, { rows, desired, now }: View<
   const kind = kindIn(item.id);
   const known = item.instances.flatMap((instance) => {
     const row = rows.read('acknowledgement', instance);
-    return row?.causes?.includes(item.id) && Date.parse(row.until) > now ? [row] : [];
+    return row?.causes.includes(item.id) && Date.parse(row.until) > now ? [row] : [];
   });
   const [first] = known.sort((a, b) => Date.parse(a.until) - Date.parse(b.until));
   if (first === undefined || known.length < item.instances.length) return { ...item, kind, acknowledged: null };
