@@ -369,25 +369,6 @@ describe('a check that fails', () => {
   });
 });
 
-it('a check that fails since a restart says so, until one was answered', async () => {
-  const first = await shop({ drift: 'heal' });
-  const started = new Date(first.clock.now()).toISOString();
-  const core = await first.restart();
-  await core.poll();
-  const fails = (): void => {
-    core.provider.script = () => Promise.resolve(answerOf('retryable', { message: 'the site is down' }));
-  };
-  fails();
-  for (let round = 0; round < 3; round += 1) await core.pass(10 * CHECK_MS);
-  const reason = `it could not be checked since the controller has started, ${started}: the site is down`;
-  expect(why(core).waiting.at(-1)).toMatchObject({ resource: 'shop-web', since: started, reason });
-  core.provider.script = () => undefined;
-  await core.pass(3_600_000);
-  fails();
-  for (let round = 0; round < 3; round += 1) await core.pass(10 * CHECK_MS);
-  expect(why(core).waiting.at(-1)?.reason).toMatch(/^it could not be checked since \d/);
-});
-
 describe('a check and an action', () => {
   const hanging: (operation: string, signal: AbortSignal) => Promise<never> | undefined = (operation, signal) =>
     operation === 'check'

@@ -103,8 +103,7 @@ export class Model {
     this.#now += 1;
     const answer = this.#answer(name, call, ending);
     const isTold = answer?.outcome === 'done' || answer?.outcome === 'absent';
-    const check = { checker: CHECKER, began: this.#checks.now };
-    if (call.kind === 'check') this.#checks.record(name, isTold ? 'answered' : 'failed', check);
+    if (call.kind === 'check') this.#checks.record(name, isTold ? 'answered' : 'failed', CHECKER);
     if (answer === undefined) this.#pass(name);
     else this.#pass(name, { kind: call.kind, provider: 'lab', answer });
     this.settle();

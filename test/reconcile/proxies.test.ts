@@ -387,8 +387,7 @@ describe('a report', () => {
     await core.pass(TIMEOUT + GRACE / 2);
     await report(core, LAB, claimed, answerOf('absent'));
     expect(core.ledger.server('web')).toMatchObject({ state: 'pending', checked: true, attempt: 0 });
-    // So late that a create needs another one.
-    expect(offered(core, LAB)).toEqual(['web.N.check']);
+    expect(offered(core, LAB)).toEqual(['web.N.create']);
   });
 
   it('is refused once the action is given up; a check decides, and nothing is made twice', async () => {

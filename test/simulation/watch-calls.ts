@@ -60,11 +60,6 @@ export class CallWatch implements SiteWatch {
     this.deletes.claimed({ id, resource });
   }
 
-  /** Notes that a proxy's report of a check is taken, so long after its claim. */
-  checkReported(resource: string, tookMs: number): void {
-    this.#creates.reported(resource, tookMs);
-  }
-
   /** Notes that the report of a proxy is recorded. */
   reported(call: Pick<Call, 'resource' | 'operation'>, answer: Answer): void {
     this.#creates.ended(call, answer);

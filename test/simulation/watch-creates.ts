@@ -7,9 +7,7 @@ import type { SiteServer } from './simulated-site.ts';
 
 /** Half a minute, and a moment for the disk. */
 const CHECK_AGE_MS_MAX = 31_000;
-/** A report of a check that comes later after its claim is slow: the proxy may have looked long before. */
-const SLOW_MS = 15_000;
-/** The answer of a proxy may come as late as its report: after the deadline and the grace. It counts where all come late. */
+/** The answer of a proxy may come as late as its report: after the deadline and the grace. */
 const REPORT_MS_MAX = 70_000;
 
 /** A check, the create after it, and the check after that one may take so long together; nobody sees what is built meanwhile. */
@@ -24,8 +22,6 @@ export class CreateWatch {
   readonly #facts: Facts;
   /** The last check of each server, by site: what another site answers says nothing of this one. */
   readonly #checks = new Map<string, Map<string, Check>>();
-  /** By server, how many reports of checks have come late in a row, since the last action on it. */
-  readonly #slow = new Map<string, number>();
   /** When each server was found absent last. */
   readonly #absences = new Map<string, number>();
   /** By server, the create that proxies have claimed last, and when: it may begin as late as its deadline. */
@@ -84,11 +80,6 @@ export class CreateWatch {
     if (time === undefined) return;
     const isTaken = this.#vanished.has(name) || (since !== undefined && since <= time);
     if (isTaken) this.#takenFor.set(name, time);
-  }
-
-  /** Notes that a proxy's report of a check is taken, so long after its claim. */
-  reported(name: string, tookMs: number): void {
-    this.#slow.set(name, tookMs > SLOW_MS ? (this.#slow.get(name) ?? 0) + 1 : 0);
   }
 
   /** Notes that a server is gone though nobody was asked. */
@@ -166,7 +157,6 @@ export class CreateWatch {
       this.#facts.fail('a server is made where it is wanted', words);
     }
     const why = this.#whyNot(site, resource, action);
-    this.#slow.delete(resource);
     this.#vanished.delete(resource);
     this.#creates.set(resource, action);
     this.#making.add(resource);
@@ -193,9 +183,7 @@ export class CreateWatch {
     const claim = isRemote ? this.#claims.get(resource) : undefined;
     // A proxy may begin what it has claimed as late as its deadline; nobody calls it back.
     const age = (claim?.action === action ? claim.time : scheduler.now) - check.time;
-    const isAlwaysSlow = (this.#slow.get(resource) ?? 0) > 1;
-    const unseenMs = isAlwaysSlow ? REPORT_MS_MAX : SLOW_MS;
-    const ageMax = CHECK_AGE_MS_MAX + (isRemote ? unseenMs : 0);
+    const ageMax = CHECK_AGE_MS_MAX + (isRemote ? REPORT_MS_MAX : 0);
     const isOld = age > ageMax && wall.setAt < check.time;
     return isOld ? `was checked ${Math.round(age / 1000)} s before` : undefined;
   }

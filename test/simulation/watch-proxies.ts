@@ -26,8 +26,7 @@ interface Lease {
   readonly core: unknown;
   /** Its claim is in no row. A check of a lost action has the id of that action. */
   readonly isCheck: boolean;
-  /** In simulated time, as the deadline. */
-  readonly began: number;
+  /** In simulated time. */
   readonly deadline: number;
   /** The controller to which a report came in time: it answers repeats of that. */
   takenBy: unknown;
@@ -101,7 +100,7 @@ export class ProxyWatch {
     const isCheck = operation === 'check';
     const began = deadline - action.timeoutSeconds * 1000;
     const own: Lease = {
-      ...{ client: machine.serial, id, resource, operation, core, isCheck, began, deadline },
+      ...{ client: machine.serial, id, resource, operation, core, isCheck, deadline },
       ...{ takenBy: undefined, isRecorded: false },
     };
     this.#leases.set(lease, own);
@@ -130,7 +129,6 @@ export class ProxyWatch {
     given.takenBy = this.#world.core;
     // A report that is repeated, perhaps after later checks, tells nothing more.
     if (!given.isCheck || !isFirst) return true;
-    this.#world.calls.checkReported(given.resource, this.#world.scheduler.now - given.began);
     if (answer.outcome === 'absent') this.#world.drift.checked(given.resource, answer);
     else if (answer.outcome === 'done') this.#world.drift.sighted(given.resource);
     return true;

@@ -3,17 +3,44 @@
 
 import type { Clock } from '../../base/clock.ts';
 import type { Next } from '../../machine/decision.ts';
+import { driftPolicyOf, isAtRest } from '../../machine/drift.ts';
 import type { Answer } from '../../model/call-result.ts';
+import type { DriftPolicy } from '../../model/objects.ts';
 import type { ServerRow } from '../../model/rows.ts';
-import {
-  type CheckedEntry,
-  type CheckFailure,
-  type CheckPlan,
-  checkPauseMs,
-  chooseChecker,
-  newPlan,
-  recordEnd,
-} from './check-plan.ts';
+
+/** The longest pause after failed checks, unless `checkSeconds` is longer. */
+const PAUSE_MS_MAX = 3_600_000;
+/** The share by which a pause differs from `checkSeconds`, up or down. */
+const JITTER = 0.1;
+/** So many failed checks in a row are shown; one that tells a person something is shown at once. */
+const FAILURES_SHOWN = 3;
+
+/** The settings of a provider entry that planning needs. */
+export interface CheckedEntry {
+  readonly checkSeconds: number;
+  readonly drift: DriftPolicy;
+}
+
+/** Checks of a server that failed, one after the other. */
+export interface CheckFailure {
+  /** When the first of them ended in this process: milliseconds since 1970. */
+  readonly since: number;
+  readonly message: string;
+}
+
+/** The plan of one server's next check. */
+interface CheckPlan {
+  readonly provider: string;
+  /** When it is due, by the monotonic clock. From then on it waits for capacity. */
+  dueAt: number;
+  isRunning: boolean;
+  /** A person asked for it: it takes place also where the policy is `off`. */
+  isRequested: boolean;
+  failures: number;
+  failure: CheckFailure | undefined;
+  /** A person is told of the failure. */
+  isShown: boolean;
+}
 
 /** What planning reads. */
 export interface CheckScheduleOptions {
@@ -35,12 +62,10 @@ export class CheckSchedule {
    * it started: their checks are spread.
    */
   readonly #known = new Map<string, number | undefined>();
-  readonly #startedAt: number;
   readonly #failing = new Set<string>();
 
   constructor(options: CheckScheduleOptions) {
     this.#options = options;
-    this.#startedAt = options.clock.now();
   }
 
   /** Number of servers that are scheduled. */
@@ -93,7 +118,7 @@ export class CheckSchedule {
       return;
     }
     const isRoutine = (next.kind === 'check' || next.kind === 'capacity') && next.isRoutine === true;
-    const plan = before?.provider === provider ? before : this.#add(server, provider, isKnown);
+    const plan = before?.provider === provider ? before : this.#add(server, provider);
     if (plan !== before) this.#planNext(plan, !isKnown);
     else if (isRoutine) plan.isRunning = next.kind === 'check';
     else if (this.isDue(server)) this.#refuse(plan);
@@ -124,7 +149,7 @@ export class CheckSchedule {
     const row = rowOf(server);
     const provider = row === undefined ? null : chooseChecker(row, entryOf, true);
     if (provider === null) return false;
-    const plan = this.#plans.get(server) ?? this.#add(server, provider, true);
+    const plan = this.#plans.get(server) ?? this.#add(server, provider);
     plan.isRequested = true;
     if (plan.isRunning) return true;
     const now = clock.monotonic();
@@ -138,8 +163,8 @@ export class CheckSchedule {
     return (this.#plans.get(server)?.failures ?? 0) > 0 && this.request(server);
   }
 
-  #add(server: string, provider: string, isKnown: boolean): CheckPlan {
-    const plan = newPlan(provider, isKnown ? undefined : this.#startedAt);
+  #add(server: string, provider: string): CheckPlan {
+    const plan = newPlan(provider);
     this.#plans.set(server, plan);
     this.#failing.delete(server);
     return plan;
@@ -158,4 +183,42 @@ export class CheckSchedule {
     const ms = isAnyTime ? checkMs * random() : checkPauseMs(checkMs, plan.failures, random());
     plan.dueAt = clock.monotonic() + ms;
   }
+}
+
+/** Returns the plan of a server that was not planned before. */
+function newPlan(provider: string): CheckPlan {
+  const unfailed = { failures: 0, failure: undefined, isShown: false };
+  return { provider, dueAt: Number.POSITIVE_INFINITY, isRunning: false, isRequested: false, ...unfailed };
+}
+
+/** Returns the provider entry that checks a server, or null if the server is not to be checked. */
+function chooseChecker(
+  row: ServerRow,
+  entryOf: (provider: string) => CheckedEntry | undefined,
+  isRequested: boolean,
+): string | null {
+  const entry = row.provider === null || !isAtRest(row) ? undefined : entryOf(row.provider);
+  if (entry === undefined) return null;
+  return isRequested || driftPolicyOf(row, entry.drift) !== 'off' ? row.provider : null;
+}
+
+/** Returns true if a check tells whether the server is there. */
+export function isAnswered({ outcome }: Answer): boolean {
+  return outcome === 'done' || outcome === 'absent';
+}
+
+/** Records how a check has ended: it was answered, or failed. */
+function recordEnd(plan: CheckPlan, answer: Answer, now: number): void {
+  const isFailed = !isAnswered(answer);
+  plan.failures = isFailed ? plan.failures + 1 : 0;
+  plan.failure = isFailed ? { since: plan.failure?.since ?? now, message: answer.message } : undefined;
+  const isNews = plan.isRequested || answer.isElsewhere === true || plan.failures >= FAILURES_SHOWN;
+  plan.isShown = isFailed && (plan.isShown || isNews);
+  plan.isRequested = false;
+}
+
+/** Returns the pause before the next check: longer after each failed one, and not the same for all servers. */
+function checkPauseMs(checkMs: number, failures: number, random: number): number {
+  const longer = Math.min(checkMs * 2 ** Math.min(failures, 10), Math.max(checkMs, PAUSE_MS_MAX));
+  return longer * (1 - JITTER + 2 * JITTER * random);
 }

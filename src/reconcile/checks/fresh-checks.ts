@@ -9,14 +9,6 @@ import { isSameSite, type Site } from '../../machine/responsibility.ts';
 
 /** How long a check counts from its end. */
 const FRESH_MS = 30_000;
-/** A check that takes longer is slow: it is not known when in that time the provider has looked. */
-const SLOW_MS = 15_000;
-
-/** Who was asked, and since when. */
-export interface BegunCheck {
-  readonly checker: Site;
-  readonly began: ClockTimes;
-}
 
 interface NotedCheck {
   readonly checker: Site;
@@ -29,49 +21,26 @@ export class FreshChecks {
   readonly #clock: Pick<Clock, 'now' | 'monotonic'>;
   /** By server, the last noted one last. */
   readonly #checks = new Map<string, readonly NotedCheck[]>();
-  /** By server, the sites that answered its last check slowly. */
-  readonly #slow = new Map<string, readonly Site[]>();
 
   constructor(clock: Pick<Clock, 'now' | 'monotonic'>) {
     this.#clock = clock;
   }
 
-  /** Returns the present moment. */
-  get now(): ClockTimes {
-    return readClocks(this.#clock);
-  }
-
   /**
-   * Notes how a check of a server has just ended. One that was answered slowly does not count, since the provider may
-   * have looked long before: a proxy that lost the line reports late. The second one in a row does, for a provider that always
-   * takes so long. Where other sites have found it absent, that goes on counting for them: else those of a list would ask in
-   * turn for ever.
+   * Records how a check of a server has just ended. If other sites have found it absent, that still counts for them: else the
+   * sites of a list would be asked in turn for ever.
    */
-  record(server: string, end: NotedCheck['end'], { checker, began }: BegunCheck): void {
+  record(server: string, end: NotedCheck['end'], checker: Site): void {
     const isKept = (check: NotedCheck): boolean => check.end === 'absent' && !isSameSite(check.checker, checker);
     const checks = (this.#checks.get(server) ?? []).filter(isKept);
     this.#checks.delete(server);
-    const isFirstSlow = end !== 'failed' && this.noteSpeed(server, { checker, began });
-    if (!isFirstSlow) checks.push({ checker, end, ended: this.now });
-    if (checks.length > 0) this.#checks.set(server, checks);
+    this.#checks.set(server, [...checks, { checker, end, ended: readClocks(this.#clock) }]);
     this.#prune();
-  }
-
-  /** Notes how fast a check that has just ended was answered. Returns true where it is the first slow one in a row. */
-  noteSpeed(server: string, { checker, began }: BegunCheck): boolean {
-    const known = this.#slow.get(server) ?? [];
-    const others = known.filter((slow) => !isSameSite(slow, checker));
-    const isSlow = msSince(began, this.#clock) > SLOW_MS;
-    const slow = isSlow ? [...others, checker] : others;
-    if (slow.length === 0) this.#slow.delete(server);
-    else this.#slow.set(server, slow);
-    return isSlow && others.length === known.length;
   }
 
   /** Drops what is known of a server: it is removed, or an action on it begins, of which its check tells nothing. */
   forget(server: string): void {
     this.#checks.delete(server);
-    this.#slow.delete(server);
   }
 
   /**

@@ -11,8 +11,7 @@ import type { ProviderRegistry } from '../../providers/provider-registry.ts';
 import type { CallInFlight } from '../calls/capacity.ts';
 import type { Ledger } from '../ledger.ts';
 import { responsibleProvider } from '../passes/responsible-provider.ts';
-import { isAnswered } from './check-plan.ts';
-import { CheckSchedule } from './check-schedule.ts';
+import { CheckSchedule, isAnswered } from './check-schedule.ts';
 import { FreshChecks } from './fresh-checks.ts';
 
 /** The parts that checks are scheduled with. */
@@ -78,18 +77,15 @@ export class ServerChecks {
     if (result === undefined) return false;
     if (result.kind === 'check') {
       if (!fitsProxy(asked, this.#responsible(server))) return false;
-      this.#noteCheck(server, result, call);
+      // A create needs a check of its own: one answer to a routine check makes no server.
+      if (!isRoutine) this.#noteCheck(server, result, asked);
     }
     return !isRoutine || isAnswered(result.answer);
   }
 
-  #noteCheck(server: string, { provider, answer }: CallResult, { isRoutine, tags = [], claimed }: CallInFlight): void {
-    const checker = { provider, tags };
-    const check = { checker, began: claimed };
+  #noteCheck(server: string, { provider, answer }: CallResult, tags: readonly string[]): void {
     const end = answer.outcome === 'done' ? 'answered' : answer.outcome === 'absent' ? 'absent' : 'failed';
-    // A create needs a check of its own: one answer to a routine check makes no server.
-    if (!isRoutine) this.#fresh.record(server, end, check);
-    else if (end !== 'failed') this.#fresh.noteSpeed(server, check);
+    this.#fresh.record(server, end, { provider, tags });
   }
 
   #matchOf(server: string): string | undefined {

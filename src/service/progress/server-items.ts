@@ -11,7 +11,7 @@ import { fieldOf } from '../../model/json.ts';
 import { compareNames } from '../../model/names.ts';
 import type { ServerRow } from '../../model/rows.ts';
 import { STATES, type State } from '../../model/state.ts';
-import type { CheckFailure } from '../../reconcile/checks/check-plan.ts';
+import type { CheckFailure } from '../../reconcile/checks/check-schedule.ts';
 import type { SilentEntry } from '../../reconcile/checks/entry-answers.ts';
 import type { PropertyDifference, StateCounts, WaitingItem } from '../answers.ts';
 import type { RowsAtMoment } from '../views.ts';
@@ -155,9 +155,8 @@ export function describeServer(name: string, row: ServerRow, facts: WaitFacts): 
 }
 
 /** Returns since when, and why, a server could not be checked. */
-export function uncheckedWords({ since, isSinceStart, message }: CheckFailure): string {
-  const when = isSinceStart ? `the controller has started, ${momentOf(since)}` : momentOf(since);
-  return `it could not be checked since ${when}${message === '' ? '' : `: ${message}`}`;
+export function uncheckedWords({ since, message }: CheckFailure): string {
+  return `it could not be checked since ${momentOf(since)}${message === '' ? '' : `: ${message}`}`;
 }
 
 /** Returns the item of a server that is known to differ, with the differences. */
