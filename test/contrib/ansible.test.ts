@@ -273,11 +273,9 @@ describe.runIf(HAS_ANSIBLE)(`an inventory that cannot be read${NO_ANSIBLE}`, () 
       'without-key': [{ key: '/nowhere' }, 'with the key /nowhere: '],
     };
     for (const [name, [changed]] of Object.entries(faults)) inventory(name, changed);
-    const started = performance.now();
     expect(await parse(Object.keys(faults))).toEqual(
       Object.values(faults).map(([, message]) => expect.stringContaining(message)),
     );
-    expect(performance.now() - started).toBeLessThan(15_000);
   });
 
   it('ends Ansible, which would go on with the hosts of others', async () => {

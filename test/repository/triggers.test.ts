@@ -91,10 +91,10 @@ describe('the branch watch', () => {
     ['with a work tree', 'work tree', false],
   ])('fires for commits in a repository %s', async (_, name, bare) => {
     const repository = await repositoryAt(name, bare);
-    const seen = watching(repository.path);
+    const expectTrigger = watching(repository.path);
     let n = 0;
-    await seen(() => repository.commit({ a: `${n++}` }));
-    await seen(() => repository.commit({ a: `${n++}` }));
+    await expectTrigger(() => repository.commit({ a: `${n++}` }));
+    await expectTrigger(() => repository.commit({ a: `${n++}` }));
   });
 
   it('fires for commits in a linked work tree', async () => {
@@ -102,17 +102,17 @@ describe('the branch watch', () => {
     await repository.git('branch', 'other');
     const linked = `${repository.path}-linked`;
     await repository.git('worktree', 'add', '--quiet', linked, 'other');
-    const seen = watching(linked);
+    const expectTrigger = watching(linked);
     let n = 0;
-    await seen(() => repository.commit({ a: `${n++}` }));
+    await expectTrigger(() => repository.commit({ a: `${n++}` }));
   });
 
   it('fires for refs that are packed, and for a branch that appears', async () => {
     const repository = await createGitRepository(join(temporaryDirectory(), 'empty.git'));
-    const seen = watching(repository.path);
+    const expectTrigger = watching(repository.path);
     let n = 0;
-    await seen(() => repository.commit({ a: `${n++}` }));
-    await seen(async () => {
+    await expectTrigger(() => repository.commit({ a: `${n++}` }));
+    await expectTrigger(async () => {
       await repository.commit({ a: `${n++}` });
       await repository.git('pack-refs', '--all');
     });
@@ -120,12 +120,12 @@ describe('the branch watch', () => {
 
   it('fires for a repository that is removed and made again', async () => {
     const repository = await repositoryAt('stacks.git', true);
-    const seen = watching(repository.path);
+    const expectTrigger = watching(repository.path);
     let n = 0;
-    await seen(() => repository.commit({ a: `${n++}` }));
-    await seen(() => rm(repository.path, { recursive: true, force: true }));
+    await expectTrigger(() => repository.commit({ a: `${n++}` }));
+    await expectTrigger(() => rm(repository.path, { recursive: true, force: true }));
     const again = await createGitRepository(repository.path);
-    await seen(() => again.commit({ a: `${n++}` }));
+    await expectTrigger(() => again.commit({ a: `${n++}` }));
   });
 
   it('says so where there is nothing to watch, and stops all the same', async () => {

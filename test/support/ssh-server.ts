@@ -1,5 +1,6 @@
 // A real ssh server on a loopback port, with keys of its own: for the tests of what goes over ssh.
 import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
@@ -21,7 +22,7 @@ export interface SshServer {
   /** A file that knows the server's key; a test may replace it. */
   readonly knownHosts: string;
   /** Ends the server; connections that are open stay. */
-  stop(): void;
+  stop(): Promise<void>;
 }
 
 /** Returns a server that runs until the running test is over. */
@@ -49,7 +50,11 @@ export async function startSshServer(): Promise<SshServer> {
   const knownHosts = join(folder, 'known_hosts');
   writeFileSync(knownHosts, `[127.0.0.1]:${port} ${readFileSync(`${host}.pub`, 'utf8')}`);
   const server = spawn(SSHD ?? '', ['-D', '-e', '-f', settings], { stdio: ['ignore', 'ignore', 'pipe'] });
-  const stop = (): void => void server.kill();
+  const ended = once(server, 'exit');
+  const stop = async (): Promise<void> => {
+    server.kill();
+    await ended;
+  };
   onTestFinished(stop);
   let said = '';
   server.stderr.on('data', (chunk) => {
