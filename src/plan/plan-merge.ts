@@ -169,7 +169,7 @@ function planHold(held: DesiredState['held'], { deletions }: Safety): Omit<Plann
   const items = [...held.values()];
   const isBudget = (item: HeldDeletes): boolean => item.isHandOver !== true;
   const first = items.find(isBudget) ?? items[0];
-  const kind = items.some(isBudget) ? 'budget' : 'hand over';
+  const kind = items.some(isBudget) ? 'budget' : 'unreadable';
   return {
     kind,
     limit: kind === 'budget' ? deletions.limit : null,

@@ -109,10 +109,10 @@ export interface ConfigurationChange {
 /** The deletes that wait for an approval. The changes of their instances are listed as they are once approved. */
 export interface PlannedHold {
   /**
-   * `hand over`: they wait whatever the budget, since they may be meant for what is wrong or not read, or it is not known
+   * `unreadable`: they wait whatever the budget, since they may be meant for what is wrong or not read, or it is not known
    * whether they are protected or retained. `nothing left`: the whole commit waits.
    */
-  readonly kind: 'budget' | 'hand over' | 'nothing left';
+  readonly kind: 'budget' | 'unreadable' | 'nothing left';
   /** Deletes in an hour without an approval; null for a hold of another kind. */
   readonly limit: number | null;
   readonly deletes: number;

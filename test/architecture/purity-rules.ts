@@ -72,7 +72,7 @@ function madeStates(file: SourceFile): Finding[] {
     },
     AssignmentExpression(node) {
       if (node.left.type !== 'MemberExpression' || node.left.property.type !== 'Identifier') return;
-      if (node.left.property.name === 'state') report(node);
+      if (!node.left.computed && node.left.property.name === 'state') report(node);
     },
   }).visit(file.program);
   return findings;

@@ -480,7 +480,7 @@ describe('deletes', () => {
 
   it('that may be meant for a wrong instance are held', () => {
     const plan = planned({ [BLOG_FILE]: null, 'stacks/instances/wiki.yaml': 'stackTemplate: wbe\n' });
-    expect(plan.held).toMatchObject({ kind: 'hand over', limit: null, deletes: 2, instances: ['blog'] });
+    expect(plan.held).toMatchObject({ kind: 'unreadable', limit: null, deletes: 2, instances: ['blog'] });
     expect(plan.invalid).toEqual(['wiki']);
   });
 

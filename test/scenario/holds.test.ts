@@ -60,7 +60,7 @@ describe('a rewritten history', () => {
       body: { message: `The history is accepted at ${commit}` },
     });
     // Whether an earlier commit protected the server cannot be read from this history.
-    const { digest } = await untilHeld(scene, 'deletes');
+    const { digest } = await untilHeld(scene, 'unreadable');
     expect(await scene.running.post('/operations/approve', { digest })).toMatchObject({ status: 200 });
     await scene.running.untilDone(commit, 'shop');
     expect(await heldIn(scene)).toEqual([]);

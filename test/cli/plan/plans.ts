@@ -285,7 +285,7 @@ export const ANY_PLAN: fc.Arbitrary<Plan> = fc.record({
   knownProblems: count,
   held: orNull(
     fc.record({
-      kind: fc.constantFrom('budget', 'hand over', 'nothing left'),
+      kind: fc.constantFrom('budget', 'unreadable', 'nothing left'),
       limit: orNull(count),
       deletes: count,
       instances: many(text),
