@@ -915,7 +915,7 @@ describe('as people run them', () => {
     expect(held).toEqual({
       code: 0,
       stdout: [
-        `shop: deletes, since ${item?.since}`,
+        `shop: unreadable, since ${item?.since}`,
         `    ${item?.reason}`,
         `    commit: ${commit}, by Test`,
         '    servers: shop-web-2, shop-web-3, shop-web-4',

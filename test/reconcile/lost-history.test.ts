@@ -184,7 +184,7 @@ describe('a history that is accepted although the one before is lost', () => {
     await accept(scene);
     const { core } = scene;
     expect(core.calls('delete')).toEqual([]);
-    expect(core.held('shop')).toMatchObject({ kind: 'deletes', resources: NAMES });
+    expect(core.held('shop')).toMatchObject({ kind: 'unreadable', resources: NAMES });
     expect(core.reader.status('shop')).toBe('Awaiting approval');
     const again = await core.restart();
     expect(again.held('shop')).toMatchObject({ resources: NAMES });

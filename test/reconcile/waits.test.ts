@@ -192,20 +192,6 @@ it('what a server waits for is told', async () => {
   expect(told()).toEqual([onHolder, undefined, slot]);
 });
 
-it('a group that rests goes on when the clock is set beyond its rest', async () => {
-  const files = (version: string): Record<string, string> =>
-    template('w', group('web', { version }).replace('count:', 'pause_seconds: "3600", count:'));
-  const core = await coreOn({ ...files('1'), ...instance('w', 'w') });
-  await core.pass(3_600_000);
-  core.source.commit(files('2'));
-  await core.poll();
-  await core.pass(60_000);
-  expect(Object.values(core.states()).toSorted()).toEqual(['done', 'pending']);
-  core.clock.setWall(core.clock.now() + 3_600_000);
-  await core.pass(60_000);
-  expect(core.states()).toEqual({ 'web-1': 'done', 'web-2': 'done' });
-});
-
 it('a suspension that is given an end later ends then', async () => {
   const core = await coreOn({ ...template('t', server('a', { size: 'small' })), ...instance('i', 't') });
   await core.operator.suspend(core.order, { instance: 'i', until: null });

@@ -66,7 +66,7 @@ describe.skipIf(NO_BROWSER !== undefined)('the page', () => {
     await confirmUnknown(shown, 'office-web-1');
     const { page, faults } = await openPage(browser, address);
     await until(page, 'Nothing needs a person');
-    await until(page, /Records 1 of 1 nodes still runs an older record: office-web-1; 5 more do not report/);
+    await until(page, /Records 1 of 1 nodes has not applied its present record: office-web-1; 5 more do not report/);
     await until(page, /office\s+✓\s*Done/);
     await until(page, '● live', 'header');
 
@@ -78,7 +78,7 @@ describe.skipIf(NO_BROWSER !== undefined)('the page', () => {
     await page.getByRole('link', { name: 'office' }).first().click();
     await until(
       page,
-      /^Overview \/ Instances\s+office[\s\S]*Invalid[\s\S]*Records 1 of 1 nodes still runs an older record/,
+      /^Overview \/ Instances\s+office[\s\S]*Invalid[\s\S]*Records 1 of 1 nodes has not applied its present record/,
     );
     expect(new URL(page.url()).pathname).toBe('/ui/instances/office');
 

@@ -3,8 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import pg from 'pg';
 import type { TestProject } from 'vitest/node';
-import { DatabaseConnections } from '../../src/store/postgres/connection.ts';
 import { startPostgresServer } from './postgres-server.ts';
 import type { Site } from './site-on-disk.ts';
 
@@ -51,6 +51,7 @@ export async function loseStore({ folder, state, servers }: Site): Promise<void>
 }
 
 async function runStatement(url: string, statement: string): Promise<void> {
-  const connections = new DatabaseConnections({ url });
-  await connections.write((run) => run(statement)).finally(() => connections.close());
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(statement).finally(() => client.end());
 }

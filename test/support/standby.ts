@@ -224,8 +224,10 @@ export function restOf({ current }: { readonly current: CurrentState }): unknown
     clients: [...clients].map(([serial, { entry, commit }]) => [serial, entry.oid, commit]).sort(byName),
     undetermined: [...undetermined].sort(byName),
     ...{ hasHierarchy, awaited },
-    // The place in a file that is gone is not recorded.
-    problems: desired.problems.map(({ code, file, message, instances }) => [code, file, message, instances]),
+    // The place in a file that is gone is not recorded, nor what may be meant to take over its servers.
+    problems: desired.problems.map(({ code, file, message, instances }) => [
+      ...[code, file, code === 'unreadable_object' ? '' : message, instances],
+    ]),
   };
 }
 
