@@ -2,6 +2,7 @@
 
 import type { Clock } from '../../base/clock.ts';
 import type { CheckEnd, Next } from '../../machine/decision.ts';
+import { RECOVERY } from '../../machine/recovery.ts';
 import { fitsProxy, proxyTagsOf, responsibleTags, type Site } from '../../machine/responsibility.ts';
 import type { CallResult } from '../../model/call-result.ts';
 import { PROXIED } from '../../model/names.ts';
@@ -16,7 +17,7 @@ import { FreshChecks } from './fresh-checks.ts';
 
 /** The parts that checks are scheduled with. */
 export interface ServerChecksOptions {
-  readonly ledger: Pick<Ledger, 'server'>;
+  readonly ledger: Pick<Ledger, 'server' | 'read'>;
   readonly registry: Pick<ProviderRegistry, 'byName' | 'match'>;
   readonly clock: Clock;
   /** In [0, 1). */
@@ -84,6 +85,8 @@ export class ServerChecks {
   }
 
   #noteCheck(server: string, { provider, answer }: CallResult, tags: readonly string[]): void {
+    // Actions that no row knows may still run: creates rely on checks after the recovery.
+    if (this.#options.ledger.read('recovery', RECOVERY) !== undefined) return;
     const end = answer.outcome === 'done' ? 'answered' : answer.outcome === 'absent' ? 'absent' : 'failed';
     this.#fresh.record(server, end, { provider, tags });
   }
