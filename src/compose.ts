@@ -149,7 +149,7 @@ function followTls(tls: TlsFiles, api: Listener, streams: EventStreams): void {
   });
 }
 
-/** It is closed last, so that it tells of all that is answered. */
+/** It is closed last, so that it records all answers. */
 function openAudit(
   { audit, replica }: Settings,
   { log, clock, opened }: Omit<SharedParts, 'adapting'>,
@@ -158,7 +158,7 @@ function openAudit(
   return opened.adopt(new AuditLog({ ...audit, replica: replica.name, clock, log }), (it) => it.close());
 }
 
-/** Returns a certificate or list of the listener, as what needs a person tells of it. */
+/** Returns a certificate or list of the listener, as the list of what needs a person shows it. */
 function endingOf({ what, digest, name, from, until }: Expiry): EndingCertificate {
   const ids = { 'server certificate': 'server', 'client authority': `ca:${digest}`, 'revocation list': 'crl' };
   const action = 'put a newer one into the files of api.tls; they are read again by themselves';

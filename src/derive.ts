@@ -52,7 +52,9 @@ interface Judged {
   readonly proposal: Proposal;
 }
 
-/** Returns all problems of a commit, sorted; of one that is followed, also the warnings about the repository as a whole. */
+/**
+ * Returns all problems of a commit, sorted; of one that is followed, also the warnings about the repository as a whole.
+ */
 export function problemsOf(derivation: Derivation): readonly Problem[] {
   return derivation.isFollowed ? problemsAndRemarks(derivation.desired) : derivation.problems;
 }
@@ -77,7 +79,10 @@ export interface Before {
   readonly safety?: Safety | undefined;
   /** A person accepted a commit that leaves nothing. */
   readonly isAccepted?: boolean;
-  /** The commit was activated before, so that nothing in it is new, and nothing is judged again; `baseline` is what the rows say of it. */
+  /**
+   * The commit was activated before, so that nothing in it is new, and nothing is judged again; `baseline` is what the
+   * rows say of it.
+   */
   readonly recorded?: RecordedJudgement | undefined;
 }
 

@@ -78,7 +78,7 @@ export interface AgentOptions {
   readonly clock: Clock;
   /** Returns the registered client of a serial. */
   readonly registered: (serial: string) => Client | undefined;
-  /** Tells whether a client sees a server. Left out: each sees all. */
+  /** Returns whether a client sees a server. Left out: each sees all. */
   readonly sees?: ((by: Client, server: string) => boolean) | undefined;
 }
 
@@ -145,8 +145,19 @@ function describeAction({ call, row }: OfferedCall, { timeoutSeconds }: ProxyWor
   const { operation, action: id, resource, kind, properties, record, applied, outputs } = call;
   const { instance, key: group, generation, attempt } = row;
   return {
-    ...{ id, operation, resource, instance, group, kind, generation, attempt },
-    ...{ properties, record, applied, outputs, timeoutSeconds },
+    id,
+    operation,
+    resource,
+    instance,
+    group,
+    kind,
+    generation,
+    attempt,
+    properties,
+    record,
+    applied,
+    outputs,
+    timeoutSeconds,
   };
 }
 
@@ -167,7 +178,7 @@ function serverIn(id: string): string {
   return server;
 }
 
-/** Returns a function that tells whether a proxy sees a server. */
+/** Returns a function that returns whether a proxy sees a server. */
 function seenBy({ sees }: AgentOptions, by: Client): (server: string) => boolean {
   return (server) => sees?.(by, server) ?? true;
 }

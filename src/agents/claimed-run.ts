@@ -1,5 +1,5 @@
-// Carries out one claimed action: runs its program until the deadline, tells the controller that it is at work, and keeps
-// how it ended.
+// Carries out one claimed action: runs its program until the deadline, tells the controller that it is at work, and
+// keeps how it ended.
 import { type Clock, type ClockTimes, msSince } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { momentOf, reasonOf } from '../base/wording.ts';
@@ -11,7 +11,9 @@ import { type KeptClaim, type KeptClaims, NO_FILE } from './claimed-work.ts';
 import { type ControllerClient, ControllerRefusal } from './controller-client.ts';
 
 const HEARTBEAT_MS = 20_000;
-/** Programs are asked to end so long before the deadline, or a tenth of the time, so that nothing runs at the deadline. */
+/**
+ * Programs are asked to end so long before the deadline, or a tenth of the time, so that nothing runs at the deadline.
+ */
 const ENDING_MS = 6_000;
 /** So often it is looked whether the deadline has passed. */
 const COMPARE_MS = 1_000;
@@ -36,8 +38,8 @@ export interface ClaimedRun {
 }
 
 /**
- * Returns how the action ended, kept on disk, once nothing of it runs any more. Returns undefined if the controller has given
- * it up, and if something of it cannot be ended: then the controller waits for its deadline.
+ * Returns how the action ended, kept on disk, once nothing of it runs any more. Returns undefined if the controller has
+ * given it up, and if something of it cannot be ended: then the controller waits for its deadline.
  */
 export async function carryOut(run: ClaimedRun, options: ClaimedRunOptions): Promise<KeptClaim | undefined> {
   const { claimed, entry, asked } = run;
@@ -76,8 +78,8 @@ export async function carryOut(run: ClaimedRun, options: ClaimedRunOptions): Pro
 }
 
 /**
- * Calls `wake` once so much time has passed by the monotonic clock or by the one on the wall: after a sleep of the machine
- * only the latter has moved on, and the controller has given the action up. Returns a function that cancels it.
+ * Calls `wake` once so much time has passed by the monotonic clock or by the one on the wall: after a sleep of the
+ * machine only the latter has moved on, and the controller has given the action up. Returns a function that cancels it.
  */
 function afterEither(clock: Clock, ms: number, wake: () => void): () => void {
   const [elapses, comes] = [clock.monotonic() + ms, clock.now() + ms];
@@ -140,7 +142,7 @@ function heartbeat(
     client
       .send({ path: `/agent/actions/${encodeURIComponent(id)}/heartbeat`, body: { lease } })
       .catch((error: unknown) => {
-        // Without a line the work goes on.
+        // Without a line the work continues.
         if (isOver || !(error instanceof ControllerRefusal) || !GIVEN_UP.includes(error.status)) return;
         log.warn({ action: id, err: error }, 'the controller has given the action up; its program is ended');
         giveUp();

@@ -86,7 +86,8 @@ export class ControllerClient {
       tls: { agent: await this.#currentAgent() },
       body: body === undefined ? undefined : JSON.stringify(body),
       limits: { silenceMs: waitMs + silenceMs, wholeMs: waitMs + wholeMs, bytesMax: ANSWER_BYTES_MAX },
-      ...{ signal, headers },
+      signal,
+      headers,
     });
   }
 

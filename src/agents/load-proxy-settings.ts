@@ -1,5 +1,5 @@
-// The settings of a proxy, complete and with absolute paths. Loading checks them against schemas/proxy-settings.schema.json,
-// fills in defaults, and reports all mistakes at once.
+// The settings of a proxy, complete and with absolute paths. Loading checks them against
+// schemas/proxy-settings.schema.json, fills in defaults, and reports all mistakes at once.
 import { resolve } from 'node:path';
 import schema from '../../schemas/proxy-settings.schema.json' with { type: 'json' };
 import { compileSchema } from '../catalog/schemas.ts';
@@ -73,7 +73,10 @@ async function fillIn(written: Written, base: string, searchPath: string | undef
   return {
     server: server.replace(/\/+$/, ''),
     tls: { cert: resolve(base, tls.cert), key: resolve(base, tls.key), ca: resolve(base, tls.ca) },
-    ...{ directory, concurrency, shutdownSeconds, providers: await Promise.all(providers) },
+    directory,
+    concurrency,
+    shutdownSeconds,
+    providers: await Promise.all(providers),
     log: { level: log?.level ?? 'info' },
   };
 }

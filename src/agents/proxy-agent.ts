@@ -1,5 +1,5 @@
-// The loop of a proxy: asks the controller for actions, claims those that it has a program and capacity for, and carries
-// them out. It opens no port, and goes on while the line is cut.
+// The loop of a proxy: asks the controller for actions, claims those that it has a program and capacity for, and
+// carries them out. It opens no port, and continues while the line is cut.
 import { randomUUID } from 'node:crypto';
 import { type Clock, type ClockTimes, pause, readClocks } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';

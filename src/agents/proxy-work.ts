@@ -1,6 +1,7 @@
-// Gives the calls of servers that proxies look after to proxies, and takes their reports. A claim is a pass of the reconciler
-// with that claim in its context; who has the lease of its call may report its result. agent.ts decides which client may ask
-// for what. The claim of an action is in its row as well, and outlives the controller; that of a check does not.
+// Gives the calls of servers that proxies manage to proxies, and takes their reports. A claim is a pass of the
+// reconciler with that claim in its context; who has the lease of its call may report its result. agent.ts decides
+// which client may ask for what. The claim of an action is in its row as well, and outlives the controller; that of a
+// check does not.
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
@@ -59,7 +60,7 @@ export interface ProxyWorkOptions {
   readonly log: Logger;
 }
 
-/** Tells whether a proxy sees a server, as of another tenant it does not. */
+/** Returns whether a proxy sees a server, as of another tenant it does not. */
 type SeesServer = (server: string) => boolean;
 
 /** The work of proxies: offers, claims and reports. */
@@ -93,12 +94,15 @@ export class ProxyWork {
     this.#options.reconciler.presence.hear(serial);
   }
 
-  /** Returns true if a proxy with the tags `own` looks after a recorded server. */
+  /** Returns true if a proxy with the tags `own` manages a recorded server. */
   isFor(server: string, own: readonly string[]): boolean {
     return this.#row(server) !== undefined && fitsProxy(this.#options.reconciler.proxyTagsFor(server), own);
   }
 
-  /** Returns at most `limit` calls that a proxy with these tags may claim now, longest waiting first; only of servers that it sees. */
+  /**
+   * Returns at most `limit` calls that a proxy with these tags may claim now, longest waiting first; only of servers
+   * that it sees.
+   */
   offered(tags: readonly string[], limit: number, sees: SeesServer): readonly OfferedCall[] {
     const found = this.#find(tags, limit, sees);
     for (const { call } of found) this.#options.reconciler.offers.rotate(call.resource);
@@ -116,8 +120,8 @@ export class ProxyWork {
   }
 
   /**
-   * Returns the call that now belongs to the client, once its intent is durable. Throws `conflict` if it is another's, or not
-   * to be done now.
+   * Returns the call that now belongs to the client, once its intent is durable. Throws `conflict` if it is another's,
+   * or not to be done now.
    */
   async claim(server: string, id: string, order: ClaimOrder): Promise<ClaimedCall> {
     if (this.#isStopped) throw stopping();
@@ -170,7 +174,9 @@ export class ProxyWork {
     return isHeld;
   }
 
-  /** Returns the serial of the proxy that carries out the call of a server, and when it was last heard of, if any does. */
+  /**
+   * Returns the serial of the proxy that carries out the call of a server, and when it was last heard of, if any does.
+   */
   findHolder(server: string): { readonly client: string; readonly heard: string | null } | undefined {
     const action = this.#row(server)?.action;
     const current = this.#begunClaim(server);

@@ -1,5 +1,5 @@
-// Sends reports until the controller has answered them: the line may be cut for as long as it likes. A report is kept on
-// disk until then; one that the controller refuses is logged, and not sent again.
+// Sends reports until the controller has answered them: the line may be cut for as long as it likes. A report is kept
+// on disk until then; one that the controller refuses is logged, and not sent again.
 import { type Clock, pause } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { JsonMap } from '../model/json.ts';
@@ -9,7 +9,10 @@ import { type ControllerClient, ControllerRefusal } from './controller-client.ts
 const PAUSE_FIRST_MS = 500;
 const PAUSE_MS_MAX = 30_000;
 
-/** The controller will never accept this report: the action is unknown or was given up, or the report is malformed or too large. */
+/**
+ * The controller will never accept this report: the action is unknown or was given up, or the report is malformed or
+ * too large.
+ */
 const REFUSED: readonly number[] = [400, 404, 409, 413];
 
 /** The parts that send reports. */
@@ -61,7 +64,9 @@ export class ReportDelivery {
     }
   }
 
-  /** A claim that is not forgotten, as on a disk that became read-only, would be reported again after the next start. */
+  /**
+   * A claim that is not forgotten, as on a disk that became read-only, would be reported again after the next start.
+   */
   async #forget(kept: KeptClaim): Promise<void> {
     const { work, clock, log, random } = this.#options;
     const { signal } = this.#stopped;
@@ -103,8 +108,8 @@ export class ReportDelivery {
 }
 
 /**
- * Returns the pause between requests after that many failures in a row, in milliseconds: longer each time, with jitter, so that
- * many proxies do not come back at the same moment.
+ * Returns the pause between requests after that many failures in a row, in milliseconds: longer each time, with jitter,
+ * so that many proxies do not come back at the same moment.
  */
 export function pauseMs(failures: number, random: () => number = Math.random): number {
   const longest = Math.min(PAUSE_MS_MAX, PAUSE_FIRST_MS * 2 ** Math.min(failures, 10));

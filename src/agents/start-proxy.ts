@@ -21,8 +21,8 @@ export interface RunningProxy {
 }
 
 /**
- * Starts a proxy. Throws StoreError if another one has its directory or others may enter it, and LeftoverError if programs of an earlier one
- * cannot be ended.
+ * Starts a proxy. Throws StoreError if another one has its directory or others may enter it, and LeftoverError if
+ * programs of an earlier one cannot be ended.
  */
 export async function startProxy(
   settings: ProxySettings,

@@ -111,8 +111,8 @@ interface StandbyOptions
 }
 
 /**
- * Returns the application of a replica that does not lead. It answers reads of objects, records, events and explanations itself, and has the leader
- * answer everything else; those of progress too where nobody leads.
+ * Returns the application of a replica that does not lead. It answers reads of objects, records, events and
+ * explanations itself, and has the leader answer everything else; those of progress too where nobody leads.
  */
 export function createStandbyApp({ operator, leader, ...options }: StandbyOptions): RequestListener {
   const known = authenticate(options);
@@ -146,7 +146,10 @@ export function createRoutes(options: Omit<AppOptions, 'commits' | 'replica'>): 
   const { reader, operator, explainer, writer, agent, readAnswer, streams } = options;
   const router = Router({ caseSensitive: true });
   const parts = {
-    ...{ reader, writer, operator, explainer },
+    reader,
+    writer,
+    operator,
+    explainer,
     cache: new AnswerCache(() => reader.version()),
     lists: new Shares(LISTS),
   };

@@ -1,5 +1,5 @@
-// Writes into the audit log what clients have asked for and what became of it: before the answer is sent, on the replica that decides.
-// See docs/operate.md, the audit log, and ARCHITECTURE.md, "Audit log".
+// Writes into the audit log what clients have asked for and what became of it: before the answer is sent, on the
+// replica that decides. See docs/operate.md, the audit log, and ARCHITECTURE.md, "Audit log".
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AuditEntry, AuditLog } from '../base/audit-log.ts';
 import { isMap } from '../model/json.ts';
@@ -42,7 +42,9 @@ export function operationFacts(operation: string, body: unknown, comment: string
   };
   return {
     kind: operation === 'approve' || operation === 'accept-history' ? 'approval' : 'operation',
-    ...{ operation, instance: field('instance'), server: field('resource') },
+    operation,
+    instance: field('instance'),
+    server: field('resource'),
     object: field('digest') ?? field('commit') ?? field('provider'),
     comment: comment === '' ? undefined : comment,
   };
@@ -88,6 +90,7 @@ function requestFacts(response: ServerResponse): Facts {
     ...(client && { name: client.description, role: client.role }),
     remote: socket.remoteAddress,
     from: isForwarded(request) ? String(headers[FORWARDED_BY] ?? '') : undefined,
-    ...{ method, path: url.split('?', 1)[0] },
+    method,
+    path: url.split('?', 1)[0],
   };
 }

@@ -1,6 +1,6 @@
 // Finds the registered client of a request: the certificate that TLS has verified is looked up in the registry at every
-// request, and again wherever one has waited, so that a removed client is refused at once. See docs/rest.md, authentication, and
-// ARCHITECTURE.md, "Certificates and rights".
+// request, and again wherever one has waited, so that a removed client is refused at once. See docs/rest.md,
+// authentication, and ARCHITECTURE.md, "Certificates and rights".
 import type { X509Certificate } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -33,10 +33,18 @@ export interface AuthenticateOptions {
   readonly ambiguityOf: (certificate: X509Certificate) => string | undefined;
 }
 
-/** Stands for the page of a management listener. Reads show it what they show every client but proxies; it has no right of authorize.ts. */
+/**
+ * Stands for the page of a management listener. Reads show it what they show every client but proxies; it has no right
+ * of authorize.ts.
+ */
 export const PAGE_CLIENT: Client = {
-  ...{ name: 'page', type: 'client', description: 'the page of a management listener', role: 'automation-endpoint' },
-  ...{ fingerprint: '', serial: '', tenant: '' },
+  name: 'page',
+  type: 'client',
+  description: 'the page of a management listener',
+  role: 'automation-endpoint',
+  fingerprint: '',
+  serial: '',
+  tenant: '',
 };
 
 const clients = new WeakMap<IncomingMessage, Client>();
@@ -73,7 +81,10 @@ function admitCounted(options: AuthenticateOptions, request: IncomingMessage): C
   }
 }
 
-/** Returns the registered client of a request. Throws ServiceError where its certificate admits no client, or is not registered. */
+/**
+ * Returns the registered client of a request. Throws ServiceError where its certificate admits no client, or is not
+ * registered.
+ */
 export function admit(options: AuthenticateOptions, request: IncomingMessage, registry?: Registry): Client {
   const { reader, clock } = options;
   const peer = identifyPeer(request.socket);
@@ -90,7 +101,7 @@ export function admit(options: AuthenticateOptions, request: IncomingMessage, re
   return withReads(client, options.proxyReads ?? 'all');
 }
 
-/** Tells whether only a request that is handed on lets the leader record that its client was seen. */
+/** Returns whether only a request that is handed on lets the leader record that its client was seen. */
 export function isSeenAnew(request: IncomingMessage): boolean {
   return unrecorded.has(request);
 }
@@ -112,8 +123,9 @@ export function requireAllowed(request: IncomingMessage): void {
 }
 
 /**
- * Returns why a request that was let pass is not allowed any more: its certificate admits no client now, or its client is not
- * registered, or with another role or part of everything that it sees, on which all rights hang. Undefined while it is, and for one that was not let pass.
+ * Returns why a request that was let pass is not allowed any more: its certificate admits no client now, or its client
+ * is not registered, or with another role or part of everything that it sees, on which all rights hang. Undefined while
+ * it is, and for one that was not let pass.
  */
 export function findRefusal(request: IncomingMessage, registry?: Registry): ServiceError | undefined {
   const options = judges.get(request.socket);
@@ -138,7 +150,10 @@ function requireSameRights(client: Client, asked: Client | undefined): void {
   throw new ServiceError('not_allowed', message);
 }
 
-/** Says in the log that the client of a request that was let pass asked for more than its share, for the operator: who it is, and how often. */
+/**
+ * Says in the log that the client of a request that was let pass asked for more than its share, for the operator: who
+ * it is, and how often.
+ */
 export function logOverShare({ socket }: IncomingMessage, reason: string): void {
   const options = judges.get(socket);
   if (options === undefined) return;

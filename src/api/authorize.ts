@@ -1,5 +1,6 @@
 // Allows or refuses a request by the client's role. Rights belong to the object that is written, not to the route that
-// leads there. Every registered client may read; service/scope.ts decides what it sees. See docs/rest.md, roles and least rights.
+// leads there. Every registered client may read; service/scope.ts decides what it sees.
+// See docs/rest.md, roles and least rights.
 import type { NextFunction, Request, Response } from 'express';
 import { invariant } from '../base/invariant.ts';
 import { isNarrow, isReadOnly } from '../model/least-rights.ts';

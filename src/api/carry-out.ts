@@ -1,5 +1,6 @@
-// Carries out on the leader what clients have asked of other replicas: through the same application as requests of its own, over a
-// connection within this process, so that no route, right or limit exists twice. See docs/rest.md, replicas.
+// Carries out on the leader what clients have asked of other replicas: through the same application as requests of its
+// own, over a connection within this process, so that no route, right or limit exists twice. See docs/rest.md,
+// replicas.
 import { ClientRequest, createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import { duplexPair } from 'node:stream';
 import type { ForwardedAnswer, ForwardedRequest } from '../model/forwarded-request.ts';
@@ -18,9 +19,9 @@ const OF_CONNECTION = new Set([
 ]);
 
 /**
- * Returns the function that has `app` answer a forwarded request. The client is looked up in the registry of this process, and its
- * certificate judged by the TLS material in force here. Rejects where there is no whole answer; once `signal` fires, the request
- * ends as that of a client which has closed its connection.
+ * Returns the function that has `app` answer a forwarded request. The client is looked up in the registry of this
+ * process, and its certificate judged by the TLS material in force here. Rejects where there is no whole answer; once
+ * `signal` fires, the request ends as that of a client which has closed its connection.
  */
 export function carryOutForwarded(app: RequestListener) {
   // It never listens: each request brings its own connection.
@@ -34,7 +35,11 @@ export function carryOutForwarded(app: RequestListener) {
     server.emit('connection', far);
     const { method, target: path, headers, id, body } = request;
     const outgoing = new ClientRequest({
-      ...{ method, path, setHost: false, signal, createConnection: () => near },
+      method,
+      path,
+      setHost: false,
+      signal,
+      createConnection: () => near,
       // Else the server would end the connection, and nothing would tell where the application wants that.
       headers: { host: 'replica', ...headers, 'x-request-id': id, connection: 'keep-alive' },
     });

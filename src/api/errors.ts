@@ -56,12 +56,12 @@ export interface ErrorBody {
   readonly details?: readonly ErrorDetail[];
 }
 
-/** Returns the body that tells of a failure. */
+/** Returns the body that describes a failure. */
 export function errorBodyOf({ code, message, details = [] }: Failure): ErrorBody {
   return { message, return_code: ERROR_STATUSES[code], error: code, ...(details.length === 0 ? {} : { details }) };
 }
 
-/** Answers with a failure, which the audit log tells of where it has to. */
+/** Answers with a failure, which the audit log records if it has to. */
 export function sendError(response: ServerResponse, failure: Failure): void {
   const body = errorBodyOf(failure);
   const isWorthARetry = failure.code === 'not_ready' || failure.code === 'too_many_requests';
@@ -72,8 +72,8 @@ export function sendError(response: ServerResponse, failure: Failure): void {
 }
 
 /**
- * Returns the last handler of the application: answers what any other threw, and logs it if it is our own mistake. A client that
- * may not ask any more is told that alone, and not what else was wrong.
+ * Returns the last handler of the application: answers what any other threw, and logs it if it is our own mistake. A
+ * client that may not ask any more is told that alone, and not what else was wrong.
  */
 export function answerErrors(log: Logger) {
   // Express knows an error handler by its four parameters.
@@ -94,7 +94,8 @@ function explainError(error: unknown, requestId: string): Failure {
   if (error instanceof ServiceError && error.code !== 'internal') return error;
   const code = codeOfExpress(error);
   if (code !== undefined) return { code, message: String(error instanceof Error ? error.message : error) };
-  // The store's own text says what is wrong and what to do; its error is known by name, since the store is not imported here.
+  // The store's own text says what is wrong and what to do; its error is known by name, since the store is not imported
+  // here.
   if (error instanceof Error && error.name === 'StoreError') return { code: 'not_ready', message: error.message };
   const message = `Treeline failed to answer. This is a mistake of Treeline; its log tells more under request ${requestId}`;
   return { code: 'internal', message };

@@ -1,5 +1,6 @@
-// Sends events to clients as they are recorded, as server-sent events. Each stream has a loop of its own: it reads a page by id, filters it,
-// writes it, and waits until the client has read it or something is recorded. ARCHITECTURE.md, "Events and messages".
+// Sends events to clients as they are recorded, as server-sent events. Each stream has a loop of its own: it reads a
+// page by id, filters it, writes it, and waits until the client has read it or something is recorded. ARCHITECTURE.md,
+// "Events and messages".
 
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../base/clock.ts';
@@ -14,11 +15,17 @@ import type { Scope } from '../service/scope.ts';
 const STREAMS: ShareLimits = { ofClient: 20, waitingOfClient: 0 };
 /** Events that are recorded within this time are sent together. */
 const GATHER_MS = 20;
-/** A stream without events sends a comment after this time. A client that has not read a page after this time is cut off. */
+/**
+ * A stream without events sends a comment after this time. A client that has not read a page after this time is cut
+ * off.
+ */
 const BEAT_MS = 15_000;
 /** How soon a client connects again after its stream has ended. */
 const RETRY_MS = 2_000;
-/** An id is about the milliseconds of its time. A replica that lags may be asked for events after a later id, and its clock may differ. */
+/**
+ * An id is about the milliseconds of its time. A replica that lags may be asked for events after a later id, and its
+ * clock may differ.
+ */
 const AHEAD_MAX = 10 * 60_000;
 /** The most events of a page. The client must read a page before the next one is read. */
 const PAGE_EVENTS = 100;

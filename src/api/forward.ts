@@ -1,5 +1,6 @@
-// Answers on a replica that does not lead: has the leader carry out what only it may decide or knows, and has reads wait for a commit
-// until this replica shows it. Everything else is answered from memory by the routes, as on the leader.
+// Answers on a replica that does not lead: has the leader carry out what only it may decide or knows, and has reads
+// wait for a commit until this replica shows it. Everything else is answered from memory by the routes, as on the
+// leader.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Clock, pause, within } from '../base/clock.ts';
 import { type ShareLimits, Shares } from '../base/shares.ts';
@@ -18,18 +19,19 @@ import { REPORT_BYTES_MAX } from './routes/agent.ts';
 
 /** The leader, and what this replica shows of what it has recorded. */
 export interface FollowedLeader {
-  /** Tells whether a replica is known to lead. */
+  /** Returns whether a replica is known to lead. */
   readonly isKnown: () => boolean;
   /** Returns why this replica shows an earlier moment than the leader; undefined where it does not. */
   readonly lag: () => Outage | undefined;
   /**
-   * Resolves with the leader's answer, or with undefined once `signal` fires. Throws ServiceError `not_ready` where nothing was done, and
+   * Resolves with the leader's answer, or with undefined once `signal` fires. Throws ServiceError `not_ready` where
+   * nothing was done, and
    * `outcome_unknown` where nobody knows.
    */
   readonly forward: (request: ForwardedRequest, signal: AbortSignal) => Promise<ForwardedAnswer | undefined>;
   /** Resolves once this replica shows all that was recorded before the call. Throws where it cannot. */
   readonly refresh: () => Promise<void>;
-  /** Tells whether reads are answered from this commit or a later one. May ask git. */
+  /** Returns whether reads are answered from this commit or a later one. May ask git. */
   readonly shows: (commit: string) => Promise<boolean>;
 }
 
@@ -127,8 +129,8 @@ export function forwardToLeader({ leader, clock }: ForwardOptions): RequestStep 
 }
 
 /**
- * Returns the step that lets a read pass once this replica shows the commit that it names. The leader is asked to follow it first, and
- * where it cannot, its answer is sent. Who waited is authenticated again.
+ * Returns the step that lets a read pass once this replica shows the commit that it names. The leader is asked to
+ * follow it first, and where it cannot, its answer is sent. Who waited is authenticated again.
  */
 export function waitForShownCommit({ leader, clock, authenticate }: ForwardOptions): RequestStep {
   const [waits, questions] = [new Shares(WAITS), new Shares(QUESTIONS)];
@@ -175,8 +177,8 @@ export function waitForShownCommit({ leader, clock, authenticate }: ForwardOptio
 }
 
 /**
- * The leader writes what it answers; what nobody leads to answer, or nobody knows the end of, is written here. Such lines are never left
- * out, and so not of a proxy, which the leader would refuse everything: it could fill the disk.
+ * The leader writes what it answers; what nobody leads to answer, or nobody knows the end of, is written here. Such
+ * lines are never left out, and so not of a proxy, which the leader would refuse everything: it could fill the disk.
  */
 function auditForwarded(request: IncomingMessage, response: ServerResponse): void {
   const path = urlPathOf(request);
@@ -186,8 +188,8 @@ function auditForwarded(request: IncomingMessage, response: ServerResponse): voi
 }
 
 /**
- * Lets the leader know that a client was seen, which it records: it would never know of reads that this replica answers itself. Where
- * that fails, the next hour does it.
+ * Lets the leader know that a client was seen, which it records: it would never know of reads that this replica answers
+ * itself. Where that fails, the next hour does it.
  */
 async function tellSeen(request: IncomingMessage, response: ServerResponse, leader: FollowedLeader): Promise<void> {
   const headers = { host: request.headers.host ?? '' };
@@ -195,7 +197,7 @@ async function tellSeen(request: IncomingMessage, response: ServerResponse, lead
   await leader.forward(question, AbortSignal.timeout(TOLD_MS)).catch(() => undefined);
 }
 
-/** Tells whether only the leader may answer a request. Other methods than these are refused alike everywhere. */
+/** Returns whether only the leader may answer a request. Other methods than these are refused alike everywhere. */
 function isForLeader(request: IncomingMessage): boolean {
   if (request.method === 'POST' || request.method === 'DELETE') return true;
   return isReading(request) && OF_LEADER.some((pattern) => pattern.test(urlPathOf(request)));

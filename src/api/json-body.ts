@@ -33,8 +33,8 @@ interface BodyLimits {
 }
 
 /**
- * Returns the handler that reads a JSON body into `request.body`. Only a DELETE may come without one. A client that has lost its
- * rights before the body is there goes no further.
+ * Returns the handler that reads a JSON body into `request.body`. Only a DELETE may come without one. A client that has
+ * lost its rights before the body is there goes no further.
  */
 export function jsonBody({ bytesMax = BODY_BYTES_MAX, keysMax }: BodyLimits = {}): RequestHandler {
   return async (request, response, next) => {
@@ -90,7 +90,10 @@ function unpacked(request: IncomingMessage): Readable {
   return request.pipe(unzip);
 }
 
-/** Returns the value of a body. Throws `invalid_input` for what is no UTF-8, no JSON, too much, or has a number that is not kept exactly. */
+/**
+ * Returns the value of a body. Throws `invalid_input` for what is no UTF-8, no JSON, too much, or has a number that is
+ * not kept exactly.
+ */
 function parseBody(bytes: Uint8Array, keysMax = Number.POSITIVE_INFINITY): Json {
   const text = decode(bytes);
   refuseTooMuch(text, keysMax);
@@ -110,7 +113,10 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-/** Counts before the text is parsed: that takes long for what is nested deeply. In a text that is no JSON, the count is of no use. */
+/**
+ * Counts before the text is parsed: that takes long for what is nested deeply. In a text that is no JSON, the count is
+ * of no use.
+ */
 function refuseTooMuch(text: string, keysMax: number): void {
   let [depth, keys, values, isString] = [0, 0, 0, false];
   for (let index = 0; index < text.length; index += 1) {
@@ -166,7 +172,10 @@ export const TIME: FieldKind<string> = {
 
 type Fields<Kinds> = { readonly [Name in keyof Kinds]?: Kinds[Name] extends FieldKind<infer Value> ? Value : never };
 
-/** Returns a body whose fields are all known and of the right kind. Else throws `invalid_input` that names the faults, at most 20. */
+/**
+ * Returns a body whose fields are all known and of the right kind. Else throws `invalid_input` that names the faults,
+ * at most 20.
+ */
 export function readFields<const Kinds extends Readonly<Record<string, FieldKind<Json>>>>(
   body: unknown,
   kinds: Kinds,

@@ -65,7 +65,9 @@ export interface Listener extends ListenAddress {
   close(): Promise<void>;
 }
 
-/** Returns a listener that accepts connections. Throws if the address is in use or the material does not fit together. */
+/**
+ * Returns a listener that accepts connections. Throws if the address is in use or the material does not fit together.
+ */
 export async function startListener(options: ListenerOptions): Promise<Listener> {
   const { tls, clock = systemClock } = options;
   const limits = { ...TIME_LIMITS, ...options.limits };
@@ -122,9 +124,10 @@ interface ServeOptions {
 }
 
 /**
- * Handles the requests of each connection one after the other: Node emits all that a client sends ahead in one turn. Returns a
- * function that ends each connection there is now with its next answer, or with the one under way if its head is not sent. A
- * handshake that is under way may end with the old certificates, so new connections get one answer for a while.
+ * Handles the requests of each connection one after the other: Node emits all that a client sends ahead in one turn.
+ * Returns a function that ends each connection there is now with its next answer, or with the one under way if its head
+ * is not sent. A handshake that is under way may end with the old certificates, so new connections get one answer for a
+ * while.
  */
 function serveConnections(server: Server, { handler, clock, handshakeMs }: ServeOptions): () => void {
   const open = new Map<Socket, OpenConnection>();
@@ -187,7 +190,9 @@ function logRefusals(server: Server, { audit, log, metrics, clock = systemClock 
   return refused;
 }
 
-/** Returns the address of the other end. Node ends a connection before it reports that its certificate was not accepted. */
+/**
+ * Returns the address of the other end. Node ends a connection before it reports that its certificate was not accepted.
+ */
 function remoteOf(socket: Socket & { readonly _parent?: Socket | null }): string | undefined {
   return socket.remoteAddress ?? socket._parent?.remoteAddress;
 }

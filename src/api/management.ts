@@ -1,5 +1,5 @@
-// Serves health checks and metrics over plain HTTP: liveness, readiness, whether this process leads, and /metrics for Prometheus. It knows
-// nothing about stacks. `GET /` says where the page is.
+// Serves health checks and metrics over plain HTTP: liveness, readiness, whether this process leads, and /metrics for
+// Prometheus. It knows nothing about stacks. `GET /` says where the page is.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { type Clock, within } from '../base/clock.ts';
 import { closeAtOnce, createPlainServer, type ListenAddress, type Listening, listenOn } from '../base/listen.ts';
@@ -29,8 +29,8 @@ interface Answer {
 /** Prometheus gives up after 10 s by default. */
 const METRICS_MS_MAX = 8_000;
 /**
- * What comes over loopback may come from a browser of this machine, whose page somebody else has pointed here by a name of his own. Over a
- * network Prometheus asks by any name, and who reaches the listener may read it.
+ * What comes over loopback may come from a browser of this machine, whose page somebody else has pointed here by a name
+ * of his own. Over a network Prometheus asks by any name, and who reaches the listener may read it.
  */
 const LOOPBACK = /^(?:::1$|(?:::ffff:)?127\.)/;
 const PATHS = '/livez, /readyz, /leaderz and /metrics';

@@ -1,5 +1,5 @@
-// Sends the OpenAPI document of the interface, schemas/openapi.json, and reads from it which routes there are. `npm run docs:openapi`
-// writes the file.
+// Sends the OpenAPI document of the interface, schemas/openapi.json, and reads from it which routes there are. `npm run
+// docs:openapi` writes the file.
 import { type Request, type Response, Router } from 'express';
 import openApi from '../../schemas/openapi.json' with { type: 'json' };
 import type { Reader } from '../service/read/reader.ts';
@@ -33,7 +33,9 @@ interface QueriedRoute {
 const DOCUMENT: OpenApi = openApi;
 const QUERIED_ROUTES: readonly QueriedRoute[] = listQueriedRoutes();
 
-/** By the first part of the paths of all routes, as `/operations`, what comes after it; empty where that answers itself. */
+/**
+ * By the first part of the paths of all routes, as `/operations`, what comes after it; empty where that answers itself.
+ */
 export const SECTIONS: ReadonlyMap<string, readonly string[]> = listSections();
 
 function listQueriedRoutes(): readonly QueriedRoute[] {
@@ -53,7 +55,9 @@ function queryNames(references: readonly Reference[]): readonly string[] {
   return parameters.filter((one) => one.in === 'query').map(({ name }) => name);
 }
 
-/** Returns the names of the query parameters of a route by the path of a request; undefined if there is no such route. */
+/**
+ * Returns the names of the query parameters of a route by the path of a request; undefined if there is no such route.
+ */
 export function queryParametersOf(method: string, path: string): readonly string[] | undefined {
   const asked = method === 'HEAD' ? 'GET' : method;
   return QUERIED_ROUTES.find((route) => route.method === asked && route.pattern.test(path))?.parameters;
@@ -74,8 +78,8 @@ function listSections(): ReadonlyMap<string, readonly string[]> {
 }
 
 /**
- * Returns the routes `/openapi.json` and `/`, which names the page and the document. `dashboard`: the address of the page without a
- * certificate; null if it is off.
+ * Returns the routes `/openapi.json` and `/`, which names the page and the document. `dashboard`: the address of the
+ * page without a certificate; null if it is off.
  */
 export function openApiRoutes(reader: Reader, dashboard: string | null): Router {
   const router = Router({ caseSensitive: true });

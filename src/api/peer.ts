@@ -1,5 +1,5 @@
-// The client at the other end of a connection, as its certificate names it: of a TLS connection, or of a request that another replica
-// has forwarded. Whether that client is registered is for authenticate.ts to say.
+// The client at the other end of a connection, as its certificate names it: of a TLS connection, or of a request that
+// another replica has forwarded. Whether that client is registered is for authenticate.ts to say.
 
 import { X509Certificate } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -38,7 +38,9 @@ const peers = new WeakMap<Duplex, Peer>();
 /** By their certificates, as PEM. */
 const forwardedPeers = new Map<string, Peer>();
 
-/** Returns whose share a request takes that was admitted: two authorities may give the same serial to different clients. */
+/**
+ * Returns whose share a request takes that was admitted: two authorities may give the same serial to different clients.
+ */
 export function fingerprintOf({ socket }: IncomingMessage): string {
   return identifyPeer(socket).fingerprint;
 }
@@ -67,8 +69,8 @@ export function certificatesOf({ socket }: IncomingMessage): readonly string[] {
 }
 
 /**
- * Makes a connection within this process one of the client with these certificates, which another replica has verified. Throws where they
- * name no client.
+ * Makes a connection within this process one of the client with these certificates, which another replica has verified.
+ * Throws where they name no client.
  */
 export function presentCertificates(connection: Duplex, certificates: readonly string[]): void {
   const key = certificates.join('');

@@ -27,8 +27,8 @@ interface ReadAnswer {
 }
 
 /**
- * Answers 200, or 304 if the client has the answer already. Resolves once it is sent, or the client is gone. Throws ServiceError if
- * the client may not ask any more.
+ * Answers 200, or 304 if the client has the answer already. Resolves once it is sent, or the client is gone. Throws
+ * ServiceError if the client may not ask any more.
  */
 export async function sendRead(
   request: IncomingMessage,
@@ -101,7 +101,10 @@ export function hasTag(ifNoneMatch: string, etag: string): boolean {
   return ifNoneMatch.trim() === '*' || tags.includes(etag);
 }
 
-/** Returns the digest of the tag of an answer without a file, weak or not, with its quotes or without; undefined for other texts. */
+/**
+ * Returns the digest of the tag of an answer without a file, weak or not, with its quotes or without; undefined for
+ * other texts.
+ */
 export function digestOfTag(tag: string): string | undefined {
   return /^(?:(?:W\/)?"([\w-]{22})"|([\w-]{22}))$/
     .exec(tag.trim())
@@ -110,8 +113,8 @@ export function digestOfTag(tag: string): string | undefined {
 }
 
 /**
- * Returns the step that gives each answer the replica which it comes from, and a new id, or that of the replica which has forwarded the request.
- * A client's own is not taken over: it could not be trusted to be different every time.
+ * Returns the step that gives each answer the replica which it comes from, and a new id, or that of the replica which
+ * has forwarded the request. A client's own is not taken over: it could not be trusted to be different every time.
  */
 export function markAnswers(replica: string) {
   return (request: IncomingMessage, response: ServerResponse, next: () => void): void => {
@@ -132,7 +135,10 @@ export function replicaOf(response: ServerResponse): string {
   return String(response.getHeader(REPLICA) ?? '');
 }
 
-/** Returns the steps that compress large answers. A compressed one has a weak tag: its bytes are others. RFC 9110, 8.8.1. */
+/**
+ * Returns the steps that compress large answers. A compressed one has a weak tag: its bytes are others. RFC 9110,
+ * 8.8.1.
+ */
 export function compressAnswers(): readonly RequestHandler[] {
   return [weakenTag, compression({ threshold: COMPRESSED_BYTES_MIN })];
 }

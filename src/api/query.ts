@@ -25,7 +25,9 @@ function unknownParameter(name: string, known: readonly string[]): string {
   return `This route has no query parameter ${quote(name)}; ${didYouMean(name, known) ?? advice}`;
 }
 
-/** Returns the value of a parameter that is `true` or `false`, false where it is left out. Else throws `invalid_input`. */
+/**
+ * Returns the value of a parameter that is `true` or `false`, false where it is left out. Else throws `invalid_input`.
+ */
 export function queryFlag(request: Queried, name: string): boolean {
   const text = queryText(request, name) ?? 'false';
   if (text === 'true' || text === 'false') return text === 'true';
@@ -80,7 +82,10 @@ export function querySerial(request: Queried): string {
   throw new ServiceError('invalid_input', 'Name the client: /clients/<serial>, or ?serial=<serial>');
 }
 
-/** Returns the texts of a parameter that may be given several times. Throws `invalid_input` where there are too many, or one is empty. */
+/**
+ * Returns the texts of a parameter that may be given several times. Throws `invalid_input` where there are too many, or
+ * one is empty.
+ */
 export function queryTexts(request: Queried, name: string, max: number): readonly string[] {
   const texts = [request.query[name] ?? []].flat().map(String);
   if (texts.length <= max && !texts.includes('')) return texts;

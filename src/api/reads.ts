@@ -71,7 +71,10 @@ export class AnswerCache {
   }
 }
 
-/** Returns what distinguishes an answer from others of the same version: its URL, and how much of everything the client sees. */
+/**
+ * Returns what distinguishes an answer from others of the same version: its URL, and how much of everything the client
+ * sees.
+ */
 function keyOf(request: IncomingMessage): string {
   const { url = '' } = request;
   const client = findClient(request);
@@ -83,7 +86,10 @@ function keyOf(request: IncomingMessage): string {
 export interface Reads {
   /** The commit of the answers. */
   readonly reader: Pick<Reader, 'commit'>;
-  /** Left out: answers depend on more than the desired state and the rows, such as the time or the client, and none is kept. */
+  /**
+   * Left out: answers depend on more than the desired state and the rows, such as the time or the client, and none is
+   * kept.
+   */
   readonly cache?: AnswerCache;
 }
 
@@ -121,8 +127,8 @@ export interface ListReads extends Reads {
 }
 
 /**
- * Returns a handler for GET and HEAD that sends what `make` resolves to. What `make` throws becomes the answer instead. The next list
- * of the same client is made once this one is sent.
+ * Returns a handler for GET and HEAD that sends what `make` resolves to. What `make` throws becomes the answer instead.
+ * The next list of the same client is made once this one is sent.
  */
 export function readList<Params>(
   { reader, cache, lists }: ListReads,

@@ -1,5 +1,6 @@
-// The steps that every request passes before its route: counts it, limits its client, refuses what is wrong on every route and
-// cross-site requests of browsers, and has reads wait for the commit that they name. See docs/rest.md, requests and answers.
+// The steps that every request passes before its route: counts it, limits its client, refuses what is wrong on every
+// route and cross-site requests of browsers, and has reads wait for the commit that they name. See docs/rest.md,
+// requests and answers.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
 import { rateLimit } from 'express-rate-limit';
@@ -15,8 +16,8 @@ import { fingerprintOf } from './peer.ts';
 const URL_BYTES_MAX = 2 * 1024;
 
 /**
- * Returns the steps that count each request once its answer has ended, by the pattern of its route: names never become labels. A
- * request that is answered by no route is counted as "unknown".
+ * Returns the steps that count each request once its answer has ended, by the pattern of its route: names never become
+ * labels. A request that is answered by no route is counted as "unknown".
  */
 export function countRequests(metrics: Metrics | undefined, clock: Clock): readonly RequestHandler[] {
   if (metrics === undefined) return [];
@@ -123,7 +124,8 @@ function isOwn(origin: string, host: string | undefined): boolean {
 const HEADER = 'x-treeline-min-commit';
 
 /**
- * Returns the step that lets a read pass once the commit that it names is followed. Who waited is authenticated again by
+ * Returns the step that lets a read pass once the commit that it names is followed. Who waited is authenticated again
+ * by
  * `authenticate`: that very commit may have removed the client.
  */
 export function waitForMinCommit(commits: Pick<CommitWait, 'reached'>, authenticate: RequestStep): RequestStep {
@@ -138,7 +140,9 @@ export function waitForMinCommit(commits: Pick<CommitWait, 'reached'>, authentic
   };
 }
 
-/** Returns the commit that a read names, undefined where it names none. Throws ServiceError where that is no full id. */
+/**
+ * Returns the commit that a read names, undefined where it names none. Throws ServiceError where that is no full id.
+ */
 export function minCommitOf({ method, headers }: IncomingMessage): string | undefined {
   const text = headers[HEADER];
   if (text === undefined || (method !== 'GET' && method !== 'HEAD')) return undefined;

@@ -53,7 +53,10 @@ export function bodyOf(request: { readonly body: unknown }): JsonMap {
   throw new ServiceError('invalid_input', 'The body has to be a JSON object');
 }
 
-/** Returns whether an existing object may be replaced: the query parameter or the body's field. Throws `invalid_input` if they disagree. */
+/**
+ * Returns whether an existing object may be replaced: the query parameter or the body's field. Throws `invalid_input`
+ * if they disagree.
+ */
 export function readForce(request: Parameters<typeof queryFlag>[0] & { readonly body: unknown }): boolean {
   const field = isMap(request.body) && Object.hasOwn(request.body, 'force') ? request.body.force : false;
   if (field !== true && field !== false) {

@@ -1,18 +1,24 @@
-// The audit log: one JSON object a line in a file of its own, which the usual tools rotate. It is written before the request that it describes
-// is answered, and a disk that takes no lines stops nothing. ARCHITECTURE.md, "Audit log".
+// The audit log: one JSON object a line in a file of its own, which the usual tools rotate. It is written before the
+// request that it describes is answered, and a disk that takes no lines stops nothing. ARCHITECTURE.md, "Audit log".
 import { closeSync, constants, fchmodSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 import type { Clock } from './clock.ts';
 import type { Logger } from './log.ts';
 import { type LogOnceAMinute, logOnceAMinute } from './log-once-a-minute.ts';
 import { momentOf, visible, whyUnusable } from './wording.ts';
 
-/** The kinds of which whoever reaches the listener can cause any number of lines. Each line of them is written once a minute. */
+/**
+ * The kinds of which whoever reaches the listener can cause any number of lines. Each line of them is written once a
+ * minute.
+ */
 type ThrottledKind = 'certificate' | 'permission';
 
 /** The kind of a line. */
 export type AuditKind = ThrottledKind | 'write' | 'operation' | 'approval' | 'delete' | 'replacement';
 
-/** A line, but for its time and the replica that writes it. Fields of which nothing is known are left out. docs/operate.md, the audit log. */
+/**
+ * A line, but for its time and the replica that writes it. Fields of which nothing is known are left out.
+ * docs/operate.md, the audit log.
+ */
 export interface AuditEntry {
   readonly kind: AuditKind;
   /** `unknown`: it was begun, and nobody knows what became of it. */
@@ -106,7 +112,10 @@ export class AuditLog {
     if (file !== undefined) closeSync(file);
   }
 
-  /** One call of the system for each line: with O_APPEND no other writer comes in between, and a file that is cut goes on at its start. */
+  /**
+   * One call of the system for each line: with O_APPEND no other writer comes in between, and a file that is cut
+   * continues at its start.
+   */
   #append(entry: AuditEntry & { readonly repeated?: number | undefined }): void {
     const bytes = Buffer.from(this.#lineOf(entry));
     this.#attempt(() => {

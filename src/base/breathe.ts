@@ -1,10 +1,11 @@
-// Lets other work run during a long loop. Pure stages get the function as a parameter: they read no clock. See ARCHITECTURE.md, why.
+// Lets other work run during a long loop. Pure stages get the function as a parameter: they read no clock. See
+// ARCHITECTURE.md, why.
 import type { Clock } from './clock.ts';
 
 /**
- * Returns undefined, or, if this turn of the event loop has lasted some milliseconds, a promise of a later turn. A loop over
- * all files, units, nodes or rows awaits it between items, so that requests are answered meanwhile. Its result must not
- * depend on it.
+ * Returns undefined, or, if this turn of the event loop has lasted some milliseconds, a promise of a later turn. A loop
+ * over all files, units, nodes or rows awaits it between items, so that requests are answered meanwhile. Its result
+ * must not depend on it.
  */
 export type Breathe = () => Promise<unknown> | undefined;
 

@@ -60,7 +60,10 @@ export async function pause(clock: Clock, ms: number, signal?: AbortSignal): Pro
   signal?.removeEventListener('abort', end);
 }
 
-/** Resolves as `work` does, or to undefined after `ms`; what is not heeded any more goes on. Throws what `work` throws. */
+/**
+ * Resolves as `work` does, or to undefined after `ms`; what is not heeded any more continues. Throws what `work`
+ * throws.
+ */
 export async function within<Value>(clock: Clock, ms: number, work: Promise<Value>): Promise<Value | undefined> {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   const cancel = clock.after(ms, () => resolve(undefined));

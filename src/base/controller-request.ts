@@ -1,4 +1,5 @@
-// Sends one request to a controller over HTTPS with a client certificate, and reads its JSON. The caller words what is refused.
+// Sends one request to a controller over HTTPS with a client certificate, and reads its JSON. The caller words what is
+// refused.
 import { isMap, parseJson } from '../model/json.ts';
 import { type HttpAnswer, type HttpRequest, sendRequest } from './http-request.ts';
 

@@ -164,7 +164,10 @@ function subjectOf(commonName: string): { CN: string[] }[] {
   return [{ CN: [commonName] }];
 }
 
-/** Sixteen bytes, the first between 0x40 and 0x7F: positive and without leading zeros, so that every tool prints the same. */
+/**
+ * Sixteen bytes, the first between 0x40 and 0x7F: positive and without leading zeros, so that every tool prints the
+ * same.
+ */
 function randomSerial(): string {
   const bytes = randomBytes(16);
   bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40;

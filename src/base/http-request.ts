@@ -1,4 +1,5 @@
-// Sends one HTTP request and reads the answer, within limits. Follows no redirects. Every part that sends requests uses it.
+// Sends one HTTP request and reads the answer, within limits. Follows no redirects. Every part that sends requests uses
+// it.
 import http, { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import https, { type RequestOptions } from 'node:https';
 import { isIP } from 'node:net';
@@ -45,7 +46,10 @@ export class BrokenAnswer extends Error {
   override readonly name = 'BrokenAnswer';
 }
 
-/** Returns the answer. Throws BrokenAnswer, at a limit an error that names it, the reason of the signal, or Node's own error. */
+/**
+ * Returns the answer. Throws BrokenAnswer, at a limit an error that names it, the reason of the signal, or Node's own
+ * error.
+ */
 export async function sendRequest(order: HttpRequest): Promise<HttpAnswer> {
   const { body, silenceMs, signal } = order;
   signal?.throwIfAborted();

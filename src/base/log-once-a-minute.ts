@@ -14,7 +14,10 @@ interface Repeats {
   readonly omitted: number | undefined;
 }
 
-/** Returns the fields to log with a key, or an error; undefined if it was logged within the last minute, or 100 others were. */
+/**
+ * Returns the fields to log with a key, or an error; undefined if it was logged within the last minute, or 100 others
+ * were.
+ */
 export type LogOnceAMinute = (key: unknown) => Repeats | undefined;
 
 /** Returns a function that decides which lines of one kind are logged. */

@@ -1,5 +1,5 @@
-// Counts what happens in a process, and writes all metrics as the text that Prometheus reads. model/metrics.ts lists them. The only
-// file that imports the Prometheus client. ARCHITECTURE.md, "Metrics".
+// Counts what happens in a process, and writes all metrics as the text that Prometheus reads. model/metrics.ts lists
+// them. The only file that imports the Prometheus client. ARCHITECTURE.md, "Metrics".
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import { type LabelsOf, METRICS, type MetricDefinition, type MetricName, type MetricOfKind } from '../model/metrics.ts';
@@ -9,7 +9,9 @@ type Values = Readonly<Record<string, string>>;
 /** Sets a gauge to a value. */
 export type SetGauge = <Name extends MetricOfKind<'gauge'>>(name: Name, labels: LabelsOf<Name>, value: number) => void;
 
-/** Work that sets gauges to what they are now. A gauge that nobody sets is 0, or has no series where a label is open. */
+/**
+ * Work that sets gauges to what they are now. A gauge that nobody sets is 0, or has no series where a label is open.
+ */
 export type Measure = (set: SetGauge) => void;
 
 /** Node measures no finer than that; the timer costs little. */
@@ -93,7 +95,10 @@ export class Metrics {
     this.#histograms.get(name)?.zero(within);
   }
 
-  /** Returns the labels with `other` for open ones beyond the limit: values of strangers could make any number of series. */
+  /**
+   * Returns the labels with `other` for open ones beyond the limit: values of strangers could make any number of
+   * series.
+   */
   #within(name: string, given: object): Values {
     const labels = given as Values;
     const { seriesMax, labels: defined }: MetricDefinition = METRICS[name as MetricName];

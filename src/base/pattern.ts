@@ -1,8 +1,11 @@
-// Regular expressions that users write, run in time linear in the text whatever the expression: RE2's syntax and engine.
-// Knows nothing of files; see docs/concepts.md, patterns.
+// Regular expressions that users write, run in time linear in the text whatever the expression: RE2's syntax and
+// engine. Knows nothing of files; see docs/concepts.md, patterns.
 import { RE2JS, RE2JSSyntaxException, RE2Set } from 're2js';
 
-/** The most instructions that the patterns of one list may compile to together: the time a character costs grows with it. */
+/**
+ * The most instructions that the patterns of one list may compile to together: the time a character costs grows with
+ * it.
+ */
 const PATTERN_SIZE_MAX = 1_000;
 
 /**
@@ -47,8 +50,8 @@ export function patternRefusal(pattern: string): PatternRefusal | undefined {
 }
 
 /**
- * Returns why patterns of a list cannot be used, by index; at index null why right ones cannot be used together. After one
- * that is too large the others are not looked at: compiling such a pattern is what takes time.
+ * Returns why patterns of a list cannot be used, by index; at index null why right ones cannot be used together. After
+ * one that is too large the others are not looked at: compiling such a pattern is what takes time.
  */
 export function* patternRefusals(
   patterns: readonly string[],
@@ -92,7 +95,7 @@ function said(error: RE2JSSyntaxException, fragment: string): string {
 
 /** Compiled patterns. */
 export interface PatternList {
-  /** Tells whether one of the patterns is found anywhere in the text. */
+  /** Returns whether one of the patterns is found anywhere in the text. */
   isFoundIn(text: string): boolean;
 }
 

@@ -25,7 +25,9 @@ export class Shares {
     this.#limits = limits;
   }
 
-  /** Resolves with the result of `work`. Throws ServiceError `too_many_requests` if too much work of the client waits. */
+  /**
+   * Resolves with the result of `work`. Throws ServiceError `too_many_requests` if too much work of the client waits.
+   */
   async run<Result>(client: string, work: () => Promise<Result>): Promise<Result> {
     await this.#begin(client);
     try {

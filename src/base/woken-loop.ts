@@ -1,5 +1,5 @@
-// Runs work, one run at a time: at moments that are asked for, again where something changed meanwhile, and at an interval where signs of a
-// change can be lost. Knows nothing of the work.
+// Runs work, one run at a time: at moments that are asked for, again where something changed meanwhile, and at an
+// interval where signs of a change can be lost. Knows nothing of the work.
 import type { Clock } from './clock.ts';
 
 /** How long a stop waits for the outside. */
@@ -7,7 +7,10 @@ const STOP_MS = 3_000;
 
 interface WokenLoopOptions {
   readonly clock: Clock;
-  /** How long after a run the next one begins, at the latest; the first one, after the start. Left out: only when it is woken. */
+  /**
+   * How long after a run the next one begins, at the latest; the first one, after the start. Left out: only when it is
+   * woken.
+   */
   readonly everyMs?: number;
   /** Does what is due. It must not throw. Returns true if more is due at once. `signal`: it is to end. */
   readonly work: (signal: AbortSignal) => Promise<boolean>;

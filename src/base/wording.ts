@@ -1,5 +1,5 @@
-// Words messages: quotes what users have written with a limited length, counts, abbreviates ids, formats times, says why a file
-// cannot be used, and suggests the nearest name.
+// Words messages: quotes what users have written with a limited length, counts, abbreviates ids, formats times, says
+// why a file cannot be used, and suggests the nearest name.
 import { distance } from 'fastest-levenshtein';
 import type { Json } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
@@ -18,7 +18,9 @@ export function escapeCharacter(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** Control characters but for the tab and the line feed; separators of lines; marks that turn the direction of writing. */
+/**
+ * Control characters but for the tab and the line feed; separators of lines; marks that turn the direction of writing.
+ */
 export const OBEYED = /[^\P{Cc}\t\n]|[\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
 /** Returns a text in which everything that a terminal obeys is escaped as in JSON; tabs and line feeds stay. */
@@ -37,7 +39,10 @@ export function firstNames(names: readonly string[]): string {
   return names.length <= NAMES_MAX ? shown : `${shown} and ${names.length - NAMES_MAX} more`;
 }
 
-/** Returns words that name the first character of a name outside of ASCII, ` with U+200B`: it may look like another, or like nothing. */
+/**
+ * Returns words that name the first character of a name outside of ASCII, ` with U+200B`: it may look like another, or
+ * like nothing.
+ */
 export function withForeignCharacter(name: string): string {
   const code = /[^\0-\x7e]/u.exec(name)?.[0].codePointAt(0);
   return code === undefined ? '' : ` with U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
@@ -77,8 +82,8 @@ const CANDIDATES_MAX = 1_000;
 
 /**
  * Returns `did you mean "x"?` for the nearest candidate within edit distance 2 (1 if both have five characters at
- * most), or null. Of several equally near ones it is the first by code unit. The first 1,000 candidates are looked at; the
- * work is small for those of another length.
+ * most), or null. Of several equally near ones it is the first by code unit. The first 1,000 candidates are looked at;
+ * the work is small for those of another length.
  */
 export function didYouMean(name: string, candidates: Iterable<string>): string | null {
   if (name.length > LENGTH_MAX) return null;

@@ -126,8 +126,8 @@ const MEANT: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Returns a warning for each value of a typed object that is `yes` or `no` without quotes: YAML 1.2 reads a text where older
- * readers read true or false. The values of templates and instances have to be texts, so these are not checked.
+ * Returns a warning for each value of a typed object that is `yes` or `no` without quotes: YAML 1.2 reads a text where
+ * older readers read true or false. The values of templates and instances have to be texts, so these are not checked.
  */
 export function checkBooleanWords(
   { path, type }: { readonly path: string; readonly type: string },

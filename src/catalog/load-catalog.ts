@@ -17,7 +17,9 @@ import { checkTreeLevels } from './tree.ts';
 /** The most files that the layout may hold, whatever else the repository has. */
 export const FILES_MAX = 20_000;
 
-/** Entries of files that were parsed beforehand, by path. Those whose object id a snapshot does not have are not used. */
+/**
+ * Entries of files that were parsed beforehand, by path. Those whose object id a snapshot does not have are not used.
+ */
 export type ParsedFiles = ReadonlyMap<string, FileEntry>;
 
 /** No file was parsed ahead. */

@@ -14,7 +14,7 @@ interface ObjectByType extends Readonly<Record<PlainTypeName, TypedObject>> {
   readonly client: Client;
 }
 
-/** Tells whether a file is of a type, and so what its object is: parse-entry.ts reads each type as its own object. */
+/** Returns whether a file is of a type, and so what its object is: parse-entry.ts reads each type as its own object. */
 export function isOfType<Type extends FileType>(
   entry: FileEntry,
   type: Type,

@@ -62,7 +62,10 @@ export function entryOfDocument(
   return { ...file, object, problems: capped([...file.problems, ...problems, ...words]) };
 }
 
-/** Returns the fault of a stray: of a client's file that is named after a person, the serial that it holds is the right name. */
+/**
+ * Returns the fault of a stray: of a client's file that is named after a person, the serial that it holds is the right
+ * name.
+ */
 function namedBySerial(placed: StrayPath, value: unknown): Fault {
   const written = isReadPath(placed) && isMap(value) ? value.serial : undefined;
   const serial = typeof written === 'string' ? canonicalSerial(written) : undefined;
@@ -94,8 +97,8 @@ export function unreadEntry(path: string, oid: string, fault: Fault): FileEntry 
 const parsed = new WeakMap<Uint8Array, FileEntry>();
 
 /**
- * Returns the entry of a file of a snapshot; `content` is undefined for one that was left out for its size. The same array
- * of bytes at the same path gives the same entry again, also in another snapshot.
+ * Returns the entry of a file of a snapshot; `content` is undefined for one that was left out for its size. The same
+ * array of bytes at the same path gives the same entry again, also in another snapshot.
  */
 export function readEntry({ path, oid, placed }: PlacedFile, content: Uint8Array | undefined): FileEntry {
   if (content === undefined || !isReadPath(placed)) {

@@ -59,12 +59,15 @@ function isInLayout(path: string): boolean {
   return path === 'types' || path === 'stacks' || path.startsWith('types/') || typeAt(path) !== undefined;
 }
 
-/** Tells whether `placed` is a file whose content is read: an object, or a client that its content gives the right name. */
+/**
+ * Returns whether `placed` is a file whose content is read: an object, or a client that its content gives the right
+ * name.
+ */
 export function isReadPath(placed: ObjectPath | StrayPath | undefined): placed is ObjectPath | StrayPath {
   return placed !== undefined && ('type' in placed || placed.stray.code === 'client_file_name');
 }
 
-/** Tells whether `placed` is a file that holds an object. */
+/** Returns whether `placed` is a file that holds an object. */
 export function isObjectPath(placed: ObjectPath | StrayPath | undefined): placed is ObjectPath {
   return placed !== undefined && 'type' in placed;
 }
@@ -79,7 +82,9 @@ function typeAt(path: string): FileType | StrayPath | undefined {
   return /\.ya?ml$/i.test(path) ? besideLayout(path) : undefined;
 }
 
-/** Returns a stray for a file that most likely was meant for a folder of the layout; other files are not the layout's. */
+/**
+ * Returns a stray for a file that most likely was meant for a folder of the layout; other files are not the layout's.
+ */
 function besideLayout(path: string): StrayPath | undefined {
   const [first = '', ...below] = path.split('/');
   if (first === 'stacks') {

@@ -58,12 +58,14 @@ export const SCHEMAS: Readonly<Record<FileType, object>> = {
   zone,
 };
 
-/** Returns everything in a document that does not fit, one problem a mistake; empty where the document was unreadable. */
+/**
+ * Returns everything in a document that does not fit, one problem a mistake; empty where the document was unreadable.
+ */
 type SchemaCheck = (file: string, document: YamlDocument) => readonly Problem[];
 
 /**
- * Returns the check of a schema, which is compiled when it is used first. Besides draft-07 it may hold `errorMessage`: what a
- * value, or the keys of a map, must be, in words that follow "… but ".
+ * Returns the check of a schema, which is compiled when it is used first. Besides draft-07 it may hold `errorMessage`:
+ * what a value, or the keys of a map, must be, in words that follow "… but ".
  */
 export function compileSchema(schema: object): SchemaCheck {
   let validate: ValidateFunction | undefined;
@@ -100,7 +102,10 @@ export interface ShapeFault {
   readonly fault: Fault;
 }
 
-/** Checks a value that is not written in one file against the schema of a type. Returns the mistakes, one for each place. */
+/**
+ * Checks a value that is not written in one file against the schema of a type. Returns the mistakes, one for each
+ * place.
+ */
 export function checkValue(type: FileType, whole: Json): readonly ShapeFault[] {
   return findViolations(validatorOf(type), whole).map((violation) => {
     const { keyword, field, pointer, value } = violation;

@@ -1,6 +1,7 @@
-// Finds objects that were active and that something else stands for: a link, a submodule or a folder at their path or in place of a
-// folder above it, or another file of that name beside it, such as `web.yml`. Such an object is not removed: the catalog has it without
-// content and with an error. Instances are held instead; see desired/undetermined.ts.
+// Finds objects that were active and that something else stands for: a link, a submodule or a folder at their path or
+// in place of a folder above it, or another file of that name beside it, such as `web.yml`. Such an object is not
+// removed: the catalog has it without content and with an error. Instances are held instead; see
+// desired/undetermined.ts.
 
 import { quote } from '../base/wording.ts';
 import { addressOf } from '../model/address.ts';
@@ -49,7 +50,9 @@ function unreadByName({ files, places }: Catalog): ReadonlyMap<string, string> {
   return unread;
 }
 
-/** `types/role/web` of `types/role/web.yaml`, `types/role/web.yml`, `types/role/.web.yaml` and `types/role/web.yaml~`. */
+/**
+ * `types/role/web` of `types/role/web.yaml`, `types/role/web.yml`, `types/role/.web.yaml` and `types/role/web.yaml~`.
+ */
 function nameOf(path: string): string {
   const at = path.lastIndexOf('/') + 1;
   const base = path.slice(at).replace(/^\.(?=[^.])/, '');

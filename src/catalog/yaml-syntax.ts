@@ -1,5 +1,5 @@
-// Explains the YAML syntax errors that people make most to the author of the file: there the parser names what it expected
-// next, and not what to change. Every other error is reported in the parser's words.
+// Explains the YAML syntax errors that people make most to the author of the file: there the parser names what it
+// expected next, and not what to change. Every other error is reported in the parser's words.
 
 import { quote } from '../base/wording.ts';
 import type { Fault } from '../model/entry.ts';

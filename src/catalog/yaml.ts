@@ -326,7 +326,9 @@ function writtenText(text: string, event: Event): string | null {
 /** Returns the place of an offset, both counted from 1, columns in UTF-16 units. */
 type PlaceOf = (offset: number) => Place;
 
-/** Returns a function that finds places in `text`, whose lines end as in YAML: at LF, CR LF, or CR. It reads it once. */
+/**
+ * Returns a function that finds places in `text`, whose lines end as in YAML: at LF, CR LF, or CR. It reads it once.
+ */
 function indexLines(text: string): PlaceOf {
   let starts: readonly number[] | undefined;
   return (offset) => {

@@ -1,4 +1,5 @@
-// `treeline serve --check`: opens the files and folders that a start opens, and prints what fails. Starts and changes nothing.
+// `treeline serve --check`: opens the files and folders that a start opens, and prints what fails. Starts and changes
+// nothing.
 import { constants, existsSync } from 'node:fs';
 import { access, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';

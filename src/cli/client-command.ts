@@ -1,5 +1,6 @@
-// `treeline client`: prints the file that registers a client of the REST interface, or registers it, lists clients and removes them.
-// `treeline client new` creates a key, a certificate signed by the authority of `treeline pki init`, and the file.
+// `treeline client`: prints the file that registers a client of the REST interface, or registers it, lists clients and
+// removes them. `treeline client new` creates a key, a certificate signed by the authority of `treeline pki init`, and
+// the file.
 import { X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';

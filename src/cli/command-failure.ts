@@ -1,5 +1,5 @@
-// Defines the error of a command, with a message for the user, and describes an error of the operating system: its cause, its
-// place and what to do.
+// Defines the error of a command, with a message for the user, and describes an error of the operating system: its
+// cause, its place and what to do.
 import { dirname } from 'node:path';
 
 /** Exit code of a command that found errors in what it looked at. */

@@ -1,11 +1,14 @@
-// `treeline completion`: prints a script that completes commands and options in a shell, made from the commands themselves.
+// `treeline completion`: prints a script that completes commands and options in a shell, made from the commands
+// themselves.
 import { Argument, type Command, InvalidArgumentError } from 'commander';
 import { print } from './output.ts';
 
 const SHELLS = ['bash', 'zsh'] as const;
 type Shell = (typeof SHELLS)[number];
 
-/** Adds the command. `createWhole` returns the program with all its commands. Exit code 0: printed; 3: could not run. */
+/**
+ * Adds the command. `createWhole` returns the program with all its commands. Exit code 0: printed; 3: could not run.
+ */
 export function addCompletionCommand(program: Command, createWhole: () => Promise<Command>): void {
   program
     .command('completion')
@@ -44,7 +47,10 @@ function offersOf(command: Command, path = ''): readonly Offer[] {
   ];
 }
 
-/** Returns statements of both shells: they find the command among the words in `typed`, and set what may follow, `offered`. */
+/**
+ * Returns statements of both shells: they find the command among the words in `typed`, and set what may follow,
+ * `offered`.
+ */
 function findingOf(offers: readonly Offer[]): string {
   const paths = offers.flatMap(({ path }) => (path === '' ? [] : [`'${path}'`]));
   const casesOf = (wordsOf: (offer: Offer) => readonly string[]): readonly string[] =>

@@ -67,7 +67,10 @@ export function describeConnectionFailure(
   return `${error.message}; check ${given.server}, ${given.ca}, and that the certificate is one that the server lets in`;
 }
 
-/** Returns the same for any error of a request that a program of an operator makes. An answer of the controller has words of its own. */
+/**
+ * Returns the same for any error of a request that a program of an operator makes. An answer of the controller has
+ * words of its own.
+ */
 export function describeControllerFailure(error: Error, files: Credentials, given: GivenAs): string {
   return error instanceof ControllerRefusal ? error.message : describeConnectionFailure(error, files, given);
 }
@@ -86,7 +89,9 @@ function faultOfClient(file: string): string | undefined {
 /** What to do about a certificate that admits no client. */
 export const RENEWAL = 'have its authority issue another for clients ("treeline client new"), and register that';
 
-/** Returns the texts of the files. Tried here, as a request throws in the words of the TLS library where one is wrong. */
+/**
+ * Returns the texts of the files. Tried here, as a request throws in the words of the TLS library where one is wrong.
+ */
 export async function readCredentials(files: Credentials, prefix = '--'): Promise<Credentials> {
   const [cert = '', key = '', ca = ''] = await Promise.all(
     (['cert', 'key', 'ca'] as const).map(async (name) => String(await readNamedFile(files[name], `${prefix}${name}`))),
@@ -102,12 +107,17 @@ export async function readCredentials(files: Credentials, prefix = '--'): Promis
   return { cert, key, ca };
 }
 
-/** Throws CommandFailure where a file of settings is missing, or they do not fit together. `prefix`: what their keys begin with. */
+/**
+ * Throws CommandFailure where a file of settings is missing, or they do not fit together. `prefix`: what their keys
+ * begin with.
+ */
 export async function checkServerFiles(files: Credentials, prefix = 'tls.'): Promise<void> {
   await readCredentials(files, prefix);
 }
 
-/** Throws CommandFailure, which names the file, where a text is no certificate or no key, or the key is that of another. */
+/**
+ * Throws CommandFailure, which names the file, where a text is no certificate or no key, or the key is that of another.
+ */
 function checkCredentials(files: Credentials, texts: Credentials): void {
   const certificate = certificateIn(files.cert, texts.cert);
   certificateIn(files.ca, texts.ca);

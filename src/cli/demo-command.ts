@@ -128,7 +128,10 @@ async function startOnPorts(settings: Settings, log: Logger): Promise<Controller
 }
 
 const POLL_MS = 200;
-/** The sample needs a few seconds; a desired state that a user has filled may need longer, and goes on without being watched. */
+/**
+ * The sample needs a few seconds; a desired state that a user has filled may need longer, and continues without being
+ * watched.
+ */
 const WATCH_MS_MAX = 60_000;
 
 /**

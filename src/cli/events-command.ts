@@ -64,7 +64,7 @@ async function printAfter(instance: string | undefined, first: string, options: 
   return after;
 }
 
-/** Prints events as they come, and goes on after the last one where the stream ends. Throws where it is refused. */
+/** Prints events as they come, and continues after the last one where the stream ends. Throws where it is refused. */
 async function follow(instance: string | undefined, first: string, options: EventOptions): Promise<void> {
   const named = instance === undefined ? '' : `&instance=${encodeURIComponent(instance)}`;
   let after = first;

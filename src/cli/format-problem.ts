@@ -34,8 +34,8 @@ export interface ProblemOptions {
 }
 
 /**
- * Returns a problem as compilers print theirs: place, severity, message; then its line, the hint and the instances that it
- * stops. What a terminal would obey is escaped.
+ * Returns a problem as compilers print theirs: place, severity, message; then its line, the hint and the instances that
+ * it stops. What a terminal would obey is escaped.
  */
 export function formatProblem(problem: Problem, { paint = NO_PAINT, snippet }: ProblemOptions = {}): string {
   const { severity, code, message, hint, instances = [] } = problem;
@@ -60,7 +60,10 @@ function snippetLines({ line, severity }: Problem, snippet: Snippet, paint: Pain
   ];
 }
 
-/** Prints the problems of a settings file, for people with their counts below, and sets the exit code where one is an error. */
+/**
+ * Prints the problems of a settings file, for people with their counts below, and sets the exit code where one is an
+ * error.
+ */
 export function printProblems(found: readonly Problem[], format: Format): void {
   const problems = sortProblems(found);
   const errors = problems.filter(isError).length;

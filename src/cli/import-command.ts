@@ -1,5 +1,5 @@
-// `treeline import`: writes a stacks repository from what describes the servers now, and proves that every server keeps its
-// configuration. Writes over nothing, and touches no server. See docs/import.md.
+// `treeline import`: writes a stacks repository from what describes the servers now, and proves that every server keeps
+// its configuration. Writes over nothing, and touches no server. See docs/import.md.
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';

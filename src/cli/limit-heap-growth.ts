@@ -1,6 +1,6 @@
-// Limits how far the heap grows before Node collects garbage, less far once much of it is in use, and how large its young
-// generation becomes. By itself, Node lets a heap grow to about four times what is in use where the machine has the memory.
-// ARCHITECTURE.md, "Memory".
+// Limits how far the heap grows before Node collects garbage, less far once much of it is in use, and how large its
+// young generation becomes. By itself, Node lets a heap grow to about four times what is in use where the machine has
+// the memory. ARCHITECTURE.md, "Memory".
 import { constants, PerformanceObserver } from 'node:perf_hooks';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import { isMap } from '../model/json.ts';
@@ -10,7 +10,9 @@ const MIB = 1024 * 1024;
 const GROWTH_PERCENT = { small: 100, large: 30 };
 /** A heap with less in use is small: collecting more often would cost more than the memory is worth. */
 const SMALL_BYTES_MAX = 128 * MIB;
-/** Both halves of the young generation. A larger one takes more memory and longer pauses, and saves no processor time. */
+/**
+ * Both halves of the young generation. A larger one takes more memory and longer pauses, and saves no processor time.
+ */
 const YOUNG_BYTES_MAX = 16 * MIB;
 
 /** The parts that tests replace. */
@@ -22,8 +24,8 @@ interface HeapGrowthOptions {
 }
 
 /**
- * Limits the growth of the heap from now on, and more strictly from the first full collection that leaves much in use. The
- * young generation stops growing once it has its size.
+ * Limits the growth of the heap from now on, and more strictly from the first full collection that leaves much in use.
+ * The young generation stops growing once it has its size.
  */
 export function limitHeapGrowth(options: HeapGrowthOptions = {}): void {
   const { smallBytesMax = SMALL_BYTES_MAX, youngBytesMax = YOUNG_BYTES_MAX, setFlag = setFlagsFromString } = options;

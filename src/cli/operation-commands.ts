@@ -1,4 +1,5 @@
-// The table of commands that send one request to `/operations/`: what they post, or what they print. docs/rest.md has the requests.
+// The table of commands that send one request to `/operations/`: what they post, or what they print. docs/rest.md has
+// the requests.
 import type { Command } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { momentOf } from '../base/wording.ts';
@@ -33,7 +34,10 @@ interface Operation {
   readonly description: string;
   readonly options?: Readonly<Record<string, string>>;
   readonly help?: string;
-  /** Returns the body of the request without the reason. An optional argument may be undefined. Throws CommandFailure for options that contradict each other. */
+  /**
+   * Returns the body of the request without the reason. An optional argument may be undefined. Throws CommandFailure
+   * for options that contradict each other.
+   */
   readonly body: (argument: string, given: Given) => Body | Promise<Body>;
 }
 
@@ -90,7 +94,9 @@ const OPERATIONS: readonly Operation[] = [
     usage: 'retry [instance]',
     description: 'try again what has failed',
     options: {
-      ...{ ...RESOURCE, ...ALL, ...PROVIDER },
+      ...RESOURCE,
+      ...ALL,
+      ...PROVIDER,
       '--ignore-order': 'with --resource: do not wait for other servers',
     },
     help: 'Of an instance or a server it also corrects drift. --ignore-order breaks a cycle of waits.',

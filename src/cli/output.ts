@@ -12,7 +12,9 @@ export function formatOption(): Option {
   return new Option('--format <format>', 'how to print').choices(['text', 'json']).default('text');
 }
 
-/** Prints a line, or several. What a terminal would obey is escaped; who lists what others have named makes lines of it. */
+/**
+ * Prints a line, or several. What a terminal would obey is escaped; who lists what others have named makes lines of it.
+ */
 export function print(text: string): void {
   process.stdout.write(`${visible(text)}\n`);
 }
@@ -33,7 +35,10 @@ export function printAs(format: Format, value: unknown, text: () => string): voi
   else print(text());
 }
 
-/** Returns rows as lines below a heading, each column as wide as its widest cell of at most `widthMax`; empty columns are left out. */
+/**
+ * Returns rows as lines below a heading, each column as wide as its widest cell of at most `widthMax`; empty columns
+ * are left out.
+ */
 export function tableLines(
   rows: readonly (readonly string[])[],
   widthMax = Number.POSITIVE_INFINITY,
@@ -59,7 +64,10 @@ export function formatCounts(counts: StateCounts): readonly string[] {
   return parts.length === 0 ? [] : [`servers: ${parts.join(', ')}`];
 }
 
-/** Returns lines that say who leads, and whether the replica that was asked is behind; none of a controller without replicas. */
+/**
+ * Returns lines that say who leads, and whether the replica that was asked is behind; none of a controller without
+ * replicas.
+ */
 export function formatReplicas({ leader, lag }: ReplicaFacts): readonly string[] {
   const lines: string[] = [];
   if (leader === null) lines.push('no replica is known to lead; this is what the replica shows that was asked');
@@ -80,7 +88,9 @@ export function visibleLine(text: string): string {
   return visible(text).replaceAll('\n', escapeCharacter);
 }
 
-/** Returns a text below a heading: what others have written looks like no line of Treeline, however many lines it has. */
+/**
+ * Returns a text below a heading: what others have written looks like no line of Treeline, however many lines it has.
+ */
 export function belowHeading(text: string): string {
   return `    ${text.replaceAll('\n', '\n    | ')}`;
 }

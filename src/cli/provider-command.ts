@@ -100,7 +100,8 @@ async function test(target: Target, { options, folder }: Place): Promise<number>
       change: changes,
       timeoutMs: timeout * 1000,
     },
-    ...{ trap: join(folder, 'trap'), interrupted: interrupted.signal },
+    trap: join(folder, 'trap'),
+    interrupted: interrupted.signal,
   });
   const left = `interrupted: servers named ${trial.prefix}-… may be left; remove them by hand`;
   const interrupt = (): void => interrupted.abort(new CommandFailure(left));
@@ -133,7 +134,12 @@ async function openProgram([program = '', ...args]: readonly string[], { options
     forgeries: {},
     send: (input, signal) =>
       askProgram(input, {
-        ...{ command, directory, environment: options.environment, runner, log, signal },
+        command,
+        directory,
+        environment: options.environment,
+        runner,
+        log,
+        signal,
         about: {},
       }),
     close: async () => undefined,
@@ -149,14 +155,18 @@ async function openService(command: readonly string[], { options, folder }: Plac
   const another = join(folder, 'another-secret');
   await writeFile(another, randomUUID(), { mode: 0o600 });
   const service = {
-    ...{ url, secretFile: fromUserDirectory(secretFile), clock: systemClock },
+    url,
+    secretFile: fromUserDirectory(secretFile),
+    clock: systemClock,
     caFile: caFile === undefined ? null : fromUserDirectory(caFile),
   };
   const sendWith = (change: Partial<HttpOptions>): Send => {
     return (input, signal) => askService(input, { ...service, ...change }, signal);
   };
   return {
-    ...{ name: url, send: sendWith({}), close: async () => undefined },
+    name: url,
+    send: sendWith({}),
+    close: async () => undefined,
     forgeries: {
       'a signature of another secret': sendWith({ secretFile: another }),
     },

@@ -1,5 +1,5 @@
-// `treeline proxy`: runs the actions that a controller leaves to proxies, at a remote site. `treeline proxy check` prints
-// every mistake of its settings.
+// `treeline proxy`: runs the actions that a controller leaves to proxies, at a remote site. `treeline proxy check`
+// prints every mistake of its settings.
 import type { Command } from 'commander';
 import { loadProxySettings } from '../agents/load-proxy-settings.ts';
 import { startProxy } from '../agents/start-proxy.ts';
@@ -15,8 +15,8 @@ import { EXIT_CODES_HELP, runUntilSignalled, serving, stopWhenInputEnds } from '
 import { fromUserDirectory } from './user-directory.ts';
 
 /**
- * Adds the command. Exit code 0: stopped cleanly, or checked without a mistake; 1: mistakes; 3: a person has to correct something;
- * 4: another start may succeed.
+ * Adds the command. Exit code 0: stopped cleanly, or checked without a mistake; 1: mistakes; 3: a person has to correct
+ * something; 4: another start may succeed.
  */
 export function addProxyCommand(program: Command): void {
   const proxy = program

@@ -26,7 +26,9 @@ interface Options {
   readonly stopWithInput?: true;
 }
 
-/** Adds the command. Exit code 0: done, or stopped cleanly; 1: not all is as the present record says; 3: could not run. */
+/**
+ * Adds the command. Exit code 0: done, or stopped cleanly; 1: not all is as the present record says; 3: could not run.
+ */
 export function addRenderCommand(program: Command): void {
   program
     .command('render')

@@ -1,4 +1,5 @@
-// Runs a controller, proxy or renderer: its exit code if it cannot run, and its stop on a signal; a second signal exits at once.
+// Runs a controller, proxy or renderer: its exit code if it cannot run, and its stop on a signal; a second signal exits
+// at once.
 import type { Logger } from '../base/log.ts';
 import { reasonOf } from '../base/wording.ts';
 import { LeftoverError } from '../programs/program-runner.ts';
@@ -20,8 +21,8 @@ type ErrorKinds = readonly (abstract new (...args: never[]) => Error)[];
 const FINAL_CODES: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS', 'EEXIST', 'ENOENT', 'ENOTDIR', 'EISDIR']);
 
 /**
- * Runs `serve` or `proxy`. An error of one of the `final` kinds fails the command with exit code 3, since a person has to correct
- * something; any other error fails it with 4, and a supervisor starts it again.
+ * Runs `serve` or `proxy`. An error of one of the `final` kinds fails the command with exit code 3, since a person has
+ * to correct something; any other error fails it with 4, and a supervisor starts it again.
  */
 export async function serving(final: ErrorKinds, work: () => Promise<void>): Promise<void> {
   try {
@@ -39,7 +40,9 @@ export async function serving(final: ErrorKinds, work: () => Promise<void>): Pro
   }
 }
 
-/** Resolves when a signal has come and `running` has stopped. A second signal, at least a second later, exits at once. */
+/**
+ * Resolves when a signal has come and `running` has stopped. A second signal, at least a second later, exits at once.
+ */
 export async function runUntilSignalled(running: { stop(): Promise<void> }, log: Logger): Promise<void> {
   // Timers of the controller keep no process alive, and while stopping nothing else may do so either.
   const keepAlive = setInterval(() => undefined, 60_000);

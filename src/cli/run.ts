@@ -24,8 +24,8 @@ const OPERATIONS: readonly string[] = [
 ];
 
 /**
- * The commands in the order of the help. Each is loaded on its own: the parts of the controller take longer to load than
- * most commands take to run.
+ * The commands in the order of the help. Each is loaded on its own: the parts of the controller take longer to load
+ * than most commands take to run.
  */
 const COMMANDS: readonly { readonly names: readonly string[]; readonly load: () => Promise<Add> }[] = [
   { names: ['demo'], load: async () => (await import('./demo-command.ts')).addDemoCommand },
@@ -69,7 +69,9 @@ const OF_OTHER_TOOLS: ReadonlyMap<string | undefined, string> = new Map([
   ['version', 'treeline --version'],
 ]);
 
-/** Returns what adds the command that is called; none for the version, all where it is none of these, as for the help. */
+/**
+ * Returns what adds the command that is called; none for the version, all where it is none of these, as for the help.
+ */
 async function commandsFor(called: string | undefined): Promise<readonly Add[]> {
   if (called === '--version' || called === '-V') return [];
   const one = COMMANDS.find(({ names }) => called !== undefined && names.includes(called));
@@ -100,7 +102,10 @@ export async function run(): Promise<void> {
   }
 }
 
-/** 3: could not run, 4: another start may succeed. Commands set 1 and 2 themselves, for answers that are no failure of the command. */
+/**
+ * 3: could not run, 4: another start may succeed. Commands set 1 and 2 themselves, for answers that are no failure of
+ * the command.
+ */
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_FAILED;
   process.stderr.write(`treeline: ${visible(describe(error))}\n`);

@@ -9,7 +9,10 @@ import { CommandFailure } from './command-failure.ts';
 import { print } from './output.ts';
 import { fromUserDirectory, requireFolder } from './user-directory.ts';
 
-/** The operators' files are no part of a stacks repository. What is beside the schemas, such as the table of problem codes, is none. */
+/**
+ * The operators' files are no part of a stacks repository. What is beside the schemas, such as the table of problem
+ * codes, is none.
+ */
 const NOT_FOR_REPOSITORIES = ['settings.schema.json', 'proxy-settings.schema.json', 'render-settings.schema.json'];
 
 /** Adds the command. */

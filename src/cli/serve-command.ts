@@ -19,7 +19,10 @@ interface Options {
   readonly acceptHistory?: string;
 }
 
-/** Adds the command. Exit code 0: stopped cleanly; 1: --check found errors; 3: an operator has to correct something; 4: another start may succeed. */
+/**
+ * Adds the command. Exit code 0: stopped cleanly; 1: --check found errors; 3: an operator has to correct something; 4:
+ * another start may succeed.
+ */
 export function addServeCommand(program: Command): void {
   program
     .command('serve')

@@ -24,8 +24,8 @@ export interface ServerOptions {
 export const EMPTY_ARGUMENT = 'an argument is empty: a shell variable that is not set makes such a one';
 
 /**
- * Adds the options that say which server, and with which certificate; each may come from the environment. Without any of
- * them, the command connects to the demo of the user's folder or of a folder above, as its administrator.
+ * Adds the options that say which server, and with which certificate; each may come from the environment. Without any
+ * of them, the command connects to the demo of the user's folder or of a folder above, as its administrator.
  */
 export function addServerOptions(command: Command): Command {
   for (const option of serverOptions()) command.addOption(option);
@@ -38,7 +38,10 @@ export function addServerOptions(command: Command): Command {
   });
 }
 
-/** Returns the options, or those of the demo if none is given. Throws CommandFailure if there is no demo, or some are missing. */
+/**
+ * Returns the options, or those of the demo if none is given. Throws CommandFailure if there is no demo, or some are
+ * missing.
+ */
 export async function requireServer(options: Partial<ServerOptions>): Promise<ServerOptions> {
   const missing = SERVER_OPTIONS.filter((name) => options[name] === undefined);
   const server = missing.length > 0 && missing.length < SERVER_OPTIONS.length ? undefined : await serverIn(options);
@@ -65,8 +68,8 @@ export function addOptionalServerOptions(command: Command): Command {
 }
 
 /**
- * Returns the options if a server is named, and those of the demo if none is given; undefined if there is neither. Throws
- * CommandFailure if a server is named and other options are missing.
+ * Returns the options if a server is named, and those of the demo if none is given; undefined if there is neither.
+ * Throws CommandFailure if a server is named and other options are missing.
  */
 export async function serverIn(options: Partial<ServerOptions>): Promise<ServerOptions | undefined> {
   const { server, cert, key, ca } = options;

@@ -1,5 +1,5 @@
-// Finds which commit or digest a person means who gives its first digits: of those that the controller names now, and of the repository in
-// the user's folder. The interface itself takes full ids only.
+// Finds which commit or digest a person means who gives its first digits: of those that the controller names now, and
+// of the repository in the user's folder. The interface itself takes full ids only.
 import { isCommitId } from '../model/names.ts';
 import { openLocalRepository } from '../repository/local-repository.ts';
 import { SourceError } from '../repository/source.ts';
@@ -13,13 +13,14 @@ const SHORT_OID = /^[0-9a-f]{7,63}$/;
 const SHORT_DIGEST = /^(?:[a-z]+(?:-[a-z]+)*-)?[0-9a-f]{7,63}$/;
 const HISTORY = 'history-';
 /**
- * Who pushes can look for two changes whose digests begin alike, have a person read one, and put the other in its place: with seven digits
- * that takes 16,000 tries, with these a million millions.
+ * Who pushes can look for two changes whose digests begin alike, have a person read one, and put the other in its
+ * place: with seven digits that takes 16,000 tries, with these a million millions.
  */
 const APPROVING_DIGITS_MIN = 20;
 
 /**
- * Returns the full id of a commit. Throws CommandFailure if it is unknown here or ambiguous. `refusedUntil`: see {@link getFrom}.
+ * Returns the full id of a commit. Throws CommandFailure if it is unknown here or ambiguous. `refusedUntil`: see {@link
+ * getFrom}.
  */
 export async function findCommit(server: ServerOptions, text: string, refusedUntil?: number): Promise<string> {
   if (isCommitId(text)) return text;
@@ -42,7 +43,10 @@ export async function findCommit(server: ServerOptions, text: string, refusedUnt
   }
 }
 
-/** Returns the full digest of what is held, or the text where nothing begins so. Throws CommandFailure where it may be several, or too short. */
+/**
+ * Returns the full digest of what is held, or the text where nothing begins so. Throws CommandFailure where it may be
+ * several, or too short.
+ */
 export async function findDigest(server: ServerOptions, text: string): Promise<string> {
   if (!SHORT_DIGEST.test(text)) return text;
   return findApproved(

@@ -36,8 +36,8 @@ interface Options extends ServerOptions {
 }
 
 /**
- * Adds the command. Exit code 0: shown, and with `--wait` all is done; 1: with `--wait`, it is not, or with `--exit-code`, something needs
- * a person and is not acknowledged; 3: could not run.
+ * Adds the command. Exit code 0: shown, and with `--wait` all is done; 1: with `--wait`, it is not, or with
+ * `--exit-code`, something needs a person and is not acknowledged; 3: could not run.
  */
 export function addStatusCommand(program: Command): void {
   const command = program

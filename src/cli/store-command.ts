@@ -1,5 +1,5 @@
-// `treeline store`: backs up and restores what the controller has recorded, in both kinds of store, and so moves it from one to the other.
-// The repository is not part of it.
+// `treeline store`: backs up and restores what the controller has recorded, in both kinds of store, and so moves it
+// from one to the other. The repository is not part of it.
 import { existsSync, statSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';

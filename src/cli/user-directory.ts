@@ -17,7 +17,10 @@ export function fromUserDirectory(path: string): string {
   return resolve(isOwnScript ? (process.env.INIT_CWD ?? process.cwd()) : process.cwd(), path);
 }
 
-/** Returns the bytes of a file that the person named, by an option or a setting. Throws CommandFailure where it cannot be read. */
+/**
+ * Returns the bytes of a file that the person named, by an option or a setting. Throws CommandFailure where it cannot
+ * be read.
+ */
 export async function readNamedFile(file: string, option?: string): Promise<Buffer> {
   try {
     return await readFile(fromUserDirectory(file));

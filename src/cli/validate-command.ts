@@ -1,4 +1,5 @@
-// `treeline validate`: prints all mistakes of a working directory before they are committed, or those of a commit. Offline.
+// `treeline validate`: prints all mistakes of a working directory before they are committed, or those of a commit.
+// Offline.
 import { type Command, Option } from 'commander';
 import { didYouMean } from '../base/wording.ts';
 import { hasNoErrors } from '../model/problem.ts';

@@ -1,4 +1,5 @@
-// Waits in one loop until a commit is followed, none of its changes is in progress, and if asked, until it is delivered.
+// Waits in one loop until a commit is followed, none of its changes is in progress, and if asked, until it is
+// delivered.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Overview } from '../service/answers.ts';
 import { CommandFailure } from './command-failure.ts';
@@ -38,7 +39,9 @@ type OverviewEntry = Overview['instances'][number];
 
 const DONE: Outcome = { isDone: true };
 
-/** Resolves once all has settled, the commit turns out not to be followed, or the time is over. Throws CommandFailure. */
+/**
+ * Resolves once all has settled, the commit turns out not to be followed, or the time is over. Throws CommandFailure.
+ */
 export async function waitUntilSettled(server: ServerOptions, awaited: Awaited): Promise<Outcome> {
   const deadline = performance.now() + awaited.timeoutMs;
   const told = new Map<string, string>();

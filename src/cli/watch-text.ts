@@ -11,8 +11,8 @@ const COLUMNS = 80;
 const [HOME, CLEAR_LINE, CLEAR_BELOW] = ['\u001b[H', '\u001b[K', '\u001b[J'];
 
 /**
- * Shows the text that `read` resolves with, every two seconds. Ends the process with exit code 0 once it is interrupted. Throws what the
- * first call of `read` throws; what fails later is shown, and tried again.
+ * Shows the text that `read` resolves with, every two seconds. Ends the process with exit code 0 once it is
+ * interrupted. Throws what the first call of `read` throws; what fails later is shown, and tried again.
  */
 export async function watchText(read: () => Promise<string>): Promise<never> {
   process.on('SIGINT', () => process.exit(0));

@@ -14,7 +14,10 @@ import {
 } from './output.ts';
 import { addServerOptions, getFrom, type ServerOptions } from './server-connection.ts';
 
-/** So many are printed, each for all servers with one reason; `--format json` has as many servers as the controller answers. */
+/**
+ * So many are printed, each for all servers with one reason; `--format json` has as many servers as the controller
+ * answers.
+ */
 const PRINTED_MAX = 50;
 /** So many servers of those are named. */
 const NAMED_MAX = 3;

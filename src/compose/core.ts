@@ -189,8 +189,8 @@ function waitsIn(reconciler: Reconciler, { ledger, clock }: Pick<ShownStore, 'le
 }
 
 /**
- * Resolves with the core of these parts once it has started. `opened` ends it, in `shutdownMs`, and at once where this process leads no more.
- * Where it cannot start, nothing of it goes on after that either.
+ * Resolves with the core of these parts once it has started. `opened` ends it, in `shutdownMs`, and at once where this
+ * process leads no more. Where it cannot start, nothing of it continues after that either.
  */
 export async function startCore(outside: OutsideParts, shutdownMs: number): Promise<WiredCore> {
   const { opened, leads = () => true } = outside;
@@ -350,7 +350,10 @@ async function isAncestorIn(source: Source, ancestor: string, descendant: string
 /** Commits whose authors are known. */
 const AUTHORS_MAX = 100;
 
-/** Returns a function that resolves with the author of a commit, which Git is asked for once; null where that cannot be read. */
+/**
+ * Returns a function that resolves with the author of a commit, which Git is asked for once; null where that cannot be
+ * read.
+ */
 function keepAuthors(source: Source): (commit: string) => Promise<string | null> {
   const known = new Map<string, string>();
   return async (commit) => {

@@ -1,4 +1,5 @@
-// Builds the role of a leader: what follows the repository, drives the servers, writes, answers and reports, upon the parts of its replica.
+// Builds the role of a leader: what follows the repository, drives the servers, writes, answers and reports, upon the
+// parts of its replica.
 import type { RequestListener } from 'node:http';
 import { createApp } from '../api/app.ts';
 import { carryOutForwarded } from '../api/carry-out.ts';
@@ -96,7 +97,10 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
 const ROWS_MAX = 100;
 const RECORD_MS = 60_000;
 
-/** Records once a minute which clients were seen, and forgets confirmations of nodes and clients that are gone. The caller closes it. */
+/**
+ * Records once a minute which clients were seen, and forgets confirmations of nodes and clients that are gone. The
+ * caller closes it.
+ */
 function recordOnceAMinute({
   seen,
   ledger,

@@ -1,5 +1,5 @@
-// Opens what the settings name outside of the program: the repository that is followed, the provider of every entry, and the
-// reporter of commit statuses.
+// Opens what the settings name outside of the program: the repository that is followed, the provider of every entry,
+// and the reporter of commit statuses.
 
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
@@ -85,8 +85,8 @@ function openTriggers(
 
 /**
  * Returns the registry of all entries, and the outage while programs of calls cannot be ended. Programs that an earlier
- * controller has left are ended before; throws LeftoverError if one does not end. The store has to be open, since its lock
- * keeps another controller out.
+ * controller has left are ended before; throws LeftoverError if one does not end. The store has to be open, since its
+ * lock keeps another controller out.
  */
 export async function openProviders(
   { execution, store }: Settings,

@@ -1,5 +1,5 @@
-// Opens the store that the settings name: the embedded one in the directory, or a database, which is waited for. The directory belongs
-// to this process in both cases.
+// Opens the store that the settings name: the embedded one in the directory, or a database, which is waited for. The
+// directory belongs to this process in both cases.
 import { readdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pause } from '../base/clock.ts';
@@ -61,8 +61,8 @@ interface OpeningParts extends SharedParts, Leadership {
 }
 
 /**
- * Opens the store of the settings; `opened` closes it. Waits while a database cannot be used, or a disk is full, and makes the tables.
- * Throws StoreError where waiting does not help.
+ * Opens the store of the settings; `opened` closes it. Waits while a database cannot be used, or a disk is full, and
+ * makes the tables. Throws StoreError where waiting does not help.
  */
 export async function openConfiguredStore(settings: Settings, parts: OpeningParts): Promise<OpenedStore> {
   const { log, clock, adapting, opened, left } = parts;
@@ -185,7 +185,10 @@ async function untilUsable<Result>(
   }
 }
 
-/** Returns a file that an earlier controller has left in the directory of a store, the store itself first; undefined: there is none. */
+/**
+ * Returns a file that an earlier controller has left in the directory of a store, the store itself first; undefined:
+ * there is none.
+ */
 export async function findEarlierFile(directory: string): Promise<string | undefined> {
   const names = await readdir(directory).catch((error): string[] => {
     if (codeOf(error) === 'ENOENT') return [];

@@ -1,4 +1,5 @@
-// Holds the role that a process has at present, and answers for it: requests, health, hooks. Between two roles a standby's handler answers.
+// Holds the role that a process has at present, and answers for it: requests, health, hooks. Between two roles a
+// standby's handler answers.
 import type { RequestListener } from 'node:http';
 import { invariant } from '../base/invariant.ts';
 import { ServiceError } from '../model/service-error.ts';
@@ -57,7 +58,7 @@ export class PresentRole {
     return reader;
   }
 
-  /** Tells what the process waits for before it listens, and why it stops. */
+  /** Returns what the process waits for before it listens, and why it stops. */
   readonly waitsFor = (reason: string): void => {
     this.#waitsFor = reason;
     this.#isListening = false;

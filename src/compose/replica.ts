@@ -1,4 +1,5 @@
-// Opens the parts that live as long as the process, whatever its role: the store with what is shown of it, and the repository.
+// Opens the parts that live as long as the process, whatever its role: the store with what is shown of it, and the
+// repository.
 import type { AuthenticateOptions } from '../api/authenticate.ts';
 import { EventStreams } from '../api/event-streams.ts';
 import type { AuditLog } from '../base/audit-log.ts';

@@ -1,5 +1,5 @@
-// Switches a replica between its roles: it leads or stands by. One role at a time: the next is built once the one before has stopped.
-// Knows neither the lease that decides nor what a role is made of.
+// Switches a replica between its roles: it leads or stands by. One role at a time: the next is built once the one
+// before has stopped. Knows neither the lease that decides nor what a role is made of.
 import { type Clock, pause } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { reasonOf } from '../base/wording.ts';
@@ -54,7 +54,10 @@ export class Roles<Part extends BuiltRole> {
     return roles;
   }
 
-  /** Has the replica take a role, also one that it has: then that is built anew. Resolves once the role before has stopped; never rejects. */
+  /**
+   * Has the replica take a role, also one that it has: then that is built anew. Resolves once the role before has
+   * stopped; never rejects.
+   */
   async switchTo(name: RoleName): Promise<void> {
     if (this.#isStopped) return;
     const { cleared } = this.#wish;

@@ -1,4 +1,5 @@
-// Builds what a replica does that does not lead: it shows what the leader has written, and has the leader answer what only that may.
+// Builds what a replica does that does not lead: it shows what the leader has written, and has the leader answer what
+// only that may.
 import { createStandbyApp } from '../api/app.ts';
 import { dashboardAddress } from '../api/page/dashboard.ts';
 import { StandbyFollower, type StandbyFollowerOptions } from '../follow/standby-follower.ts';
@@ -21,7 +22,7 @@ export interface Standby extends Pick<ServingRole, 'handler' | 'reader' | 'stopW
   make(): Promise<ServingRole>;
 }
 
-/** What servers wait for that are not at rest: a standby tells of them only where the leader does not. */
+/** What servers wait for that are not at rest: a standby reports them only if the leader does not. */
 const KNOWN_TO_LEADER: ToldWait = {
   ...{ reason: 'only the leader knows what it waits for, and no leader answers now' },
   ...{ server: null, provider: null, until: null, action: null },

@@ -1,6 +1,6 @@
-// Selects the active versions of objects and clients: of each object that is read by name its last valid one while the newest
-// one is invalid. An invalid client file grants no access, but a commit never removes the last administrators. A commit that
-// removes everything of a kind is more likely an accident than an intention, so it is held.
+// Selects the active versions of objects and clients: of each object that is read by name its last valid one while the
+// newest one is invalid. An invalid client file grants no access, but a commit never removes the last administrators. A
+// commit that removes everything of a kind is more likely an accident than an intention, so it is held.
 import type { Catalog } from '../catalog/catalog.ts';
 import { HIERARCHY_FILE } from '../catalog/paths.ts';
 import type { ActivePath } from '../catalog/unreadable.ts';
@@ -66,7 +66,10 @@ function lastAdministrator(serial: string, kept: ActiveVersion<Client>, catalog:
   });
 }
 
-/** Yields every active object but instances with the path that it was read from, so that an unreadable commit removes none; some of them twice. */
+/**
+ * Yields every active object but instances with the path that it was read from, so that an unreadable commit removes
+ * none; some of them twice.
+ */
 export function* knownObjects({ units, objects, clients, hasHierarchy }: Baseline): Generator<ActivePath> {
   for (const { type, name, entry } of units.values()) {
     if (type !== 'stack-instance') yield { type, name, path: entry.path };

@@ -1,5 +1,5 @@
-// Admission selects, for every instance, the newest valid version that is compatible with the others. It pins instances to
-// their active versions until no check refuses one. docs/decisions/0001.
+// Admission selects, for every instance, the newest valid version that is compatible with the others. It pins instances
+// to their active versions until no check refuses one. docs/decisions/0001.
 
 import { instanceAddress } from '../model/address.ts';
 import type { Problem } from '../model/problem.ts';
@@ -123,7 +123,10 @@ export class Admission {
     if (newest !== undefined) this.#missing.refuse(newest, { isNew: !this.#input.baseline.units.has(key) });
   }
 
-  /** Returns the refusals of the first check that refuses an instance. Protected instances are pinned before others miss their servers. */
+  /**
+   * Returns the refusals of the first check that refuses an instance. Protected instances are pinned before others miss
+   * their servers.
+   */
   #refusals(): readonly Refusal[] {
     const [versions, missing] = [this.#versions, this.#missing];
     const { losses } = this.#input;

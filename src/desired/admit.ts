@@ -85,8 +85,8 @@ export function admitInstances(
 }
 
 /**
- * Returns the active instances of a commit that was activated before, `baseline` being what the rows say of it: the facts of
- * that time, such as recent deletes, are not there any more, so what they led to is taken from the rows.
+ * Returns the active instances of a commit that was activated before, `baseline` being what the rows say of it: the
+ * facts of that time, such as recent deletes, are not there any more, so what they led to is taken from the rows.
  */
 export function admitAsRecorded(
   { candidates }: Pick<Proposal, 'candidates'>,

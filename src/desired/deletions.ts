@@ -44,7 +44,10 @@ export interface HeldDeletes {
   /** Sorted by name. */
   readonly removals: readonly Removal[];
   readonly reason: string;
-  /** They wait even if the budget would allow them: they may be meant for an invalid instance, or to be protected or retained. */
+  /**
+   * They wait even if the budget would allow them: they may be meant for an invalid instance, or to be protected or
+   * retained.
+   */
   readonly isHandOver?: boolean;
 }
 

@@ -21,7 +21,10 @@ export interface ActiveVersion<Value> {
 /** Active versions by address, or of clients by canonical serial. */
 export type ActiveVersions<Value> = ReadonlyMap<string, ActiveVersion<Value>>;
 
-/** The policies of instances that lose servers, by unit key. An instance that is left out has that of its active version. */
+/**
+ * The policies of instances that lose servers, by unit key. An instance that is left out has that of its active
+ * version.
+ */
 export type LossPolicies = ReadonlyMap<string, LossPolicy>;
 
 /** The cost of processing a commit. */
@@ -93,12 +96,14 @@ export const EMPTY_BASELINE: Baseline = {
 export interface RefusedCommit {
   readonly commit: string;
   /**
-   * Null: the commit is invalid, and only another commit helps. Else a person may accept it under `digest`. `check`: what to
-   * do first, before that.
+   * Null: the commit is invalid, and only another commit helps. Else a person may accept it under `digest`. `check`:
+   * what to do first, before that.
    */
   readonly hold: { readonly kind: HoldKind; readonly digest: string; readonly check?: string | undefined } | null;
   readonly reason: string;
-  /** The signature that is bad or missing, in one line; the commit is judged again at each poll, as the keys may change. */
+  /**
+   * The signature that is bad or missing, in one line; the commit is judged again at each poll, as the keys may change.
+   */
   readonly signature?: string;
   readonly problems: readonly Problem[];
   /** RFC 3339, with milliseconds. */

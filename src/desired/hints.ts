@@ -1,5 +1,5 @@
-// Adds hints to the problems of objects that do not exist. Computed when the problems of a commit are listed, from the names that this
-// commit has.
+// Adds hints to the problems of objects that do not exist. Computed when the problems of a commit are listed, from the
+// names that this commit has.
 import { didYouMean, quoteSome } from '../base/wording.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { isTreeType, treeIndex } from '../hiera/tree-index.ts';

@@ -1,5 +1,5 @@
-// Finds the protection and the retention that count for an instance that loses servers: those of the newest version before
-// the loss that still makes all of its servers. Later versions can only add to them. docs/decisions/0012.
+// Finds the protection and the retention that count for an instance that loses servers: those of the newest version
+// before the loss that still makes all of its servers. Later versions can only add to them. docs/decisions/0012.
 import type { LossPolicy } from '../model/rows.ts';
 import type { Baseline, DesiredState, LossPolicies } from './desired-state.ts';
 import { isProtected, isRetaining, isValidUnit, type Unit, unitAddress } from './unit.ts';
@@ -77,7 +77,9 @@ export class LossSearch {
     return new Set([...this.#active.servers.keys()].filter((name) => makers.has(name)));
   }
 
-  /** Adds the commit before. Each version counts that a later commit takes a server from, as if that one had come alone. */
+  /**
+   * Adds the commit before. Each version counts that a later commit takes a server from, as if that one had come alone.
+   */
   add(commit: Proposed): void {
     const own = commit.candidates.get(this.#key);
     if (own !== undefined && !isValidUnit(own)) {
@@ -121,7 +123,10 @@ export class LossSearch {
   }
 }
 
-/** Returns the policies that the searches lead to. `followed`: the desired state before all commits that were searched, if there is one. */
+/**
+ * Returns the policies that the searches lead to. `followed`: the desired state before all commits that were searched,
+ * if there is one.
+ */
 export function policiesOf(
   searches: ReadonlyMap<string, LossSearch>,
   { units }: Pick<Baseline, 'units'>,

@@ -1,5 +1,5 @@
-// Finds instances that need a server which no version makes, and explains why it is missing: no instance makes it, or the
-// one that does cannot become active.
+// Finds instances that need a server which no version makes, and explains why it is missing: no instance makes it, or
+// the one that does cannot become active.
 
 import { didYouMean } from '../base/wording.ts';
 import { type ProblemText, problemAt } from '../model/entry.ts';
@@ -15,8 +15,9 @@ interface Need {
 }
 
 /**
- * Returns refusals of instances that need a server which no version makes. If an active instance gives the server up, another
- * refusal may still pin that instance and keep the server: such a need is refused only if `isFinal`, after all other checks.
+ * Returns refusals of instances that need a server which no version makes. If an active instance gives the server up,
+ * another refusal may still pin that instance and keep the server: such a need is refused only if `isFinal`, after all
+ * other checks.
  */
 export function missingRefusals(
   versions: Versions,

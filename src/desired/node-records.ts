@@ -105,8 +105,8 @@ function unwantedNode(name: string, lastRecord: ExplainedRecord): Omit<NodeAtMom
 }
 
 /**
- * Returns all layers of a node with the statements about every key, or about one key, without computing those of another
- * node; undefined if there is no such node.
+ * Returns all layers of a node with the statements about every key, or about one key, without computing those of
+ * another node; undefined if there is no such node.
  */
 export function explanationOfNode(
   { desired, rows }: Pick<NodeView<DesiredState>, 'desired'> & { readonly rows: Omit<NodeView['rows'], 'list'> },

@@ -1,6 +1,7 @@
-// Finds the versions that an admission refuses because of other instances: those that claim a server name which another one
-// has, those that would remove servers which must stay (of protected instances, or handed over to an instance that cannot
-// become active; ARCHITECTURE.md, "Unreadable files"), and those that close a cycle of dependencies over several instances.
+// Finds the versions that an admission refuses because of other instances: those that claim a server name which another
+// one has, those that would remove servers which must stay (of protected instances, or handed over to an instance that
+// cannot become active; ARCHITECTURE.md, "Unreadable files"), and those that close a cycle of dependencies over several
+// instances.
 
 import { dependencyOrder, printCycle } from '../expand/dependency-order.ts';
 import { nameAt } from '../model/address.ts';
@@ -35,7 +36,10 @@ function rankOf(key: string, versions: Versions): number {
   return versions.baseline.units.has(key) ? 1 : 2;
 }
 
-/** Returns the losers of two claims, each with the winner: the later one, unless it had the name before; both, if both are new. */
+/**
+ * Returns the losers of two claims, each with the winner: the later one, unless it had the name before; both, if both
+ * are new.
+ */
 function judgeClaims(
   late: NameClaim,
   early: NameClaim,
@@ -64,8 +68,8 @@ interface CaseClash {
 }
 
 /**
- * Returns the first server of a version that is not active yet and whose name differs only in case from one that exists: many
- * sites take both for one name.
+ * Returns the first server of a version that is not active yet and whose name differs only in case from one that
+ * exists: many sites take both for one name.
  */
 export function findCaseClash(
   unit: Unit,
@@ -181,7 +185,9 @@ interface ProtectedLoss {
   readonly given: readonly { readonly server: string; readonly receiver: string }[];
 }
 
-/** Returns the text for a commit that would remove servers from a protected instance. `isGone`: it has no file any more. */
+/**
+ * Returns the text for a commit that would remove servers from a protected instance. `isGone`: it has no file any more.
+ */
 function protectedText(instance: string, { deleted, given }: ProtectedLoss, isGone: boolean): ProblemText {
   const losses = [
     ...(deleted.length > 0 ? [`delete ${some(deleted)}`] : []),

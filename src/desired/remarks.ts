@@ -1,5 +1,5 @@
-// Reports valid objects that are probably not intended: objects that no node selects, a registry without administrators,
-// a layout without instances. Warnings only: they pin no instance and refuse no write.
+// Reports valid objects that are probably not intended: objects that no node selects, a registry without
+// administrators, a layout without instances. Warnings only: they pin no instance and refuse no write.
 
 import { didYouMean, quote } from '../base/wording.ts';
 import { isTreeType, treeIndex } from '../hiera/tree-index.ts';

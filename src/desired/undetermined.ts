@@ -1,5 +1,5 @@
-// Finds invalid instances whose servers cannot be determined, and paths below stacks/instances that are not read. Servers that the
-// same commit removes may be meant for one of them. ARCHITECTURE.md, "Unreadable files".
+// Finds invalid instances whose servers cannot be determined, and paths below stacks/instances that are not read.
+// Servers that the same commit removes may be meant for one of them. ARCHITECTURE.md, "Unreadable files".
 
 import { quoteSome } from '../base/wording.ts';
 import type { Catalog } from '../catalog/catalog.ts';

@@ -75,8 +75,8 @@ export function isRetaining(unit: Pick<Unit, 'entry'> | undefined): boolean {
 type KnownParts = Pick<Unit, 'name' | 'entry' | 'commit' | 'time'>;
 
 /**
- * Returns an instance of which only the servers are known, by name, as where rows have them and no commit that can be read has.
- * It has no nodes: their records are not known.
+ * Returns an instance of which only the servers are known, by name, as where rows have them and no commit that can be
+ * read has. It has no nodes: their records are not known.
  */
 export function unitOfServers(known: KnownParts, recorded: ReadonlyMap<string, WantedServer>): Unit {
   const servers = new Map([...recorded].map(([name, one]) => [name, { ...one, spec: asWritten(one.spec) }]));

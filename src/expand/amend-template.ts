@@ -1,5 +1,6 @@
 // Amends a template for one instance: lays the additions over it, then takes the substractions away. Members of a group
-// that substractions retire (`resources.<group>.index: ["2"]`) are no part of that: their indexes are kept for the group.
+// that substractions retire (`resources.<group>.index: ["2"]`) are no part of that: their indexes are kept for the
+// group.
 
 import { didYouMean, quote } from '../base/wording.ts';
 import { below, type Entry, lastStep, type ProblemText, problemAt, type ValidEntry } from '../model/entry.ts';
@@ -34,7 +35,10 @@ export interface AmendedTemplate {
 
 const templates = new WeakMap<ValidEntry<StackTemplate>, AmendedTemplate>();
 
-/** Returns the template as it stands in its file: always the same one for the same entry, since thousands of instances share it. */
+/**
+ * Returns the template as it stands in its file: always the same one for the same entry, since thousands of instances
+ * share it.
+ */
 export function templateAsWritten(template: ValidEntry<StackTemplate>): AmendedTemplate {
   const known = templates.get(template);
   if (known !== undefined) return known;
@@ -191,7 +195,10 @@ interface Laid {
   readonly overridden: ReadonlySet<string>;
 }
 
-/** Returns both maps as one, merged key by key where both have a map, and which of its values are the upper's. Neither map is changed. */
+/**
+ * Returns both maps as one, merged key by key where both have a map, and which of its values are the upper's. Neither
+ * map is changed.
+ */
 export function overlay(lower: JsonMap, upper: JsonMap): Laid {
   const overridden = new Set<string>();
   return { value: merge(lower, upper, { pointer: '', overridden }), overridden };
@@ -226,8 +233,8 @@ interface Subtraction {
 }
 
 /**
- * Returns `whole` without what `named` names, and what came of each name. A leaf removes the key where it stands. Neither
- * map is changed.
+ * Returns `whole` without what `named` names, and what came of each name. A leaf removes the key where it stands.
+ * Neither map is changed.
  */
 export function subtract(whole: JsonMap, named: JsonMap): Subtraction & { readonly value: JsonMap } {
   const found: Subtraction = { removed: new Set(), missing: new Map(), notLeaves: new Map() };

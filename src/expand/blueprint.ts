@@ -58,7 +58,9 @@ export function* textsOf(blueprint: Blueprint): Generator<PlacedText> {
   }
 }
 
-/** Returns the keys of the resources whose outputs a blueprint takes, each with the pointer of the first text that does. */
+/**
+ * Returns the keys of the resources whose outputs a blueprint takes, each with the pointer of the first text that does.
+ */
 export function sourcesOf({ properties }: Blueprint): ReadonlyMap<string, string> {
   const sources = new Map<string, string>();
   for (const { tokens, pointer } of [...properties.values()].flatMap(({ texts }) => texts)) {

@@ -51,7 +51,10 @@ export function dependencyCycle(amended: AmendedTemplate, steps: readonly CycleS
   return cycleProblem(amended, { steps, code: 'dependency_cycle', what, hint });
 }
 
-/** Returns where the dependencies of a resource are written: in `depends_on`, else where it takes outputs, else the resource. */
+/**
+ * Returns where the dependencies of a resource are written: in `depends_on`, else where it takes outputs, else the
+ * resource.
+ */
 export function dependsOnPointer(blueprint: Blueprint): string {
   const [output] = sourcesOf(blueprint).values();
   return blueprint.structure.get('depends_on')?.pointer ?? output ?? blueprint.pointer;

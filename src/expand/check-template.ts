@@ -164,7 +164,10 @@ function arrayInGroupField({ text }: ArrayToken): ProblemText {
   };
 }
 
-/** Properties of a server that no output may stand in: they say what it is, who makes it and what it needs, before anything is made. */
+/**
+ * Properties of a server that no output may stand in: they say what it is, who makes it and what it needs, before
+ * anything is made.
+ */
 function isKnownEarly(property: string): boolean {
   return DESCRIBING_FIELDS.has(property) || SELECTORS.has(property) || property === PROXY_TAG || isStructural(property);
 }

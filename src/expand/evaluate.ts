@@ -1,6 +1,6 @@
-// Evaluates the properties of every server of a stack: one property after the other, each for all servers of its resource.
-// A value without <<index>> is evaluated once. One budget of characters limits the work and the result, since a file of
-// 1 MiB can ask for gigabytes.
+// Evaluates the properties of every server of a stack: one property after the other, each for all servers of its
+// resource. A value without <<index>> is evaluated once. One budget of characters limits the work and the result, since
+// a file of 1 MiB can ask for gigabytes.
 
 import { invariant } from '../base/invariant.ts';
 import { emptyMap } from '../model/json.ts';
@@ -28,7 +28,10 @@ export interface ServerValues {
   readonly name: string;
   readonly properties: Properties;
   readonly reads: OutputTexts | undefined;
-  /** The names in `depends_on`, and of the resources whose outputs are taken. Servers with the same names share the list; so with the next field. */
+  /**
+   * The names in `depends_on`, and of the resources whose outputs are taken. Servers with the same names share the
+   * list; so with the next field.
+   */
   readonly needs: readonly WrittenName[];
   readonly configurationOnly: readonly WrittenName[];
 }

@@ -25,7 +25,7 @@ export interface Expansion {
   readonly problems: readonly Problem[];
 }
 
-/** A stage answers with problems, and with servers where it could go on to the end. */
+/** A stage answers with problems, and with servers where it could continue to the end. */
 interface Stage {
   readonly servers: readonly ExpandedServer[];
   readonly problems: readonly Problem[];
@@ -130,7 +130,9 @@ interface Assembly {
   readonly parameters: Pick<Parameters, 'blame'>;
 }
 
-/** Returns the servers, in the order of resources and members: it joins the results of all stages, and decides nothing. */
+/**
+ * Returns the servers, in the order of resources and members: it joins the results of all stages, and decides nothing.
+ */
 function assembleServers(
   resources: readonly ResolvedResource[],
   { instance, amended, parameters }: Assembly,

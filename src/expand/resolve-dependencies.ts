@@ -40,7 +40,9 @@ export function resolveDependencies(
 
 const NO_DEPENDENCIES: Dependencies = { dependsOn: [], outside: [] };
 
-/** A server, or a resource key that stands for all its servers. Keys keep the graph small: n + m edges and not n × m. */
+/**
+ * A server, or a resource key that stands for all its servers. Keys keep the graph small: n + m edges and not n × m.
+ */
 interface DependencyNode extends CycleStep {
   readonly isKey: boolean;
   readonly needs: DependencyNode[];

@@ -37,7 +37,10 @@ export function needsOf(graph: ValueGraph, property: PropertyText | null): reado
   );
 }
 
-/** Returns the nodes that are computed before a property: beside its values, the names of servers whose outputs it takes. */
+/**
+ * Returns the nodes that are computed before a property: beside its values, the names of servers whose outputs it
+ * takes.
+ */
 export function earlierThan(graph: ValueGraph, { blueprint, property, text }: ValueNode): readonly ValueNode[] {
   if (!takesOutputs(blueprint.properties.get(property))) return needsOf(graph, text);
   const names = [...sourcesOf(blueprint).keys()].flatMap((key) => graph.get(key)?.get('name') ?? []);

@@ -80,7 +80,10 @@ function acceptedRecovery(ledger: Pick<Ledger, 'read'>, commit: string): readonl
   return [{ kind: 'recovery', name: RECOVERY, value: null, expected }];
 }
 
-/** Enqueues the servers that a commit concerns: those whose rows changed, and those that may go on without such a change. */
+/**
+ * Enqueues the servers that a commit concerns: those whose rows changed, and those that may continue without such a
+ * change.
+ */
 function enqueueConcerned(
   { ledger, reconciler }: ActivationParts,
   { operation, before }: Activation,

@@ -1,5 +1,5 @@
-// Keeps the requests that wait for a commit to be followed, and settles them after each poll. A write is answered once reads
-// show its commit or a later one.
+// Keeps the requests that wait for a commit to be followed, and settles them after each poll. A write is answered once
+// reads show its commit or a later one.
 
 import { reasonOf } from '../base/wording.ts';
 import type { DesiredState } from '../desired/desired-state.ts';
@@ -28,13 +28,18 @@ export class Arrivals {
     this.#isAncestor = isAncestor;
   }
 
-  /** Resolves with the desired state once a commit, or one after it, is followed. Throws ServiceError where it is not. */
+  /**
+   * Resolves with the desired state once a commit, or one after it, is followed. Throws ServiceError where it is not.
+   */
   async wait(commit: string, poll: () => void): Promise<DesiredState> {
     const desired = this.#current.get();
     return desired?.commit === commit ? desired : await this.#next(commit, poll);
   }
 
-  /** Resolves with the desired state of the commit that the next poll finds. Throws ServiceError if that commit is not followed. */
+  /**
+   * Resolves with the desired state of the commit that the next poll finds. Throws ServiceError if that commit is not
+   * followed.
+   */
   newest(poll: () => void): Promise<DesiredState> {
     return this.#next(null, poll);
   }
@@ -44,7 +49,7 @@ export class Arrivals {
     this.#begun += 1;
   }
 
-  /** Settles the requests for a commit that is followed without a poll, and tells whether one of them is left. */
+  /** Settles the requests for a commit that is followed without a poll, and returns whether one of them is left. */
   pushed(commit: string): boolean {
     const desired = this.#current.get();
     const due = this.#waiters.filter((waiter) => waiter.commit === commit);

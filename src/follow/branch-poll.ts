@@ -1,5 +1,5 @@
-// One poll of the branch: fetches its newest commit and has it judged and followed, or notes why it is not. follower.ts says
-// when. follow-commit.ts decides about one commit.
+// One poll of the branch: fetches its newest commit and has it judged and followed, or notes why it is not. follower.ts
+// says when. follow-commit.ts decides about one commit.
 import type { Logger } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { momentOf } from '../base/wording.ts';
@@ -60,7 +60,10 @@ export class BranchPoll {
     this.#polledHead = this.#headAfter(commit);
   }
 
-  /** Polls the branch once, has its newest commit followed, and returns what became of it. Throws where the remote, the local copy or the store fails. */
+  /**
+   * Polls the branch once, has its newest commit followed, and returns what became of it. Throws where the remote, the
+   * local copy or the store fails.
+   */
   async poll(poll: Poll): Promise<'unchanged' | 'followed' | 'refused'> {
     const { source, ledger, current, reviews } = this.#options;
     const recorded = ledger.read('head', HEAD);
@@ -160,7 +163,10 @@ export class BranchPoll {
     this.#options.current.forget();
   }
 
-  /** Serves what was active before, without the remote; where the local copy is gone, the fetch that follows restores it. */
+  /**
+   * Serves what was active before, without the remote; where the local copy is gone, the fetch that follows restores
+   * it.
+   */
   async #resume(poll: Poll): Promise<void> {
     try {
       await this.#commits.restore(poll);
@@ -182,7 +188,10 @@ export class BranchPoll {
     if (refused.hold?.kind === 'history') await this.#beginRecovery(reason);
   }
 
-  /** The followed commit cannot be derived, or the settings name another place: a person decides before anything happens. */
+  /**
+   * The followed commit cannot be derived, or the settings name another place: a person decides before anything
+   * happens.
+   */
   async #beginRecovery(reason: string): Promise<void> {
     const { current, clock, ledger, gate, source, reviews } = this.#options;
     const recorded = ledger.read('head', HEAD);

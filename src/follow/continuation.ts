@@ -1,9 +1,9 @@
-// Tells whether a commit of the branch continues what is followed: it comes after the followed commit, and is read at the same
-// place. docs/decisions/0006.
+// Decides whether a commit of the branch continues what is followed: it comes after the followed commit, and is read at
+// the same place. docs/decisions/0006.
 import type { FollowedPlace, HeadRow } from '../model/rows.ts';
 import type { Source } from '../repository/source.ts';
 
-/** What is followed, and what is in the way of going on from it. */
+/** What is followed, and what is in the way of continuing from it. */
 interface Followed {
   readonly commit: string;
   readonly place: FollowedPlace | undefined;

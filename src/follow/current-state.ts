@@ -1,5 +1,6 @@
-// Holds the active desired state, and the newest commit where it is not followed. Only the follower sets them, the desired
-// state once it is durable; beside a leader, the standby follower. The functions tell what reconciling asks of it: records, secrets, registered proxies.
+// Holds the active desired state, and the newest commit where it is not followed. Only the follower sets them, the
+// desired state once it is durable; beside a leader, the standby follower. The functions tell what reconciling asks of
+// it: records, secrets, registered proxies.
 import { momentOf } from '../base/wording.ts';
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 import { nodeAtMoment } from '../desired/node-records.ts';
@@ -11,7 +12,10 @@ import type { NodeRecord } from '../model/record.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import type { RegisteredProxy } from '../reconcile/waits/proxy-presence.ts';
 
-/** Since when the newest version of an instance is invalid, RFC 3339. `sinceStart`: the process has started then, and it may have been so before. */
+/**
+ * Since when the newest version of an instance is invalid, RFC 3339. `sinceStart`: the process has started then, and it
+ * may have been so before.
+ */
 interface InvalidSince {
   readonly since: string;
   readonly sinceStart?: true;
@@ -50,12 +54,18 @@ export class CurrentState {
     return this.#refused;
   }
 
-  /** Returns since when the newest version of an instance is invalid, as this process has seen it; undefined where it is not. */
+  /**
+   * Returns since when the newest version of an instance is invalid, as this process has seen it; undefined where it is
+   * not.
+   */
   invalidSince(instance: string): InvalidSince | undefined {
     return this.#invalid.get(instance);
   }
 
-  /** Sets the active desired state, at a time. That of the same commit, judged again, does not make a refused newer commit valid. */
+  /**
+   * Sets the active desired state, at a time. That of the same commit, judged again, does not make a refused newer
+   * commit valid.
+   */
   set(desired: DesiredState, now: number): void {
     const began: InvalidSince = { since: momentOf(now), ...(this.#desired === undefined ? { sinceStart: true } : {}) };
     this.#invalid = new Map([...desired.invalid].map((name) => [name, this.#invalid.get(name) ?? began]));
@@ -107,12 +117,15 @@ export function activeRecords(current: CurrentState, rows: Ledger): (server: str
   };
 }
 
-/** Returns a function that tells whether a key is for a secret. Every key may be where nothing is active. */
+/** Returns a function that returns whether a key is for a secret. Every key may be where nothing is active. */
 export function activeSecrets(current: CurrentState): (key: string) => boolean {
   return (key) => secretRulesOf(current.get())?.isSecret(key) ?? true;
 }
 
-/** Returns a function that tells whether a value is a reference to a secret. Every value may be where nothing is active. */
+/**
+ * Returns a function that returns whether a value is a reference to a secret. Every value may be where nothing is
+ * active.
+ */
 export function activeReferences(current: CurrentState): (value: Json) => boolean {
   return (value) => secretRulesOf(current.get())?.isReference(value) ?? true;
 }
@@ -125,7 +138,10 @@ export function secretRulesOf(desired: Partial<Pick<DesiredState, 'catalog'>> | 
 
 type Clients = DesiredState['clients'];
 
-/** Returns a function that returns the registered proxies, the same array for the same clients; undefined where nothing is active. */
+/**
+ * Returns a function that returns the registered proxies, the same array for the same clients; undefined where nothing
+ * is active.
+ */
 export function registeredProxies(current: CurrentState): () => readonly RegisteredProxy[] | undefined {
   const known = new WeakMap<Clients, readonly RegisteredProxy[]>();
   return () => {

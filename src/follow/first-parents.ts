@@ -7,7 +7,9 @@ export const COMMITS_MAX = 1_000;
 /** How many new commits are read, those that merges bring included. */
 export const NEW_COMMITS_MAX = 10_000;
 
-/** Yields a commit and its first parents, newest first, at most `countMax`. Reads a commit only for the one before it. */
+/**
+ * Yields a commit and its first parents, newest first, at most `countMax`. Reads a commit only for the one before it.
+ */
 export async function* firstParents(
   source: Pick<Source, 'describe'>,
   newest: string,
@@ -22,8 +24,8 @@ export async function* firstParents(
 }
 
 /**
- * Returns the commits of the branch itself, newest first: the first parents of the newest one, as long as they come after
- * the followed one. The others are those that merges bring.
+ * Returns the commits of the branch itself, newest first: the first parents of the newest one, as long as they come
+ * after the followed one. The others are those that merges bring.
  */
 export function firstParentLine(commits: readonly Commit[], followed: string): Commit[] {
   const children = new Map<string, string[]>();

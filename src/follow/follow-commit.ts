@@ -1,5 +1,5 @@
-// Judges the newest commit against the active state, and activates the desired state that follows from it, or reports why it is
-// not followed. A commit that cannot be read changes nothing. docs/concepts.md, wrong commits.
+// Judges the newest commit against the active state, and activates the desired state that follows from it, or reports
+// why it is not followed. A commit that cannot be read changes nothing. docs/concepts.md, wrong commits.
 import { invariant } from '../base/invariant.ts';
 import { type FollowedDerivation, judge, judgeAgain } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
@@ -67,7 +67,10 @@ interface Arrival {
   readonly between: readonly string[] | undefined;
 }
 
-/** Follows the commits of the branch. Each method throws where the source or the store fails; then everything stays as it is. */
+/**
+ * Follows the commits of the branch. Each method throws where the source or the store fails; then everything stays as
+ * it is.
+ */
 export class CommitFollower {
   readonly #options: CommitFollowerOptions;
   /** See Followed. */
@@ -78,8 +81,8 @@ export class CommitFollower {
   }
 
   /**
-   * Activates what was active before; nothing where the recorded head makes something else. What was approved since is judged
-   * after that, when it is known what would go.
+   * Activates what was active before; nothing where the recorded head makes something else. What was approved since is
+   * judged after that, when it is known what would go.
    */
   async restore(poll: Poll): Promise<void> {
     const { source, ledger: rows, breathe } = this.#options;
@@ -89,8 +92,8 @@ export class CommitFollower {
   }
 
   /**
-   * Goes on from what this process shows as a standby, without deriving it again, and returns true. Returns false where that is not
-   * what the rows tell now: it was restored from them, so only that they are still the same is checked.
+   * Goes on from what this process shows as a standby, without deriving it again, and returns true. Returns false where
+   * that is not what the rows tell now: it was restored from them, so only that they are still the same is checked.
    */
   async takeOver(poll: Poll): Promise<boolean> {
     const { ledger, current } = this.#options;
@@ -136,7 +139,9 @@ export class CommitFollower {
     return broken(commit, continued, await this.#firstBad([commit]));
   }
 
-  /** Follows a commit that comes after the followed one: up to the last one before the first without a valid signature. */
+  /**
+   * Follows a commit that comes after the followed one: up to the last one before the first without a valid signature.
+   */
   async #takeNext(commit: string, poll: JudgingPoll, followed: Followed): Promise<CommitVerdict> {
     const { source, signatures } = this.#options;
     const commits = await source.commitsBetween(followed.commit, commit, NEW_COMMITS_MAX);
@@ -160,14 +165,21 @@ export class CommitFollower {
     return await signatures?.firstBad(line.slice(accepted + 1));
   }
 
-  /** Derives a commit beside other work, and judges and activates it in the exclusive section, in which nothing is read from Git. */
+  /**
+   * Derives a commit beside other work, and judges and activates it in the exclusive section, in which nothing is read
+   * from Git.
+   */
   async #take(commit: string, poll: JudgingPoll, arrival: Arrival): Promise<CommitVerdict> {
     const { source, ledger, gate, current, pushes, breathe } = this.#options;
     const { followed, place, commits, isNext } = arrival;
     const before = current.get();
     const baseline = followed?.baseline ?? EMPTY_BASELINE;
     const derived = await deriveAt(source, commit, {
-      ...{ baseline, earlier: before, directory: place.directory, parsedFiles: pushes.parsedFiles, breathe },
+      baseline,
+      earlier: before,
+      directory: place.directory,
+      parsedFiles: pushes.parsedFiles,
+      breathe,
       // What is followed was accepted once.
       isAccepted: (isNext && commit === before?.commit) || isApproved(ledger, nothingLeftDigest(commit)),
     });
@@ -201,7 +213,9 @@ export class CommitFollower {
     return { losses: await findLosses({ source, breathe, directory }, losing) };
   }
 
-  /** Returns a commit whose history a person has accepted, and that a commit comes after; undefined if there is none. */
+  /**
+   * Returns a commit whose history a person has accepted, and that a commit comes after; undefined if there is none.
+   */
   async #acceptedBefore(commit: string): Promise<string | undefined> {
     const { source, ledger } = this.#options;
     const known = [commit, this.#followed()?.commit];
@@ -257,7 +271,10 @@ function isApproved(ledger: Pick<Ledger, 'read'>, digest: string): boolean {
   return ledger.read('approval', digest) !== undefined;
 }
 
-/** Returns the refusal of the newest commit where nothing is active, since the followed one is lost or does not make what is recorded. */
+/**
+ * Returns the refusal of the newest commit where nothing is active, since the followed one is lost or does not make
+ * what is recorded.
+ */
 export async function refusalOfLost(
   source: Source,
   newest: string,

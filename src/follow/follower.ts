@@ -26,7 +26,10 @@ const PUSHED = 'pushed commit';
 interface FollowerOptions extends Omit<BranchPollOptions, 'pushes' | 'signal'> {
   readonly triggers: readonly Trigger[];
   readonly log: Logger;
-  /** Returns whether this process leads, decided at the moment of the call; what fails in one that does not is no error. Left out: it always does. */
+  /**
+   * Returns whether this process leads, decided at the moment of the call; what fails in one that does not is no error.
+   * Left out: it always does.
+   */
   readonly leads?: (() => boolean) | undefined;
 }
 
@@ -83,17 +86,17 @@ export class Follower {
   }
 
   /**
-   * Resolves with the desired state once a commit, or one after it, is followed. Throws ServiceError `conflict` where that
-   * commit was polled and is not followed, `not_ready` where it cannot be polled.
+   * Resolves with the desired state once a commit, or one after it, is followed. Throws ServiceError `conflict` where
+   * that commit was polled and is not followed, `not_ready` where it cannot be polled.
    */
   desiredAt(commit: string): Promise<DesiredState> {
     return this.#arrivals.wait(commit, () => this.poll());
   }
 
   /**
-   * Takes commits before they are pushed, with the files that they change and the clients that write them. The function that
-   * it returns is to be called once the branch has them, and resolves like {@link desiredAt} for the last one: where the branch
-   * was at their base and is followed, they are followed without a poll.
+   * Takes commits before they are pushed, with the files that they change and the clients that write them. The function
+   * that it returns is to be called once the branch has them, and resolves like {@link desiredAt} for the last one:
+   * where the branch was at their base and is followed, they are followed without a poll.
    */
   announce({ base, commits }: PreparedCommits, files: ParsedFiles, writings: Writings): () => Promise<DesiredState> {
     const commit = commits.at(-1) ?? base;
@@ -110,7 +113,10 @@ export class Follower {
     return this.#arrivals.newest(() => this.poll());
   }
 
-  /** Resolves with true if `head` comes after a commit that is in the local copy and not in the history that is followed. */
+  /**
+   * Resolves with true if `head` comes after a commit that is in the local copy and not in the history that is
+   * followed.
+   */
   async isBefore(commit: string, head: string): Promise<boolean> {
     const { source, ledger } = this.#options;
     const followed = ledger.read('head', HEAD)?.commit;
@@ -146,7 +152,7 @@ export class Follower {
       this.#options.metrics?.count('treeline_polls_total', { outcome: 'failed' });
       const reason = reasonOf(error);
       this.#branch.notReadyReason = reason;
-      // The store tells of itself; where it fails, the branch was read.
+      // The store reports its own failure; the branch was read.
       const wasRead = error instanceof Error && error.name === 'StoreError';
       this.#unread = wasRead ? undefined : (this.#unread ?? { since: momentOf(this.#options.clock.now()) });
       this.failure = this.#unread && { reason, ...this.#unread };

@@ -48,8 +48,8 @@ interface Activated {
 }
 
 /**
- * Returns the approvals that remain after a commit was activated: those that this commit made no use of and that may be used
- * yet. Approved deletes are marked in the servers' own rows. A commit may need two approvals, one after the other.
+ * Returns the approvals that remain after a commit was activated: those that this commit made no use of and that may be
+ * used yet. Approved deletes are marked in the servers' own rows. A commit may need two approvals, one after the other.
  */
 export function keptApprovals(
   recorded: ReadonlyMap<string, ApprovalRow>,
@@ -82,7 +82,7 @@ interface Suspended {
   readonly recorded: ReadonlySet<string>;
 }
 
-/** Returns the suspensions that go on: one ends with its instance. */
+/** Returns the suspensions that continue: one ends with its instance. */
 export function suspensionRows(
   suspensions: ReadonlyMap<string, SuspensionRow>,
   { desired: { units, invalid }, recorded }: Suspended,
@@ -127,8 +127,8 @@ function countsAfter(
 }
 
 /**
- * Returns how many updates each commit wanted, for the commits that are not through with them. An update that heals is one
- * of the commit that last changed its server.
+ * Returns how many updates each commit wanted, for the commits that are not through with them. An update that heals is
+ * one of the commit that last changed its server.
  */
 export function rolloutRows(
   recorded: ReadonlyMap<string, RolloutRow>,

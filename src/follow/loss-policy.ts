@@ -1,5 +1,5 @@
-// Reads the commits between the followed one and the newest, for the protection and the retention of instances that lose
-// servers; see desired/loss-policy.ts. Most commits come alone, and then nothing is read.
+// Reads the commits between the followed one and the newest, for the protection and the retention of instances that
+// lose servers; see desired/loss-policy.ts. Most commits come alone, and then nothing is read.
 import type { Breathe } from '../base/breathe.ts';
 import { loadCatalog } from '../catalog/load-catalog.ts';
 import { proposeInTurns, type Reusable } from '../derive.ts';
@@ -29,7 +29,10 @@ export interface LosingCommit extends Reusable {
   readonly baseline: Baseline;
   /** The desired state of the followed commit; undefined: there is none. */
   readonly followed: DesiredState | undefined;
-  /** The commits of the branch after the followed one and before this one, newest first; undefined: it does not come after that one. */
+  /**
+   * The commits of the branch after the followed one and before this one, newest first; undefined: it does not come
+   * after that one.
+   */
   readonly between: readonly string[] | undefined;
 }
 

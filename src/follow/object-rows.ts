@@ -33,8 +33,8 @@ export function pinnedRows(desired: DesiredState): ReadonlyMap<string, PinnedRow
   }
   for (const [address, unit] of desired.units) {
     const newest = desired.candidates.get(address);
-    // Also where its file is gone and it stays all the same: held, protected, or waiting to hand a server over. Not one that is held at
-    // the version of files that a later commit has brought back.
+    // Also where its file is gone and it stays all the same: held, protected, or waiting to hand a server over. Not one
+    // that is held at the version of files that a later commit has brought back.
     if (newest !== undefined && isValidUnit(newest) && isSameVersion(newest, unit)) continue;
     const loss = desired.losses.get(address);
     rows.set(address, { commit: unit.commit, ...documentOf(unit.entry), ...(loss === undefined ? {} : { loss }) });
@@ -66,7 +66,10 @@ interface Terminating {
   readonly before: Baseline | undefined;
 }
 
-/** Returns the instances that are no longer active and still have servers, by name. `recorded` are those that have servers. */
+/**
+ * Returns the instances that are no longer active and still have servers, by name. `recorded` are those that have
+ * servers.
+ */
 export function terminatingRows(
   store: Pick<Store, 'read'>,
   { desired, before }: Terminating,

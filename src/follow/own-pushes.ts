@@ -1,5 +1,5 @@
-// Remembers what the writes of this process push: the files, which are parsed already, and which client wrote which commit. The
-// clients are not read from the commits: a person who may push could name another client there.
+// Remembers what the writes of this process push: the files, which are parsed already, and which client wrote which
+// commit. The clients are not read from the commits: a person who may push could name another client there.
 import { NO_FILES, type ParsedFiles } from '../catalog/load-catalog.ts';
 import { instanceAddress } from '../model/address.ts';
 import type { Writing, Writings } from '../model/writing.ts';
@@ -22,8 +22,8 @@ export class OwnPushes {
   }
 
   /**
-   * Returns which client changed an instance with these commits, newest first: the one that wrote its file, else the one
-   * that wrote all of them; null if that is not known.
+   * Returns which client changed an instance with these commits, newest first: the one that wrote its file, else the
+   * one that wrote all of them; null if that is not known.
    */
   findClients(commits: readonly Commit[]): (instance: string) => string | null {
     const known = commits.map(({ oid }) => this.#writings.get(oid));

@@ -22,8 +22,8 @@ interface ReadOptions extends Before {
 }
 
 /**
- * Reads a commit and derives it, reusing the work of another desired state. One that can never be read is not followed. It
- * yields to other work again and again.
+ * Reads a commit and derives it, reusing the work of another desired state. One that can never be read is not followed.
+ * It yields to other work again and again.
  */
 export async function deriveAt(source: SnapshotSource, commit: string, options: ReadOptions): Promise<Derivation> {
   const derivation = await orContentError(readAndDerive(source, commit, options));
@@ -47,7 +47,9 @@ async function readAndDerive(
   return await deriveInTurns(snapshot, before, breathe);
 }
 
-/** Reads a commit and returns what it proposes by itself; undefined where it cannot be followed, or can never be read. */
+/**
+ * Reads a commit and returns what it proposes by itself; undefined where it cannot be followed, or can never be read.
+ */
 export async function proposeAt(
   source: SnapshotSource,
   commit: string,

@@ -14,9 +14,9 @@ export interface LostRows {
 }
 
 /**
- * Returns the changes that begin a recovery. Servers may have been replaced since, with the incarnation numbers that come next:
- * with a number that none of them can have, a provider does not mistake an action for one that it has carried out. What was approved may
- * have been used.
+ * Returns the changes that begin a recovery. Servers may have been replaced since, with the incarnation numbers that
+ * come next: with a number that none of them can have, a provider does not mistake an action for one that it has
+ * carried out. What was approved may have been used.
  */
 export function recoverRows(store: Pick<Store, 'list'>, lost: LostRows): readonly Change[] {
   const servers = [...store.list('server')].map(([name, expected]): Change => {

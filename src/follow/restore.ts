@@ -1,5 +1,6 @@
-// Restores the desired state of the recorded head from the rows and the recorded commits: that which the leader has activated. It reads
-// only: follow-commit.ts activates it after a start, standby-follower.ts shows it beside a leader. Where no copy of the repository has the recorded head any more, the baseline is built from the rows alone: it has no
+// Restores the desired state of the recorded head from the rows and the recorded commits: that which the leader has
+// activated. It reads only: follow-commit.ts activates it after a start, standby-follower.ts shows it beside a leader.
+// Where no copy of the repository has the recorded head any more, the baseline is built from the rows alone: it has no
 // records, and no objects but the pinned ones.
 
 import type { Breathe } from '../base/breathe.ts';
@@ -39,9 +40,9 @@ interface RestoreParts {
 }
 
 /**
- * Returns the desired state that was activated with the recorded head, where it was followed; or what of it is not as recorded, in
- * words: then nothing may follow from it. What was judged then is taken from the rows, and is not judged again. Throws where that
- * commit is not here any more.
+ * Returns the desired state that was activated with the recorded head, where it was followed; or what of it is not as
+ * recorded, in words: then nothing may follow from it. What was judged then is taken from the rows, and is not judged
+ * again. Throws where that commit is not here any more.
  */
 export async function restoreDesired(parts: RestoreParts): Promise<DesiredState | string> {
   const { source, rows, breathe, earlier } = parts;
@@ -72,8 +73,8 @@ export async function restoreDesired(parts: RestoreParts): Promise<DesiredState 
 }
 
 /**
- * Returns the desired state of a commit after another one where no instance is pinned in either, at the cost of what changed;
- * undefined where the rows tell of something else.
+ * Returns the desired state of a commit after another one where no instance is pinned in either, at the cost of what
+ * changed; undefined where the rows tell of something else.
  */
 async function continueFrom(
   earlier: DesiredState,
@@ -131,8 +132,8 @@ function heldDeletes({ servers, since: _since, ...held }: HeldRow, rows: Recorde
 }
 
 /**
- * Returns a server that these units and the rows do not want alike, in words; undefined where there is none. An activation
- * writes both at once: so another directory was read, or the rows are those of another repository.
+ * Returns a server that these units and the rows do not want alike, in words; undefined where there is none. An
+ * activation writes both at once: so another directory was read, or the rows are those of another repository.
  */
 export function differenceFromRows(units: Baseline['units'], rows: RecordedRows): string | undefined {
   const derived = new Set<string>();
@@ -157,7 +158,9 @@ function isAsRecorded(server: WantedServer, rows: RecordedRows): boolean {
   return row !== undefined && isWantedAs(row, server);
 }
 
-/** Returns the active version of each pinned instance and clientcert, derived from its own commit, where that is here. */
+/**
+ * Returns the active version of each pinned instance and clientcert, derived from its own commit, where that is here.
+ */
 export async function pinnedUnits(parts: RestoreParts, newest: Reusable): Promise<readonly Unit[]> {
   const { rows, earlier } = parts;
   const units: Unit[] = [];
@@ -198,7 +201,9 @@ function recordedUnits(rows: RecordedRows, time: string): Unit[] {
   });
 }
 
-/** A clientcert that by itself an older commit would not take for a hand-written one: another stack made its name then. */
+/**
+ * A clientcert that by itself an older commit would not take for a hand-written one: another stack made its name then.
+ */
 function clientcertAt({ catalog }: Reusable, key: string): Unit | undefined {
   const entry = catalog.objects.get(key);
   return entry === undefined ? undefined : buildClientcert([splitAddress(key)[1], entry], catalog);
@@ -212,8 +217,8 @@ interface OlderUnits {
 }
 
 /**
- * Returns what an older commit by itself proposes, without instances that are not looked for: each start reads as many of
- * them as are pinned. Undefined where it is gone, as after a rewritten history and a lost local copy.
+ * Returns what an older commit by itself proposes, without instances that are not looked for: each start reads as many
+ * of them as are pinned. Undefined where it is gone, as after a rewritten history and a lost local copy.
  */
 async function proposedAt(
   { source, rows, breathe }: RestoreParts,
@@ -230,7 +235,10 @@ async function proposedAt(
   return await proposeAt(source, commit, { earlier, directory, isRead, breathe });
 }
 
-/** Returns what was active, as far as rows have it: instances that are not pinned are protected and retained as their servers. */
+/**
+ * Returns what was active, as far as rows have it: instances that are not pinned are protected and retained as their
+ * servers.
+ */
 export function recordedBaseline(rows: RecordedRows, { commit, time }: HeadRow): Baseline {
   const units = [...recordedInstances(rows)].map((name) => {
     const address = instanceAddress(name);

@@ -11,8 +11,9 @@ import { isApprovalOpen } from './hold-rows.ts';
 const TRAILER = /^Treeline-Approve-Deletes:[ \t]*(\d{1,6})[ \t]*$/gim;
 
 /**
- * Returns the facts by the rows of one moment: rows change while other work runs during a judgement, and an approval that came meanwhile
- * would be used up for an instance that stays held. `approvedCount` comes from the commits that are being followed.
+ * Returns the facts by the rows of one moment: rows change while other work runs during a judgement, and an approval
+ * that came meanwhile would be used up for an instance that stays held. `approvedCount` comes from the commits that are
+ * being followed.
  */
 export function readSafety(
   ledger: Pick<Ledger, 'read' | 'list' | 'server' | 'index'>,
@@ -75,7 +76,10 @@ export function approvedCountOf(commits: readonly Commit[]): number {
   return Math.max(0, ...numbers);
 }
 
-/** The last paragraph of a message, where git keeps trailers; a message of one paragraph has none. Web pages send `\r\n`. */
+/**
+ * The last paragraph of a message, where git keeps trailers; a message of one paragraph has none. Web pages send
+ * `\r\n`.
+ */
 function trailersOf(message: string): string {
   const paragraphs = message.trimEnd().split(/\n[ \t\r]*\n/);
   return paragraphs.length > 1 ? (paragraphs.at(-1) ?? '') : '';

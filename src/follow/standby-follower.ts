@@ -1,6 +1,6 @@
-// Keeps what a standby shows: reads what the leader has written, and shows it together with the desired state that it belongs to, at one
-// moment. Where that state cannot be derived yet, as while Git cannot be reached, the moment before stays shown. Writes nothing.
-// docs/decisions/0043-the-leader.md.
+// Keeps what a standby shows: reads what the leader has written, and shows it together with the desired state that it
+// belongs to, at one moment. Where that state cannot be derived yet, as while Git cannot be reached, the moment before
+// stays shown. Writes nothing. docs/decisions/0043-the-leader.md.
 
 import type { Breathe } from '../base/breathe.ts';
 import type { Clock } from '../base/clock.ts';
@@ -19,7 +19,7 @@ import { refusalOfLost } from './follow-commit.ts';
 import { HEAD } from './object-rows.ts';
 import { isOfRows, type RecordedRows, restoreDesired } from './restore.ts';
 
-/** How long what the leader has written may be unseen where no wake tells of it. */
+/** How long what the leader has written may be unseen if no wake announces it. */
 const POLL_MS = 1_000;
 /** How long the same derivation is not tried again after it failed: twice as long each time, from a poll on. */
 const RETRY_MS_MAX = 30_000;
@@ -31,7 +31,7 @@ const OTHER_FOLLOWED = 'the leader has followed another commit while this one wa
 /** For so long replicas that have lost the followed commit leave the lead to one that has it and may be starting. */
 const LEADERLESS_MS = 60_000;
 
-/** The rows and the desired state to keep, and what tells of newer ones. */
+/** The rows and the desired state to keep, and what announces newer ones. */
 export interface StandbyFollowerOptions {
   readonly ledger: Ledger;
   /** Has the ledger show what other processes have written; see LowdbStore.refresh. */
@@ -65,9 +65,9 @@ interface FailedTry {
 class LostHead extends Error {}
 
 /**
- * Shows everything that earlier leaders have written. Throws where that cannot be done: then this process must not lead. Where the followed
- * commit is lost, and no replica could lead for a minute, rows are shown and nothing is active, as at a start: a person has to accept the
- * new history, and only a leader can be told so.
+ * Shows everything that earlier leaders have written. Throws where that cannot be done: then this process must not
+ * lead. Where the followed commit is lost, and no replica could lead for a minute, rows are shown and nothing is
+ * active, as at a start: a person has to accept the new history, and only a leader can be told so.
  */
 export async function showAllWritten(options: StandbyFollowerOptions, leaderlessMs: number): Promise<void> {
   const { current, refresh, log } = options;
@@ -118,7 +118,7 @@ export class StandbyFollower {
   /** Begins. What this process has shown as a leader stays shown until something newer is. */
   start(): void {
     const { ledger, current, clock } = this.#options;
-    // The newest commit was judged when this process has led; the leader tells of it now.
+    // The newest commit was judged when this process has led; the leader reports it now.
     if (current.get() !== undefined) current.catchUp();
     this.#lag = { reason: this.notReadyReason, since: momentOf(clock.now()), sinceStart: true };
     ledger.prepareMoments((...arriving) => this.#prepare(...arriving));
@@ -131,8 +131,8 @@ export class StandbyFollower {
   }
 
   /**
-   * Resolves once everything is shown that was written before the call. Throws where it cannot be: then the moment before is shown,
-   * and this process should not lead.
+   * Resolves once everything is shown that was written before the call. Throws where it cannot be: then the moment
+   * before is shown, and this process should not lead.
    */
   async catchUp(): Promise<void> {
     await this.#options.refresh();
@@ -140,8 +140,8 @@ export class StandbyFollower {
   }
 
   /**
-   * Ends what is under way. What is shown stays; rows that belong to another desired state are shown no more until another
-   * standby follower starts.
+   * Ends what is under way. What is shown stays; rows that belong to another desired state are shown no more until
+   * another standby follower starts.
    */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the standby follower is stopped'));
@@ -212,7 +212,9 @@ export class StandbyFollower {
     current.set(desired, clock.now());
   }
 
-  /** The same that failed is not tried again at once: neither is Git asked, nor a large commit derived, every second. */
+  /**
+   * The same that failed is not tried again at once: neither is Git asked, nor a large commit derived, every second.
+   */
   async #try(key: string, work: () => Promise<DesiredState>): Promise<DesiredState> {
     const { clock } = this.#options;
     const before = this.#failed?.key === key ? this.#failed : undefined;

@@ -32,7 +32,10 @@ interface Sync {
   readonly place: FollowedPlace;
   /** The baseline; undefined: compare every row and every unit. */
   readonly before: (Baseline & Partial<Pick<DesiredState, 'catalog'>>) | undefined;
-  /** The baseline, also where every row is compared; terminating instances keep their file from there. Left out: `before`. */
+  /**
+   * The baseline, also where every row is compared; terminating instances keep their file from there. Left out:
+   * `before`.
+   */
   readonly last?: Baseline | undefined;
   /** The newest commit of the branch, followed or not; undefined before the first poll. */
   readonly newest?: string | undefined;
@@ -48,8 +51,8 @@ type SyncWithRecords = Sync & Required<Pick<Sync, 'lastRecord'>>;
 type Read = Pick<Ledger, 'read' | 'list' | 'index'>;
 
 /**
- * Returns the changes that make the rows agree with the desired state; none where they do already. With a baseline it looks
- * at the rows of servers of the units that changed, and of servers that are going, and at no others.
+ * Returns the changes that make the rows agree with the desired state; none where they do already. With a baseline it
+ * looks at the rows of servers of the units that changed, and of servers that are going, and at no others.
  */
 export async function syncChanges(store: Read, sync: Sync): Promise<readonly Change[]> {
   const { desired, place, before, last = before, newest, now } = sync;
@@ -102,8 +105,8 @@ function instancesAfter(index: Read['index'], changes: ServerChanges): ReadonlyS
 }
 
 /**
- * Returns the suspended instances of which nothing is left after the next pass: their suspension ends, whether that pass comes
- * before the next commit or not.
+ * Returns the suspended instances of which nothing is left after the next pass: their suspension ends, whether that
+ * pass comes before the next commit or not.
  */
 function endingInstances(store: Read, rowOf: (server: string) => ServerRow | undefined): ReadonlySet<string> {
   const isEnding = (instance: string): boolean =>
@@ -176,7 +179,10 @@ function addApprovals(changes: ServerChanges, store: Read, { approved }: Desired
   }
 }
 
-/** A server that was wanted until now goes by the policy that was judged, and any is retained once its instance retains servers. */
+/**
+ * A server that was wanted until now goes by the policy that was judged, and any is retained once its instance retains
+ * servers.
+ */
 function deletionOf({ instance, wanted, policy }: ServerRow, { units, losses }: DesiredState): 'delete' | 'retain' {
   const key = instanceAddress(instance);
   if (isRetaining(units.get(key))) return 'retain';
@@ -215,7 +221,10 @@ function tableChanges<Kind extends Exclude<RowKind, 'server'>>(
   return changes;
 }
 
-/** Returns a function that gives the record of a server as the desired state `before` had it, or null where it is not known. */
+/**
+ * Returns a function that gives the record of a server as the desired state `before` had it, or null where it is not
+ * known.
+ */
 export function recallRecords(before: Baseline | undefined): (name: string, row: ServerRow) => ExplainedRecord | null {
   return (name, row) => {
     const node = before === undefined ? undefined : nodeOf(before, name);

@@ -83,8 +83,8 @@ function projected({ value, merge, statements }: ExplainedKey, layers: readonly 
 }
 
 /**
- * Returns the explanation of a server that is not wanted any more, from its last record: the layers are those that set a
- * key. The commit is not known.
+ * Returns the explanation of a server that is not wanted any more, from its last record: the layers are those that set
+ * a key. The commit is not known.
  */
 export function explainLastRecord(
   node: string,
@@ -128,7 +128,10 @@ function serverLevels(node: HieraNode, [properties, clientcert]: readonly Layer[
   ];
 }
 
-/** The levels of the hierarchy, general to specific. The shared layers of the node are those that exist, in the same order. */
+/**
+ * The levels of the hierarchy, general to specific. The shared layers of the node are those that exist, in the same
+ * order.
+ */
 function sharedLevels({ own, shared, hierarchy }: HieraNode, root: string): readonly Level[] {
   const [selecting] = own;
   if (selecting === undefined) return shared.map(objectLevel);
@@ -191,7 +194,9 @@ function isIn(layer: Layer | undefined, key: string): boolean {
   return layer !== undefined && Object.hasOwn(layer.values, key);
 }
 
-/** Adds the items of a list to those that are joined, and returns the new ones. What is no list counts as a list of one. */
+/**
+ * Adds the items of a list to those that are joined, and returns the new ones. What is no list counts as a list of one.
+ */
 function added(joined: Set<string>, value: RecordValue | null): readonly string[] {
   const items = value === null ? [] : typeof value === 'object' ? value : [String(value)];
   const fresh = [...new Set(items)].filter((item) => !joined.has(item));
@@ -211,7 +216,7 @@ function placeOf({ entry, pointer }: Origin): FilePlace {
   return { file: entry.path, line: entry.locate(pointer, 'key').line };
 }
 
-/** Adds the layers that are not there yet. The merge rule tells whether a value was overridden or joined. */
+/** Adds the layers that are not there yet. The merge rule says whether a value was overridden or joined. */
 function recordedKey({ value, merge, overrides, ...source }: ExplainedValue, layers: ExplainedLayer[]): ExplainedKey {
   const sources = [{ ...source, value }, ...overrides];
   const end = sources.findIndex((other, index) => index > 0 && other.value === null);

@@ -14,7 +14,10 @@ import type { Layer, LayerValues } from './node.ts';
 
 const layers = new WeakMap<Entry<unknown>, Layer>();
 
-/** Returns the layer that an object's file makes: always the same one for the same entry, since thousands of nodes share it. */
+/**
+ * Returns the layer that an object's file makes: always the same one for the same entry, since thousands of nodes share
+ * it.
+ */
 export function layerOf(entry: ValidEntry<TypedObject>): Layer {
   const known = layers.get(entry);
   if (known !== undefined) return known;
@@ -40,8 +43,8 @@ export function withRead(layer: Layer, reads: OutputTexts, known: Properties): L
 
 /**
  * Returns the layer of what a provider reported of a server. A user cannot correct a provider, so whatever could not
- * be in a record is left out: maps, lists of anything but strings, nulls, forbidden keys, keys that select layers or say how
- * a server is handled, and the tags of proxies: a proxy must not decide who looks after its servers.
+ * be in a record is left out: maps, lists of anything but strings, nulls, forbidden keys, keys that select layers or
+ * say how a server is handled, and the tags of proxies: a proxy must not decide who manages its servers.
  */
 export function outputsLayer(name: string, outputs: JsonMap): Layer {
   const values = emptyMap<RecordValue>();

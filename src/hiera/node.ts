@@ -27,7 +27,9 @@ export interface Layer {
   readonly reads?: OutputTexts;
 }
 
-/** The objects that can be selected. The caller notes every lookup, so that adding an absent object counts as a change. */
+/**
+ * The objects that can be selected. The caller notes every lookup, so that adding an absent object counts as a change.
+ */
 export interface SelectableObjects {
   readonly hierarchy: ValidEntry<Hierarchy>;
   readonly tree: TreeNode;

@@ -1,5 +1,5 @@
-// Builds the record of a node as hiera serves it: its merged layers, the outputs of its provider, and the computed keys. See
-// docs/concepts.md, records.
+// Builds the record of a node as hiera serves it: its merged layers, the outputs of its provider, and the computed
+// keys. See docs/concepts.md, records.
 import { emptyMap, fieldOf, type JsonMap } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
 import type { Properties } from '../model/objects.ts';

@@ -1,5 +1,5 @@
-// Resolves the configuration layers of one node, and reports every mistake in them: in the keys that a stack's server sets
-// itself, and in values that break a rule of hierarchy.yaml. The catalog checks what applies to every file.
+// Resolves the configuration layers of one node, and reports every mistake in them: in the keys that a stack's server
+// sets itself, and in values that break a rule of hierarchy.yaml. The catalog checks what applies to every file.
 
 import { quote, withForeignCharacter } from '../base/wording.ts';
 import { below, type Entry, isValidEntry, type ProblemText, problemAt } from '../model/entry.ts';
@@ -100,7 +100,9 @@ function mergeProvisioning(
 /** Fields of a record that no property can set, although they may be meant for the provider. */
 const UNSEEN: ReadonlySet<string> = new Set(['type', 'tenant']);
 
-/** Returns an error for each property whose name can be no key of a record, a warning for each that is not shown in it. */
+/**
+ * Returns an error for each property whose name can be no key of a record, a warning for each that is not shown in it.
+ */
 function checkProperties(server: ExpandedServer): readonly Problem[] {
   return [...Object.keys(server.properties), ...Object.keys(server.reads ?? {})].flatMap((property) => {
     const text = propertyProblem(property);
@@ -164,7 +166,10 @@ function listAt(list: Layer | undefined, key: string): string {
   return `; it is a list at ${origin.entry.path}:${origin.entry.locate(origin.pointer, 'key').line}`;
 }
 
-/** Yields a problem for every key that is for a secret and holds something else than a reference; the value is not quoted. */
+/**
+ * Yields a problem for every key that is for a secret and holds something else than a reference; the value is not
+ * quoted.
+ */
 export function* checkSecrets(layers: readonly Layer[], { exposedIn, reference }: Secrets): Generator<Problem> {
   for (const layer of layers) {
     for (const key of exposedIn(layer)) {

@@ -1,4 +1,4 @@
-// Tells which keys hold secrets, and checks their values. See docs/concepts.md, hierarchy.
+// Decides which keys hold secrets, and checks their values. See docs/concepts.md, hierarchy.
 
 import { compilePatterns } from '../base/pattern.ts';
 import type { Json } from '../model/json.ts';
@@ -28,8 +28,8 @@ const KNOWN_KEYS_MAX = 10_000;
 const compiled = new WeakMap<Hierarchy, Secrets>();
 
 /**
- * Returns what a hierarchy says of secrets; without `secrets`, no key is for one. The patterns are known to compile. They
- * are searched for, not anchored, like those of JSON Schema.
+ * Returns what a hierarchy says of secrets; without `secrets`, no key is for one. The patterns are known to compile.
+ * They are searched for, not anchored, like those of JSON Schema.
  */
 export function compileSecrets(hierarchy: Hierarchy): Secrets {
   const known = compiled.get(hierarchy);

@@ -27,8 +27,8 @@ export interface Selection {
 }
 
 /**
- * Returns the layers that the keys of `selecting` select, with all problems of doing so and the errors of wrong objects;
- * warnings of an object do not stop the units that use it.
+ * Returns the layers that the keys of `selecting` select, with all problems of doing so and the errors of wrong
+ * objects; warnings of an object do not stop the units that use it.
  */
 export function selectLayers(selecting: Layer, scope: SelectableObjects): Selection {
   const { order } = scope.hierarchy.object;
@@ -55,7 +55,9 @@ export function selectLayers(selecting: Layer, scope: SelectableObjects): Select
   return { layers, problems };
 }
 
-/** Returns true for an object of another tenant than that of the nodes of `scope`. An object without tenant is for all. */
+/**
+ * Returns true for an object of another tenant than that of the nodes of `scope`. An object without tenant is for all.
+ */
 function isForeign({ object }: ValidEntry<TypedObject>, scope: SelectableObjects): boolean {
   return tenantOf(object) !== '' && tenantOf(object) !== scope.tenant;
 }

@@ -21,7 +21,10 @@ type TreePath = readonly TreeStep[];
 interface TreeIndex {
   /** Returns the names of all nodes of a type, each once. */
   readonly namesOf: (type: string) => readonly string[];
-  /** Returns every path to a node of this type and name, as `prod/eu/eu-1`, in the order of the tree; none: it is not there. */
+  /**
+   * Returns every path to a node of this type and name, as `prod/eu/eu-1`, in the order of the tree; none: it is not
+   * there.
+   */
   readonly pathsTo: (step: TreeStep) => readonly string[];
   /** Returns true where some path holds all of `steps`; general to specific, levels may be left out. */
   readonly hasPath: (steps: readonly TreeStep[]) => boolean;

@@ -1,5 +1,5 @@
-// Reads YAML and JSON of other tools: YAML as Ruby does, with the line of each value. Anchors, aliases and merge keys are resolved;
-// a value that no record can hold keeps its place and a reason.
+// Reads YAML and JSON of other tools: YAML as Ruby does, with the line of each value. Anchors, aliases and merge keys
+// are resolved; a value that no record can hold keeps its place and a reason.
 import { isAlias, isCollection, isMap as isMapNode, isScalar, LineCounter, type Node, parseAllDocuments } from 'yaml';
 import { invariant } from '../base/invariant.ts';
 import { emptyMap, isExact, isMap, type Json } from '../model/json.ts';
@@ -125,7 +125,10 @@ export function itemsOf(located: Located | undefined): readonly Located[] {
   return located.kind === 'list' ? located.items : [located];
 }
 
-/** Returns plain JSON, keys sorted so that equal values are written alike, or the first fault inside, or that it is too large. */
+/**
+ * Returns plain JSON, keys sorted so that equal values are written alike, or the first fault inside, or that it is too
+ * large.
+ */
 export function plainJson(
   located: Located,
   valuesMax = VALUES_MAX,
@@ -156,7 +159,10 @@ const TOO_LARGE = 'it is too large';
 /** Thousands of servers share a value; it is counted once. */
 const counted = new WeakMap<Located, Located>();
 
-/** Returns the value of a key, or a whole file, or a fault where it is too large, aliases followed: nothing else has to count. */
+/**
+ * Returns the value of a key, or a whole file, or a fault where it is too large, aliases followed: nothing else has to
+ * count.
+ */
 export function bounded(located: Located, of: 'key' | 'file' = 'key'): Located {
   const known = counted.get(located);
   if (known !== undefined) return known;

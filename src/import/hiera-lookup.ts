@@ -1,5 +1,6 @@
-// Looks keys up in the data files of a Hiera 5 tree for one node, as Puppet does: levels from specific to general, merging by
-// lookup_options, and interpolation as far as the facts of the node are known. Follows Puppet's documentation of Hiera 5.
+// Looks keys up in the data files of a Hiera 5 tree for one node, as Puppet does: levels from specific to general,
+// merging by lookup_options, and interpolation as far as the facts of the node are known. Follows Puppet's
+// documentation of Hiera 5.
 import { compilePatterns, type PatternList, patternRefusal } from '../base/pattern.ts';
 import { quote } from '../base/wording.ts';
 import {
@@ -52,7 +53,7 @@ export function interpolateFacts(text: string, context: NodeContext): Interpolat
 
 const interpolated = new WeakMap<Located, boolean>();
 
-/** Tells whether a value holds an expression; most hold none, and are shared by all nodes. */
+/** Returns whether a value holds an expression; most hold none, and are shared by all nodes. */
 function isInterpolated(located: Located): boolean {
   const known = interpolated.get(located);
   if (known !== undefined) return known;

@@ -1,5 +1,5 @@
-// Groups servers that select the same and are named by numbers, makes an instance of each group, and finds the templates that like
-// instances share: what differs between them is a parameter.
+// Groups servers that select the same and are named by numbers, makes an instance of each group, and finds the
+// templates that like instances share: what differs between them is a parameter.
 import type { JsonMap } from '../model/json.ts';
 import { compareNames, nameFault, RESOURCE_GROUP, SERVER } from '../model/names.ts';
 import type { SelectedNames, SelectingNode } from './infer-selectors.ts';
@@ -124,8 +124,8 @@ function unique(name: string, more: string | undefined, used: Set<string>): stri
 }
 
 /**
- * Returns templates and instances. Instances of one group, or of one server, with the same role that select the same types share a
- * template. `configured` are the instances that have a configuration of their own name.
+ * Returns templates and instances. Instances of one group, or of one server, with the same role that select the same
+ * types share a template. `configured` are the instances that have a configuration of their own name.
  */
 export function writeStacks(
   planned: readonly PlannedInstance[],
@@ -163,7 +163,10 @@ interface SharedTemplate {
   readonly instances: readonly (readonly [name: string, fields: JsonMap])[];
 }
 
-/** What the instances have in common is written out, the rest are parameters; how many servers there are, or how one is called, always is. */
+/**
+ * What the instances have in common is written out, the rest are parameters; how many servers there are, or how one is
+ * called, always is.
+ */
 function sharedTemplate(group: readonly PlannedInstance[], configured: ReadonlySet<string>): SharedTemplate {
   const [first] = group;
   const isConfigured = group.some(({ name }) => configured.has(name));

@@ -1,6 +1,6 @@
-// Finds the layers that give every server its values. If the objects of one level decide a key, such as environments, they set it.
-// Otherwise, from the most general layer on, an object sets the value that most of its servers have, and more specific objects
-// override it. The file of a server has the rest.
+// Finds the layers that give every server its values. If the objects of one level decide a key, such as environments,
+// they set it. Otherwise, from the most general layer on, an object sets the value that most of its servers have, and
+// more specific objects override it. The file of a server has the rest.
 import { SELECTORS } from '../model/keys.ts';
 import { compareNames } from '../model/names.ts';
 import type { RecordValue } from '../model/record.ts';
@@ -28,8 +28,8 @@ const HOLDERS_A_LACKING_SERVER = 9;
 const OBJECTS_A_VALUE_MAX = 2;
 
 /**
- * Returns the objects of all layers. Keys that select layers are properties, and in no layer. `facets` are other keys by which
- * servers select, such as `instance_type`: only the objects that they select set them.
+ * Returns the objects of all layers. Keys that select layers are properties, and in no layer. `facets` are other keys
+ * by which servers select, such as `instance_type`: only the objects that they select set them.
  */
 export function inferLayers(nodes: readonly SelectingNode[], facets: ReadonlyMap<string, string>): LayerObjects {
   const levels = [
@@ -80,7 +80,10 @@ function holdersByKey(nodes: readonly SelectingNode[]): readonly (readonly [stri
   return [...found].sort(([a], [b]) => compareNames(a, b));
 }
 
-/** Returns true if all servers of an object have the same value, no others have the key, and few objects have a like value. */
+/**
+ * Returns true if all servers of an object have the same value, no others have the key, and few objects have a like
+ * value.
+ */
 function decides({ objects, members }: Level, holders: Holders): boolean {
   const texts = new Map<string, string>();
   for (const [index, { text }] of holders) {

@@ -1,5 +1,5 @@
-// Chooses what selects the layers of each server: its environment, location, zone, shape, role and configuration, out of its facts,
-// groups, columns and values.
+// Chooses what selects the layers of each server: its environment, location, zone, shape, role and configuration, out
+// of its facts, groups, columns and values.
 import { quote } from '../base/wording.ts';
 import { nameFault } from '../model/names.ts';
 import { ImportError, type Inventory, type SourceNode } from './inventory.ts';
@@ -47,8 +47,8 @@ interface Selectors {
 }
 
 /**
- * Returns what each server selects. A value whose key is the name of a type selects; else the facet of `chosen`, or one that is
- * called alike. What cannot select is left out of the inventory.
+ * Returns what each server selects. A value whose key is the name of a type selects; else the facet of `chosen`, or one
+ * that is called alike. What cannot select is left out of the inventory.
  */
 export function inferSelectors(inventory: Inventory, chosen: ReadonlyMap<SelectorType, string>): Selectors {
   const nodes = [...inventory.nodes.values()];
@@ -89,7 +89,10 @@ function selectable(name: string | undefined): string | undefined {
   return name === undefined || nameFault(name) !== undefined ? undefined : name;
 }
 
-/** Returns the facet called like a type, or nearest to it in meaning, which tells servers apart and is not another for each. */
+/**
+ * Returns the facet called like a type, or nearest to it in meaning, which tells servers apart and is not another for
+ * each.
+ */
 function facetFor(type: SelectorType, nodes: readonly SourceNode[]): string | undefined {
   const wanted = [type, ...OTHER_NAMES[type]];
   const found = new Set<string>();

@@ -1,5 +1,5 @@
-// Collects what sources say of servers as flat keys, as records have them, each with its file and line; and what of it cannot be
-// imported, with the reason. docs/import.md has the rule by which maps and lists become keys.
+// Collects what sources say of servers as flat keys, as records have them, each with its file and line; and what of it
+// cannot be imported, with the reason. docs/import.md has the rule by which maps and lists become keys.
 import { quote } from '../base/wording.ts';
 import { isMap, type Json } from '../model/json.ts';
 import { DESCRIBING_FIELDS, isStructural, isWellFormed, recordKeyFault, textLengthFault } from '../model/keys.ts';

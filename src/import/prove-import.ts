@@ -35,8 +35,8 @@ const DIFFERENCES_MAX = 10_000;
 const COMPUTED = ['name', 'type', 'stackInstance', 'last_stack_update'];
 
 /**
- * Returns where records differ from the sources. A record may have more than its source only in keys that Treeline gives every
- * server, and in what the server selects. Without a derivation that is followed, every key differs.
+ * Returns where records differ from the sources. A record may have more than its source only in keys that Treeline
+ * gives every server, and in what the server selects. Without a derivation that is followed, every key differs.
  */
 export function proveImport(
   inventory: Inventory,

@@ -1,4 +1,5 @@
-// Reads a plain scalar of YAML like Psych, the reader of Ruby and so of Puppet. Its rules are those of Psych's ScalarScanner.
+// Reads a plain scalar of YAML like Psych, the reader of Ruby and so of Puppet. Its rules are those of Psych's
+// ScalarScanner.
 import { isExact } from '../model/json.ts';
 
 /** The value of a scalar, or the reason why no record can have it. */

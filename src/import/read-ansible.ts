@@ -1,4 +1,5 @@
-// Reads what `ansible-inventory --list` prints: hosts with their final variables, and groups. Ansible decides which variable wins.
+// Reads what `ansible-inventory --list` prints: hosts with their final variables, and groups. Ansible decides which
+// variable wins.
 import { emptyMap, isMap, type Json, type JsonMap } from '../model/json.ts';
 import { faultAt, type Located, locatedJson, type SourceLine, textAt } from './foreign-yaml.ts';
 import { ImportError, type Inventory } from './inventory.ts';
@@ -108,7 +109,10 @@ function countStems(names: Iterable<string>): ReadonlyMap<string, number> {
   return counts;
 }
 
-/** Yields what may select layers: of each group its child that has the host; the environment; as role the group of hosts named alike. */
+/**
+ * Yields what may select layers: of each group its child that has the host; the environment; as role the group of hosts
+ * named alike.
+ */
 function* facetsOf(
   host: string,
   groups: HostGroups,

@@ -108,7 +108,10 @@ function nodesOfFiles(levels: readonly Level[], files: SourceFiles): readonly Kn
   return [...found.values()];
 }
 
-/** A pattern of the paths of a level; its groups are facts, the one with an empty name is the node's. One beside others tells nothing. */
+/**
+ * A pattern of the paths of a level; its groups are facts, the one with an empty name is the node's. One beside others
+ * tells nothing.
+ */
 function pathPattern(template: string): { readonly pattern: RegExp; readonly names: readonly string[] } {
   const names: string[] = [];
   const parts = template.split('/').map((part) => {

@@ -1,5 +1,5 @@
-// Reads servers from a table of comma-separated values, and from a state of Terraform; and the nodes with their facts that
-// `--nodes` names.
+// Reads servers from a table of comma-separated values, and from a state of Terraform; and the nodes with their facts
+// that `--nodes` names.
 import { CsvError, parse } from 'csv-parse/sync';
 import { quote } from '../base/wording.ts';
 import {
@@ -150,8 +150,8 @@ interface StateServer extends SourceLine {
 }
 
 /**
- * Adds the servers of a state, version 4. A server whose own name another server has, too, is named by its module, resource
- * and key. Attributes without a value are no keys. Throws ImportError for another version.
+ * Adds the servers of a state, version 4. A server whose own name another server has, too, is named by its module,
+ * resource and key. Attributes without a value are no keys. Throws ImportError for another version.
  */
 export function readTerraform(file: string, text: string, inventory: Inventory): void {
   const root = parseForeign(file, text);

@@ -1,5 +1,5 @@
-// Writes what was inferred as the files of a stacks repository: the tree, the hierarchy, templates, instances and the objects of
-// the layers.
+// Writes what was inferred as the files of a stacks repository: the tree, the hierarchy, templates, instances and the
+// objects of the layers.
 import type { FileType } from '../catalog/catalog.ts';
 import { emptyMap, type Json, type JsonMap } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
@@ -82,7 +82,10 @@ interface TreeBranch {
   readonly children: Map<string, TreeBranch>;
 }
 
-/** Returns the tree of all places that servers stand in. A place that lies on the way to another one needs no branch of its own. */
+/**
+ * Returns the tree of all places that servers stand in. A place that lies on the way to another one needs no branch of
+ * its own.
+ */
 function treeOf(selections: readonly SelectedNames[]): JsonMap {
   const paths = new Map<string, readonly (readonly [string, string])[]>();
   for (const selection of selections) {

@@ -1,9 +1,13 @@
-// Tells from its row whether a server needs a person, and groups the servers of one cause. Pure; docs/concepts.md, what needs a person.
+// Decides from its row whether a server needs a person, and groups the servers of one cause. Pure.
+// See docs/concepts.md, what needs a person.
 import { PROXIED } from '../model/names.ts';
 import type { ServerRow } from '../model/rows.ts';
 import { effectiveState } from './reasons.ts';
 
-/** A server that has failed counts as such until it has succeeded: else each try after a pause would end the cause and begin another. */
+/**
+ * A server that has failed counts as such until it has succeeded: else each try after a pause would end the cause and
+ * begin another.
+ */
 function kindOf(row: ServerRow): 'failed' | 'blocked' | 'drifted' | undefined {
   const state = effectiveState(row);
   if (state === 'blocked' || state === 'drifted') return state;
@@ -11,8 +15,9 @@ function kindOf(row: ServerRow): 'failed' | 'blocked' | 'drifted' | undefined {
 }
 
 /**
- * Returns the cause for which a server needs a person, `<kind>:<what it is about>`, equal for all servers of one cause; undefined if it
- * needs none. A cause is about the instance, unless the servers of a whole site are gone, or no proxy asks for them.
+ * Returns the cause for which a server needs a person, `<kind>:<what it is about>`, equal for all servers of one cause;
+ * undefined if it needs none. A cause is about the instance, unless the servers of a whole site are gone, or no proxy
+ * asks for them.
  */
 export function attentionKeyOf(row: ServerRow): string | undefined {
   const { instance, reason, provider, proxyTags = [] } = row;

@@ -1,5 +1,5 @@
-// Follows what servers wait for from one to the next: whether they go on without a person, and whether they wait for one another in a cycle.
-// Pure. docs/concepts.md, states.
+// Follows what servers wait for from one to the next: whether they continue without a person, and whether they wait for
+// one another in a cycle. Pure. docs/concepts.md, states.
 import { compareNames } from '../model/names.ts';
 import type { State } from '../model/state.ts';
 import type { Wait } from './wait.ts';
@@ -19,7 +19,9 @@ export interface WaitGraph {
   readonly isOccupied: (server: string) => boolean;
 }
 
-/** Returns the stall of each of these waiting servers, or undefined as soon as one has none. Visits each server once. */
+/**
+ * Returns the stall of each of these waiting servers, or undefined as soon as one has none. Visits each server once.
+ */
 export function findStalls(servers: Iterable<string>, graph: WaitGraph): readonly Stall[] | undefined {
   const known = new Map<string, Stall | undefined>();
   const stalls: Stall[] = [];
@@ -75,7 +77,8 @@ export type Cycle = readonly [Link, ...Link[]];
 const SERVERS_MAX = 1_000;
 
 /**
- * Returns the cycle that a server waits in, or that it waits for; undefined if there is none, or one of the servers behind it can go on.
+ * Returns the cycle that a server waits in, or that it waits for; undefined if there is none, or one of the servers
+ * behind it can continue.
  */
 export function cycleOf(server: string, graph: WaitGraph): Cycle | undefined {
   const nexts = new Map<string, readonly string[]>();
@@ -99,7 +102,9 @@ export function cycleOf(server: string, graph: WaitGraph): Cycle | undefined {
   }
 }
 
-/** Returns the servers that a server waits for and that alone can end its wait, sorted; none if another thing ends it. */
+/**
+ * Returns the servers that a server waits for and that alone can end its wait, sorted; none if another thing ends it.
+ */
 function neededBy(server: string, { waitOf, groupOf }: WaitGraph): readonly string[] {
   const wait = waitOf(server);
   if (wait?.kind === 'dependency' || wait?.kind === 'holder') return [wait.server];
@@ -129,7 +134,7 @@ export function breakingCommand([{ server }]: Cycle): string {
 
 const LINKS_TOLD = 6;
 
-/** Returns why the servers of a cycle do not go on. A long one is truncated. */
+/** Returns why the servers of a cycle do not continue. A long one is truncated. */
 export function cycleReason(links: Cycle): string {
   const words = links.slice(0, LINKS_TOLD).map(linkWords);
   const more = links.length > LINKS_TOLD ? `; and ${links.length - LINKS_TOLD} more` : '';

@@ -1,6 +1,6 @@
-// Computes the row of a server after an action or a check has ended: the first check, the one before a create, the one after
-// a failed create, and the one after a lost outcome; drift.ts concludes that of a server at rest. Pure; the counterpart of
-// decide.ts.
+// Computes the row of a server after an action or a check has ended: the first check, the one before a create, the one
+// after a failed create, and the one after a lost outcome; drift.ts concludes that of a server at rest. Pure; the
+// counterpart of decide.ts.
 import type { Answer, CallResult } from '../model/call-result.ts';
 import { isSame, type JsonMap } from '../model/json.ts';
 import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
@@ -44,7 +44,9 @@ export function conclude(row: ServerRow, told: CallResult, at: ConcludeContext):
   return concludeAction(row, row.action, { answer: result.answer, at });
 }
 
-/** A check may tell what was not known when the server was made, as its address; one that tells nothing changes nothing. */
+/**
+ * A check may tell what was not known when the server was made, as its address; one that tells nothing changes nothing.
+ */
 function withReported(row: ServerRow | null, { outcome, outputs }: Answer): ServerRow | null {
   const isTold = row !== null && row.applied !== null && outcome === 'done' && Object.keys(outputs).length > 0;
   return isTold && !isSame(outputs, row.outputs) ? { ...row, outputs } : row;
@@ -79,7 +81,9 @@ function concludeAction(row: ServerRow, action: RunningAction, { answer, at }: E
   return isOutdated(failed, action) ? requeue({ ...failed, gaveUp: row.gaveUp }, moment(at)) : failed;
 }
 
-/** The program itself does not know: whatever its provider's rule, something of the action may run until its deadline. */
+/**
+ * The program itself does not know: whatever its provider's rule, something of the action may run until its deadline.
+ */
 function lost(row: ServerRow, action: RunningAction, { answer }: Ending): ServerRow {
   const text = `${lostText(action, answer.message || undefined)}; it is checked once its deadline has passed`;
   return { ...row, action: { ...action, ends: 'after its deadline' }, reason: { code: 'outcome_lost', text } };
@@ -106,8 +110,8 @@ function concludeDone(row: ServerRow, action: RunningAction, { answer, at }: End
 }
 
 /**
- * Concludes a create in place of a server that could not be updated, which is made otherwise than asked: another update would be
- * answered by another replacement, without end. What differs is drift.
+ * Concludes a create in place of a server that could not be updated, which is made otherwise than asked: another update
+ * would be answered by another replacement, without end. What differs is drift.
  */
 function concludeRebuild(row: ServerRow, { answer, at }: Ending): ServerRow {
   const made = advance(row, 'succeed', moment(at));
@@ -165,7 +169,8 @@ function concludePresence(row: ServerRow, { answer, provider }: ProviderAnswer, 
   // Failed creates keep counting: only a check that is the first step has a count of its own.
   if (answer.outcome === 'absent') {
     const isKnown = row.checked && !row.mayExist && !row.adopting;
-    // There is nothing to adopt or delete: a server created under this name later is not the one that the request meant.
+    // There is nothing to adopt or delete: a server created under this name later is not the one that the request
+    // meant.
     const requests = { adopting: false, approved: false };
     const facts = {
       checked: true,
@@ -182,7 +187,10 @@ function concludePresence(row: ServerRow, { answer, provider }: ProviderAnswer, 
     : advance(row, 'hold', { ...moment(at, EXISTS), checked: false });
 }
 
-/** Returns true if a create of another entry, or of proxies of another site, may have left a server that `provider` does not see. */
+/**
+ * Returns true if a create of another entry, or of proxies of another site, may have left a server that `provider` does
+ * not see.
+ */
 function mayBeElsewhere(row: ServerRow, provider: string, { proxyTags }: ConcludeContext): boolean {
   if (!row.mayExist || row.provider === null) return false;
   // A commit gave it up during the check: it is not known any more who carried that out.
@@ -271,10 +279,15 @@ function withSeen(wanted: Spec, observed: JsonMap): Spec {
 function adopt(row: ServerRow, wanted: Spec, { answer, at }: Ending): ServerRow {
   const observed = differences({ wanted, applied: wanted }, answer.observed, at.isSecret);
   const facts = {
-    ...{ applied: withObserved(withSeen(wanted, answer.observed), answer.observed), checked: true, attempt: 0 },
+    applied: withObserved(withSeen(wanted, answer.observed), answer.observed),
+    checked: true,
+    attempt: 0,
     outputs: answer.outputs,
     ...(at.proxyTags === undefined ? {} : { proxyTags: at.proxyTags }),
-    ...{ adopting: false, gaveUp: false, replacing: false, dirty: false },
+    adopting: false,
+    gaveUp: false,
+    replacing: false,
+    dirty: false,
   };
   if (Object.keys(observed).length === 0) return advance(withoutObserved(row), 'settle', { ...moment(at), ...facts });
   return advance(row, 'drift', { ...moment(at, driftReason(observed)), ...facts, observed });

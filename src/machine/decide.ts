@@ -102,7 +102,10 @@ function checkAfterCreate(row: ServerRow, context: DecisionContext): Step | unde
   return decideCheck(row, context);
 }
 
-/** A row that is blocked for lack of a provider, proxy or output continues once there is one; all others wait for a person. */
+/**
+ * A row that is blocked for lack of a provider, proxy or output continues once there is one; all others wait for a
+ * person.
+ */
 function decideBlocked(row: ServerRow, context: DecisionContext): Step {
   if (isBlockedFor(row, 'no_output')) return decideOutputs(row, context) ?? decideQueued(row, context);
   if (!isBlockedFor(row, 'no_provider', 'no_proxy', 'provider_changed')) return { row, next: REST };
@@ -116,8 +119,8 @@ function decideBlocked(row: ServerRow, context: DecisionContext): Step {
 }
 
 /**
- * Returns the reason to hold a server because no proxy asks for it; undefined if one does, or may soon. What is held so already
- * goes on only when one asks.
+ * Returns the reason to hold a server because no proxy asks for it; undefined if one does, or may soon. What is held so
+ * already continues only when one asks.
  */
 function silenceOf(
   { reason }: ServerRow,
@@ -128,7 +131,10 @@ function silenceOf(
   return presence === 'silent' || reason?.code === 'no_proxy' ? silentProxyReason(tags) : undefined;
 }
 
-/** Returns the row of a server that is held since no proxy asks for it; it is offered to the first that does. Undefined: it is not held. */
+/**
+ * Returns the row of a server that is held since no proxy asks for it; it is offered to the first that does. Undefined:
+ * it is not held.
+ */
 function heldBySilence(row: ServerRow, provider: ResponsibleEntry, context: DecisionContext): ServerRow | undefined {
   const silence = silenceOf(row, provider, context);
   if (silence === undefined) return undefined;
@@ -145,8 +151,8 @@ function decideCheck(row: ServerRow, context: DecisionContext): Step {
 }
 
 /**
- * Returns the tags of a server that the proxy which asks for its next call has itself: what it finds or makes is at its own
- * site, and not at those of the other tags.
+ * Returns the tags of a server that the proxy which asks for its next call has itself: what it finds or makes is at its
+ * own site, and not at those of the other tags.
  */
 function claimedTags(
   { tags }: ResponsibleEntry,
@@ -200,8 +206,8 @@ function reread(row: ServerRow, { outputs, now }: DecisionContext): ServerRow {
 }
 
 /**
- * Returns the step of a server that no action may start of, because of outputs that it takes: one is not known, or they change
- * again and again. Undefined: nothing stops it.
+ * Returns the step of a server that no action may start of, because of outputs that it takes: one is not known, or they
+ * change again and again. Undefined: nothing stops it.
  */
 function decideOutputs(row: ServerRow, context: DecisionContext): Step | undefined {
   const { wanted, applied, since } = row;
@@ -222,7 +228,7 @@ function decideOutputs(row: ServerRow, context: DecisionContext): Step | undefin
   }
   const text = `the output "${output}" of ${server} ${fault ?? 'is not reported by its provider'}`;
   const reason: Reason = { code: 'no_output', text };
-  // It goes on by itself: nobody else may have that server checked.
+  // It continues by itself: nobody else may have that server checked.
   return { row: withReason(hold(row, reason, context).row, reason), next: { ...wait, until: now + OUTPUT_MS } };
 }
 
@@ -254,8 +260,8 @@ function decideRest(row: ServerRow, context: DecisionContext): Step {
 }
 
 /**
- * A server that one check has found gone is made again only if a second check finds the same, and another one of its site was
- * found since, or the answers name the place that is known.
+ * A server that one check has found gone is made again only if a second check finds the same, and another one of its
+ * site was found since, or the answers name the place that is known.
  */
 function decideConfirmation(row: ServerRow, context: DecisionContext): Step {
   const stop = stopWait(row, context);

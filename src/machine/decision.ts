@@ -10,7 +10,9 @@ export type CheckEnd = 'answered' | 'failed';
 
 /** A call that begins once the row is written. */
 type NextCall =
-  /** Ask the provider whether the server exists. `isRoutine`: the server is at rest, and no action waits for the answer. */
+  /**
+   * Ask the provider whether the server exists. `isRoutine`: the server is at rest, and no action waits for the answer.
+   */
   | {
       readonly kind: 'check';
       readonly provider: string;
@@ -22,8 +24,8 @@ type NextCall =
   | { readonly kind: 'run'; readonly provider: string };
 
 /**
- * What follows a pass, carried out after the row is written: nothing until a commit or a request changes something, another
- * pass at once, a call, or a wait.
+ * What follows a pass, carried out after the row is written: nothing until a commit or a request changes something,
+ * another pass at once, a call, or a wait.
  */
 export type Next = { readonly kind: 'rest' } | { readonly kind: 'again' } | NextCall | Wait;
 
@@ -84,19 +86,22 @@ export interface DecisionContext extends Needs {
    */
   readonly mayReplace: () => boolean | undefined;
   /**
-   * How its last check ended, if that is at most 30 s ago and no action on it has begun since: one of the site of the proxy
-   * that asks for the next call, or of any of its sites if none does.
+   * How its last check ended, if that is at most 30 s ago and no action on it has begun since: one of the site of the
+   * proxy that asks for the next call, or of any of its sites if none does.
    */
   readonly lastCheck: CheckEnd | undefined;
   /** A scheduled or requested check of the server, which is at rest, may start now. */
   readonly isCheckDue: boolean;
-  /** Returns until when a server that is gone waits for another one of its site to be found; undefined: it does not wait. */
+  /**
+   * Returns until when a server that is gone waits for another one of its site to be found; undefined: it does not
+   * wait.
+   */
   readonly siteAwaitedUntil: (row: ServerRow) => number | undefined;
 }
 
 /**
- * Whether a proxy asks for work. `awaited`: it was not heard of since the controller has started, and that is too short ago to
- * tell.
+ * Whether a proxy asks for work. `awaited`: it was not heard of since the controller has started, and that is too short
+ * ago to tell.
  */
 export type Presence = 'heard' | 'awaited' | 'silent';
 
@@ -104,7 +109,7 @@ export type Presence = 'heard' | 'awaited' | 'silent';
 export interface ResponsibleEntry {
   readonly name: string;
   readonly timeoutMs: number;
-  /** The proxy tags of a server that proxies look after. */
+  /** The proxy tags of a server that proxies manage. */
   readonly tags?: readonly string[];
   /** With tags: whether a proxy that has one of them asks for work. Omitted: it is not known. */
   readonly presence?: Presence;

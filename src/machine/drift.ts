@@ -45,15 +45,17 @@ export function isGoneToHeal(row: ServerRow): boolean {
   return goneSince(row) !== undefined;
 }
 
-/** Returns when a server that is to be made again, as no person has asked for, was found gone: milliseconds since 1970. */
+/**
+ * Returns when a server that is to be made again, as no person has asked for, was found gone: milliseconds since 1970.
+ */
 export function goneSince(row: ServerRow): number | undefined {
   const last = isToBeConfirmed(row) ? fieldOf(row.healing ?? {}, GONE)?.at(-1) : undefined;
   return last === undefined ? undefined : Date.parse(last);
 }
 
 /**
- * Returns true if the update of a commit did not find the server, and it was not made again. Whatever the policy, a check that
- * finds it is followed by what the commit wants.
+ * Returns true if the update of a commit did not find the server, and it was not made again. Whatever the policy, a
+ * check that finds it is followed by what the commit wants.
  */
 function isMissed({ wanted, applied, reason }: ServerRow): boolean {
   return reason?.code === 'many_gone' && wanted !== null && applied !== null && !needsNoAction(wanted, applied);
@@ -74,7 +76,10 @@ export function goneMax(size: number): number {
   return Math.min(GONE_MOST, Math.max(1, Math.floor(size * GONE_SHARE)));
 }
 
-/** Returns true if a server waits for the update that heals it, or that changed outputs began, and not for that of a commit. */
+/**
+ * Returns true if a server waits for the update that heals it, or that changed outputs began, and not for that of a
+ * commit.
+ */
 export function isHealQueued({ state, observed, rereads }: ServerRow): boolean {
   return state === 'pending' && ((observed !== undefined && observed !== null) || rereads !== undefined);
 }
@@ -104,7 +109,10 @@ export function withReread(row: ServerRow, before: ServerRow['rereads'], now: nu
   return { ...row, rereads: [...recent, momentOf(now)].slice(-rereadsMax(row)) };
 }
 
-/** Returns how many updates changed outputs have begun within 24 hours where a person has to look; undefined where nobody has to. */
+/**
+ * Returns how many updates changed outputs have begun within 24 hours where a person has to look; undefined where
+ * nobody has to.
+ */
 export function tooManyRereads(row: ServerRow, now: number): number | undefined {
   const { length } = (row.rereads ?? []).filter((time) => Date.parse(time) > now - FIGHT_MS);
   return length >= rereadsMax(row) ? length : undefined;
@@ -181,8 +189,8 @@ export function corrected(row: ServerRow, when: Moment): ServerRow {
 }
 
 /**
- * Returns what changes in the row of a wanted server that its update has not found: like one that a check finds gone, it is
- * made again once a check has confirmed that.
+ * Returns what changes in the row of a wanted server that its update has not found: like one that a check finds gone,
+ * it is made again once a check has confirmed that.
  */
 export function missed(row: ServerRow, at: ConcludeContext): Partial<ServerRow> {
   const healing = { ...recentHeals(row, at.now), ...healed(row, null, at.now) };

@@ -1,5 +1,5 @@
-// Tells which servers may exist under a row's name, and whether they match the wanted spec, value by value, so that no action
-// is needed. Pure. docs/concepts.md, updates and the delete budget.
+// Decides which servers may exist under a row's name, and whether they match the wanted spec, value by value, so that
+// no action is needed. Pure. docs/concepts.md, updates and the delete budget.
 
 import { emptyMap, fieldOf, isSame, type JsonMap } from '../model/json.ts';
 import type { ServerRow } from '../model/rows.ts';
@@ -25,7 +25,10 @@ export function isConverged({ wanted, applied, replacing, dirty, observed }: Ser
   return needsNoAction(wanted, withoutSeen(applied, wanted));
 }
 
-/** Returns the applied spec without the observed values of outputs that are not known yet: they are compared once these are. */
+/**
+ * Returns the applied spec without the observed values of outputs that are not known yet: they are compared once these
+ * are.
+ */
 function withoutSeen(applied: Spec, wanted: Spec): Spec {
   const unknown = unknownReads(wanted);
   const isSeen = (name: string): boolean => isSame(fieldOf(unknown, name), fieldOf(applied.reads ?? {}, name));
@@ -58,7 +61,8 @@ export function isDescriptive(property: string): boolean {
  */
 export function provisionedPart(spec: Spec, quiet: readonly string[] = spec.configurationOnly): JsonMap {
   const properties = emptyMap();
-  // What is not known yet differs from every value, and from other outputs. No server waits for it where it is for configuration.
+  // What is not known yet differs from every value, and from other outputs. No server waits for it where it is for
+  // configuration.
   const unknown = Object.entries(unknownReads(spec)).filter(([name]) => !spec.configurationOnly.includes(name));
   for (const [name, value] of [...unknown, ...Object.entries(spec.properties)]) {
     if (!quiet.includes(name) && !DESCRIPTIVE.has(name)) properties[name] = value;
@@ -73,7 +77,9 @@ export function needsNoAction(wanted: Spec, applied: Spec): boolean {
   return isSame(provisionedPart(wanted, quiet), provisionedPart(applied, quiet));
 }
 
-/** Returns true if a commit wants of a server what its row wants, whatever outputs give; also where neither wants it. */
+/**
+ * Returns true if a commit wants of a server what its row wants, whatever outputs give; also where neither wants it.
+ */
 export function wantsTheSame(spec: Spec | undefined, wanted: Spec | null | undefined): boolean {
   if (spec === undefined || wanted == null) return spec === undefined && wanted == null;
   return needsNoAction(spec, asWritten(wanted));

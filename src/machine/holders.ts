@@ -4,8 +4,8 @@ import type { ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 
 /**
- * Returns true if a dependent with this row still needs `name`, so that `name` must not be deleted yet. An unwanted server
- * that only lists it is no holder: members of a group that list each other would wait for ever.
+ * Returns true if a dependent with this row still needs `name`, so that `name` must not be deleted yet. An unwanted
+ * server that only lists it is no holder: members of a group that list each other would wait for ever.
  */
 export function isHolding(name: string, row: ServerRow | undefined): boolean {
   const specs = row === undefined ? [] : specsInUse(row);

@@ -1,5 +1,5 @@
-// Makes the events of a commit of the store from its changes and their cause. Pure, and the only place that makes events;
-// reconcile/ledger.ts commits them together with the rows. ARCHITECTURE.md, "Events and messages".
+// Makes the events of a commit of the store from its changes and their cause. Pure, and the only place that makes
+// events; reconcile/ledger.ts commits them together with the rows. ARCHITECTURE.md, "Events and messages".
 
 import { momentOf } from '../base/wording.ts';
 import { type NewEvent, REASON_MAX } from '../model/instance-event.ts';
@@ -54,7 +54,13 @@ function makeEvent(facts: Facts, cause: Cause): NewEvent {
   const { instance, resource = null, from = null, to = null, reason = '', commit = null, client = null } = facts;
   const words = cause.kind === 'operation' ? operationText(cause, reason) : reason;
   return {
-    ...{ instance, time: momentOf(cause.now), resource, from, to, reason: shortened(words), commit },
+    instance,
+    time: momentOf(cause.now),
+    resource,
+    from,
+    to,
+    reason: shortened(words),
+    commit,
     client: client ?? clientOfCause(cause, instance),
   };
 }
@@ -67,8 +73,8 @@ export function refusalEvent(refused: { readonly commit: string; readonly reason
 }
 
 /**
- * Returns the event of an operation that changes no row: of one server, whose state it is told with, or of an instance as a
- * whole.
+ * Returns the event of an operation that changes no row: of one server, whose state it is told with, or of an instance
+ * as a whole.
  */
 export function operationEvent(about: OperationTarget, cause: Moment & OperationCause): NewEvent {
   const { instance, server, step } = about;
@@ -217,7 +223,7 @@ interface RowStep {
   readonly after: ServerRow | null;
 }
 
-/** Returns true if people should be told of the change: a wait that goes on for the same reason is nothing new. */
+/** Returns true if people should be informed of the change: a wait that continues for the same reason is nothing new. */
 function isToldStep({ before, after }: RowStep): boolean {
   if (before === undefined || after === null) return before !== undefined || after !== null;
   if (before.state !== after.state || before.generation !== after.generation) return true;

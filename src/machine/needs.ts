@@ -1,5 +1,5 @@
-// Finds what keeps a server from its next action, apart from time and capacity: other servers, the rollout of its commit and
-// group, a person. decide.ts decides by it, and chain.ts follows it from server to server. Pure.
+// Finds what keeps a server from its next action, apart from time and capacity: other servers, the rollout of its
+// commit and group, a person. decide.ts decides by it, and chain.ts follows it from server to server. Pure.
 import type { ServerRow } from '../model/rows.ts';
 import type { State } from '../model/state.ts';
 import { groupOf, ignoresOrder } from './rollout.ts';
@@ -65,8 +65,8 @@ export function stopWait({ instance }: ServerRow, { stoppedUntil }: Needs): Wait
 }
 
 /**
- * Returns what a server waits for that has not begun, as far as the rows say: another server, a person, or its rollout. The rules of rollouts
- * concern servers that exist.
+ * Returns what a server waits for that has not begun, as far as the rows say: another server, a person, or its rollout.
+ * The rules of rollouts concern servers that exist.
  */
 export function orderWait(row: ServerRow, needs: Needs): Wait | undefined {
   const { state, checked, wanted, applied } = row;

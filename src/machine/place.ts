@@ -19,8 +19,9 @@ export interface KnownPlaces {
 const TELLING: ReadonlySet<Answer['outcome']> = new Set(['done', 'absent', 'replace']);
 
 /**
- * Returns the result as it counts: one from another place than before, or from none where there was one, is an error and
- * no answer. A server that is not made yet is compared with the others of its entry, or of its proxies' site and entry.
+ * Returns the result as it counts: one from another place than before, or from none where there was one, is an error
+ * and no answer. A server that is not made yet is compared with the others of its entry, or of its proxies' site and
+ * entry.
  */
 export function judgePlace(row: ServerRow, result: CallResult, known: KnownPlaces): CallResult {
   const { answer, provider } = result;
@@ -52,7 +53,8 @@ export function placeKeys({ place, proxyTags }: ServerRow): readonly string[] {
 }
 
 function expectedPlace(row: ServerRow, { answer, provider, tags }: CallResult, known: KnownPlaces): string | undefined {
-  // Who adopts it says that it is to be found elsewhere; and it may be created at another site than that which was asked first.
+  // Who adopts it says that it is to be found elsewhere; and it may be created at another site than that which was
+  // asked first.
   const { place, proxyTags } = row;
   const isOfSite = place !== undefined && isSameSite({ ...place, tags: place.tags ?? proxyTags }, { provider, tags });
   if (isOfSite && mayBeThere(row) && !row.adopting) return place.name;

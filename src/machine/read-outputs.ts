@@ -1,5 +1,5 @@
-// Gives properties that take outputs of other servers their values, from what providers have reported. Pure: the caller passes
-// the outputs. ARCHITECTURE.md, "Outputs".
+// Gives properties that take outputs of other servers their values, from what providers have reported. Pure: the caller
+// passes the outputs. ARCHITECTURE.md, "Outputs".
 import { emptyMap, fieldOf, isMap, isSame, type JsonMap } from '../model/json.ts';
 import { TEXT_LENGTH_MAX } from '../model/keys.ts';
 import type { PropertyValue } from '../model/objects.ts';
@@ -48,8 +48,8 @@ export interface LastValues {
 }
 
 /**
- * Returns a spec with the values that outputs give now; the same object where it has them. Where an output is not reported, or
- * of no use, a property keeps the last value of the same text.
+ * Returns a spec with the values that outputs give now; the same object where it has them. Where an output is not
+ * reported, or of no use, a property keeps the last value of the same text.
  */
 export function takeOutputs(spec: Spec, last: LastValues, facts: OutputFacts): Spec {
   if (spec.reads === undefined) return spec;

@@ -31,7 +31,9 @@ export function lostText({ operation }: RunningAction, because: string | undefin
   return `the outcome of the last ${operation} is not known${because === undefined ? '' : `: ${because}`}`;
 }
 
-/** Returns true if the outcome of an action was lost and no provider entry or proxy can tell it. A person has to act. */
+/**
+ * Returns true if the outcome of an action was lost and no provider entry or proxy can tell it. A person has to act.
+ */
 export function isStuck({ state, reason }: Pick<ServerRow, 'state' | 'reason'>): boolean {
   return state === 'unknown' && reason !== null && UNTOLD.has(reason.code);
 }
@@ -40,8 +42,8 @@ export function isStuck({ state, reason }: Pick<ServerRow, 'state' | 'reason'>):
 const FAILED_CHECKS = 3;
 
 /**
- * Returns true if the outcome of an action was lost and the checks that would tell it fail, several in a row or until a long wait. It
- * goes on by itself once one is answered; a person has to see to that.
+ * Returns true if the outcome of an action was lost and the checks that would tell it fail, several in a row or until a
+ * long wait. It continues by itself once one is answered; a person has to see to that.
  */
 export function isUntold({ state, reason, gaveUp, failedChecks = 0 }: CountedRow): boolean {
   return state === 'unknown' && reason?.code === 'check_failed' && (gaveUp || failedChecks >= FAILED_CHECKS);

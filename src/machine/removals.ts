@@ -42,8 +42,9 @@ function leastOf(servers: number): number {
 }
 
 /**
- * Returns the number of servers that the share refers to: those made, and those removed within the last hour. So the limit does
- * not shrink while permitted deletes are carried out, nor grow by servers that are only wanted, and may never come.
+ * Returns the number of servers that the share refers to: those made, and those removed within the last hour. So the
+ * limit does not shrink while permitted deletes are carried out, nor grow by servers that are only wanted, and may
+ * never come.
  */
 export function serverCount(rows: RemovalRows, now: number): number {
   const isThere = (row: ServerRow | undefined): boolean => row !== undefined && isMade(row);

@@ -1,5 +1,5 @@
-// Applies a request to the row of one server: retry, correct, adopt, retain, replace. Pure; src/service/operate/operator.ts
-// writes the rows.
+// Applies a request to the row of one server: retry, correct, adopt, retain, replace. Pure;
+// src/service/operate/operator.ts writes the rows.
 import type { ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 import { corrected, withoutHealing } from './drift.ts';
@@ -17,7 +17,7 @@ export function retriedRow(row: ServerRow, now: string): ServerRow | undefined {
   return waits ? requeue(row, { now, attempt: 0 }) : undefined;
 }
 
-/** Returns the row of a waiting server that goes on without waiting for others; undefined for any other. */
+/** Returns the row of a waiting server that continues without waiting for others; undefined for any other. */
 export function unorderedRow(row: ServerRow): ServerRow | undefined {
   return isWaiting(row.state) ? { ...row, ignoresOrder: row.generation } : undefined;
 }
@@ -32,9 +32,9 @@ export function correctedRow(row: ServerRow, now: string): ServerRow | undefined
 }
 
 /**
- * Returns the row of a server whose replacement waits for a person, and that is not replaced after all; undefined for any
- * other. Where it differs from what is wanted, the provider is asked again whether that takes a replacement. `isHeld`: its
- * instance is held.
+ * Returns the row of a server whose replacement waits for a person, and that is not replaced after all; undefined for
+ * any other. Where it differs from what is wanted, the provider is asked again whether that takes a replacement.
+ * `isHeld`: its instance is held.
  */
 export function keptRow(row: ServerRow, now: string, isHeld: boolean): ServerRow | undefined {
   const isWaiting = isHeld && row.state === 'pending' && row.replacing && row.applied !== null && !row.approved;
@@ -68,8 +68,8 @@ export function adoptedRow(row: ServerRow, now: string, entries: Pick<Entries, '
 }
 
 /**
- * Returns the row of a server whose provider entry has moved to another place: wherever the next answer comes from is its
- * place. Undefined where none is known.
+ * Returns the row of a server whose provider entry has moved to another place: wherever the next answer comes from is
+ * its place. Undefined where none is known.
  */
 export function relocatedRow(row: ServerRow, now: string): ServerRow | undefined {
   const { place, ...rest } = row;
@@ -112,8 +112,8 @@ function notMade(row: ServerRow): string {
 }
 
 /**
- * Returns the row of a server that is to be deleted and created again. The request is the approval, so it does not count
- * against the budget.
+ * Returns the row of a server that is to be deleted and created again. The request is the approval, so it does not
+ * count against the budget.
  */
 export function replacedRow(row: ServerRow, now: string): ServerRow {
   return requeue(row, { now, attempt: 0, gaveUp: false, adopting: false, replacing: true, approved: true });

@@ -1,6 +1,6 @@
-// Tells from a server's row which provider entry is responsible for it where that changes from one entry to another, and which
-// proxies: they match by tags, the key ProxyTag of a server's record and the tags of a client. Pure; see docs/concepts.md,
-// proxies. reconcile/passes/decision-context.ts chooses the entry.
+// Tells from a server's row which provider entry is responsible for it where that changes from one entry to another,
+// and which proxies: they match by tags, the key ProxyTag of a server's record and the tags of a client. Pure; see
+// docs/concepts.md, proxies. reconcile/passes/decision-context.ts chooses the entry.
 
 import { fieldOf } from '../model/json.ts';
 import { PROXY_TAG } from '../model/keys.ts';
@@ -9,14 +9,17 @@ import type { NodeRecord } from '../model/record.ts';
 import type { Reason, ServerRow } from '../model/rows.ts';
 import { mayBeThere } from './existence.ts';
 
-/** Returns true if whoever made the server, or was to, has found it absent: the entry that matches now creates the next one. */
+/**
+ * Returns true if whoever made the server, or was to, has found it absent: the entry that matches now creates the next
+ * one.
+ */
 export function isHandedOn({ applied, mayExist, action, checked }: ServerRow): boolean {
   return applied === null && !mayExist && action === null && checked;
 }
 
 /**
- * Returns true if a person asked to adopt the server: the entry that matches now is to look for it. An unwanted server is
- * not adopted any more: the entry that created it deletes it.
+ * Returns true if a person asked to adopt the server: the entry that matches now is to look for it. An unwanted server
+ * is not adopted any more: the entry that created it deletes it.
  */
 export function isBeingAdopted({ adopting, state, wanted }: ServerRow): boolean {
   return adopting && state !== 'unknown' && wanted !== null;
@@ -29,8 +32,8 @@ export function isReplacedOnRequest(row: ServerRow): boolean {
 }
 
 /**
- * Returns true if a person had a server replaced that was never made, but that a failed create may have left with another
- * entry or at another site: it is deleted there before it is created. The approval ends with that delete.
+ * Returns true if a person had a server replaced that was never made, but that a failed create may have left with
+ * another entry or at another site: it is deleted there before it is created. The approval ends with that delete.
  */
 export function isLeftoverReplaced({ replacing, applied, mayExist, approved }: ServerRow): boolean {
   return replacing && applied === null && mayExist && approved;
@@ -43,7 +46,7 @@ export function proxyTagsOf(record: NodeRecord): readonly string[] {
   return [...new Set(tags.map(String))].filter((tag) => tag !== '').sort();
 }
 
-/** Returns true if a proxy with the tags `own` looks after a server with the tags `tags`: one of them, or none at all. */
+/** Returns true if a proxy with the tags `own` manages a server with the tags `tags`: one of them, or none at all. */
 export function fitsProxy(tags: readonly string[], own: readonly string[]): boolean {
   return tags.length === 0 ? own.length === 0 : tags.some((tag) => own.includes(tag));
 }
@@ -67,7 +70,9 @@ export function siteKeyOfRow({ provider, proxyTags }: ServerRow): string | undef
   return provider === null ? undefined : siteKey({ provider, tags: proxyTags });
 }
 
-/** Returns true if what one of them finds is what the other one would find: proxies that share a tag look after one site. */
+/**
+ * Returns true if what one of them finds is what the other one would find: proxies that share a tag manage one site.
+ */
 export function isSameSite(a: Site, b: Site): boolean {
   return a.provider === b.provider && fitsProxy(a.tags ?? [], b.tags ?? []);
 }
@@ -88,9 +93,10 @@ function isBoundToSite(row: ServerRow): boolean {
 }
 
 /**
- * Returns the tags of the proxies that the next call of a server is for: those that made it and are in its record, so that
- * other sites in a list do not make it a second time. Undefined if a person has to decide first, since its record has none
- * of them. Those that made it tell how an action ended, and delete it; they do not change it to what others are to have.
+ * Returns the tags of the proxies that the next call of a server is for: those that made it and are in its record, so
+ * that other sites in a list do not make it a second time. Undefined if a person has to decide first, since its record
+ * has none of them. Those that made it tell how an action ended, and delete it; they do not change it to what others
+ * are to have.
  */
 export function responsibleTags(row: ServerRow, present: readonly string[]): readonly string[] | undefined {
   const { proxyTags } = row;
@@ -119,7 +125,10 @@ export function tagWords(tags: readonly string[]): string {
   return others.length === 0 ? `with the tag ${first}` : `with one of the tags ${[first, ...others].join(', ')}`;
 }
 
-/** Returns the reason for which a server with these tags has no proxy that asks for its actions, though one is registered. */
+/**
+ * Returns the reason for which a server with these tags has no proxy that asks for its actions, though one is
+ * registered.
+ */
 export function silentProxyReason(tags: readonly string[]): Reason {
   const text = `no proxy ${tagWords(tags)} has asked for work for 5 minutes: look at "treeline proxy" where it runs, or at the line from there`;
   return { code: 'no_proxy', text, tags };

@@ -8,7 +8,7 @@ export function groupOf(row: ServerRow): string {
   return `${row.instance}/${row.key}`;
 }
 
-/** Returns true if a person has a server go on without waiting for others, for the spec that it wants now. */
+/** Returns true if a person has a server continue without waiting for others, for the spec that it wants now. */
 export function ignoresOrder({ ignoresOrder, generation }: ServerRow): boolean {
   return ignoresOrder === generation;
 }
@@ -26,8 +26,8 @@ export interface GroupView {
 }
 
 /**
- * Returns true if one more member may go away at `now`, the time from which on it may, or false if another member has to change
- * first. Milliseconds since 1970.
+ * Returns true if one more member may go away at `now`, the time from which on it may, or false if another member has
+ * to change first. Milliseconds since 1970.
  */
 export function hasSlot(row: ServerRow, group: GroupView, now: number): boolean | number {
   // A member that gave up stops the others, whatever `max_unavailable` allows: the change itself is likely to be bad.

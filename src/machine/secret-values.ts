@@ -28,8 +28,8 @@ export function withoutSecrets(row: ServerRow, answer: Answer, rules: SecretRule
 }
 
 /**
- * Returns true if a value of a property must not be kept: that of a secret, or what a reference in a spec stands for. A value
- * that a commit wants is in Git already.
+ * Returns true if a value of a property must not be kept: that of a secret, or what a reference in a spec stands for. A
+ * value that a commit wants is in Git already.
  */
 function isOfSecret(specs: Specs, { name, value }: Reported, { isSecret, isReference }: SecretRules): boolean {
   const known = specs.map((spec) => fieldOf<Json>(spec?.properties ?? {}, name)).filter((each) => each !== undefined);

@@ -1,5 +1,5 @@
-// Defines the states of a server and all transitions between them, and applies an event to a row. No other file produces a
-// state: every change goes through `transition`. Pure: the caller passes the time.
+// Defines the states of a server and all transitions between them, and applies an event to a row. No other file
+// produces a state: every change goes through `transition`. Pure: the caller passes the time.
 import { invariant } from '../base/invariant.ts';
 import type { Reason, ServerRow } from '../model/rows.ts';
 import type { State } from '../model/state.ts';
@@ -156,8 +156,8 @@ export interface Moment {
 type Facts = Partial<Omit<ServerRow, 'state' | 'since' | 'reason'>>;
 
 /**
- * Returns the row after an event, with `facts` applied. `since` changes only with the state. An approval of a replacement
- * ends with the replacement.
+ * Returns the row after an event, with `facts` applied. `since` changes only with the state. An approval of a
+ * replacement ends with the replacement.
  */
 export function advance(row: ServerRow, event: Event, { now, reason = null, ...facts }: Moment & Facts): ServerRow {
   const state = transition(row.state, event);

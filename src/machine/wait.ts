@@ -1,5 +1,5 @@
-// The wait of a server as data, and its text for people. A waiting server waits for one thing at a time; decide.ts says for
-// which.
+// The wait of a server as data, and its text for people. A waiting server waits for one thing at a time; decide.ts says
+// for which.
 
 import { momentOf } from '../base/wording.ts';
 import { failuresDigest } from './hold-digests.ts';
@@ -9,7 +9,10 @@ import { tagWords } from './responsibility.ts';
 export type Wait =
   /** It depends on that server, which is not up. */
   | { readonly kind: 'dependency'; readonly server: string }
-  /** It takes an output of that server, which was not reported or is of no use. `until`: that server is checked, and then once more. */
+  /**
+   * It takes an output of that server, which was not reported or is of no use. `until`: that server is checked, and
+   * then once more.
+   */
   | { readonly kind: 'output'; readonly server: string; readonly output: string; readonly until?: number }
   /** It is to be deleted, and that server still needs it. */
   | { readonly kind: 'holder'; readonly server: string }
@@ -78,8 +81,8 @@ export function waitReason(wait: Wait): string {
 }
 
 /**
- * Returns a wait in the form that the interface shows; undefined if there is none. `requestWords` returns when a proxy with these tags
- * last asked for work. `cycle`: that in which the server waits.
+ * Returns a wait in the form that the interface shows; undefined if there is none. `requestWords` returns when a proxy
+ * with these tags last asked for work. `cycle`: that in which the server waits.
  */
 export function toldWait(
   wait: Wait | undefined,

@@ -110,8 +110,8 @@ function changedRow(row: ServerRow, server: WantedServer, { commit, time }: Comm
 }
 
 /**
- * Returns the applied spec without the texts of those properties that lose their value, as where they become secrets: the next value
- * of an output is not their first.
+ * Returns the applied spec without the texts of those properties that lose their value, as where they become secrets:
+ * the next value of an output is not their first.
  */
 function withoutLost({ applied, wanted }: ServerRow, spec: Spec): Spec | null {
   if (applied?.reads === undefined || wanted === null) return applied;
@@ -123,8 +123,9 @@ function withoutLost({ applied, wanted }: ServerRow, spec: Spec): Spec | null {
 }
 
 /**
- * Returns the row of an adopted server with the first values of outputs that were not known when it was adopted; the same object
- * if there are none. They count as applied, and start no action. If the check observed another value, the server differs.
+ * Returns the row of an adopted server with the first values of outputs that were not known when it was adopted; the
+ * same object if there are none. They count as applied, and start no action. If the check observed another value, the
+ * server differs.
  */
 function withFirstValues(row: ServerRow, spec: Spec, { time, now }: Pick<CommitStamp, 'time' | 'now'>): ServerRow {
   const { wanted, applied } = row;
@@ -147,7 +148,10 @@ function withFirstValues(row: ServerRow, spec: Spec, { time, now }: Pick<CommitS
   return withSeenDifferences(next, names, now);
 }
 
-/** Returns the row drifted if the values that the check of an adopted server observed of these properties are not the wanted ones. */
+/**
+ * Returns the row drifted if the values that the check of an adopted server observed of these properties are not the
+ * wanted ones.
+ */
 function withSeenDifferences(row: ServerRow, names: readonly string[], now: number): ServerRow {
   const { wanted, applied, observed: before = {} } = row;
   if (wanted === null || applied === null || before === null) return row;
@@ -158,8 +162,8 @@ function withSeenDifferences(row: ServerRow, names: readonly string[], now: numb
 }
 
 /**
- * Returns a server as it is wanted with the outputs of others. The values of texts that a commit leaves as they are stay: what
- * reports change is no commit's doing, and {@link rereadRow} applies it.
+ * Returns a server as it is wanted with the outputs of others. The values of texts that a commit leaves as they are
+ * stay: what reports change is no commit's doing, and {@link rereadRow} applies it.
  */
 export function withOutputs(
   server: WantedServer,
@@ -171,7 +175,8 @@ export function withOutputs(
 }
 
 /**
- * Returns the row with the outputs that others report now; the same object if they change nothing. It is no commit: `attempt` and
+ * Returns the row with the outputs that others report now; the same object if they change nothing. It is no commit:
+ * `attempt` and
  * `due` stay, so that outputs which change again and again start no try that is not due.
  */
 export function rereadRow(before: ServerRow, facts: OutputFacts, now: number): ServerRow {
@@ -210,7 +215,10 @@ export function unwantRow(row: ServerRow, { lastRecord, commit, now }: UnwantSta
   return advance(row, 'unwant', { now: momentOf(now), ...facts });
 }
 
-/** Returns true if the server is there, and protected: what was approved before counts like any other once it is not any more. */
+/**
+ * Returns true if the server is there, and protected: what was approved before counts like any other once it is not any
+ * more.
+ */
 function isToStay({ applied, action }: ServerRow, { policy }: WantedServer): boolean {
   return policy.protected && applied !== null && action === null;
 }
@@ -251,7 +259,9 @@ function placeOf({ instance, key, index, policy }: WantedServer): ServerPosition
   return { instance, key, index, policy };
 }
 
-/** Returns true if a row says what a commit wants of its server, but for what needs no action and puts nothing at risk. */
+/**
+ * Returns true if a row says what a commit wants of its server, but for what needs no action and puts nothing at risk.
+ */
 export function isWantedAs(row: ServerRow, server: WantedServer): boolean {
   const { instance, policy, wanted } = row;
   if (wanted === null || instance !== server.instance) return false;

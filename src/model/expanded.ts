@@ -16,7 +16,8 @@ export interface OutsideDependency {
 }
 
 /**
- * One server of an expanded stack: its wanted spec but for the layers, and the pace of its group. Its properties are without
+ * One server of an expanded stack: its wanted spec but for the layers, and the pace of its group. Its properties are
+ * without
  * `depends_on` and `configuration_only`, which are structure; `name` is always among them, and what takes outputs never is.
  * `dependsOn` has no repeats.
  */

@@ -1,5 +1,5 @@
-// Defines the explanation of a node's configuration: all its layers, and what each says of a key. `?info=true` answers a
-// projection of it, which record.ts defines.
+// Defines the explanation of a node's configuration: all its layers, and what each says of a key. `?info=true` answers
+// a projection of it, which record.ts defines.
 import type { MergeRule } from './objects.ts';
 import type { OutputSource, RecordValue } from './record.ts';
 
@@ -38,7 +38,9 @@ export interface LayerStatement {
   readonly effect: 'used' | 'overridden' | 'removes' | 'unknown';
   /** Null where the value is computed. */
   readonly at: FilePlace | null;
-  /** The parameter that supplies the value; null unless the property is written in one place and its value in another. */
+  /**
+   * The parameter that supplies the value; null unless the property is written in one place and its value in another.
+   */
   readonly suppliedAt: FilePlace | null;
   /** The items of the value that no more specific layer has; only under the rule `unique`. */
   readonly adds?: readonly string[];

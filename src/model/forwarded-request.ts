@@ -4,7 +4,10 @@
 export interface ForwardedRequest {
   /** A UUID: the id that the answer carries. No other request has it. */
   readonly id: string;
-  /** The client's certificate, then the authorities that it has sent along, as PEM. The TLS of the asking replica has verified them. */
+  /**
+   * The client's certificate, then the authorities that it has sent along, as PEM. The TLS of the asking replica has
+   * verified them.
+   */
   readonly certificates: readonly string[];
   readonly method: string;
   /** The path with its query. */

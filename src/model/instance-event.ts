@@ -1,4 +1,5 @@
-// Defines the events of instances: past steps of their servers, holds and operations. machine/instance-events.ts makes them.
+// Defines the events of instances: past steps of their servers, holds and operations. machine/instance-events.ts makes
+// them.
 
 /** The longest reason of an event, and of an operation, in characters. */
 export const REASON_MAX = 1_000;

@@ -27,7 +27,7 @@ export function isStructural(property: string): property is StructuralProperty {
   return (STRUCTURAL_PROPERTIES as readonly string[]).includes(property);
 }
 
-/** The key that says which proxies look after a server. */
+/** The key that says which proxies manage a server. */
 export const PROXY_TAG = 'ProxyTag';
 
 /** Returns why a key is too long, as the end of a sentence that begins with the key, or undefined. */

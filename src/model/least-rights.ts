@@ -1,4 +1,5 @@
-// Defines what a client's file takes away of its role: what it sees, and that it writes nothing. Defines whose an object is. docs/rest.md, least rights.
+// Defines what a client's file takes away of its role: what it sees, and that it writes nothing. Defines whose an
+// object is. docs/rest.md, least rights.
 import { createHash } from 'node:crypto';
 import { isMap } from './json.ts';
 import type { Client, ReadScope } from './objects.ts';
@@ -9,7 +10,7 @@ export interface ReadLimits {
   readonly key: string;
   /** Empty: objects of every tenant. */
   readonly tenant: string;
-  /** Servers that a proxy with these tags looks after; undefined: whatever their tags. */
+  /** Servers that a proxy with these tags manages; undefined: whatever their tags. */
   readonly tags: readonly string[] | undefined;
   /** The record of this node, and nothing else; undefined: of any. */
   readonly node: string | undefined;

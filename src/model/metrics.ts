@@ -1,5 +1,5 @@
-// Lists the metrics that a process shows at /metrics: names, kinds, words and labels. docs/operate.md has the same table, and a
-// test compares both. base/metrics.ts counts and writes them.
+// Lists the metrics that a process shows at /metrics: names, kinds, words and labels. docs/operate.md has the same
+// table, and a test compares both. base/metrics.ts counts and writes them.
 import { ROLES } from './names.ts';
 import { HOLD_KINDS } from './rows.ts';
 import { DELIVERY_STATES, INSTANCE_STATUSES, STATES } from './state.ts';
@@ -10,7 +10,10 @@ export type LabelValues = readonly string[] | { readonly known: readonly string[
 type Labels = Readonly<Record<string, LabelValues>>;
 
 interface Limits {
-  /** How many series there are at most where a label is open; a histogram counts as one. Beyond that, open labels are `other`. */
+  /**
+   * How many series there are at most where a label is open; a histogram counts as one. Beyond that, open labels are
+   * `other`.
+   */
   readonly seriesMax?: number;
   /** Upper bounds of a histogram, without that of all values. */
   readonly buckets?: readonly number[];
@@ -29,7 +32,9 @@ export interface MetricDefinition<
 const define =
   <const Kind extends string>(kind: Kind) =>
   <const Named extends Labels>(help: string, labels: Named, limits: Limits = {}): MetricDefinition<Kind, Named> => ({
-    ...{ kind, help, labels },
+    kind,
+    help,
+    labels,
     ...limits,
   });
 const [counter, gauge, histogram] = [define('counter'), define('gauge'), define('histogram')];

@@ -32,7 +32,7 @@ export const RESOURCE_GROUP = 'Platform::ResourceGroup';
 /** The kind of a resource that is a server. */
 export const SERVER = 'Platform::Server';
 
-/** The provider entry of servers that proxies look after. No entry of the settings has this name. */
+/** The provider entry of servers that proxies manage. No entry of the settings has this name. */
 export const PROXIED = 'proxied';
 
 /** The maximum length of a name, in UTF-16 code units. */

@@ -1,5 +1,5 @@
-// Defines the outputs of servers that have none: one empty map, which the rows of all of them share; and tells which outputs a
-// text takes.
+// Defines the outputs of servers that have none: one empty map, which the rows of all of them share; and tells which
+// outputs a text takes.
 import type { JsonMap } from './json.ts';
 import { compareNames } from './names.ts';
 import type { OutputSource } from './record.ts';

@@ -41,7 +41,10 @@ export interface Problem extends Place {
   readonly instances?: readonly string[];
 }
 
-/** Returns the place of a problem and its code: all of it that every client may read, as messages quote what stands in files. */
+/**
+ * Returns the place of a problem and its code: all of it that every client may read, as messages quote what stands in
+ * files.
+ */
 export function placeAndCode({ file, line, column, code }: Problem): string {
   return `${file}:${line}:${column} [${code}]`;
 }

@@ -33,13 +33,15 @@ export interface Document {
 }
 
 /**
- * What is recorded may not be what was done, so no action starts until a person resumes. There is at most one, named `recovery`.
- * docs/decisions/0006-recovery.md.
+ * What is recorded may not be what was done, so no action starts until a person resumes. There is at most one, named
+ * `recovery`. docs/decisions/0006-recovery.md.
  */
 export interface RecoveryRow {
   /** Names it when it is resumed. */
   readonly id: string;
-  /** `store`: rows were lost. `repository`: the followed commit cannot be derived, or the settings name another place. */
+  /**
+   * `store`: rows were lost. `repository`: the followed commit cannot be derived, or the settings name another place.
+   */
   readonly cause: 'store' | 'repository';
   readonly reason: string;
   /** RFC 3339, with milliseconds. */
@@ -84,7 +86,10 @@ export interface HeldRow {
   readonly since: string;
   /** The followed commit with which it began to be held. */
   readonly commit: string;
-  /** The servers may be meant for an invalid instance, or to be protected or retained; omitted if only the budget holds them. */
+  /**
+   * The servers may be meant for an invalid instance, or to be protected or retained; omitted if only the budget holds
+   * them.
+   */
   readonly isHandOver?: boolean;
 }
 
@@ -127,7 +132,8 @@ export interface AcknowledgementRow {
   /** When it ends by itself; RFC 3339. */
   readonly until: string;
   /**
-   * The ids of the attention items that concerned the instance then. An id goes when its cause ends, and the row goes with the last id.
+   * The ids of the attention items that concerned the instance then. An id goes when its cause ends, and the row goes
+   * with the last id.
    */
   readonly causes: readonly string[];
 }
@@ -144,7 +150,10 @@ export interface CommitStatus {
   readonly description: string;
 }
 
-/** The statuses of a commit that the forge accepted last, named after the commit. Kept while the forge should show another one. */
+/**
+ * The statuses of a commit that the forge accepted last, named after the commit. Kept while the forge should show
+ * another one.
+ */
 export interface CommitStatusRow {
   /** Null: none was accepted. */
   readonly validate: CommitStatus | null;
@@ -160,7 +169,10 @@ export interface NodeRow {
   readonly updated: string;
 }
 
-/** When a registered client was seen last, and the dates of the certificate that it has shown; RFC 3339. Named after its serial. */
+/**
+ * When a registered client was seen last, and the dates of the certificate that it has shown; RFC 3339. Named after its
+ * serial.
+ */
 export interface SeenRow {
   /** An hour old at most while the client asks again and again. */
   readonly lastSeen: string;
@@ -255,7 +267,7 @@ export interface RunningAction {
   readonly claim?: ProxyClaim;
 }
 
-/** Where a program looked when it last told of a server. */
+/** Where a program looked when it last answered for a server. */
 export interface ServerPlace {
   readonly name: string;
   /** The provider entry that asked. */
@@ -293,8 +305,8 @@ export interface ServerRow extends ServerPosition {
   /** A check has determined whether it exists, also since its last create has failed. Until then no other step runs. */
   readonly checked: boolean;
   /**
-   * A create began, of this incarnation or before a backup was restored, and has not been shown to leave nothing: the server
-   * that a check finds may be Treeline's own. Valid only if `applied` is null.
+   * A create began, of this incarnation or before a backup was restored, and has not been shown to leave nothing: the
+   * server that a check finds may be Treeline's own. Valid only if `applied` is null.
    */
   readonly mayExist: boolean;
   /** The running action; in the state `unknown`, the one whose outcome was lost. */
@@ -317,15 +329,15 @@ export interface ServerRow extends ServerPosition {
    * failed.
    */
   readonly gaveUp: boolean;
-  /** The generation for which a person has it go on without waiting for other servers. Omitted: for none. */
+  /** The generation for which a person has it continue without waiting for other servers. Omitted: for none. */
   readonly ignoresOrder?: number;
   /** When its wait ends: the next try, RFC 3339 with milliseconds. Null: it waits for no time. */
   readonly due: string | null;
   /** The provider entry that was asked to create it and is responsible for it since. Null: none was asked. */
   readonly provider: string | null;
   /**
-   * Its site: those of its proxy tags that the proxy which made or adopted it last had itself. They count while `provider`
-   * is that of proxies.
+   * Its site: those of its proxy tags that the proxy which made or adopted it last had itself. They count while
+   * `provider` is that of proxies.
    */
   readonly proxyTags?: readonly string[];
   /** Omitted where no answer has named one. */
@@ -337,11 +349,14 @@ export interface ServerRow extends ServerPosition {
    */
   readonly observed?: JsonMap | null;
   /**
-   * When healing began for each property within the last 24 hours, RFC 3339 with milliseconds; under the empty name, for
-   * the server that was gone. Omitted if there was none.
+   * When healing began for each property within the last 24 hours, RFC 3339 with milliseconds; under the empty name,
+   * for the server that was gone. Omitted if there was none.
    */
   readonly healing?: Readonly<Record<string, readonly string[]>>;
-  /** When changed outputs of others began an update of it, within the last 24 hours; RFC 3339 with milliseconds. Omitted if none did. */
+  /**
+   * When changed outputs of others began an update of it, within the last 24 hours; RFC 3339 with milliseconds. Omitted
+   * if none did.
+   */
   readonly rereads?: readonly string[];
   /** `last_stack_update` of its record, RFC 3339. */
   readonly updated: string;
@@ -349,7 +364,10 @@ export interface ServerRow extends ServerPosition {
   readonly lastRecord: ExplainedRecord | null;
 }
 
-/** Something that subscribers should know, and what each of them has accepted of it; ARCHITECTURE.md, "Events and messages". */
+/**
+ * Something that subscribers should know, and what each of them has accepted of it; ARCHITECTURE.md, "Events and
+ * messages".
+ */
 export interface AlertRow {
   readonly kind: NotificationKind;
   readonly instances: readonly string[];

@@ -7,7 +7,8 @@ const FINGERPRINT_DIGITS = 64;
 
 /**
  * Returns the serial in canonical form: upper-case hexadecimal, no separators, no leading zero bytes (the form of
- * Node's `X509Certificate.serialNumber`). Accepts `0x`, separators between pairs, and lower case. Undefined: not a serial.
+ * Node's `X509Certificate.serialNumber`). Accepts `0x`, separators between pairs, and lower case. Undefined: not a
+ * serial.
  */
 export function canonicalSerial(text: string): string | undefined {
   const digits = digitsOf(text.replace(/^0x/i, ''));

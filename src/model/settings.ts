@@ -5,7 +5,9 @@ import type { DriftPolicy, PropertyValue, ReadScope } from './objects.ts';
 export interface Settings {
   /** The name of this controller. */
   readonly id: string;
-  /** The full id of a commit whose history the operator of the host accepts with this start; it is no key of the file. */
+  /**
+   * The full id of a commit whose history the operator of the host accepts with this start; it is no key of the file.
+   */
   readonly acceptedHistory?: string | undefined;
   readonly api: {
     readonly host: string;
@@ -48,7 +50,10 @@ export interface Settings {
 
 /** Where it is recorded what was done: in the directory, or in a database that several replicas share. */
 export type StoreSettings = {
-  /** A path. Belongs to one process, with a database too: the local copy of the repository and running programs are in it. */
+  /**
+   * A path. Belongs to one process, with a database too: the local copy of the repository and running programs are in
+   * it.
+   */
   readonly directory: string;
 } & ({ readonly kind: 'lowdb' } | ({ readonly kind: 'postgres' } & DatabaseSettings));
 
@@ -113,12 +118,12 @@ export interface StatusesSettings {
   readonly targetUrl: string | null;
 }
 
-/** What a subscriber can be told of. */
+/** What a subscriber can be notified of. */
 export const NOTIFICATION_KINDS = ['attention', 'held', 'drift', 'commit', 'done'] as const;
 /** A kind of events; see docs/install.md, notifications. */
 export type NotificationKind = (typeof NOTIFICATION_KINDS)[number];
 
-/** A subscriber, and what it is told of. */
+/** A subscriber, and what it is notified of. */
 export interface NotificationTarget {
   readonly name: string;
   /** `https://`, or `http://` of this machine. */
@@ -179,7 +184,7 @@ export interface ExecutionSettings {
   readonly graceSeconds: number;
   /** In order: the first match wins. Names are distinct. */
   readonly providers: readonly ProviderSettings[];
-  /** The entry of servers that no provider matches: proxies look after them. */
+  /** The entry of servers that no provider matches: proxies manage them. */
   readonly proxied: ProxiedSettings;
 }
 

@@ -1,7 +1,10 @@
-// Defines one commit as plain data, the input of the pure stages. repository/ builds it from Git, or from a directory for
-// the command line.
+// Defines one commit as plain data, the input of the pure stages. repository/ builds it from Git, or from a directory
+// for the command line.
 
-/** The most bytes that the files of the layout have together: a reader of a commit, whole or what changed, takes no more. */
+/**
+ * The most bytes that the files of the layout have together: a reader of a commit, whole or what changed, takes no
+ * more.
+ */
 export const LAYOUT_BYTES_MAX = 64 * 1024 * 1024;
 
 /** A file's mode in a Git tree. Symlinks (120000) and submodules (160000) are listed, never followed. */

@@ -1,5 +1,5 @@
-// Compares two versions of a file's object, and tells where they differ. Each pair of versions is compared once, however
-// many servers depend on it.
+// Compares two versions of a file's object, and tells where they differ. Each pair of versions is compared once,
+// however many servers depend on it.
 import { below, type Entry } from '../model/entry.ts';
 import { fieldOf, isMap, isSame, type Json } from '../model/json.ts';
 
@@ -8,7 +8,9 @@ const POINTERS_MAX = 1_000;
 
 const known = new WeakMap<Entry<unknown>, { readonly before: Entry<unknown> | undefined; readonly found: string[] }>();
 
-/** Returns the pointers at which an object differs from its version before, in the order of the file; '' for a new one. */
+/**
+ * Returns the pointers at which an object differs from its version before, in the order of the file; '' for a new one.
+ */
 export function changedPointers(before: Entry<unknown> | undefined, after: Entry<unknown>): readonly string[] {
   const last = known.get(after);
   if (last !== undefined && last.before === before) return last.found;

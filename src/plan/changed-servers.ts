@@ -1,5 +1,5 @@
-// Pairs the units and servers of two desired states. Units that are the very same on both sides are skipped, so the cost
-// is proportional to the change.
+// Pairs the units and servers of two desired states. Units that are the very same on both sides are skipped, so the
+// cost is proportional to the change.
 import type { DesiredState } from '../desired/desired-state.ts';
 import type { Unit } from '../desired/unit.ts';
 import type { HieraNode } from '../hiera/node.ts';

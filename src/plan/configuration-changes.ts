@@ -1,8 +1,8 @@
-// Groups the changed keys of all nodes: the same key with the same values from the same place is one change, however many
-// nodes it concerns. The result depends on distinct changes, not on nodes.
-// Only keys of layers that are not the very same on both sides are merged, so that one changed line costs little on each of
-// thousands of nodes. Outputs of providers are the same on both sides and left out, and so is `last_stack_update`, which
-// follows from the changes of servers.
+// Groups the changed keys of all nodes: the same key with the same values from the same place is one change, however
+// many nodes it concerns. The result depends on distinct changes, not on nodes. Only keys of layers that are not the
+// very same on both sides are merged, so that one changed line costs little on each of thousands of nodes. Outputs of
+// providers are the same on both sides and left out, and so is `last_stack_update`, which follows from the changes of
+// servers.
 
 import { withRead } from '../hiera/layers.ts';
 import { mergeKey, type Sourced } from '../hiera/merge.ts';

@@ -38,7 +38,9 @@ export interface Merge {
   /** Files that both sides changed, as problems. */
   readonly conflicts?: readonly Problem[];
   readonly parsedFiles?: Before['parsedFiles'];
-  /** The recorded servers of a running controller, to be compared with in place of `before`, which is built from them. */
+  /**
+   * The recorded servers of a running controller, to be compared with in place of `before`, which is built from them.
+   */
   readonly recorded?: readonly RecordedFacts[] | undefined;
   /** Lists only the changes of this server and of its record. Everything is judged nevertheless. */
   readonly node?: string | undefined;
@@ -58,9 +60,13 @@ export function planMerge(merge: Merge): Plan {
   const problems = sortProblems([...conflicts, ...problemsAfter(merged, outcome)]);
   const { added, known: knownProblems } = newProblems(known, problems);
   return {
-    ...{ base, head, digest: planDigest(shown), ...shown },
+    base,
+    head,
+    digest: planDigest(shown),
+    ...shown,
     invalid: outcome === undefined ? [] : newlyInvalid(before, outcome),
-    ...{ problems: added, knownProblems },
+    problems: added,
+    knownProblems,
     held: merged.isFollowed ? (outcome?.held ?? null) : holdOfCommit(merged, effects.changes),
   };
 }
@@ -105,7 +111,8 @@ function compareEffects({ before, recorded, safety, node }: Merge, { desired, un
       ...(safety === undefined ? [] : approvalChanges(safety.deletions)),
       ...safetyChanges(changed, before?.catalog, desired.catalog),
     ],
-    ...{ changes, retained },
+    changes,
+    retained,
     ...recordChanges(nodes, { isSecret, outputs: recordedOutputs(recorded) }),
   };
 }

@@ -22,7 +22,10 @@ export function knownAfterText(servers: readonly string[]): string {
   return `${KNOWN_AFTER}${servers.slice(0, SERVERS_SHOWN).join(', ')}${more > 0 ? ` and ${more} more` : ''})`;
 }
 
-/** Returns true for a text that stands for a value which is not known. A user may have written it as well: it is not to be trusted. */
+/**
+ * Returns true for a text that stands for a value which is not known. A user may have written it as well: it is not to
+ * be trusted.
+ */
 export function isKnownAfter(value: Json | null): value is string {
   return typeof value === 'string' && value.startsWith(KNOWN_AFTER);
 }
@@ -38,7 +41,9 @@ export interface AccessChange {
   readonly fields: readonly string[];
 }
 
-/** A setting that protects servers, or decides for many of them at once, and is changed; or an approval by a trailer. */
+/**
+ * A setting that protects servers, or decides for many of them at once, and is changed; or an approval by a trailer.
+ */
 export interface SafetyChange {
   /** `stack-instance/<name>`, `stack-template/<name>`, `hierarchy` or `tree`; `commits` of a trailer. */
   readonly object: string;
@@ -69,8 +74,9 @@ export interface ServerChange {
   readonly file: string | null;
   readonly line: number | null;
   /**
-   * Properties of the specification that change, by name; `<type>.<key>` for a key of a provisioning layer. Of a create only those
-   * whose value outputs give; empty for a delete. Of a secret key both values are SECRET_VALUE, or null where it is absent.
+   * Properties of the specification that change, by name; `<type>.<key>` for a key of a provisioning layer. Of a create
+   * only those whose value outputs give; empty for a delete. Of a secret key both values are SECRET_VALUE, or null
+   * where it is absent.
    */
   readonly properties: Readonly<Record<string, Difference>>;
 }

@@ -1,6 +1,6 @@
-// Builds the facts by which the deletes of a plan are judged: as if every server of base were made, none were on its way out, and
-// nobody had approved anything; or from the recorded servers of a running controller. Deletes that are over are not among
-// those, although they count for an hour.
+// Builds the facts by which the deletes of a plan are judged: as if every server of base were made, none were on its
+// way out, and nobody had approved anything; or from the recorded servers of a running controller. Deletes that are
+// over are not among those, although they count for an hour.
 import type { Safety } from '../desired/admit.ts';
 import type { HeldBefore } from '../desired/deletions.ts';
 import type { Baseline } from '../desired/desired-state.ts';
@@ -68,7 +68,10 @@ export function safetyOfRecorded(limits: RecordedLimits): Safety {
   };
 }
 
-/** Returns true if Treeline made or adopted the server, or a create of it runs or is lost, as `isMade` of machine/existence.ts. */
+/**
+ * Returns true if Treeline made or adopted the server, or a create of it runs or is lost, as `isMade` of
+ * machine/existence.ts.
+ */
 function isMadeServer({ provider, applied, state }: RecordedFacts): boolean {
   return provider !== null && (applied !== null || state === 'creating' || state === 'unknown');
 }

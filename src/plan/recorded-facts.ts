@@ -1,5 +1,6 @@
 // Defines what a plan reads of the recorded servers of a running controller, and replaces the instances of a desired
-// state by what the controller wants of them: one that is held there, or stays behind, wants other servers than its file.
+// state by what the controller wants of them: one that is held there, or stays behind, wants other servers than its
+// file.
 import type { DesiredState } from '../desired/desired-state.ts';
 import { type Unit, unitOfServers } from '../desired/unit.ts';
 import { isSameSpec } from '../machine/existence.ts';
@@ -103,7 +104,9 @@ function unitOf(name: string, recorded: readonly RecordedFacts[], { desired, uni
   return unitOfServers({ name, entry: rebuildEntry(name, recorded), commit, time }, servers);
 }
 
-/** The pace and the drift policy are not recorded where a plan reads them: those of the known version stand for them. */
+/**
+ * The pace and the drift policy are not recorded where a plan reads them: those of the known version stand for them.
+ */
 function wantedServer(server: RecordedFacts, unit: Unit | undefined): readonly [string, WantedServer][] {
   const { name, instance, key, index, wanted: spec, deletion, protected: isProtected } = server;
   if (spec === null) return [];

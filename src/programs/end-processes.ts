@@ -23,7 +23,9 @@ export interface Survivors {
 const FIRST_WAIT_MS = 10;
 const WAIT_MS_MAX = 500;
 
-/** Sends SIGKILL until none of the processes runs, or until only those run that may not be signalled; at most for `ms`. */
+/**
+ * Sends SIGKILL until none of the processes runs, or until only those run that may not be signalled; at most for `ms`.
+ */
 export async function endProcesses(call: CallProcesses, ms: number): Promise<Survivors> {
   const end = performance.now() + ms;
   for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, WAIT_MS_MAX)) {

@@ -1,4 +1,5 @@
-// Reads the processes of this machine from /proc, and signals them. Other systems do not have it: there the list is empty.
+// Reads the processes of this machine from /proc, and signals them. Other systems do not have it: there the list is
+// empty.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';

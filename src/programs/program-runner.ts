@@ -43,7 +43,9 @@ export class UnendedError extends Error {
 export class ProgramRunner {
   /** When lost actions end here. */
   readonly lostActionEnds: LostActionEnds;
-  /** By server: the last call of which nothing runs any more for certain. The caller removes it once it has the answer. */
+  /**
+   * By server: the last call of which nothing runs any more for certain. The caller removes it once it has the answer.
+   */
   readonly ended = new Map<string, CallLabels>();
   readonly #records: CallRecords;
   readonly #log: RunnerLog;
@@ -62,8 +64,8 @@ export class ProgramRunner {
   }
 
   /**
-   * Opens a directory, made if missing, after ending every process that recorded calls have left. Throws LeftoverError if
-   * one does not end. No other process may have the directory open.
+   * Opens a directory, made if missing, after ending every process that recorded calls have left. Throws LeftoverError
+   * if one does not end. No other process may have the directory open.
    */
   static async open(directory: string, log: RunnerLog, launcher = findLauncher()): Promise<ProgramRunner> {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -79,9 +81,9 @@ export class ProgramRunner {
   }
 
   /**
-   * Returns how the program ended. Throws LaunchError if it got no input, OutputError if it wrote too much, and the signal's
-   * reason if that ended it. Nothing of its group runs by then, and after an end by force nothing with its mark. Otherwise it
-   * throws UnendedError, and {@link unended} has the processes.
+   * Returns how the program ended. Throws LaunchError if it got no input, OutputError if it wrote too much, and the
+   * signal's reason if that ended it. Nothing of its group runs by then, and after an end by force nothing with its
+   * mark. Otherwise it throws UnendedError, and {@link unended} has the processes.
    */
   async run(order: ProgramOrder): Promise<ProgramEnd> {
     const { about, signal } = order;
@@ -133,7 +135,10 @@ export class ProgramRunner {
     }
   }
 
-  /** Waits without a limit for processes that were sent SIGKILL: until they have ended, no other call for their server may begin. */
+  /**
+   * Waits without a limit for processes that were sent SIGKILL: until they have ended, no other call for their server
+   * may begin.
+   */
   async #end(call: CallProcesses, about: CallLabels): Promise<void> {
     for (;;) {
       const { ending, refused } = await endProcesses(call, ENDING_MS);

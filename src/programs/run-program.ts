@@ -84,7 +84,10 @@ export class RunningProgram {
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on('error', () => stream.destroy());
   }
 
-  /** Starts a program. Throws LaunchError if that fails. Only for the main thread: the end of a thread ends its programs. */
+  /**
+   * Starts a program. Throws LaunchError if that fails. Only for the main thread: the end of a thread ends its
+   * programs.
+   */
   static async start(order: ProgramOrder, mark: string, launcher: Launcher | null): Promise<RunningProgram> {
     try {
       const child = spawnIn(order, mark, launcher);
@@ -108,7 +111,10 @@ export class RunningProgram {
     return sendSignal(-this.pid, 0) !== 'gone';
   }
 
-  /** Asks the program to end; the leader passes the signal on to the group. Resolves once it has ended, at most after `ms`. */
+  /**
+   * Asks the program to end; the leader passes the signal on to the group. Resolves once it has ended, at most after
+   * `ms`.
+   */
   async askToEnd(ms: number): Promise<void> {
     sendSignal(this.#hasLeader ? this.pid : -this.pid, 'SIGTERM');
     await within(this.exited, ms);

@@ -29,7 +29,7 @@ export interface MatchedServer {
   readonly properties: Properties;
 }
 
-/** The entry of servers that proxies look after. */
+/** The entry of servers that proxies manage. */
 export interface ProxiedEntry extends ProviderEntry {
   readonly provider: PulledProvider;
 }
@@ -81,8 +81,9 @@ async function closeAll(entries: readonly ProviderEntry[]): Promise<void> {
 }
 
 /**
- * Returns the provider of servers that proxies look after. It makes no call: a call waits until a proxy has reported how it
- * ended; agents/proxy-work.ts gives the calls to proxies, and takes their reports. A call throws when its signal ends the wait; the proxy may carry it out all the same.
+ * Returns the provider of servers that proxies manage. It makes no call: a call waits until a proxy has reported how it
+ * ended; agents/proxy-work.ts gives the calls to proxies, and takes their reports. A call throws when its signal ends
+ * the wait; the proxy may carry it out all the same.
  */
 function createProxiedProvider(): PulledProvider {
   const calls = new Map<string, { readonly call: Call; readonly answer: (answer: Answer) => void }>();

@@ -37,8 +37,8 @@ export interface Provider {
   readonly lostActionEnds: LostActionEnds;
 
   /**
-   * Returns true if nothing of a lost action runs any more for certain; otherwise the action counts as running until its
-   * deadline and the grace. Omitted: never certain.
+   * Returns true if nothing of a lost action runs any more for certain; otherwise the action counts as running until
+   * its deadline and the grace. Omitted: never certain.
    */
   hasEnded?(call: Pick<Call, 'resource' | 'action' | 'deadline'>): boolean;
 

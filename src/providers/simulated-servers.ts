@@ -1,5 +1,5 @@
-// Stores the servers of the simulated provider in a table of SQLite, so that a killed controller loses none. Every call is
-// synchronous and takes some tens of microseconds, however many servers there are.
+// Stores the servers of the simulated provider in a table of SQLite, so that a killed controller loses none. Every call
+// is synchronous and takes some tens of microseconds, however many servers there are.
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -10,7 +10,10 @@ import type { Properties } from '../model/objects.ts';
 const ACTIONS_MAX = 20;
 /** Somebody may look at the file with another program. */
 const BUSY_MS = 1000;
-/** Nothing is synced: a power cut may damage the file, and then its servers are gone. A removed server has no properties. */
+/**
+ * Nothing is synced: a power cut may damage the file, and then its servers are gone. A removed server has no
+ * properties.
+ */
 const SCHEMA = `
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = OFF;
@@ -42,7 +45,9 @@ export class SimulatedServers {
     return typeof properties === 'string' ? JSON.parse(properties) : undefined;
   }
 
-  /** Returns true if an action has changed this server before. Those of removed servers are forgotten at the next start. */
+  /**
+   * Returns true if an action has changed this server before. Those of removed servers are forgotten at the next start.
+   */
   hasSeen(name: string, action: string): boolean {
     return this.#actionsOf(name).includes(action);
   }

@@ -1,5 +1,5 @@
-// Writes every delete that begins to the audit log, from its durable intent and before the provider is called. The approval is a line of
-// its own; both lines have its digest.
+// Writes every delete that begins to the audit log, from its durable intent and before the provider is called. The
+// approval is a line of its own; both lines have its digest.
 import type { AuditLog } from '../base/audit-log.ts';
 import type { Change, ServerRow } from '../model/rows.ts';
 import type { Ledger } from './ledger.ts';
@@ -47,8 +47,14 @@ function recordDelete(
   if (!row || action?.operation !== 'delete' || action.started === before?.action?.started) return;
   const { instance, commit, approved, wanted }: ServerRow = row;
   audit.record({
-    ...{ kind: wanted === null ? 'delete' : 'replacement', decision: 'begun', server, instance, commit },
-    ...{ approved: approved || action.isApproved === true, approval: used.get(server) },
-    ...{ action: action.id, proxy: action.claim?.client },
+    kind: wanted === null ? 'delete' : 'replacement',
+    decision: 'begun',
+    server,
+    instance,
+    commit,
+    approved: approved || action.isApproved === true,
+    approval: used.get(server),
+    action: action.id,
+    proxy: action.claim?.client,
   });
 }

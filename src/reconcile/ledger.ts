@@ -1,5 +1,5 @@
-// Joins the store and an index over its rows that is never behind it, for reconciling. Rows that other processes wrote take the same way
-// as its own commits.
+// Joins the store and an index over its rows that is never behind it, for reconciling. Rows that other processes wrote
+// take the same way as its own commits.
 
 import type { Breathe } from '../base/breathe.ts';
 import { type Cause, eventsOf } from '../machine/instance-events.ts';
@@ -12,8 +12,8 @@ import { RowIndex } from './row-index.ts';
 const FEW = 100;
 
 /**
- * Resolves with what is to be shown in the turn in which rows of other processes are. Where it throws, they are not shown, and are read
- * again by the next refresh. See {@link PrepareOthers}.
+ * Resolves with what is to be shown in the turn in which rows of other processes are. Where it throws, they are not
+ * shown, and are read again by the next refresh. See {@link PrepareOthers}.
  */
 export type PrepareMoment = (...arriving: Parameters<PrepareOthers>) => Promise<() => void>;
 
@@ -26,7 +26,9 @@ interface UnsureCommit {
 /** The kinds of rows that say, with the commits of the repository, what the desired state is. */
 const DESIRED_KINDS: ReadonlySet<RowKind> = new Set(['head', 'pinned', 'held']);
 
-/** The kinds of rows that no answer is made of which is kept: clients would have all others forgotten with each request. */
+/**
+ * The kinds of rows that no answer is made of which is kept: clients would have all others forgotten with each request.
+ */
 const UNREAD_KINDS: ReadonlySet<RowKind> = new Set(['seen', 'delivery']);
 
 /** Returns those of these changes after which another desired state is active. */
@@ -55,7 +57,10 @@ export class Ledger {
   /** The last one that brought another desired state; undefined: it is known what became of it. */
   #unsure: UnsureCommit | undefined;
 
-  /** `breathe` lets other work run while the index follows a large commit. `nameOf` returns the description of a client, which may be empty. */
+  /**
+   * `breathe` lets other work run while the index follows a large commit. `nameOf` returns the description of a client,
+   * which may be empty.
+   */
   constructor(store: Store, breathe: Breathe, nameOf: (client: string) => string = () => '') {
     this.#store = store;
     this.#breathe = breathe;
@@ -108,23 +113,26 @@ export class Ledger {
   }
 
   /**
-   * Calls `watcher` once events are shown, and with each change of the desired state, whoever wrote them and for as long as the process
-   * lives. It must not throw.
+   * Calls `watcher` once events are shown, and with each change of the desired state, whoever wrote them and for as
+   * long as the process lives. It must not throw.
    */
   watchEvents(watcher: () => void): void {
     this.#eventWatchers.push(watcher);
   }
 
   /**
-   * Forgets the watchers and the calls in flight: this process does not lead any more, and what watched is stopped. The rows and
-   * their index stay, and go on with what the next leader writes.
+   * Forgets the watchers and the calls in flight: this process does not lead any more, and what watched is stopped. The
+   * rows and their index stay, and continue with what the next leader writes.
    */
   forgetWatchers(): void {
     this.#watchers = [];
     this.#index.forgetCalls();
   }
 
-  /** Has `prepare` called before rows of other processes are shown, in place of an earlier one; undefined: nothing is prepared. */
+  /**
+   * Has `prepare` called before rows of other processes are shown, in place of an earlier one; undefined: nothing is
+   * prepared.
+   */
   prepareMoments(prepare: PrepareMoment | undefined): void {
     this.#prepareMoment = prepare;
   }
@@ -146,9 +154,10 @@ export class Ledger {
   }
 
   /**
-   * Saves all of `changes` or none, with the events that tell of them; see Store.commit. Without a cause, there is nothing
-   * to tell. `onSaved` is called as soon as they are saved. The index follows: at once where they are few; where they are
-   * many, other work runs in between, so that they have to be saved in an exclusive section of the CommitGate.
+   * Saves all of `changes` or none, with the events that tell of them; see Store.commit. Without a cause, there is
+   * nothing to tell. `onSaved` is called as soon as they are saved. The index follows: at once where they are few;
+   * where they are many, other work runs in between, so that they have to be saved in an exclusive section of the
+   * CommitGate.
    */
   async commit(changes: readonly Change[], cause?: Cause, onSaved: () => void = () => undefined): Promise<void> {
     const events = cause === undefined ? [] : this.#nameClients(eventsOf(changes, cause));
@@ -170,7 +179,9 @@ export class Ledger {
     });
   }
 
-  /** What a commit of this process has left that was believed to be lost is shown as that commit would have shown it. */
+  /**
+   * What a commit of this process has left that was believed to be lost is shown as that commit would have shown it.
+   */
   async #prepareOthers(...arriving: Parameters<PrepareOthers>): ReturnType<PrepareOthers> {
     const [changes] = arriving;
     const unsure = this.#unsure;

@@ -53,7 +53,9 @@ interface ReconcilerOptions extends SecretRules {
   readonly deleteBudget: DeleteBudget;
   /** Requests a new judgement of held deletes. */
   readonly review: () => void;
-  /** Returns true once a desired state is active. Before that no server is examined: its record could not be computed. */
+  /**
+   * Returns true once a desired state is active. Before that no server is examined: its record could not be computed.
+   */
   readonly isActive: () => boolean;
   /** Returns whether this process leads, decided at the moment of the call. Left out: it always does. */
   readonly leads?: (() => boolean) | undefined;
@@ -73,7 +75,7 @@ export interface OfferedCall {
   readonly row: ServerRow;
 }
 
-/** Is told of calls. */
+/** Observes calls. */
 export interface CallWatcher {
   /** A call of a server has ended, with an answer or without. */
   readonly ended: (server: string, isAnswered: boolean) => void;
@@ -160,14 +162,14 @@ export class Reconciler {
     return counts;
   }
 
-  /** Number of servers that could go on and were not enqueued until the resync found them. Each is a defect. */
+  /** Number of servers that could continue and were not enqueued until the resync found them. Each is a defect. */
   get missedWakeUps(): number {
     return this.#resync.missed;
   }
 
   /**
-   * Enqueues each of these servers: their rows have changed. `operation` is logged with what follows. Does nothing before a
-   * desired state is active: every server is enqueued when the first one is.
+   * Enqueues each of these servers: their rows have changed. `operation` is logged with what follows. Does nothing
+   * before a desired state is active: every server is enqueued when the first one is.
    */
   enqueue(names: Iterable<string>, operation: string): void {
     if (!this.#options.isActive()) return;
@@ -198,14 +200,17 @@ export class Reconciler {
     return this.#executor.capacity.isInFlight(server);
   }
 
-  /** Returns when an action of a server that this process does not run can no longer be running, milliseconds since 1970. */
+  /**
+   * Returns when an action of a server that this process does not run can no longer be running, milliseconds since
+   * 1970.
+   */
   lostActionEnds(server: string, action: RunningAction): number {
     return decisionContextOf(server, this.#sources).lostActionEnds(action);
   }
 
   /**
-   * Returns the call that a pass over a server would give to a proxy with these tags now. Undefined if it would give none, and
-   * while a pass has to conclude its last call.
+   * Returns the call that a pass over a server would give to a proxy with these tags now. Undefined if it would give
+   * none, and while a pass has to conclude its last call.
    */
   nextCallFor(server: string, own: readonly string[]): OfferedCall | undefined {
     const { ledger, registry, clock } = this.#options;
@@ -242,7 +247,7 @@ export class Reconciler {
     this.#add(server);
   }
 
-  /** Has a watcher told of calls, in place of an earlier one. */
+  /** Sets the watcher of calls, in place of an earlier one. */
   watchCalls(watcher: CallWatcher): void {
     this.#watcher = watcher;
   }
@@ -276,7 +281,7 @@ export class Reconciler {
     this.#wakeGroupOf(server);
   }
 
-  /** Adds the members of its group that may go on, since its call has ended or does not begin. */
+  /** Adds the members of its group that may continue, since its call has ended or does not begin. */
   #wakeGroupOf(server: string): void {
     const row = this.#options.ledger.server(server);
     if (row !== undefined) this.#wakeUps.wakeGroup(groupOf(row));
@@ -298,7 +303,7 @@ export class Reconciler {
     } catch (error) {
       this.#options.metrics?.count('treeline_passes_total', { outcome: 'failed' });
       const isConflict = error instanceof ServiceError && error.code === 'conflict';
-      // The lease tells of its loss.
+      // The lease reports its loss.
       const isKnown = isConflict || this.#options.leads?.() === false;
       const repeats = isKnown ? undefined : this.#logOnceAMinute(error);
       if (repeats) this.#options.log.error({ server: name, err: error, ...repeats }, 'pass failed; it is tried again');
@@ -329,7 +334,10 @@ export class Reconciler {
     return { row, after, next };
   }
 
-  /** Returns whether a waiting member of a group has a slot, now or once its group has rested; undefined if it waits for something else. */
+  /**
+   * Returns whether a waiting member of a group has a slot, now or once its group has rested; undefined if it waits for
+   * something else.
+   */
   #hasSlot(server: string): boolean | undefined {
     const isInLine = this.#executor.capacity.isWaiting(server) || this.offers.tagsOf(server) !== undefined;
     const step = isInLine ? undefined : this.#nextOf(server);

@@ -30,7 +30,9 @@ export class Reviews {
     this.#onRequest();
   }
 
-  /** Requests a review whenever a server for which an instance is held turns out never to have been made, or is gone. */
+  /**
+   * Requests a review whenever a server for which an instance is held turns out never to have been made, or is gone.
+   */
   watch(ledger: Pick<Ledger, 'watch' | 'list'>): void {
     ledger.watch((change) => {
       if (!isUnmadeBy(change)) return;

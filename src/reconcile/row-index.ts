@@ -149,7 +149,10 @@ export class RowIndex {
     return new Map([...this.#attention.all()].map(([cause, names]) => [cause, [...names]]));
   }
 
-  /** Returns the names of the servers that these provider entries have made, or were asked to, by entry: copies of the present moment. */
+  /**
+   * Returns the names of the servers that these provider entries have made, or were asked to, by entry: copies of the
+   * present moment.
+   */
   serversOfEntries(isMeant: (entry: string) => boolean): ReadonlyMap<string, readonly string[]> {
     const found = new Map<string, readonly string[]>();
     for (const [site, names] of this.#sites.all()) {
@@ -159,7 +162,10 @@ export class RowIndex {
     return found;
   }
 
-  /** Returns the tags of servers that proxies have made, or were asked to, with the names of those servers: copies of the present moment. */
+  /**
+   * Returns the tags of servers that proxies have made, or were asked to, with the names of those servers: copies of
+   * the present moment.
+   */
   serversOfProxies(isMeant: (tags: readonly string[]) => boolean): ReadonlyMap<readonly string[], readonly string[]> {
     const found = new Map<readonly string[], readonly string[]>();
     for (const [site, names] of this.#sites.all()) {

@@ -1,5 +1,6 @@
-// Writes what people ask of the recorded rows: approvals, suspensions, retries, adoptions. Each is one exclusive commit of the
-// store, and the servers that it concerns are enqueued. src/service/operate/operator.ts decides who may ask what.
+// Writes what people ask of the recorded rows: approvals, suspensions, retries, adoptions. Each is one exclusive commit
+// of the store, and the servers that it concerns are enqueued. src/service/operate/operator.ts decides who may ask
+// what.
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { momentOf } from '../base/wording.ts';
@@ -63,7 +64,10 @@ export class RowRequests {
     this.#options = options;
   }
 
-  /** Records the approval of what `find` returns, and returns it. `find` is called while nothing else is written; it may throw. */
+  /**
+   * Records the approval of what `find` returns, and returns it. `find` is called while nothing else is written; it may
+   * throw.
+   */
   async approve<Item extends Held>(find: () => Item, asked: Asked): Promise<Item> {
     const { ledger, reviews } = this.#options;
     const { by, reason } = asked;
@@ -81,9 +85,9 @@ export class RowRequests {
   }
 
   /**
-   * Records that a person wants an instance deleted, for the commit to come: its servers then go without a hold. The approval
-   * is for the servers that are there now, and for no others. Records nothing for a client that may not ask any more. Resolves with a
-   * function that takes it back, unless it was used or given again meanwhile.
+   * Records that a person wants an instance deleted, for the commit to come: its servers then go without a hold. The
+   * approval is for the servers that are there now, and for no others. Records nothing for a client that may not ask
+   * any more. Resolves with a function that takes it back, unless it was used or given again meanwhile.
    */
   approveDeletes(instance: string, { by, refusal }: Omit<Asked, 'reason'>): Promise<() => Promise<void>> {
     const { ledger, gate } = this.#options;
@@ -150,8 +154,8 @@ export class RowRequests {
   }
 
   /**
-   * Removes the causes that are over from the acknowledgements made before `before` (RFC 3339), and the acknowledgements that are left
-   * without a cause.
+   * Removes the causes that are over from the acknowledgements made before `before` (RFC 3339), and the
+   * acknowledgements that are left without a cause.
    */
   async endAcknowledgements({ isOver, before }: EndedCauses): Promise<void> {
     const { ledger, gate, clock } = this.#options;

@@ -108,7 +108,9 @@ function sshCommand(silenceMs: number): string {
   return `ssh -oBatchMode=yes -oConnectTimeout=${seconds} ${alive}`;
 }
 
-/** Returns the text of the configuration. Hooks of a local repository read it too, so it only says what concerns access. */
+/**
+ * Returns the text of the configuration. Hooks of a local repository read it too, so it only says what concerns access.
+ */
 function configFor({ place, access, silenceMs }: AccessOptions): string {
   if (place.kind === 'local') return section('safe', undefined, { directory: '*' });
   const { protocol, origin, hostname } = new URL(place.kind === 'http' ? place.url : 'ssh://host');

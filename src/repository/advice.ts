@@ -156,7 +156,10 @@ const REFUSALS: readonly { readonly fits: RegExp; readonly advice: string }[] = 
   { fits: /./, advice: 'see the settings of the repository' },
 ];
 
-/** Returns the reason why a remote refused a push; undefined if the branch has moved. `reason` is git's, `words` the remote's. */
+/**
+ * Returns the reason why a remote refused a push; undefined if the branch has moved. `reason` is git's, `words` the
+ * remote's.
+ */
 export function explainRefusal(name: string, { reason, words }: { readonly reason: string; readonly words: string }) {
   const said = `${reason} ${words}`;
   if (MOVED.test(reason) && !CANNOT_WRITE.test(said) && !ABORTED.test(said)) return undefined;
@@ -165,7 +168,9 @@ export function explainRefusal(name: string, { reason, words }: { readonly reaso
   return `"${name}" refuses the push (${reason}): ${found?.advice}${quoted}`;
 }
 
-/** Returns git's words in one line, without its general advice and without the colours that hooks print for a terminal. */
+/**
+ * Returns git's words in one line, without its general advice and without the colours that hooks print for a terminal.
+ */
 export function oneLine(words: string): string {
   const lines = new Set(words.split('\n'));
   return [...lines]

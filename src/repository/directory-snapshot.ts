@@ -35,8 +35,9 @@ interface DirectoryEntry {
 }
 
 /**
- * Returns the files below a directory, without `.git`, and without `node_modules` beside the objects. A repository inside is listed as a submodule
- * and not entered. Throws SourceError if it is not a directory, cannot be read, or holds too many files.
+ * Returns the files below a directory, without `.git`, and without `node_modules` beside the objects. A repository
+ * inside is listed as a submodule and not entered. Throws SourceError if it is not a directory, cannot be read, or
+ * holds too many files.
  */
 export async function readDirectory(directory: string, options: DirectoryOptions = {}): Promise<Snapshot> {
   const { time = '1970-01-01T00:00:00Z', wants = () => true } = options;
@@ -107,8 +108,8 @@ interface ReadEntry {
 }
 
 /**
- * Returns an entry, or undefined for a file larger than the limit. Reads synchronously: for thousands of small files the
- * way through the thread pool takes longer than the reading, and a command has nothing else to do meanwhile.
+ * Returns an entry, or undefined for a file larger than the limit. Reads synchronously: for thousands of small files
+ * the way through the thread pool takes longer than the reading, and a command has nothing else to do meanwhile.
  */
 function readEntry({ place, kind }: DirectoryEntry, blobBytesMax: number): ReadEntry | undefined {
   if (kind === 'repository') return { file: { mode: '160000', oid: UNKNOWN_COMMIT }, bytes: null };

@@ -1,5 +1,5 @@
-// Implements Publisher: writes commits into the local copy, and pushes them to a branch of the followed repository. Locking,
-// hooks and the decision are left to git on the remote. See ARCHITECTURE.md, "Git".
+// Implements Publisher: writes commits into the local copy, and pushes them to a branch of the followed repository.
+// Locking, hooks and the decision are left to git on the remote. See ARCHITECTURE.md, "Git".
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { GitSource } from './git-source.ts';
 import type { NotPublished, PreparedCommits, Publisher } from './publisher.ts';

@@ -41,7 +41,9 @@ export interface GitSource extends Source {
   push(order: Omit<PushOrder, 'directory'>): Promise<PushOutcome>;
 }
 
-/** Returns the source. Sends no request yet. Throws SourceError for an invalid option, or if git is missing or too old. */
+/**
+ * Returns the source. Sends no request yet. Throws SourceError for an invalid option, or if git is missing or too old.
+ */
 export async function createGitSource(options: GitSourceOptions): Promise<GitSource> {
   const source = new BranchSource(options);
   await checkGitVersion(GIT_MIN);

@@ -101,7 +101,10 @@ export class HistoryReader {
     return linesOf((await this.#gitOrNone(['merge-base', '--all', a, b])) ?? Buffer.alloc(0));
   }
 
-  /** Returns which commit changed each file last; see Source. `isCut` returns true for a commit whose parents are not here. */
+  /**
+   * Returns which commit changed each file last; see Source. `isCut` returns true for a commit whose parents are not
+   * here.
+   */
   async lastChanges(
     commit: string,
     paths: readonly string[],
@@ -208,7 +211,9 @@ export class HistoryReader {
     }
   }
 
-  /** All commits that are passed exist, so that git fails only if they refer to something that is missing or invalid. */
+  /**
+   * All commits that are passed exist, so that git fails only if they refer to something that is missing or invalid.
+   */
   async #git(args: readonly string[], outputBytesMax: number, signal?: AbortSignal): Promise<Buffer> {
     const { objects, limits } = this.#options;
     try {

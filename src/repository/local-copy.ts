@@ -1,5 +1,5 @@
-// The bare repository with what was fetched. It is only a cache: if git reports damage, a new one is fetched and takes its
-// place. One process uses a directory at a time.
+// The bare repository with what was fetched. It is only a cache: if git reports damage, a new one is fetched and takes
+// its place. One process uses a directory at a time.
 import { existsSync, renameSync } from 'node:fs';
 import { appendFile, chmod, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -16,7 +16,9 @@ interface LocalCopyOptions {
   readonly log: Logger | undefined;
 }
 
-/** The ref that keeps the followed commit after the branch was rewritten: the copy may be the only place that has it. */
+/**
+ * The ref that keeps the followed commit after the branch was rewritten: the copy may be the only place that has it.
+ */
 export const FOLLOWED_REF = 'refs/treeline/followed';
 /** No object is fetched on demand, which would run programs that a repository's configuration names. */
 export const OFFLINE: Readonly<Record<string, string>> = { GIT_NO_LAZY_FETCH: '1', GIT_ALLOW_PROTOCOL: '' };
@@ -35,7 +37,9 @@ const TOLERATED: readonly string[] = [
   ...['gitmodulesName', 'gitmodulesPath', 'gitmodulesSymlink', 'gitmodulesUpdate', 'gitmodulesUrl'],
 ];
 
-/** The copy's own configuration. Objects are synced, since the copy may be the only place that has the followed commit. */
+/**
+ * The copy's own configuration. Objects are synced, since the copy may be the only place that has the followed commit.
+ */
 const CONFIG = `[core]
 	sharedRepository = 0600
 	hooksPath = /dev/null

@@ -1,6 +1,7 @@
-// Reads commits of a repository on this machine: bare, a work tree or a linked one, with packs and alternates. It fetches
-// nothing, writes nothing there (a merge is made in a temporary repository), and runs no program that the repository's configuration names: git gets the directory of the
-// repository and never searches for one, since a commit may contain a folder that looks like a bare repository.
+// Reads commits of a repository on this machine: bare, a work tree or a linked one, with packs and alternates. It
+// fetches nothing, writes nothing there (a merge is made in a temporary repository), and runs no program that the
+// repository's configuration names: git gets the directory of the repository and never searches for one, since a commit
+// may contain a folder that looks like a bare repository.
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, realpath, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -32,7 +33,10 @@ export interface LocalRepository
 
   /** Returns the id of the commit that a revision names, as git reads it: a branch, a tag, an id, `HEAD~1`. */
   resolve(revision: string): Promise<string>;
-  /** Merges head into base as `git merge` does. The repository itself is not written. Throws if the histories are unrelated. */
+  /**
+   * Merges head into base as `git merge` does. The repository itself is not written. Throws if the histories are
+   * unrelated.
+   */
   merge(base: string, head: string): Promise<MergeCommit>;
   close(): void;
 }
@@ -68,7 +72,9 @@ export async function openLocalRepository(path: string): Promise<LocalRepository
   return new Repository({ root, git, directory, shallow: new Set(lines.filter(isOid)) });
 }
 
-/** Returns the directory that holds the refs of the repository at a path, shared by its work trees. Throws SourceError. */
+/**
+ * Returns the directory that holds the refs of the repository at a path, shared by its work trees. Throws SourceError.
+ */
 export async function findCommonDirectory(path: string): Promise<string> {
   return await commonDirectoryOf(await openGit(path));
 }
@@ -200,7 +206,10 @@ class Repository implements LocalRepository {
     return { commit: await git.text(args), conflicts };
   }
 
-  /** Makes an empty repository beside this one, which git can write to, and reads from there. The configuration here does not count. */
+  /**
+   * Makes an empty repository beside this one, which git can write to, and reads from there. The configuration here
+   * does not count.
+   */
   async #openMergeFolder(base: string): Promise<Git> {
     const shared = await commonDirectoryOf(this.#git);
     const folder = await mkdtemp(join(tmpdir(), 'treeline-merge-'));

@@ -1,5 +1,5 @@
-// Reads objects of a repository through one `git cat-file --batch`, which is started on demand: starting a process costs
-// more than reading a thousand objects.
+// Reads objects of a repository through one `git cat-file --batch`, which is started on demand: starting a process
+// costs more than reading a thousand objects.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type GitObject, isOid, type ObjectType, type ParsedCommit, parseCommit } from './git-object.ts';
@@ -40,8 +40,8 @@ export class ObjectReader {
   }
 
   /**
-   * Returns an object by its id or another name without a newline, such as a ref or `COMMIT:PATH`; undefined if there is
-   * none. Throws DamagedObjectError if git cannot read it, ContentError if it is too large.
+   * Returns an object by its id or another name without a newline, such as a ref or `COMMIT:PATH`; undefined if there
+   * is none. Throws DamagedObjectError if git cannot read it, ContentError if it is too large.
    */
   async find(name: string): Promise<GitObject | undefined> {
     const answer = await this.#ask(name);

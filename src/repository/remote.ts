@@ -1,5 +1,5 @@
-// The remote repository: asks where a branch is, fetches it, and pushes to it. Four commands of git, the same for https,
-// ssh and local paths. ARCHITECTURE.md, "Git".
+// The remote repository: asks where a branch is, fetches it, and pushes to it. Four commands of git, the same for
+// https, ssh and local paths. ARCHITECTURE.md, "Git".
 import { didYouMean } from '../base/wording.ts';
 import { compareNames } from '../model/names.ts';
 import type { RepositoryAccess } from '../model/settings.ts';
@@ -71,7 +71,10 @@ export class Remote {
     this.#access = new Access({ place, access, configFile, silenceMs: limits.silenceMs });
   }
 
-  /** Returns the head of a branch, default: the followed one; undefined if there is no such branch. Throws GitError with advice. */
+  /**
+   * Returns the head of a branch, default: the followed one; undefined if there is no such branch. Throws GitError with
+   * advice.
+   */
   async find(branch: string, signal?: AbortSignal): Promise<string | undefined> {
     const ref = `refs/heads/${branch}`;
     try {
@@ -83,7 +86,10 @@ export class Remote {
     }
   }
 
-  /** Returns the head of the followed branch. Throws GitError with advice, which lists the branches if that one is missing. */
+  /**
+   * Returns the head of the followed branch. Throws GitError with advice, which lists the branches if that one is
+   * missing.
+   */
   async head(signal?: AbortSignal): Promise<string> {
     const { branch } = this.#options;
     return (await this.find(branch, signal)) ?? (await this.#explainMissing(branch, signal));

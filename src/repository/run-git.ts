@@ -64,7 +64,9 @@ export interface RunOptions {
 const TIMEOUT_MS = 60_000;
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 const COMPLAINT_BYTES_MAX = 64 * 1024;
-/** How long a killed group may take to disappear: a process in an uninterruptible call of a network disk takes longest. */
+/**
+ * How long a killed group may take to disappear: a process in an uninterruptible call of a network disk takes longest.
+ */
 const GROUP_END_MS = 10_000;
 const GROUP_POLL_MS = 20;
 
@@ -100,7 +102,8 @@ export class Git {
 
   /**
    * Returns the standard output of git once it has succeeded. Throws GitFailure if git fails, ContentError if it prints
-   * too much, GitError if it takes too long or cannot be started, and the signal's reason if that aborts. When it throws, no process of the group is left.
+   * too much, GitError if it takes too long or cannot be started, and the signal's reason if that aborts. When it
+   * throws, no process of the group is left.
    */
   async run(args: readonly string[], options: RunOptions = {}): Promise<Buffer> {
     const { input = '', signal, timeoutMs = TIMEOUT_MS } = options;

@@ -112,7 +112,9 @@ export class SignatureCheck implements Signatures {
   }
 }
 
-/** Returns what signs the bytes of a commit with an ssh key. It throws GitError with advice if the key cannot be used. */
+/**
+ * Returns what signs the bytes of a commit with an ssh key. It throws GitError with advice if the key cannot be used.
+ */
 export function createSigner(keyFile: string): (bytes: Buffer) => Promise<string> {
   return async (bytes) => {
     try {

@@ -27,16 +27,17 @@ export interface ChangeLimits {
 export type LastFileChanges = ReadonlyMap<string, Pick<Commit, 'oid' | 'time'> | null>;
 
 /**
- * Follows one branch of one repository. Its answers are complete: git verified every object reachable from a commit that
+ * Follows one branch of one repository. Its answers are complete: git verified every object reachable from a commit
+ * that
  * `fetch` returns. A failed, malicious or missing remote is an exception, never an empty answer.
  */
 export interface Source {
   readonly place: FollowedPlace;
 
   /**
-   * Fetches the branch's head with all objects that it needs. `followed` is the commit that is active, if the caller knows
-   * it: the copy keeps it, also after the branch was rewritten. Throws SourceError with advice, and the reason of `signal`
-   * if that aborts; the head of the local copy is then unchanged.
+   * Fetches the branch's head with all objects that it needs. `followed` is the commit that is active, if the caller
+   * knows it: the copy keeps it, also after the branch was rewritten. Throws SourceError with advice, and the reason of
+   * `signal` if that aborts; the head of the local copy is then unchanged.
    */
   fetch(followed: string | null, signal?: AbortSignal): Promise<Commit>;
 

@@ -1,5 +1,6 @@
-// Triggers of polls: at a fixed interval, and within milliseconds when a branch of a local repository moves. The latter is only a
-// hint: the interval finds the changes that it misses (another ref storage, a network disk, too many watches).
+// Triggers of polls: at a fixed interval, and within milliseconds when a branch of a local repository moves. The latter
+// is only a hint: the interval finds the changes that it misses (another ref storage, a network disk, too many
+// watches).
 
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';

@@ -73,8 +73,8 @@ const SHA256 =
   'the repository has SHA-256 object ids, and Treeline creates commits only with SHA-1: commit the change with git instead';
 
 /**
- * Writes commits into the local copy, one after the other, and returns their ids; no ref names them yet. A file keeps its
- * executable bit, a directory without files is removed, and removing a missing file changes nothing.
+ * Writes commits into the local copy, one after the other, and returns their ids; no ref names them yet. A file keeps
+ * its executable bit, a directory without files is removed, and removing a missing file changes nothing.
  */
 export async function writeCommits(order: CommitOrder): Promise<PreparedCommits | NotPublished> {
   const { objects: present, base, commits } = order;
@@ -173,7 +173,8 @@ function* directoriesOf({ below }: Change, above: string): Generator<string> {
 }
 
 /**
- * Names that are not UTF-8, and modes of old tools, come out as others: written again, the tree does not get the same id.
+ * Names that are not UTF-8, and modes of old tools, come out as others: written again, the tree does not get the same
+ * id.
  */
 function entriesOf(bytes: Buffer): Entries {
   const entries = new Map<string, TreeEntry>();

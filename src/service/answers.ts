@@ -19,7 +19,10 @@ export interface HeldItem {
   readonly since: string;
   /** Names of the servers that would be deleted or replaced, or whose update failed; sorted. */
   readonly resources: readonly string[];
-  /** The commit that asks for it: the followed one with which it began to be held, or the one that is not followed. Null: not known. */
+  /**
+   * The commit that asks for it: the followed one with which it began to be held, or the one that is not followed.
+   * Null: not known.
+   */
   readonly commit: string | null;
   /** What to do first, before an approval, where something is likely not meant. */
   readonly check?: string;
@@ -48,7 +51,10 @@ export interface PropertyDifference {
 export interface WaitingItem {
   /** The server; null where it concerns the instance as a whole. */
   readonly resource: string | null;
-  /** The server's state; else the status that follows from it, that the newest commit is not followed, or that something is away. */
+  /**
+   * The server's state; else the status that follows from it, that the newest commit is not followed, or that something
+   * is away.
+   */
   readonly state: State | InstanceStatus | 'Not followed' | 'Outage';
   /** The cause of the wait, for a person. */
   readonly reason: string;
@@ -64,7 +70,10 @@ export interface WaitingItem {
 
 /** Of several replicas: who leads, and whether the one that was asked shows what that one does. Omitted for proxies. */
 export interface ReplicaFacts {
-  /** Null where no replica is known to lead. Then this is answered from what the asked one shows. Omitted where the store is embedded. */
+  /**
+   * Null where no replica is known to lead. Then this is answered from what the asked one shows. Omitted where the
+   * store is embedded.
+   */
   readonly leader?: LeadingReplica | null;
   /** Why the replica that was asked shows an earlier moment than the leader. Omitted where it shows the present one. */
   readonly lag?: Outage;
@@ -177,7 +186,10 @@ export type AttentionKind = (typeof ATTENTION_KINDS)[number];
 
 /** One cause that needs a person, whatever the number of servers that it concerns. */
 export interface AttentionItem {
-  /** Stable while the cause lasts, also over restarts and on every replica: kind, colon, and what it is about, as `held:shop`. */
+  /**
+   * Stable while the cause lasts, also over restarts and on every replica: kind, colon, and what it is about, as
+   * `held:shop`.
+   */
   readonly id: string;
   readonly kind: AttentionKind;
   /** The instances concerned, sorted, at most 100; empty where it concerns none in particular. */
@@ -205,8 +217,8 @@ export interface Attention {
 /** What fails beside the servers; what does not is omitted, and all of it for proxies. */
 export type Outages = Readonly<Partial<Record<OutageName, Outage>>>;
 /**
- * The branch was not read by the last poll, or not copied here; nothing is saved; a program cannot be ended; commit statuses are
- * not sent; notifications are not delivered; the audit log loses lines.
+ * The branch was not read by the last poll, or not copied here; nothing is saved; a program cannot be ended; commit
+ * statuses are not sent; notifications are not delivered; the audit log loses lines.
  */
 export type OutageName = 'repository' | 'store' | 'programs' | 'statuses' | 'notifications' | 'audit';
 
@@ -229,7 +241,9 @@ export interface ClientSeen extends Pick<Client, 'serial' | 'role' | 'descriptio
   readonly tags: readonly string[];
   /** The one node whose record it reads and confirms; null: it is bound to none. */
   readonly node: string | null;
-  /** When the certificate ends that it has shown last, and when it was seen last; RFC 3339. Null: it was not seen yet. */
+  /**
+   * When the certificate ends that it has shown last, and when it was seen last; RFC 3339. Null: it was not seen yet.
+   */
   readonly notAfter: string | null;
   readonly lastSeen: string | null;
 }
@@ -347,7 +361,7 @@ export interface SentNotification extends Omit<NotificationRow, 'target'> {
   readonly subscriber: string;
 }
 
-/** One recorded server: what a plan reads of it, and what tells of it besides. */
+/** One recorded server: what a plan reads of it, and what describes it besides. */
 export interface RecordedServer extends RecordedFacts {
   readonly reason: Reason | null;
   /** When it entered this state; RFC 3339, with milliseconds. */

@@ -12,8 +12,8 @@ export interface Caller {
   /** As it was registered when it asked. */
   readonly by: Client;
   /**
-   * Returns why it may not ask any more; undefined while it may. Its certificate and its role are judged by what is in force
-   * now; that it is registered, by `registry`: of the state that decides, left out: of the active one.
+   * Returns why it may not ask any more; undefined while it may. Its certificate and its role are judged by what is in
+   * force now; that it is registered, by `registry`: of the state that decides, left out: of the active one.
    */
   readonly refusal: (registry?: Registry) => ServiceError | undefined;
 }

@@ -1,5 +1,6 @@
-// Decides what a client sees: servers, instances, objects, clients, events and problems. Code that builds a list or an object asks it there.
-// It searches no text: a client that sees a server sees the messages of that server. docs/rest.md, least rights; docs/decisions/0028.
+// Decides what a client sees: servers, instances, objects, clients, events and problems. Code that builds a list or an
+// object asks it there. It searches no text: a client that sees a server sees the messages of that server.
+// docs/rest.md, least rights; docs/decisions/0028.
 import type { DesiredState } from '../desired/desired-state.ts';
 import { nodeAtMoment, unitOfNode } from '../desired/node-records.ts';
 import { entryAtAddress } from '../desired/tracked-reads.ts';
@@ -33,7 +34,9 @@ const NOTHING: ScopeSources = {
 
 const WHOLE: ReadLimits = { key: '', tenant: '', tags: undefined, node: undefined };
 
-/** The part of the desired state and of the rows that a client sees. What does not exist, a limited client does not see. */
+/**
+ * The part of the desired state and of the rows that a client sees. What does not exist, a limited client does not see.
+ */
 export class Scope {
   readonly #sources: ScopeSources;
   readonly #limits: ReadLimits;
@@ -41,7 +44,10 @@ export class Scope {
   /** The client sees everything. */
   readonly isWhole: boolean;
 
-  /** `by`: undefined for a caller inside the controller, which sees everything. Sources that are left out contain nothing. */
+  /**
+   * `by`: undefined for a caller inside the controller, which sees everything. Sources that are left out contain
+   * nothing.
+   */
   constructor(by?: Client, sources: PartialSources = NOTHING) {
     const limits = by && readLimitsOf(by);
     this.#sources = { desired: sources.desired ?? NOTHING.desired, rows: sources.rows ?? NOTHING.rows };
@@ -66,7 +72,10 @@ export class Scope {
     return node === undefined ? this.seesServer(name) : name === node && this.#isOfTenant(name);
   }
 
-  /** Returns true for an instance of the client's tenant. A client of a site sees those whose servers it sees without exception. */
+  /**
+   * Returns true for an instance of the client's tenant. A client of a site sees those whose servers it sees without
+   * exception.
+   */
   seesInstance(name: string): boolean {
     if (this.isWhole) return true;
     const { node, tags } = this.#limits;
@@ -100,7 +109,9 @@ export class Scope {
     return tags === undefined || clients.some((client) => client?.tags?.some((tag) => tags.includes(tag)) === true);
   }
 
-  /** Returns true for a problem of a file that the client sees, if it concerns no instance, or one that the client sees. */
+  /**
+   * Returns true for a problem of a file that the client sees, if it concerns no instance, or one that the client sees.
+   */
   seesProblem({ file, instances = [] }: Problem): boolean {
     if (this.isWhole) return true;
     const { type = null, name = '' } = this.#sources.desired()?.catalog.files.get(file) ?? {};
@@ -128,13 +139,18 @@ export class Scope {
     return isKnown ? this.seesServer(resource) : tags === undefined;
   }
 
-  /** Returns true for an instance that the client may operate and write: a client of a tenant does not own those without one. */
+  /**
+   * Returns true for an instance that the client may operate and write: a client of a tenant does not own those without
+   * one.
+   */
   owns(instance: string): boolean {
     const { tenant } = this.#limits;
     return tenant === '' || this.#versionsOf(instanceAddress(instance)).every((object) => tenantOf(object) === tenant);
   }
 
-  /** Returns true for an object that exists, also as a file that is not active, or as an instance that is being removed. */
+  /**
+   * Returns true for an object that exists, also as a file that is not active, or as an instance that is being removed.
+   */
   exists(address: string): boolean {
     return this.#versionsOf(address).length > 0;
   }
@@ -145,7 +161,10 @@ export class Scope {
     return tenant === '' || this.#versionsOf(address).every((object) => tenantOf(object) === tenant);
   }
 
-  /** An object of another tenant is hidden. A file that cannot be read does not say whose it is, unless its type has no tenant. */
+  /**
+   * An object of another tenant is hidden. A file that cannot be read does not say whose it is, unless its type has no
+   * tenant.
+   */
   #fitsAll(versions: readonly unknown[], hasNoTenant = false): boolean {
     const { tenant } = this.#limits;
     if (tenant === '' || hasNoTenant) return versions.length > 0;

@@ -1,4 +1,5 @@
-// The moments that the service answers from: the present one, and, while nothing is active, one that is built from the rows alone: a rewritten history waits for an approval, and the recorded head is lost.
+// The moments that the service answers from: the present one, and, while nothing is active, one that is built from the
+// rows alone: a rewritten history waits for an approval, and the recorded head is lost.
 
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 import type { Unit } from '../desired/unit.ts';
@@ -73,7 +74,10 @@ export function heldView({ desired, refused, rows, now }: ViewSources): PresentV
   return desired() === undefined && refused()?.hold != null ? recordedView(rows, now()) : undefined;
 }
 
-/** Returns the error that says why nothing can be answered from a commit. No client is registered yet: every client may be told. */
+/**
+ * Returns the error that says why nothing can be answered from a commit. No client is registered yet: every client may
+ * be told.
+ */
 function nothingActive({ refused, notReadyReason }: ViewSources): ServiceError {
   const newest = refused();
   if (newest?.hold != null) {

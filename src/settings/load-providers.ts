@@ -103,7 +103,9 @@ export async function findProgram(
   return program;
 }
 
-/** Returns why a path is no program that may be executed, as the end of a sentence that begins with it, or undefined. */
+/**
+ * Returns why a path is no program that may be executed, as the end of a sentence that begins with it, or undefined.
+ */
 async function whyNotExecutable(path: string): Promise<string | undefined> {
   try {
     if (!(await stat(path)).isFile()) return 'is no file';
@@ -115,7 +117,10 @@ async function whyNotExecutable(path: string): Promise<string | undefined> {
   }
 }
 
-/** Returns what keeps entries from working: two of one name or with one file, programs and addresses that cannot be used. */
+/**
+ * Returns what keeps entries from working: two of one name or with one file, programs and addresses that cannot be
+ * used.
+ */
 export async function faultsOfProviders(providers: readonly ProviderSettings[]): Promise<readonly PlacedFault[]> {
   const pointerOf = (index: number): string => below('/execution/providers', index);
   const programs = await Promise.all(

@@ -1,5 +1,5 @@
-// Tells why the settings `repository.verify` and `repository.sign` cannot work: a program that is missing, and writes that
-// would be refused for their signature.
+// Explains why the settings `repository.verify` and `repository.sign` cannot work: a program that is missing, and
+// writes that would be refused for their signature.
 import type { Fault } from '../model/entry.ts';
 import type { RepositorySettings } from '../model/settings.ts';
 import { findProgram } from './load-providers.ts';

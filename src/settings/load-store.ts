@@ -1,5 +1,5 @@
-// Reads the settings `store` and `replica`: fills in defaults, and tells what does not fit together, and which URL of a database cannot be
-// used. No message shows that URL: it may hold a password.
+// Reads the settings `store` and `replica`: fills in defaults, and tells what does not fit together, and which URL of a
+// database cannot be used. No message shows that URL: it may hold a password.
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { reasonOf } from '../base/wording.ts';
@@ -33,7 +33,9 @@ const LEASE_SECONDS = 10;
 const NAME_LENGTH_MAX = 63;
 const DATABASE_KEYS = ['url', 'urlFile', 'caFile', 'poolSize'];
 
-/** Returns the setting with its defaults and absolute paths. A URL that is missing, which is a fault of its own, is ''. */
+/**
+ * Returns the setting with its defaults and absolute paths. A URL that is missing, which is a fault of its own, is ''.
+ */
 export function fillInStore(written: WrittenStore = {}, { file, base, environment }: Inherited): StoreSettings {
   const { url, urlFile, caFile, poolSize = POOL_SIZE } = written;
   const directory = resolve(base, written.directory ?? 'state');

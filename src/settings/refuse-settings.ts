@@ -1,5 +1,5 @@
-// Refuses settings that the schema allows and that do not go together, with a specific message: a key that is silently ignored would
-// mislead the operator.
+// Refuses settings that the schema allows and that do not go together, with a specific message: a key that is silently
+// ignored would mislead the operator.
 import { isLoopback } from '../base/http-request.ts';
 import { below, type Fault } from '../model/entry.ts';
 import { isMap } from '../model/json.ts';

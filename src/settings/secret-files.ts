@@ -1,5 +1,5 @@
-// Lists the files that the settings name, and detects secrets in files that every user of the machine can read or in the
-// environment, and programs that every user can change. They still work, so this is logged and not refused.
+// Lists the files that the settings name, and detects secrets in files that every user of the machine can read or in
+// the environment, and programs that every user can change. They still work, so this is logged and not refused.
 import { stat } from 'node:fs/promises';
 import type { Logger } from '../base/log.ts';
 import type { NotificationTarget, ProviderSettings, SecretPlace, Settings } from '../model/settings.ts';
@@ -69,7 +69,9 @@ async function filesWith(rights: number, files: readonly NamedFile[]): Promise<r
 
 type PlacedFile = readonly [pointer: string, path: string | null | undefined, isSecret: boolean];
 
-/** Returns the files that the settings name, but for programs; and the settings themselves where a password is in them. */
+/**
+ * Returns the files that the settings name, but for programs; and the settings themselves where a password is in them.
+ */
 export function filesOfSettings({
   api: { tls },
   webhook,

@@ -1,5 +1,6 @@
-// Sends one receiver what it should show and does not show yet: a forge its commit statuses, a subscriber its events. It keeps no queue: what
-// differs follows from the facts and from what was accepted last, at any time and after a restart too. ARCHITECTURE.md, "Events and messages".
+// Sends one receiver what it should show and does not show yet: a forge its commit statuses, a subscriber its events.
+// It keeps no queue: what differs follows from the facts and from what was accepted last, at any time and after a
+// restart too. ARCHITECTURE.md, "Events and messages".
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { type LogOnceAMinute, logOnceAMinute } from '../base/log-once-a-minute.ts';

@@ -1,4 +1,5 @@
-// Notifies subscribers of what needs a person, what is followed and what is done. ARCHITECTURE.md, "Events and messages".
+// Notifies subscribers of what needs a person, what is followed and what is done. ARCHITECTURE.md, "Events and
+// messages".
 import { randomUUID } from 'node:crypto';
 import { momentOf } from '../base/wording.ts';
 import { isAtRest } from '../machine/drift.ts';
@@ -72,7 +73,12 @@ export class Notifier {
   #loopOf(subscriber: Subscriber): LevelLoop<EventMessage> {
     const { clock, log, random } = this.#options;
     return new LevelLoop<EventMessage>({
-      ...{ to: subscriber.name, everyMs: REVIEW_MS, clock, log, random, send: subscriber.send },
+      to: subscriber.name,
+      everyMs: REVIEW_MS,
+      clock,
+      log,
+      random,
+      send: subscriber.send,
       differing: () => {
         this.#update();
         return owedEvents(this.#alerts.rows, subscriber).map(messageOf);
@@ -105,9 +111,14 @@ export class Notifier {
     const begun = this.#begun;
     this.#begun = new Map();
     const changed = changedAlerts({
-      ...{ items: [...items.values()], alerts: this.#alerts.rows, commit, begun, targets: subscribers },
+      items: [...items.values()],
+      alerts: this.#alerts.rows,
+      commit,
+      begun,
+      targets: subscribers,
       progressOf: (instance) => this.#progressOf(instance),
-      ...{ isNew: clock.monotonic() < this.#knowsAt, now: clock.now() },
+      isNew: clock.monotonic() < this.#knowsAt,
+      now: clock.now(),
     });
     for (const [name, row] of changed) this.#alerts.set(name, row);
   }

@@ -1,5 +1,5 @@
-// Sends one POST to a forge or a subscriber, within limits, and reads the head of its answer. Files of the settings are read for
-// each request, so that exchanged ones count at once. Redirects are not followed.
+// Sends one POST to a forge or a subscriber, within limits, and reads the head of its answer. Files of the settings are
+// read for each request, so that exchanged ones count at once. Redirects are not followed.
 import type { Clock } from '../base/clock.ts';
 import { type HttpHead, sendRequest } from '../base/http-request.ts';
 import { hideSecrets, proxySecrets, readSettingFile } from '../base/secrets.ts';
@@ -65,8 +65,8 @@ export async function postOnce(options: PostOptions): Promise<HttpHead | Attempt
 }
 
 /**
- * Returns how long a service asks to wait, in milliseconds, at most an hour; undefined where it does not ask. RFC 9110, 10.2.3; GitHub
- * names the end of a limit in `x-ratelimit-reset`, in seconds since 1970, once nothing remains.
+ * Returns how long a service asks to wait, in milliseconds, at most an hour; undefined where it does not ask. RFC 9110,
+ * 10.2.3; GitHub names the end of a limit in `x-ratelimit-reset`, in seconds since 1970, once nothing remains.
  */
 export function waitMs(headers: HttpHead['headers'], now: number): number | undefined {
   const after = headers['retry-after'];

@@ -1,5 +1,5 @@
-// Rows of one kind that are changed in memory at once and in the store as soon as it takes them, so that messages are sent also while nothing can
-// be recorded.
+// Rows of one kind that are changed in memory at once and in the store as soon as it takes them, so that messages are
+// sent also while nothing can be recorded.
 import type { Change, RowKind, Rows } from '../model/rows.ts';
 import type { Store } from '../store/store.ts';
 

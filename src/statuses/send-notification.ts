@@ -1,5 +1,6 @@
-// Sends one event to one subscriber: CloudEvents 1.0 in the structured mode of its HTTP binding, signed as Standard Webhooks 1.0.0 says.
-// The secret and the authorities are read for each request. No message holds the secret, or anything else that the subscriber says.
+// Sends one event to one subscriber: CloudEvents 1.0 in the structured mode of its HTTP binding, signed as Standard
+// Webhooks 1.0.0 says. The secret and the authorities are read for each request. No message holds the secret, or
+// anything else that the subscriber says.
 import { Webhook } from 'standardwebhooks';
 import type { Clock } from '../base/clock.ts';
 import { readSecretFile } from '../base/secrets.ts';
@@ -35,7 +36,8 @@ export function createSendNotification(
     if ('isAccepted' in answered) return answered;
     const { status, headers } = answered;
     return {
-      ...{ isAccepted: status >= 200 && status < 300, isOnlyThis: REFUSED.has(status) },
+      isAccepted: status >= 200 && status < 300,
+      isOnlyThis: REFUSED.has(status),
       answer:
         status >= 300 && status < 400 ? `${status}: it redirects, and redirects are not followed` : String(status),
       waitMs: waitMs(headers, clock.now()),

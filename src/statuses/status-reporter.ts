@@ -1,4 +1,5 @@
-// Sends commit statuses to a forge. Nothing waits for it, and nothing that it meets fails anything else. docs/install.md, commit statuses.
+// Sends commit statuses to a forge. Nothing waits for it, and nothing that it meets fails anything else.
+// docs/install.md, commit statuses.
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 import type { Stall } from '../machine/chain.ts';
 import { isAtRest } from '../machine/drift.ts';
@@ -48,7 +49,12 @@ export class StatusReporter {
     const { ledger, current, clock, log, random, send } = options;
     this.#sent = new SavedRows(ledger, 'commitStatus');
     this.#loop = new LevelLoop({
-      ...{ to: 'forge', everyMs: DETAILS_MS, clock, log, random, send },
+      to: 'forge',
+      everyMs: DETAILS_MS,
+      clock,
+      log,
+      random,
+      send,
       differing: () => this.#differing(),
       note: (status, attempt) => this.#note(status, attempt),
       save: () => this.#sent.save(),
@@ -76,7 +82,10 @@ export class StatusReporter {
     for (const [commit, row] of this.#sent.rows) if (row.sentTo !== sentTo) this.#sent.set(commit, null);
     const held = [...ledger.list('held').values()];
     const { wanted, over } = wantedStatuses({
-      ...{ desired, refused: current.refused, sent: this.#sent.rows, ...this.#progressOf(desired.commit) },
+      desired,
+      refused: current.refused,
+      sent: this.#sent.rows,
+      ...this.#progressOf(desired.commit),
       held: { servers: held.reduce((sum, { servers }) => sum + servers.length, 0), instances: held.length },
     });
     for (const commit of over) this.#sent.set(commit, null);

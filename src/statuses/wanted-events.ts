@@ -1,5 +1,6 @@
-// Computes what subscribers should know: what needs a person, which commit is followed and which instances are done. Each of these is one row,
-// which lasts or is over; the event of a subscriber is what it has not accepted of that. Pure. ARCHITECTURE.md, "Events and messages".
+// Computes what subscribers should know: what needs a person, which commit is followed and which instances are done.
+// Each of these is one row, which lasts or is over; the event of a subscriber is what it has not accepted of that.
+// Pure. ARCHITECTURE.md, "Events and messages".
 import { momentOf } from '../base/wording.ts';
 import type { JsonMap } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
@@ -48,7 +49,9 @@ type Changes = ReadonlyMap<string, AlertRow | null>;
 const FOLLOWED = 'followed';
 /** Before the name of an instance: a commit gave it something to do. */
 const ROLLOUT = 'rollout:';
-/** Kinds that are known right after a start, since they follow from rows. The others are observed, some minutes later. */
+/**
+ * Kinds that are known right after a start, since they follow from rows. The others are observed, some minutes later.
+ */
 const RECORDED: ReadonlySet<unknown> = new Set<AttentionItem['kind']>([
   ...(['commit', 'held', 'gone', 'invalid', 'failed', 'blocked', 'drifted', 'entry'] as const),
 ]);
@@ -141,7 +144,11 @@ function alertOf(
 ): AlertRow {
   const { kind, instances, servers, reason, since, action } = item;
   const data: JsonMap = {
-    ...{ kind, reason, since, action, instances: [...instances] },
+    kind,
+    reason,
+    since,
+    action,
+    instances: [...instances],
     servers: { count: servers.count, examples: [...servers.examples] },
   };
   return { kind: SUBSCRIPTIONS[kind] ?? 'attention', instances, since: momentOf(now), until: null, data, accepted };

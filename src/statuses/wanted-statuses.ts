@@ -1,7 +1,7 @@
-// Computes which statuses forges should show now: those of the followed commit, of the newest one if it is not followed, and the end of each
-// commit that was overtaken. Pure: the same facts give the same statuses.
-// `apply`: is done what the commit changed? docs/install.md, commit statuses, has the table. `validate`: is what the commit
-// says right? Its description has counts only: problems quote files, and a forge may show statuses to anybody.
+// Computes which statuses forges should show now: those of the followed commit, of the newest one if it is not
+// followed, and the end of each commit that was overtaken. Pure: the same facts give the same statuses. `apply`: is
+// done what the commit changed? docs/install.md, commit statuses, has the table. `validate`: is what the commit says
+// right? Its description has counts only: problems quote files, and a forge may show statuses to anybody.
 
 import { countOf, shortOid } from '../base/wording.ts';
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';

@@ -13,7 +13,10 @@ const WAITING_MAX = 10_000;
 /** Characters of JSON. One commit may be larger than a group should be: it may touch every row. */
 const GROUP_LENGTH_MAX = 16 * 1024 * 1024;
 const COMMIT_LENGTH_MAX = 1536 * 1024 * 1024;
-/** The changes of a larger commit are encoded while they are written: all of their JSON at once would take more than the rows. */
+/**
+ * The changes of a larger commit are encoded while they are written: all of their JSON at once would take more than the
+ * rows.
+ */
 const ENCODED_AHEAD_MAX = 1_000;
 
 /** About how many characters of JSON an event has. */

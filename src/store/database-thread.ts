@@ -1,11 +1,14 @@
-// The entry of the thread that runs a database, since SQLite blocks the thread that calls it. A file of its own: its listener must
-// not run where the database is imported without a thread. One request at a time.
+// The entry of the thread that runs a database, since SQLite blocks the thread that calls it. A file of its own: its
+// listener must not run where the database is imported without a thread. One request at a time.
 import { parentPort } from 'node:worker_threads';
 import { Database, type DatabaseUse } from './database.ts';
 import type { Piece, Saved } from './piece.ts';
 import { StoreError, StoreUnavailable } from './store-error.ts';
 
-/** What the thread can be asked, with the answers. A piece that begins a commit says so; `whole`: it replaces what is there. */
+/**
+ * What the thread can be asked, with the answers. A piece that begins a commit says so; `whole`: it replaces what is
+ * there.
+ */
 export interface Requests {
   open: { readonly use: DatabaseUse; readonly answer: number };
   next: { readonly answer: Piece | undefined };

@@ -1,4 +1,5 @@
-// Keeps the rows and events of a store in a SQLite file. It blocks its thread: database-thread.ts runs it in one of its own.
+// Keeps the rows and events of a store in a SQLite file. It blocks its thread: database-thread.ts runs it in one of its
+// own.
 import { closeSync, existsSync, openSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { reasonOf } from '../base/wording.ts';
@@ -120,8 +121,8 @@ export class Database {
   }
 
   /**
-   * Makes the commit durable. Where the disk failed, it looks whether the commit is there all the same. Throws what SQLite says
-   * where nothing was saved.
+   * Makes the commit durable. Where the disk failed, it looks whether the commit is there all the same. Throws what
+   * SQLite says where nothing was saved.
    */
   finish(revision: number): Saved {
     const { database, statements } = this.#open;
@@ -212,7 +213,8 @@ export class Database {
       const opened = new DatabaseSync(path, { timeout: BUSY_MS, readOnly: isReadOnly });
       database = opened;
       this.#requireVersion(opened);
-      // A backup is one file, which can be read where nothing can be written. A store that was written as one gets its log here.
+      // A backup is one file, which can be read where nothing can be written. A store that was written as one gets its
+      // log here.
       if (!isReadOnly) opened.exec(`PRAGMA journal_mode = ${use === 'store' ? 'WAL' : 'DELETE'}`);
       if (!isReadOnly) this.#requireIntegrity(opened);
       opened.exec(
@@ -308,7 +310,10 @@ function isLogEmptied(database: DatabaseSync): boolean {
   }
 }
 
-/** Makes a file without rows. It is whole from the moment at which it has its name: one of 0 bytes is damaged, and not new. */
+/**
+ * Makes a file without rows. It is whole from the moment at which it has its name: one of 0 bytes is damaged, and not
+ * new.
+ */
 function makeEmpty(path: string): void {
   const aside = `${path}.empty`;
   rmSync(aside, { force: true });

@@ -1,5 +1,5 @@
-// Defines what keeps lowdb's document in a database, and what all such adapters share: a document is cut into pieces that the
-// database takes one by one, and read from those that it holds.
+// Defines what keeps lowdb's document in a database, and what all such adapters share: a document is cut into pieces
+// that the database takes one by one, and read from those that it holds.
 import type { Breathe } from '../base/breathe.ts';
 import { isMap, parseJson } from '../model/json.ts';
 import type { Spec } from '../model/spec.ts';
@@ -25,11 +25,14 @@ export interface DocumentAdapter {
    * Throws StoreError if another process that shares the database has committed since: read its changes first.
    */
   commit(revision: number, pieces: AsyncIterable<Piece>): Promise<Saved>;
-  /** The number of the last commit that is kept. It may be one more than that of the last that `commit` has resolved for, if a disk failed. */
+  /**
+   * The number of the last commit that is kept. It may be one more than that of the last that `commit` has resolved
+   * for, if a disk failed.
+   */
   revision(): Promise<number>;
   /**
-   * Calls `show` with what other processes have committed after that revision, as of one moment, if they have. An adapter
-   * whose database belongs to one process does not have this.
+   * Calls `show` with what other processes have committed after that revision, as of one moment, if they have. An
+   * adapter whose database belongs to one process does not have this.
    */
   readChanges?(since: number, show: (changes: SharedChanges) => Promise<void>): Promise<void>;
   close(): Promise<void>;
@@ -43,7 +46,10 @@ export interface SharedChanges {
   readonly rowBytes: number;
   /** These are all rows and events that there are: what was removed since may have left no mark. */
   readonly isWhole: boolean;
-  /** The newest of each row; one without a value was removed. Events come in the order of their ids, after what drops older ones. */
+  /**
+   * The newest of each row; one without a value was removed. Events come in the order of their ids, after what drops
+   * older ones.
+   */
   readonly pieces: AsyncIterable<Piece>;
 }
 
@@ -108,19 +114,28 @@ export class DocumentReader {
   }
 }
 
-/** Reads rows as they are kept. Those of one row come in the order of their kinds: the wanted spec of a server, then the server. */
+/**
+ * Reads rows as they are kept. Those of one row come in the order of their kinds: the wanted spec of a server, then the
+ * server.
+ */
 export class RowReader {
   readonly #document: Pick<StoreDocument, 'tables'>;
   readonly #path: string;
   readonly #wanted = new Map<string, Spec>();
 
-  /** A wanted spec that is not among the rows is that of the server in `document`. `path` names the database in messages. */
+  /**
+   * A wanted spec that is not among the rows is that of the server in `document`. `path` names the database in
+   * messages.
+   */
   constructor(document: Pick<StoreDocument, 'tables'>, path: string) {
     this.#document = document;
     this.#path = path;
   }
 
-  /** Returns the row; undefined for a wanted spec, which becomes a part of its server. Throws StoreError for one of another version. */
+  /**
+   * Returns the row; undefined for a wanted spec, which becomes a part of its server. Throws StoreError for one of
+   * another version.
+   */
   read([kind, name, value]: KeptRow): Row | undefined {
     const fields = parseJson(value ?? 'null');
     if (kind === WANTED_KIND) {

@@ -1,4 +1,5 @@
-// Holds the events of the embedded store in memory: numbers them, drops the oldest, returns pages. It does not write them.
+// Holds the events of the embedded store in memory: numbers them, drops the oldest, returns pages. It does not write
+// them.
 
 import type {
   EventPage,
@@ -80,8 +81,8 @@ export class EventLog {
   }
 
   /**
-   * Returns what is no longer held since the last call, to be dropped where it is kept, before newer events are written. The
-   * old events of an instance that was dropped whole and has new ones stay until there are too many again.
+   * Returns what is no longer held since the last call, to be dropped where it is kept, before newer events are
+   * written. The old events of an instance that was dropped whole and has new ones stay until there are too many again.
    */
   takeDropped(): readonly KeptEvent[] {
     const dropped = this.#dropped.filter(([instance, id]) => id !== ALL_EVENTS || !this.#tracks.has(instance));

@@ -8,8 +8,8 @@ const DIRECTORY_MODE = 0o700;
 const OTHERS = 0o077;
 
 /**
- * Makes a directory that only its owner may enter, and those above it; durable. Throws StoreError where one is there that
- * others may enter: what is in it may have been read or changed already, and a person has to know.
+ * Makes a directory that only its owner may enter, and those above it; durable. Throws StoreError where one is there
+ * that others may enter: what is in it may have been read or changed already, and a person has to know.
  */
 export async function makeDirectory(directory: string): Promise<void> {
   const first = await mkdir(directory, { recursive: true, mode: DIRECTORY_MODE });

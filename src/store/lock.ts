@@ -1,5 +1,5 @@
-// Keeps a second process out of a directory, by the lock that SQLite takes on an empty database file. The system releases
-// it when the process ends, however it ends. See docs/decisions/0004-the-store.md.
+// Keeps a second process out of a directory, by the lock that SQLite takes on an empty database file. The system
+// releases it when the process ends, however it ends. See docs/decisions/0004-the-store.md.
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -13,8 +13,8 @@ const ONE_CONTROLLER =
   'Two controllers must not share it: stop the other one, or give this one a directory of its own.';
 
 /**
- * Takes a directory for this process, until the returned lock is disposed of. Throws StoreError while another process has it, or if its
- * file system has no locks. `advice` says what to do about another process.
+ * Takes a directory for this process, until the returned lock is disposed of. Throws StoreError while another process
+ * has it, or if its file system has no locks. `advice` says what to do about another process.
  */
 export function lockDirectory(directory: string, advice: string = ONE_CONTROLLER): Disposable {
   const path = join(directory, 'lock');

@@ -1,5 +1,5 @@
-// Implements the store: one lowdb document in memory, which an adapter keeps. The embedded one, over a file, is open in one
-// process at a time; several may share a database (postgres/). Writes are saved group by group; reads never wait.
+// Implements the store: one lowdb document in memory, which an adapter keeps. The embedded one, over a file, is open in
+// one process at a time; several may share a database (postgres/). Writes are saved group by group; reads never wait.
 import { resolve } from 'node:path';
 import { Low } from 'lowdb';
 import { type Breathe, breatheBy } from '../base/breathe.ts';
@@ -59,8 +59,8 @@ export async function createLowdbStore(directory: string, options: LowdbStoreOpt
 }
 
 /**
- * Opens the store that an adapter keeps; the adapter and the lock, if there is one, are released with it. `path` names it in
- * messages. Throws StoreError where it cannot be read.
+ * Opens the store that an adapter keeps; the adapter and the lock, if there is one, are released with it. `path` names
+ * it in messages. Throws StoreError where it cannot be read.
  */
 export async function openStore(
   path: string,
@@ -112,7 +112,9 @@ export class LowdbStore implements Store {
   #prepareOthers: PrepareOthers = async () => async () => undefined;
   #savedBytes = 0;
   #failure: Store['failure'];
-  /** A commit was saved that could not be shown: only another start can read it, and nothing may be written meanwhile. */
+  /**
+   * A commit was saved that could not be shown: only another start can read it, and nothing may be written meanwhile.
+   */
   #unshown: StoreError | undefined;
   #refreshing: PromiseWithResolvers<void> | undefined;
   #writing: Promise<void> | undefined;
@@ -170,8 +172,8 @@ export class LowdbStore implements Store {
   }
 
   /**
-   * Resolves once `read` shows what other processes had committed before the call, where several share the database. Throws
-   * StoreError where it cannot be read, and what {@link watchOthers} throws; then `read` is as before.
+   * Resolves once `read` shows what other processes had committed before the call, where several share the database.
+   * Throws StoreError where it cannot be read, and what {@link watchOthers} throws; then `read` is as before.
    */
   async refresh(): Promise<void> {
     if (this.#closing !== undefined) throw new StoreError('The store is closed.');
@@ -290,7 +292,10 @@ export class LowdbStore implements Store {
     return { revision, rowBytes, rows: rows.concat(removed), events };
   }
 
-  /** Rows that did not change stay the very same, so that a commit that expects them is no conflict; not where everything is read. */
+  /**
+   * Rows that did not change stay the very same, so that a commit that expects them is no conflict; not where
+   * everything is read.
+   */
   async #showOthers(advance: Advance): Promise<void> {
     const changes = changesBy(advance.rows, this.#document.tables);
     const onShown = await this.#prepareOthers(changes);
@@ -320,8 +325,9 @@ export class LowdbStore implements Store {
   }
 
   /**
-   * After a failure. The commit that failed may be in the file all the same; but nobody saw it, and those who made it were told that
-   * nothing was saved. So the document replaces it. Where other processes have seen it, it was read from the database instead.
+   * After a failure. The commit that failed may be in the file all the same; but nobody saw it, and those who made it
+   * were told that nothing was saved. So the document replaces it. Where other processes have seen it, it was read from
+   * the database instead.
    */
   async #regain(): Promise<void> {
     const { adapter, database } = this.#parts;

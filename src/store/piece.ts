@@ -2,8 +2,8 @@
 import type { KeptRow } from './row-json.ts';
 
 /**
- * An event as it is kept. Null in place of its JSON drops it and all older ones of the instance, and marks where they ended;
- * {@link ALL_EVENTS} as the id leaves nothing of the instance.
+ * An event as it is kept. Null in place of its JSON drops it and all older ones of the instance, and marks where they
+ * ended; {@link ALL_EVENTS} as the id leaves nothing of the instance.
  */
 export type KeptEvent = readonly [instance: string, id: number, value: string | null];
 

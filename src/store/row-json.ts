@@ -1,9 +1,12 @@
-// Writes rows as JSON, and reads them. What rarely changes of a server's row and is most of it, the wanted spec, is kept as a
-// row of its own, so that a step writes little.
+// Writes rows as JSON, and reads them. What rarely changes of a server's row and is most of it, the wanted spec, is
+// kept as a row of its own, so that a step writes little.
 import type { RowKind, Rows, ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 
-/** The kind of the rows that hold the wanted specs of servers. It sorts before `server`, since a server's row is read with its spec. */
+/**
+ * The kind of the rows that hold the wanted specs of servers. It sorts before `server`, since a server's row is read
+ * with its spec.
+ */
 export const WANTED_KIND = 'desired';
 /** Stands in the JSON of a server in place of a spec that is the wanted one. */
 const WANTED = 'wanted';

@@ -1,5 +1,5 @@
-// Connects lowdb's document with a SQLite file, which a thread keeps. lowdb's read() loads the rows and events, its write()
-// replaces all of them, and commit() saves what changes.
+// Connects lowdb's document with a SQLite file, which a thread keeps. lowdb's read() loads the rows and events, its
+// write() replaces all of them, and commit() saves what changes.
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';

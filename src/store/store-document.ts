@@ -1,5 +1,5 @@
-// Defines the document that the embedded store holds in memory: a table of rows for each kind, the events, and the number
-// of the last commit.
+// Defines the document that the embedded store holds in memory: a table of rows for each kind, the events, and the
+// number of the last commit.
 import type { RowKind, Rows } from '../model/rows.ts';
 import { EventLog } from './event-log.ts';
 import { ROW_KINDS, type Row } from './row-json.ts';

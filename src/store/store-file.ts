@@ -1,6 +1,5 @@
-// Writes a whole store into a file of its own, and puts such a file in its place: a backup is written so, and a restore puts one
-// back. Interrupted at any point, the next start finds the store that was there,
-// or the new one.
+// Writes a whole store into a file of its own, and puts such a file in its place: a backup is written so, and a restore
+// puts one back. Interrupted at any point, the next start finds the store that was there, or the new one.
 
 import { randomUUID } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
@@ -35,7 +34,8 @@ export interface BackedUp {
 /**
  * Writes a backup of the store in `directory` to the file `target`, in place of one of that name, and returns what a
  * look at the finished file found. It holds every commit that was acknowledged before the call, also while a controller
- * runs. Throws StoreError where there is no store, where it is damaged, and where the file cannot be written: then none is left.
+ * runs. Throws StoreError where there is no store, where it is damaged, and where the file cannot be written: then none
+ * is left.
  */
 export async function backUpStore(directory: string, target: string): Promise<BackedUp> {
   const document = await readStore(directory);
@@ -168,9 +168,9 @@ async function removeFiles(directory: string, names: readonly string[]): Promise
 }
 
 /**
- * Writes a document into a file, first into `aside` and then in the place of one of that name; `isOver` is called in between,
- * once the new file is durable. Where it throws before, the old file is as it was. The new one is written as a backup is: SQLite's
- * log would keep what a full disk does not let into the file.
+ * Writes a document into a file, first into `aside` and then in the place of one of that name; `isOver` is called in
+ * between, once the new file is durable. Where it throws before, the old file is as it was. The new one is written as a
+ * backup is: SQLite's log would keep what a full disk does not let into the file.
  */
 async function writeFile(
   path: string,
@@ -225,8 +225,8 @@ async function readStore(directory: string, isReadOnly = true): Promise<StoreDoc
 }
 
 /**
- * Returns why the present store must not be replaced; undefined where there is none, or one without rows. Its log of commits
- * is empty afterwards if it can be read: it can be removed before the new file is there.
+ * Returns why the present store must not be replaced; undefined where there is none, or one without rows. Its log of
+ * commits is empty afterwards if it can be read: it can be removed before the new file is there.
  */
 async function presentStore(directory: string): Promise<StoreError | undefined> {
   const refusal = (present: string): StoreError =>

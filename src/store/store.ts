@@ -1,10 +1,11 @@
-// Defines the contract of stores, which keep recorded rows and the events of instances. test/contract/store.ts tests every implementation of it.
+// Defines the contract of stores, which keep recorded rows and the events of instances. test/contract/store.ts tests
+// every implementation of it.
 import type { EventPage, EventRange, ListedPage, ListedRange, NewEvent } from '../model/instance-event.ts';
 import type { Change, RowKind, Rows } from '../model/rows.ts';
 
 /**
- * Prepares what has to change together with rows that other processes wrote, and resolves with a function that the store calls in the turn
- * in which `read` shows them. If it throws, everything stays as it is.
+ * Prepares what has to change together with rows that other processes wrote, and resolves with a function that the
+ * store calls in the turn in which `read` shows them. If it throws, everything stays as it is.
  */
 export type PrepareOthers = (changes: readonly Change[]) => Promise<() => Promise<void>>;
 
@@ -26,14 +27,15 @@ export interface Store {
   events(instance: string, range: EventRange): Promise<EventPage>;
 
   /**
-   * Resolves with the oldest events of several instances, or of all, in a range. An id is at least the time of its event in milliseconds,
-   * so a time is a lower bound of the ids of later events. No event appears later before one that was returned.
+   * Resolves with the oldest events of several instances, or of all, in a range. An id is at least the time of its
+   * event in milliseconds, so a time is a lower bound of the ids of later events. No event appears later before one
+   * that was returned.
    */
   listEvents(range: ListedRange): Promise<ListedPage>;
 
   /**
-   * Saves all of `changes` and `events` or none, and resolves once they would survive a power cut; only then does `read` show
-   * them. No row appears twice in `changes`. Throws ServiceError `conflict` if one of them is no longer as
+   * Saves all of `changes` and `events` or none, and resolves once they would survive a power cut; only then does
+   * `read` show them. No row appears twice in `changes`. Throws ServiceError `conflict` if one of them is no longer as
    * `expected`: read again, decide again. Any other error means that nothing was saved and that `read` is as before; but where a
    * shared database was lost during the commit and did not come back, it may be there, which the next commit finds out.
    */
@@ -45,7 +47,10 @@ export interface Store {
    */
   watchOthers?(prepare: PrepareOthers): void;
 
-  /** Why the last commit could not be saved, and since when (RFC 3339) none was; undefined where it was, or met a conflict. */
+  /**
+   * Why the last commit could not be saved, and since when (RFC 3339) none was; undefined where it was, or met a
+   * conflict.
+   */
   readonly failure: { readonly reason: string; readonly since: string } | undefined;
 
   /** Bytes that commits have made durable since this process opened the store; for metrics. */

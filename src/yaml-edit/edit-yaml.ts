@@ -41,11 +41,12 @@ type Edited<Document extends Parsed> =
 class Unsupported extends Error {}
 
 /**
- * Returns the file changed so that it reads as `wanted`. Only the text of changed values changes: comments, blank lines,
- * quotes, order, indentation, line ends, a byte order mark and a missing last line end stay.
+ * Returns the file changed so that it reads as `wanted`. Only the text of changed values changes: comments, blank
+ * lines, quotes, order, indentation, line ends, a byte order mark and a missing last line end stay.
  *
- * A new key comes last in its map. Items of a list are matched by value, by `name`, or by place. A removed key or item takes its own
- * comments along: directly above it, on its lines, and below it if indented deeper. No other comment is ever removed.
+ * A new key comes last in its map. Items of a list are matched by value, by `name`, or by place. A removed key or item
+ * takes its own comments along: directly above it, on its lines, and below it if indented deeper. No other comment is
+ * ever removed.
  *
  * `parse` is called with the new text. The edit is refused unless its document has the value `wanted`.
  */
@@ -109,7 +110,10 @@ interface Change<Value extends Json = Json> {
   readonly wanted: Value;
 }
 
-/** What becomes of the entries of a collection: the wanted value of each kept one, and new ones, each after the entry with an index. */
+/**
+ * What becomes of the entries of a collection: the wanted value of each kept one, and new ones, each after the entry
+ * with an index.
+ */
 interface Plan {
   readonly kept: ReadonlyMap<number, Change>;
   readonly added: readonly { readonly follows: number; readonly key?: string | undefined; readonly value: Json }[];
@@ -309,7 +313,10 @@ class Editor {
     }
   }
 
-  /** Removes an entry from the line of its dash. The next one takes its place, unless comments or blank lines are between. */
+  /**
+   * Removes an entry from the line of its dash. The next one takes its place, unless comments or blank lines are
+   * between.
+   */
   #removeBehind({ start, below }: Entry, next: Entry | undefined, news = ''): void {
     const blanks = / *$/.exec(this.#text.slice(this.#lineStart(start), start)) as RegExpExecArray;
     if (next !== undefined && next.from === this.#lineStart(next.start) && next.from === below) {

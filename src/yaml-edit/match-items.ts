@@ -1,7 +1,9 @@
 // Finds out which item of a list became which when the list was edited.
 import { isMap, type Json } from '../model/json.ts';
 
-/** Longer lists are matched by their equal ends and then by their order: the work grows with the product of the lengths. */
+/**
+ * Longer lists are matched by their equal ends and then by their order: the work grows with the product of the lengths.
+ */
 const PRODUCT_MAX = 1_000_000;
 
 /** Returns for each wanted item the index of the old item that it was, or -1 if it is new. The indices grow. */

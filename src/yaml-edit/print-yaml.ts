@@ -24,8 +24,8 @@ const PRINT_OPTIONS = { lineWidth: 0, doubleQuotedMinMultiLineLength: Number.MAX
 const UNPRINTABLE = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]/u;
 
 /**
- * Returns the text of a new file: `modeline` (a whole comment line without its end) first, then the object in block style,
- * keys in the order given, with quotes around a text that would be read as something else.
+ * Returns the text of a new file: `modeline` (a whole comment line without its end) first, then the object in block
+ * style, keys in the order given, with quotes around a text that would be read as something else.
  */
 export function writeYaml(object: JsonMap, modeline: string): string {
   const document = new Document(null, DOCUMENT_OPTIONS);

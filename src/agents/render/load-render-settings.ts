@@ -72,8 +72,8 @@ interface Written
 const checkShape = compileSchema(schema);
 
 /**
- * Returns the settings of a file, complete and with absolute paths. Throws SettingsError if the file cannot be read, violates its
- * schema, or names a program or an owner that is not there, or that only root may name.
+ * Returns the settings of a file, complete and with absolute paths. Throws SettingsError if the file cannot be read,
+ * violates its schema, or names a program or an owner that is not there, or that only root may name.
  */
 export async function loadRenderSettings(
   file: string,
@@ -99,7 +99,12 @@ export async function loadRenderSettings(
       );
       faults.push(...findTwice(files));
       return {
-        ...{ server: server.replace(/\/+$/, ''), node, files, base, checkSeconds, timeoutSeconds },
+        server: server.replace(/\/+$/, ''),
+        node,
+        files,
+        base,
+        checkSeconds,
+        timeoutSeconds,
         tls: { cert: resolve(base, cert), key: resolve(base, key), ca: resolve(base, ca) },
         directory: resolve(base, directory),
         log: { level: written.log?.level ?? 'info' },
@@ -125,7 +130,9 @@ async function fillInFile(
   const program = run && (await findProgram(run[0], place));
   faults.push(...placedFault(await programFault(program ?? ''), pointer, 'run', 0));
   return {
-    ...{ template: resolve(place.base, template), path: resolve(place.base, path), mode: Number.parseInt(mode, 8) },
+    template: resolve(place.base, template),
+    path: resolve(place.base, path),
+    mode: Number.parseInt(mode, 8),
     owner: found === null || 'code' in found ? null : found,
     run: run === undefined || program === undefined ? null : [program, ...run.slice(1)],
   };
@@ -157,7 +164,10 @@ async function findOwner(text: string): Promise<FileOwner | Fault> {
   return { code, message, hint: 'run treeline render as root, or leave "owner" out' };
 }
 
-/** Returns the number of a user and of its group, or that of a group, as the system knows them by name or number; else nothing. */
+/**
+ * Returns the number of a user and of its group, or that of a group, as the system knows them by name or number; else
+ * nothing.
+ */
 async function findIds(table: 'passwd' | 'group', name: string): Promise<readonly number[]> {
   try {
     const { stdout } = await promisify(execFile)('getent', [table, name], { timeout: 10_000 });

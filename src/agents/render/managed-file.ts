@@ -1,5 +1,5 @@
-// Makes one file what it should be: content, mode and owner, at once or not at all. It follows no link at the path itself. The
-// directory is trusted: who may write there may replace the file at any time.
+// Makes one file what it should be: content, mode and owner, at once or not at all. It follows no link at the path
+// itself. The directory is trusted: who may write there may replace the file at any time.
 import { constants } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -15,7 +15,10 @@ export class ManagedFileError extends Error {
   override readonly name = 'ManagedFileError';
 }
 
-/** Tells whether a file is as it should be. Throws ManagedFileError where something else is at its path, such as a link. */
+/**
+ * Returns whether a file is as it should be. Throws ManagedFileError where something else is at its path, such as a
+ * link.
+ */
 export async function isAsWanted(place: ManagedPlace, bytes: Uint8Array): Promise<boolean> {
   const { path, mode, owner } = place;
   // Not to wait for who writes into a pipe.
@@ -35,7 +38,10 @@ export async function isAsWanted(place: ManagedPlace, bytes: Uint8Array): Promis
   }
 }
 
-/** Replaces a file, durable, or leaves it as it was and throws ManagedFileError. Nobody ever sees a part of it, or other rights. */
+/**
+ * Replaces a file, durable, or leaves it as it was and throws ManagedFileError. Nobody ever sees a part of it, or other
+ * rights.
+ */
 export async function writeManagedFile(place: ManagedPlace, bytes: Uint8Array): Promise<void> {
   const { path, mode, owner } = place;
   // Of one name, so that what a lost process has left is removed by the next.

@@ -1,5 +1,5 @@
-// Makes the text of a file from a template and the record of a node: the boundary to liquidjs. A template reads the record and nothing
-// else, no file, clock or chance, so that the same record makes the same text.
+// Makes the text of a file from a template and the record of a node: the boundary to liquidjs. A template reads the
+// record and nothing else, no file, clock or chance, so that the same record makes the same text.
 import { Liquid, LiquidError, UndefinedVariableError } from 'liquidjs';
 import { didYouMean, quote, reasonOf } from '../../base/wording.ts';
 import { decodeText } from '../../catalog/decode-text.ts';
@@ -15,7 +15,10 @@ const TAGS_LEFT_OUT = ['include', 'render', 'layout', 'block', 'echo'] as const;
 /** They tell the time or throw dice, or print a list without anything between its items. */
 const FILTERS_LEFT_OUT = /^(?:date|date_to_.*|sample|raw)$/;
 
-/** A template cannot be used with a record. The message begins with the file, and with line and column where there is one. */
+/**
+ * A template cannot be used with a record. The message begins with the file, and with line and column where there is
+ * one.
+ */
 export class TemplateError extends Error {
   override readonly name = 'TemplateError';
 }
@@ -48,10 +51,14 @@ export function renderTemplate({ file, bytes, node, record }: TemplateUse): stri
 
 function createEngine(): Liquid {
   const made = new Liquid({
-    ...{ strictVariables: true, strictFilters: true, lenientIf: true, ownPropertyOnly: true },
+    strictVariables: true,
+    strictFilters: true,
+    lenientIf: true,
+    ownPropertyOnly: true,
     // Instead of the file system: there is none.
     templates: {},
-    ...{ renderLimit: RENDER_MS_MAX, memoryLimit: MADE_MAX },
+    renderLimit: RENDER_MS_MAX,
+    memoryLimit: MADE_MAX,
     outputEscape: plainValue,
   });
   for (const name of TAGS_LEFT_OUT) delete made.tags[name];

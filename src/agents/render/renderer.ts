@@ -1,6 +1,6 @@
-// The loop of `treeline render`: waits for another record of its node, makes the files right by it, runs the commands of those that
-// changed, and reports that to the controller. Without a new record it continues with the last one. docs/render.md;
-// ARCHITECTURE.md, "Delivered and render".
+// The loop of `treeline render`: waits for another record of its node, makes the files right by it, runs the commands
+// of those that changed, and reports that to the controller. Without a new record it continues with the last one.
+// docs/render.md; ARCHITECTURE.md, "Delivered and render".
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, pause } from '../../base/clock.ts';
@@ -19,16 +19,22 @@ import { isAsWanted, ManagedFileError, writeManagedFile } from './managed-file.t
 import { renderTemplate, TemplateError } from './render-template.ts';
 
 const ONE_RENDERER = 'Two must not share it: stop the other one, or give this one a "directory" of its own.';
-/** An answer that comes sooner was not waited for, as by a controller that does not know how: then it is asked so seldom. */
+/**
+ * An answer that comes sooner was not waited for, as by a controller that does not know how: then it is asked so
+ * seldom.
+ */
 const SOON_MS = 1_000;
 const UNWAITED_MS = 5_000;
-/** How long a command may go on when this process stops, and then, asked to end. */
+/** How long a command may continue when this process stops, and then, asked to end. */
 const STOP_MS = 20_000;
 const GRACE_MS = 5_000;
 const OUTPUT_BYTES_MAX = 1024 * 1024;
 const COMPLAINT_LENGTH_MAX = 1_000;
 const MESSAGE_LENGTH_MAX = 300;
-/** A confirmation is repeated after this time: the controller loses it if a backup is restored or the server is created anew. */
+/**
+ * A confirmation is repeated after this time: the controller loses it if a backup is restored or the server is created
+ * anew.
+ */
 const CONFIRMED_MS = 300_000;
 const SEARCH_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
@@ -97,8 +103,8 @@ export class Renderer {
   }
 
   /**
-   * Returns a renderer with what it kept. Throws StoreError if another process has its directory or others may enter it, and
-   * LeftoverError if commands of an earlier one cannot be ended.
+   * Returns a renderer with what it kept. Throws StoreError if another process has its directory or others may enter
+   * it, and LeftoverError if commands of an earlier one cannot be ended.
    */
   static async open(settings: RenderSettings, options: RendererOptions): Promise<Renderer> {
     const { directory } = settings;
@@ -129,7 +135,10 @@ export class Renderer {
     await this.#opened.disposeAsync();
   }
 
-  /** Asks for the record, for so long as it is the one that is kept, makes the files right, and tells the controller. Never throws. */
+  /**
+   * Asks for the record, for so long as it is the one that is kept, makes the files right, and tells the controller.
+   * Never throws.
+   */
   async pass(waitSeconds: number): Promise<PassEnd> {
     const { signal } = this.#stopping;
     const unanswered = await this.#fetch(waitSeconds);
@@ -217,7 +226,9 @@ export class Renderer {
     await this.#keep({ ...this.#kept, owed: [...new Set([...this.#kept.owed, ...runs])] });
   }
 
-  /** Runs what is owed, each command once, in the order of the settings. What these do not name any more is forgotten. */
+  /**
+   * Runs what is owed, each command once, in the order of the settings. What these do not name any more is forgotten.
+   */
   async #runOwed(known: readonly string[]): Promise<string | null> {
     if (this.#kept === undefined || this.#kept.owed.length === 0) return null;
     const { owed } = this.#kept;
@@ -238,7 +249,11 @@ export class Renderer {
     if (this.#stopping.signal.aborted) return 'treeline render is stopping';
     const late = AbortSignal.timeout(timeoutSeconds * 1000);
     const order = {
-      ...{ command, directory: base, input: '', outputBytesMax: OUTPUT_BYTES_MAX, graceMs: GRACE_MS },
+      command,
+      directory: base,
+      input: '',
+      outputBytesMax: OUTPUT_BYTES_MAX,
+      graceMs: GRACE_MS,
       environment: { PATH: process.env.PATH ?? SEARCH_PATH, TREELINE_NODE: node },
       signal: AbortSignal.any([late, this.#ending.signal]),
       about: { program: command[0] },
@@ -274,7 +289,10 @@ export class Renderer {
   }
 }
 
-/** Returns the files that are not as a record says, with what they are to hold. Throws TemplateError with all of them, and ManagedFileError. */
+/**
+ * Returns the files that are not as a record says, with what they are to hold. Throws TemplateError with all of them,
+ * and ManagedFileError.
+ */
 export async function findChanges(settings: RenderSettings, record: JsonMap): Promise<Map<RenderedFile, Uint8Array>> {
   const changed = new Map<RenderedFile, Uint8Array>();
   const faults: string[] = [];

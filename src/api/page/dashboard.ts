@@ -1,5 +1,6 @@
-// Serves the page on the management listener, where nobody shows a certificate: to browsers of this machine alone, with those reads of the
-// interface that the page needs. The rights of authorize.ts are refused to it besides. ARCHITECTURE.md, "Page".
+// Serves the page on the management listener, where nobody shows a certificate: to browsers of this machine alone, with
+// those reads of the interface that the page needs. The rights of authorize.ts are refused to it besides.
+// ARCHITECTURE.md, "Page".
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { ServiceError } from '../../model/service-error.ts';
 import type { Settings } from '../../model/settings.ts';
@@ -12,12 +13,15 @@ const READS =
   /^\/(?:operations\/(?:status|held|clients|delivered|servers(?:\/[^/]+)?|explain\/[^/]+)|stacks\/instances\/[^/]+\/(?:why|events)|events)\/?$/;
 const LOOPBACK = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i;
 
-/** Tells whether a Host names this machine. Somebody else may have pointed any other name here, and its pages would read this one. */
+/**
+ * Returns whether a Host names this machine. Somebody else may have pointed any other name here, and its pages would
+ * read this one.
+ */
 export function isLoopbackName(host: string): boolean {
   return LOOPBACK.test(host);
 }
 
-/** Tells whether a request of the management listener is for the page. */
+/** Returns whether a request of the management listener is for the page. */
 export function isForPage({ url = '/' }: IncomingMessage): boolean {
   return /^\/ui(?:[/?]|$)/.test(url);
 }

@@ -1,5 +1,5 @@
-// Serves the page: a few files that a browser loads once, for every address below /ui/. It shows nothing by itself: the page asks for its
-// data over the interface. ARCHITECTURE.md, "Page".
+// Serves the page: a few files that a browser loads once, for every address below /ui/. It shows nothing by itself: the
+// page asks for its data over the interface. ARCHITECTURE.md, "Page".
 import { readdirSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { extname, join } from 'node:path';
@@ -15,7 +15,9 @@ export const PAGE = '/ui/';
 /** Where the page of a management listener asks for its data. */
 export const PAGE_API = '/ui/api';
 
-/** Returns where the page is, for people. `dashboard`: its address without a certificate; null if the page is off there. */
+/**
+ * Returns where the page is, for people. `dashboard`: its address without a certificate; null if the page is off there.
+ */
 export function pageWords(dashboard: string | null): string {
   const withCertificate = `The page is at ${PAGE} of the API listener, with a client certificate`;
   if (dashboard !== null)

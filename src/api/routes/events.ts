@@ -36,7 +36,10 @@ export function eventRoutes({ reader, operator, streams, lists }: EventRoutes): 
       if (request.method === 'HEAD') response.writeHead(200, EVENT_STREAM).end();
       else {
         await streams.open({
-          ...{ ...asked, response, by: clientOf(request), client: fingerprintOf(request) },
+          ...asked,
+          response,
+          by: clientOf(request),
+          client: fingerprintOf(request),
           scope: reader.scopeOf(clientOf(request)),
           isAllowed: () => findRefusal(request) === undefined,
           onUnread: () => logOverShare(request, 'events that it does not read'),

@@ -108,14 +108,19 @@ function wrongField(name: string, fault: string): ServiceError {
   return new ServiceError('invalid_input', `"${name}" ${fault}`, [{ pointer: `/${name}`, message: fault }]);
 }
 
-/** Returns the handler that has a read with `wait` pass once it would not be answered 304, and after so many seconds. */
+/**
+ * Returns the handler that has a read with `wait` pass once it would not be answered 304, and after so many seconds.
+ */
 function waitForChange(
   { reader, clock, authenticate, streams }: HieraRoutes,
   recordOf: (request: NodeRequest) => { readonly body: unknown },
 ): RequestHandler<{ clientcert: string }> {
   const waits = new Shares(WAITS);
 
-  /** Returns a function that tells whether there is another answer than at the last look, and than the one that the client has. */
+  /**
+   * Returns a function that returns whether there is another answer than at the last look, and than the one that the
+   * client has.
+   */
   function changeOf(request: NodeRequest, known: string): () => boolean {
     let seen: readonly unknown[] = [];
     return () => {
@@ -151,7 +156,10 @@ function waitForChange(
   };
 }
 
-/** Returns the record of a node beside what a program that lists all nodes needs too: its group, and the tag that the record has alone. */
+/**
+ * Returns the record of a node beside what a program that lists all nodes needs too: its group, and the tag that the
+ * record has alone.
+ */
 function withGroup({ group }: NodeAtMoment, record: string): string {
   return `{"group":${JSON.stringify(group)},"etag":${JSON.stringify(tagOf(record))},"record":${record}}`;
 }

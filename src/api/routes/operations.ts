@@ -115,7 +115,10 @@ function addLists(router: Router, { operator, reads }: ListParts): void {
   add('notifications', () => operator.notifications(), 'read notifications');
 }
 
-/** Adds the reads for which git is asked: who are the authors of commits, which of them include another one, what changed a file last. */
+/**
+ * Adds the reads for which git is asked: who are the authors of commits, which of them include another one, what
+ * changed a file last.
+ */
 function addAsked(router: Router, { reader, operator, explainer, lists }: Omit<RouteParts, 'writer' | 'cache'>): void {
   router
     .route('/operations/held')
@@ -236,7 +239,9 @@ interface TargetFields {
   readonly all?: true | undefined;
 }
 
-/** Returns the one target that the fields name; `choices` are those that the operation has, `takesAll` if also `all`. */
+/**
+ * Returns the one target that the fields name; `choices` are those that the operation has, `takesAll` if also `all`.
+ */
 function readTarget(
   { instance, resource, provider, all }: TargetFields,
   choices: readonly string[],
@@ -254,8 +259,9 @@ function readTarget(
 }
 
 /**
- * Returns the problems as a client may see them. Roles that may read clients see all of them. A proxy is told that a file is
- * wrong and where, and not what stands there: messages quote wrong values, which no other read shows. Of the files below
+ * Returns the problems as a client may see them. Roles that may read clients see all of them. A proxy is told that a
+ * file is wrong and where, and not what stands there: messages quote wrong values, which no other read shows. Of the
+ * files below
  * `clients/` it is told its own alone, as their names are serials.
  */
 export function problemsFor(client: Client, all: ReturnType<Operator['problems']>): ReturnType<Operator['problems']> {

@@ -146,8 +146,9 @@ function checkDates(certificate: X509Certificate | undefined, now: number): TlsF
 }
 
 /**
- * OpenSSL needs a list that is valid now of every authority between a client and the root. A list that has expired only locks
- * clients out: the controller does its work without them. Without the list of an intermediate, or any list, nobody was ever let in.
+ * OpenSSL needs a list that is valid now of every authority between a client and the root. A list that has expired only
+ * locks clients out: the controller does its work without them. Without the list of an intermediate, or any list,
+ * nobody was ever let in.
  */
 function checkLists(
   authorities: readonly X509Certificate[],

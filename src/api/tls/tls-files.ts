@@ -1,5 +1,5 @@
-// Reads and follows the files of a listener: it uses new content soon after a change, and never content that is wrong. Two files
-// cannot change at the same time, so it reads them together and accepts only a set that fits together. See
+// Reads and follows the files of a listener: it uses new content soon after a change, and never content that is wrong.
+// Two files cannot change at the same time, so it reads them together and accepts only a set that fits together. See
 // docs/install.md, certificates.
 import { readFile, stat } from 'node:fs/promises';
 import type { Clock } from '../../base/clock.ts';
@@ -91,8 +91,9 @@ function pathOf({ key, cert, clientCa, crl }: TlsPaths, part: TlsPart): string {
 }
 
 /**
- * Returns the files as they are. Throws TlsFilesError if they cannot be served, or would let nobody in. Files that lock clients
- * out for now, such as an expired revocation list, are used, and the log says so: the controller does its work without clients.
+ * Returns the files as they are. Throws TlsFilesError if they cannot be served, or would let nobody in. Files that lock
+ * clients out for now, such as an expired revocation list, are used, and the log says so: the controller does its work
+ * without clients.
  */
 export async function openTlsFiles(options: TlsFilesOptions): Promise<TlsFiles> {
   const { paths, clock, log } = options;
@@ -140,7 +141,10 @@ export class TlsFiles {
     return this.#expiries;
   }
 
-  /** Calls `reload` with what to serve with, from now on, whenever it changes. It may throw for what it refuses. Called once. */
+  /**
+   * Calls `reload` with what to serve with, from now on, whenever it changes. It may throw for what it refuses. Called
+   * once.
+   */
   follow(reload: (material: TlsMaterial) => void): void {
     this.#reload = reload;
     const loop = new WokenLoop({ clock: this.#clock, everyMs: POLL_MS, work: () => this.#check() });

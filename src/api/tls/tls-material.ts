@@ -1,4 +1,5 @@
-// The key, certificates and revocation lists of a listener as texts, and the options for OpenSSL, which verifies clients.
+// The key, certificates and revocation lists of a listener as texts, and the options for OpenSSL, which verifies
+// clients.
 import { constants, X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { reasonOf } from '../../base/wording.ts';
@@ -42,9 +43,9 @@ const REVOCATION_LIST: Kind = {
 };
 
 /**
- * Returns the settings of a listener: OpenSSL checks chain, dates, purpose (clientAuth) and, if there is a list, revocation.
- * Throws if `ca` or `crl` contain nothing: Node would trust its public authorities for an empty text, and revoke no client.
- * No connection is renegotiated: its requests are judged by the certificate of the first handshake.
+ * Returns the settings of a listener: OpenSSL checks chain, dates, purpose (clientAuth) and, if there is a list,
+ * revocation. Throws if `ca` or `crl` contain nothing: Node would trust its public authorities for an empty text, and
+ * revoke no client. No connection is renegotiated: its requests are judged by the certificate of the first handshake.
  */
 export function secureContextOptions({ key, cert, ca, crl }: TlsMaterial): SecureContextOptions {
   const lists = crl === undefined ? {} : { crl: [...blocksOf(crl, REVOCATION_LIST)] };
@@ -69,8 +70,8 @@ export function readRevocationLists(text: string): readonly RevocationList[] {
 }
 
 /**
- * Returns a function that says why the serial of a certificate does not identify its client, as the end of a sentence about the
- * client's record; undefined if it does. Two authorities may give the same serial to different clients.
+ * Returns a function that says why the serial of a certificate does not identify its client, as the end of a sentence
+ * about the client's record; undefined if it does. Two authorities may give the same serial to different clients.
  */
 export function findAmbiguity(material: () => TlsMaterial): (certificate: X509Certificate) => string | undefined {
   let known: { readonly ca: string; readonly authorities: readonly X509Certificate[] } | undefined;
@@ -95,7 +96,9 @@ function readAll<Value>(text: string, kind: Kind, parse: (block: string) => Valu
   });
 }
 
-/** RFC 7468. Node and OpenSSL skip a block that is cut off; that would trust or revoke fewer than the operator meant. */
+/**
+ * RFC 7468. Node and OpenSSL skip a block that is cut off; that would trust or revoke fewer than the operator meant.
+ */
 function blocksOf(text: string, { label, name, advice }: Kind): readonly string[] {
   const begin = `-----BEGIN ${label}-----`;
   const blocks = text.match(new RegExp(`${begin}[\\s\\S]*?-----END ${label}-----`, 'g')) ?? [];

@@ -19,7 +19,10 @@ const CLOCK_SKEW_MS = 5 * 60 * 1000;
 interface HookCheck {
   /** Adds the next bytes of the body. */
   readonly update: (bytes: Uint8Array) => void;
-  /** Returns true if one of the headers proves the secret for this very body. How long that takes shows nothing about why not. */
+  /**
+   * Returns true if one of the headers proves the secret for this very body. How long that takes shows nothing about
+   * why not.
+   */
   readonly isGenuine: () => boolean;
 }
 

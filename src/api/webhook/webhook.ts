@@ -102,7 +102,10 @@ async function secretIn({ secretFile, log, logOnce }: Pick<Hooks, 'secretFile' |
   }
 }
 
-/** Passes the body on as it arrives. Resolves with false if it is too large: the rest is then read and forgotten. Throws if it breaks off. */
+/**
+ * Passes the body on as it arrives. Resolves with false if it is too large: the rest is then read and forgotten. Throws
+ * if it breaks off.
+ */
 function readBody(request: IncomingMessage, take: (bytes: Uint8Array) => void): Promise<boolean> {
   const { promise, resolve, reject } = Promise.withResolvers<boolean>();
   const brokeOff = (): void => reject(new Error('the request broke off'));

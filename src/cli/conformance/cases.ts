@@ -1,5 +1,5 @@
-// Lists the cases of the conformance test in their order: the life of one server, inputs that are refused, hostile values,
-// and calls that are ended. docs/providers.md has the contract.
+// Lists the cases of the conformance test in their order: the life of one server, inputs that are refused, hostile
+// values, and calls that are ended. docs/providers.md has the contract.
 import { existsSync } from 'node:fs';
 import type { Answer } from '../../model/call-result.ts';
 import { encodeCall } from '../../providers/call-json.ts';

@@ -1,4 +1,4 @@
-// The cases about the life of one server, from its first check to its delete. Each goes on from the one before.
+// The cases about the life of one server, from its first check to its delete. Each continues from the one before.
 import type { Answer } from '../../model/call-result.ts';
 import type { Properties } from '../../model/objects.ts';
 import { type ConformanceCase, Deviation, expectObserved, Skipped, type Trial } from './trial.ts';

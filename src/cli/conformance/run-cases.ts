@@ -1,5 +1,5 @@
-// Runs the cases of the conformance test one after the other, removes in the end what they have made, and prints for people
-// what it will do, each case as it ends, and the result.
+// Runs the cases of the conformance test one after the other, removes in the end what they have made, and prints for
+// people what it will do, each case as it ends, and the result.
 
 import { countOf } from '../../base/wording.ts';
 import { print } from '../output.ts';

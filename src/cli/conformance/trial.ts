@@ -1,5 +1,5 @@
-// Calls the tested provider for the cases of the conformance test, and checks its answers; takes a server from its create to
-// its delete, as several cases need it.
+// Calls the tested provider for the cases of the conformance test, and checks its answers; takes a server from its
+// create to its delete, as several cases need it.
 import { randomUUID } from 'node:crypto';
 import { momentOf, quote } from '../../base/wording.ts';
 import type { Answer, AnswerOutcome } from '../../model/call-result.ts';
@@ -67,7 +67,10 @@ export class Trial {
     const named = { ...properties, name: resource };
     const hasSpec = operation === 'update' || operation === 'delete' || fields.outputs !== undefined;
     return {
-      ...{ operation, resource, kind, action: `${resource}.${++this.#actions}.${operation}` },
+      operation,
+      resource,
+      kind,
+      action: `${resource}.${++this.#actions}.${operation}`,
       properties: named,
       record: { clientcert: resource },
       applied: hasSpec ? specOf(kind, named) : null,

@@ -18,7 +18,9 @@ import {
   SERVER_CREDENTIAL,
 } from '../credential-files.ts';
 
-/** The clients that the demo makes certificates for, and their roles: one of each role, and the one that servers use. */
+/**
+ * The clients that the demo makes certificates for, and their roles: one of each role, and the one that servers use.
+ */
 export const DEMO_CLIENT_ROLES = {
   administrator: 'administrator',
   'automation-endpoint': 'automation-endpoint',
@@ -32,7 +34,7 @@ export const DEMO_CLIENT_ROLES = {
 export type DemoClient = keyof typeof DEMO_CLIENT_ROLES;
 
 /**
- * The tags of the demo's clients, which say whose servers a proxy looks after. The servers' own client looks after none, so
+ * The tags of the demo's clients, which say whose servers a proxy manages. The servers' own client manages none, so
  * that a server outside all locations does not wait for it.
  */
 export const DEMO_CLIENT_TAGS: Readonly<Record<DemoClient, readonly string[]>> = {
@@ -57,7 +59,10 @@ export interface DemoCredentials {
   readonly clients: Readonly<Record<DemoClient, CredentialFiles>>;
 }
 
-/** Returns the files of all credentials below `folder`; missing ones are created. Throws CommandFailure if they have expired. */
+/**
+ * Returns the files of all credentials below `folder`; missing ones are created. Throws CommandFailure if they have
+ * expired.
+ */
 export async function ensureCredentials(folder: string, now: number): Promise<DemoCredentials> {
   await makePrivateFolder(folder);
   const ca = filesOf(folder, AUTHORITY_CREDENTIAL);

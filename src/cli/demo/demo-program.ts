@@ -1,5 +1,5 @@
-// The programs that the demo runs in addition to the controller, each as a process of its own: the proxy of the location lab, and
-// `treeline render` for one of the servers.
+// The programs that the demo runs in addition to the controller, each as a process of its own: the proxy of the
+// location lab, and `treeline render` for one of the servers.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -33,8 +33,8 @@ export async function startPrograms(demo: string, log: Logger): Promise<readonly
 }
 
 /**
- * The process is a group of its own: Ctrl-C reaches only the demo, which ends its programs before the controller. The standard
- * input of the process ends with the demo, however that ends, and so does the program.
+ * The process is a group of its own: Ctrl-C reaches only the demo, which ends its programs before the controller. The
+ * standard input of the process ends with the demo, however that ends, and so does the program.
  */
 async function start(command: string, folder: string, log: Logger): Promise<RunningProgram> {
   const cli = fileURLToPath(new URL('../../cli.js', import.meta.url));

@@ -1,4 +1,5 @@
-// Runs the program of contrib/providers/local-server for the demo: each server of the demo is a process of this machine.
+// Runs the program of contrib/providers/local-server for the demo: each server of the demo is a process of this
+// machine.
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
@@ -37,7 +38,10 @@ export async function writeLocalServerProgram(
   const { key, cert } = clients['local-servers'];
   const variables = {
     LOCAL_SERVER_DIRECTORY: join(folder, 'local-servers'),
-    ...{ LOCAL_SERVER_URL: url, LOCAL_SERVER_CA: ca, LOCAL_SERVER_CERT: cert, LOCAL_SERVER_KEY: key },
+    LOCAL_SERVER_URL: url,
+    LOCAL_SERVER_CA: ca,
+    LOCAL_SERVER_CERT: cert,
+    LOCAL_SERVER_KEY: key,
   };
   const script = productPath('contrib/providers/local-server/local-server.mjs');
   const program = join(folder, PROGRAM);

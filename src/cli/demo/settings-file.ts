@@ -1,5 +1,5 @@
-// Copies the demo's settings from contrib/demo once, and finds the demo of a folder by them, so that commands can use it without
-// options. The copies belong to the user.
+// Copies the demo's settings from contrib/demo once, and finds the demo of a folder by them, so that commands can use
+// it without options. The copies belong to the user.
 import { existsSync, statSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';

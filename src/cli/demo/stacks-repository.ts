@@ -22,7 +22,10 @@ import {
 } from './credentials.ts';
 
 const DEMO_CLIENTS = 'clients/demo';
-/** The sample's administrator, whose certificate does not exist. With it the demo's own administrator could remove itself. */
+/**
+ * The sample's administrator, whose certificate does not exist. With it the demo's own administrator could remove
+ * itself.
+ */
 const INVENTED_ADMINISTRATOR = 'clients/A110C0DE0000000000000001.yaml';
 
 /** Makes the repository at `bare` where there is none, and registers the clients' certificates in it. */

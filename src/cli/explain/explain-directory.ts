@@ -1,5 +1,5 @@
-// Opens a working directory, and explains a node as its files define it: without a controller, so that outputs of providers are not
-// known.
+// Opens a working directory, and explains a node as its files define it: without a controller, so that outputs of
+// providers are not known.
 
 import { didYouMean } from '../../base/wording.ts';
 import { type Derivation, derive } from '../../derive.ts';
@@ -39,8 +39,8 @@ function requireDesired(derivation: Derivation): DesiredState {
 }
 
 /**
- * Returns the explanation of a node, or of one of its keys; undefined where the node does not exist. Throws CommandFailure
- * where its instance is wrong.
+ * Returns the explanation of a node, or of one of its keys; undefined where the node does not exist. Throws
+ * CommandFailure where its instance is wrong.
  */
 export async function explainIn(
   { desired, history }: ExplainedState,
@@ -53,8 +53,8 @@ export async function explainIn(
 }
 
 /**
- * Throws CommandFailure if an instance that makes the node is wrong. It makes no servers here, so a clientcert file of one of
- * them would look like a node of its own.
+ * Throws CommandFailure if an instance that makes the node is wrong. It makes no servers here, so a clientcert file of
+ * one of them would look like a node of its own.
  */
 function refuseWrongInstance(desired: DesiredState, node: string): void {
   const wrong = [...desired.candidates].find(([key, unit]) => !desired.units.has(key) && unit.nodes.has(node))?.[1];
@@ -98,7 +98,10 @@ const LIMITS = { commitsMax: 20_000, timeoutMs: 10_000 };
 const NOT_COMMITTED = unknownChange('not committed');
 const SHALLOW = unknownChange('older than this shallow clone: git fetch --unshallow');
 
-/** Returns a directory, given as an absolute path. Without a Git repository around it, no changes are known. Call `close` in the end. */
+/**
+ * Returns a directory, given as an absolute path. Without a Git repository around it, no changes are known. Call
+ * `close` in the end.
+ */
 export async function openDirectory(
   directory: string,
 ): Promise<{ readonly state: ExplainedState; readonly close: () => void }> {

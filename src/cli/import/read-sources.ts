@@ -1,5 +1,5 @@
-// Reads the files of the sources of an import from disk, within limits, and gives them to the reader of their kind. Follows no
-// symbolic link out of a source.
+// Reads the files of the sources of an import from disk, within limits, and gives them to the reader of their kind.
+// Follows no symbolic link out of a source.
 import { isUtf8 } from 'node:buffer';
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
@@ -37,7 +37,10 @@ const FILE_BYTES_MAX = 64 * 1024 * 1024;
 const ALL_BYTES_MAX = 512 * 1024 * 1024;
 const DEPTH_MAX = 32;
 
-/** Returns the servers of all sources. Throws CommandFailure for a source that cannot be read, ImportError for one that cannot be used. */
+/**
+ * Returns the servers of all sources. Throws CommandFailure for a source that cannot be read, ImportError for one that
+ * cannot be used.
+ */
 export async function readSources(sources: readonly string[], options: SourceOptions): Promise<Inventory> {
   const { nodes, playbooks, progress } = options;
   const read = sources.map((source) => [source, options.kind ?? kindOf(source)] as const);
@@ -77,7 +80,10 @@ const ANSIBLE_SECONDS_MAX = 300;
 const ANSIBLE_KIBIBYTES_MAX = 4 * 1024 * 1024;
 const PROGRAM_MISSING = 127;
 
-/** Returns what Ansible prints of an inventory. It runs the programs that the inventory names, as every command of Ansible does. */
+/**
+ * Returns what Ansible prints of an inventory. It runs the programs that the inventory names, as every command of
+ * Ansible does.
+ */
 async function runAnsible(source: string, args: readonly string[], inventory: Inventory): Promise<string> {
   const limited = ['-c', `ulimit -v ${ANSIBLE_KIBIBYTES_MAX} && exec "$0" "$@"`, ANSIBLE, ...args];
   const env = { ...process.env, ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED: 'true', ANSIBLE_NOCOLOR: 'true' };

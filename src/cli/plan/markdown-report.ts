@@ -1,5 +1,6 @@
-// Writes a plan as Markdown for the comment of a pull request. The most harmful changes come first, long lists are folded, and
-// the whole stays below the limit of a comment. It contains no times, so that an equal plan gives an equal text.
+// Writes a plan as Markdown for the comment of a pull request. The most harmful changes come first, long lists are
+// folded, and the whole stays below the limit of a comment. It contains no times, so that an equal plan gives an equal
+// text.
 
 import { countOf, grouped, shortOid } from '../../base/wording.ts';
 import { isError, type Problem, placeOf } from '../../model/problem.ts';
@@ -22,7 +23,10 @@ const INSTANCES_MAX = 5;
 
 /** The facts that the report needs in addition to the plan. */
 export interface MarkdownOptions {
-  /** Distinguishes the comment from those of other plans for the same pull request, such as of another directory; '' for the only one. */
+  /**
+   * Distinguishes the comment from those of other plans for the same pull request, such as of another directory; '' for
+   * the only one.
+   */
   readonly id?: string;
   /** The path from the root of the Git repository to the layout: '' or one that ends in `/`. */
   readonly prefix?: string;
@@ -50,8 +54,8 @@ export function markdownReport(plan: Plan, options: MarkdownOptions = {}): strin
 }
 
 /**
- * Returns the comment for commits of which no plan could be made. It replaces an earlier comment, which is about other commits:
- * otherwise an author could keep the comment of a harmless commit.
+ * Returns the comment for commits of which no plan could be made. It replaces an earlier comment, which is about other
+ * commits: otherwise an author could keep the comment of a harmless commit.
  */
 export function markdownWithoutPlan(id: string): string {
   const advice = 'No plan of the newest commit could be made. The output of the command says why.';

@@ -1,6 +1,6 @@
-// Writes what others have named or written as Markdown in which it is text and nothing else: no markup, no HTML, no link,
-// no mention of a person, no reference to an issue. Everything doubtful stands in a code span, where GitHub, GitLab and
-// Gitea look for none of these.
+// Writes what others have named or written as Markdown in which it is text and nothing else: no markup, no HTML, no
+// link, no mention of a person, no reference to an issue. Everything doubtful stands in a code span, where GitHub,
+// GitLab and Gitea look for none of these.
 
 /** The length of a name in characters, beyond which it is cut. The names of servers and instances are rarely longer. */
 const NAME_LENGTH_MAX = 120;
@@ -11,8 +11,8 @@ const ELLIPSIS = '…';
 /** Control characters, marks that turn the direction of writing, characters without a glyph, halves of characters. */
 const HIDDEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 /**
- * Runs of backticks that are escaped. A delimiter has to be longer than every run, and cmark-gfm and comrak, with which GitHub
- * and GitLab read, know none of more than 80: a text with such a run would be Markdown.
+ * Runs of backticks that are escaped. A delimiter has to be longer than every run, and cmark-gfm and comrak, with which
+ * GitHub and GitLab read, know none of more than 80: a text with such a run would be Markdown.
  */
 const LONG_RUN = /`{11,}/g;
 const HEX = 16;
@@ -20,8 +20,8 @@ const HEX_DIGITS = 4;
 const BASIC_PLANE_MAX = 0xffff;
 
 /**
- * Returns a text with its hidden characters and long runs of backticks escaped, cut with an ellipsis where it would be longer
- * than `lengthMax`.
+ * Returns a text with its hidden characters and long runs of backticks escaped, cut with an ellipsis where it would be
+ * longer than `lengthMax`.
  */
 export function shown(text: string, lengthMax: number): string {
   let written = '';

@@ -21,7 +21,16 @@ export function jsonPlan(plan: Plan): string {
   const { configuration, invalid, problems, knownProblems, held } = plan;
   return JSON.stringify(
     {
-      ...{ base, head, digest, access, safety, changes, retained, nodes, configuration, invalid },
+      base,
+      head,
+      digest,
+      access,
+      safety,
+      changes,
+      retained,
+      nodes,
+      configuration,
+      invalid,
       ...{
         problems: problems.map((one) => ({ ...publicProblem(one), instances: one.instances ?? [] })),
         knownProblems,

@@ -1,5 +1,5 @@
-// Lists what a plan does as sections, the most harmful first. The text and the Markdown of a plan write the same sections in
-// their own style. Equal changes are one item, however many servers they concern.
+// Lists what a plan does as sections, the most harmful first. The text and the Markdown of a plan write the same
+// sections in their own style. Equal changes are one item, however many servers they concern.
 
 import { countOf, grouped } from '../../base/wording.ts';
 import { SECRET_VALUE } from '../../hiera/secrets.ts';
@@ -42,7 +42,9 @@ export interface Section {
 const ACTION_NOUNS = { delete: 'delete', replace: 'replacement', update: 'update', create: 'create' } as const;
 const ACTION_VERBS = { delete: 'Deletes', replace: 'Replaces', update: 'Updates', create: 'Creates' } as const;
 const CHANGE_VERBS = { add: 'adds', remove: 'removes', change: 'changes' } as const;
-/** Servers of one item that are all named. No item of servers that are deleted or left has more: each has to be seen. */
+/**
+ * Servers of one item that are all named. No item of servers that are deleted or left has more: each has to be seen.
+ */
 const NAMES_MAX = 20;
 /** Servers of a larger item that are named. */
 const NAMED_OF_MANY = 8;
@@ -218,7 +220,10 @@ const VALUE_LENGTH_MAX = 100;
 /** Characters that two long texts have in common and that are shown before the first difference. */
 const CONTEXT_LENGTH = 12;
 
-/** Returns both values with an arrow between; of lists the items, and of long texts the part, that differ; no value of a secret. */
+/**
+ * Returns both values with an arrow between; of lists the items, and of long texts the part, that differ; no value of a
+ * secret.
+ */
 export function differenceText({ from, to }: Difference, style: PlanStyle): string {
   if (from === SECRET_VALUE || to === SECRET_VALUE) return secretText({ from, to });
   if (Array.isArray(from) && Array.isArray(to)) return listDifference(from, to, style);

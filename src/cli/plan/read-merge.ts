@@ -38,7 +38,12 @@ export async function readMerge(repository: MergeRepository, { base, head, budge
   const commits = await repository.commitsBetween(from, to, COMMITS_MAX + 1);
   const approvedCount = approvedCountOf(commits);
   const merge = {
-    ...{ base: from, head: to, before, problemsBefore, snapshot, approvedCount },
+    base: from,
+    head: to,
+    before,
+    problemsBefore,
+    snapshot,
+    approvedCount,
     conflicts: conflicts.map((path) => needsRebase(path, base)),
   };
   if (before === undefined) return merge;
@@ -50,7 +55,10 @@ interface StateInForce {
   readonly problemsBefore: readonly Problem[];
 }
 
-/** Returns the state in force at a commit: of what is wrong in it, the version of the newest commit in which nothing was wrong. */
+/**
+ * Returns the state in force at a commit: of what is wrong in it, the version of the newest commit in which nothing was
+ * wrong.
+ */
 async function stateAt(repository: MergeRepository, commit: string): Promise<StateInForce> {
   const alone = await deriveAt(repository, commit, { baseline: EMPTY_BASELINE });
   const problems = problemsOf(alone);
@@ -61,7 +69,10 @@ async function stateAt(repository: MergeRepository, commit: string): Promise<Sta
   return { before: upon.isFollowed ? upon.desired : right, problemsBefore: problemsOf(upon) };
 }
 
-/** Returns the desired state of the newest commit before one in which nothing is wrong; undefined if there is none that is near. */
+/**
+ * Returns the desired state of the newest commit before one in which nothing is wrong; undefined if there is none that
+ * is near.
+ */
 async function lastRight(repository: MergeRepository, commit: string): Promise<DesiredState | undefined> {
   let earlier: DesiredState | undefined;
   for await (const oid of firstParents(repository, commit, SEARCHED_MAX + 1)) {
@@ -81,7 +92,10 @@ interface MergedCommits extends MergeCommit {
   readonly before: DesiredState | undefined;
 }
 
-/** Returns the files of the merge, with the version of base where git cannot merge. Blobs that `before` has are not read. */
+/**
+ * Returns the files of the merge, with the version of base where git cannot merge. Blobs that `before` has are not
+ * read.
+ */
 async function readSnapshot(
   repository: MergeRepository,
   { from, to, commit, conflicts, before }: MergedCommits,
@@ -109,7 +123,12 @@ function noLayoutText({ prefix }: MergeRepository): string {
 
 function needsRebase(file: string, base: string): Problem {
   return {
-    ...{ code: 'needs_rebase', severity: 'error', file, line: 1, column: 1, pointer: '' },
+    code: 'needs_rebase',
+    severity: 'error',
+    file,
+    line: 1,
+    column: 1,
+    pointer: '',
     message: `the file was changed differently here and in ${base} since both parted`,
     hint: `merge ${base} into the branch, or rebase it`,
   };

@@ -1,9 +1,12 @@
-// Reads the table of all problem codes, schemas/problem-codes.json. docs/problems.md and `treeline validate --explain` are
-// written from it, and the type ProblemCode is derived from it.
+// Reads the table of all problem codes, schemas/problem-codes.json. docs/problems.md and `treeline validate --explain`
+// are written from it, and the type ProblemCode is derived from it.
 import table from '../../../schemas/problem-codes.json' with { type: 'json' };
 import type { ProblemCode } from '../../model/problem.ts';
 
-/** The lines of a file in an example; lines that stand for a file that is too long to print; a link; or null for no file. */
+/**
+ * The lines of a file in an example; lines that stand for a file that is too long to print; a link; or null for no
+ * file.
+ */
 export type ExampleFile =
   | readonly string[]
   | null

@@ -98,8 +98,8 @@ export function publicProblem({ code, severity, file, line, column, pointer, mes
 }
 
 /**
- * Returns one workflow command of GitHub Actions a problem, which becomes an annotation of the changed line, and the summary.
- * https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
+ * Returns one workflow command of GitHub Actions a problem, which becomes an annotation of the changed line, and the
+ * summary. https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
  */
 export function githubReport(report: Report): string {
   return [...report.problems.map((problem) => writeCommand(report, problem)), summaryOf(report)].join('\n');
@@ -125,7 +125,9 @@ function escapeProperty(text: string): string {
   return escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
 }
 
-/** Returns a Code Quality report of GitLab, with one item a problem. https://docs.gitlab.com/ci/testing/code_quality/ */
+/**
+ * Returns a Code Quality report of GitLab, with one item a problem. https://docs.gitlab.com/ci/testing/code_quality/
+ */
 export function gitlabReport(report: Report): string {
   const fingerprints = numberProblems(report);
   const items = report.problems.map((problem, index) => ({

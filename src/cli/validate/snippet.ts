@@ -1,5 +1,5 @@
-// Cuts the line of a problem out of its file, with a caret below the place: in columns of a terminal, as wide as its characters
-// are. output.ts escapes colours and control characters first.
+// Cuts the line of a problem out of its file, with a caret below the place: in columns of a terminal, as wide as its
+// characters are. output.ts escapes colours and control characters first.
 import type { Place } from '../../model/problem.ts';
 import { visibleLine } from '../output.ts';
 

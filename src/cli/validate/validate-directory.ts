@@ -1,4 +1,5 @@
-// Validates a working directory, or a commit of the repository around it: returns the problems that a controller would report.
+// Validates a working directory, or a commit of the repository around it: returns the problems that a controller would
+// report.
 import { existsSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { wantsBlob } from '../../catalog/load-catalog.ts';
@@ -12,8 +13,8 @@ import type { Report } from './report.ts';
 import { linesOf } from './snippet.ts';
 
 /**
- * Returns the problems of a directory, as an absolute path; with a revision, those of that commit and not of the files that
- * stand there. Throws CommandFailure where it cannot be read.
+ * Returns the problems of a directory, as an absolute path; with a revision, those of that commit and not of the files
+ * that stand there. Throws CommandFailure where it cannot be read.
  */
 export async function validateDirectory(directory: string, revision?: string): Promise<Report> {
   const isCommit = revision !== undefined;

@@ -118,7 +118,10 @@ function answerRetryable(message: string): Answer {
 /** Python's words for an error, whose first line names no cause; its last line is the one without indent. */
 const TRACEBACK = /^(?:.*\n)*Traceback \(most recent call last\):\n(?:[ ].*\n)+(\S.*)/;
 
-/** Returns the last lines of the standard error, which say most. An error of Python comes before them: some lists show one line. */
+/**
+ * Returns the last lines of the standard error, which say most. An error of Python comes before them: some lists show
+ * one line.
+ */
 function shownEnd(complaint: string): string {
   const text = plainText(complaint, complaint.length);
   const end = text.length <= SHOWN_LENGTH_MAX ? text : `…${text.slice(-SHOWN_LENGTH_MAX)}`;

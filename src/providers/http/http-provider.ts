@@ -1,5 +1,6 @@
 // A provider that sends every call as a signed POST to a service of one origin, and polls for the end of long work.
-// Signed, so that a service knows who sent it, and that it is unchanged. docs/providers.md is the contract for authors of services.
+// Signed, so that a service knows who sent it, and that it is unchanged. docs/providers.md is the contract for authors
+// of services.
 import { createHmac } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import { type HttpAnswer, type HttpRequest, sendRequest } from '../../base/http-request.ts';
@@ -108,7 +109,8 @@ async function send(
     const secret = await readSecretFile(secretFile, 'secretFile');
     const tls = caFile === null ? {} : { ca: await readSettingFile(caFile, 'caFile', CA_BYTES_MAX) };
     const headers = {
-      ...{ accept: 'application/json', 'content-type': 'application/json' },
+      accept: 'application/json',
+      'content-type': 'application/json',
       ...signatureHeaders({ method, url, body: body ?? '' }, secret, clock.now()),
     };
     return await sendRequest({ method, url, body, headers, tls, bytesMax: ANSWER_BYTES_MAX, onConnect, signal });

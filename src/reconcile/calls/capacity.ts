@@ -1,5 +1,5 @@
-// Counts the calls in flight, in total and by provider entry, and keeps the servers that wait for one in line: actions before
-// routine checks, first come, first served. Calls of proxies run elsewhere, and take no capacity here.
+// Counts the calls in flight, in total and by provider entry, and keeps the servers that wait for one in line: actions
+// before routine checks, first come, first served. Calls of proxies run elsewhere, and take no capacity here.
 import { type Clock, type ClockTimes, readClocks } from '../../base/clock.ts';
 import { invariant } from '../../base/invariant.ts';
 import { Line } from '../../base/line.ts';
@@ -46,7 +46,10 @@ interface Entry {
   readonly checks: Line;
 }
 
-/** The slots for calls. A server keeps the slot of its last call until its next pass has decided: the create that follows a check needs no other. */
+/**
+ * The slots for calls. A server keeps the slot of its last call until its next pass has decided: the create that
+ * follows a check needs no other.
+ */
 export class Capacity {
   readonly #options: CapacityOptions;
   /** By server, the oldest first. */
@@ -179,7 +182,10 @@ export class Capacity {
     return entry;
   }
 
-  /** Returns how many calls of a provider may be claimed now: the turn of those that began to wait for another entry may come before. */
+  /**
+   * Returns how many calls of a provider may be claimed now: the turn of those that began to wait for another entry may
+   * come before.
+   */
   #free(provider: string, isRoutine: boolean): number {
     const { concurrency, concurrencyOf } = this.#options;
     let ofAll = leftOf(concurrency, this.#total, isRoutine);

@@ -1,6 +1,6 @@
 // Executes the decisions of passes: calls the provider, enforces the deadline, and reports the answer. It decides and
-// writes nothing; an action whose call ends without an answer is no longer in flight, and its row still holds it. The only
-// file that imports p-queue.
+// writes nothing; an action whose call ends without an answer is no longer in flight, and its row still holds it. The
+// only file that imports p-queue.
 import PQueue from 'p-queue';
 import type { Clock, ClockTimes } from '../../base/clock.ts';
 import { invariant } from '../../base/invariant.ts';
@@ -33,7 +33,10 @@ export interface ExecutorOptions {
   readonly log: Logger;
   readonly entryOf: (provider: string) => CallableEntry | undefined;
   readonly recordOf: (server: string) => NodeRecord;
-  /** Returns whether calls may begin, decided at the moment of each: false once another process may lead. Left out: always. */
+  /**
+   * Returns whether calls may begin, decided at the moment of each: false once another process may lead. Left out:
+   * always.
+   */
   readonly mayBegin?: (() => boolean) | undefined;
   /** Counts calls. Left out: nothing does. */
   readonly metrics?: Metrics | undefined;
@@ -64,15 +67,17 @@ export class Executor {
     const { concurrency, clock, entryOf } = options;
     this.#calls = new PQueue({ concurrency });
     this.capacity = new Capacity({
-      ...{ concurrency, clock },
+      concurrency,
+      clock,
       concurrencyOf: (name) => entryOf(name)?.concurrency ?? 0,
       isPulled: (name) => entryOf(name)?.provider.isPulled === true,
     });
   }
 
   /**
-   * Returns for how many more milliseconds an action that ended without an answer may be running; 0: it cannot any more. Measured by
-   * the monotonic clock from the first call of this function on, or from the start of the action if this process started it.
+   * Returns for how many more milliseconds an action that ended without an answer may be running; 0: it cannot any
+   * more. Measured by the monotonic clock from the first call of this function on, or from the start of the action if
+   * this process started it.
    */
   lostMsLeft(server: string, action: RunningAction): number {
     const { clock } = this.#options;
@@ -95,7 +100,10 @@ export class Executor {
     return this.#actions.get(server)?.lostBecause;
   }
 
-  /** Returns why the last try of a server that is under way again had no answer; undefined if it had one, or that is not known here. */
+  /**
+   * Returns why the last try of a server that is under way again had no answer; undefined if it had one, or that is not
+   * known here.
+   */
   lostTryOf(server: string): string | undefined {
     return this.#lostTries.get(server);
   }
@@ -206,8 +214,8 @@ export class Executor {
   }
 
   /**
-   * The process may have been stopped since the row was written, for longer than its action has: a provider would begin what counts as over
-   * by its deadline. Nothing has run then, so nothing is lost.
+   * The process may have been stopped since the row was written, for longer than its action has: a provider would begin
+   * what counts as over by its deadline. Nothing has run then, so nothing is lost.
    */
   #isLate({ kind, row: { action }, provider }: Job, { claimed }: CallInFlight): boolean {
     const entry = this.#options.entryOf(provider);

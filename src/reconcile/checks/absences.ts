@@ -1,5 +1,5 @@
-// Decides from the other servers of a site whether one that is gone may be made again: the whole site may answer wrongly. A
-// site is a provider entry, or the tags of proxies. docs/decisions/0020.
+// Decides from the other servers of a site whether one that is gone may be made again: the whole site may answer
+// wrongly. A site is a provider entry, or the tags of proxies. docs/decisions/0020.
 
 import { countsAsGone, goneMax, isGoneToHeal } from '../../machine/drift.ts';
 import { siteKeyOfRow } from '../../machine/responsibility.ts';
@@ -24,7 +24,10 @@ export class Absences {
     this.#options = options;
   }
 
-  /** Records a found server, and enqueues those of its site that wait for it. Without `call` another process began the call. */
+  /**
+   * Records a found server, and enqueues those of its site that wait for it. Without `call` another process began the
+   * call.
+   */
   ended(server: string, { kind, answer }: CallResult, call: CallInFlight | undefined): void {
     const { ledger, wake } = this.#options;
     const row = ledger.server(server);
@@ -40,7 +43,10 @@ export class Absences {
     }
   }
 
-  /** Returns true if a call that began at `since` or later, in milliseconds since 1970, has found a server of the site of this row. */
+  /**
+   * Returns true if a call that began at `since` or later, in milliseconds since 1970, has found a server of the site
+   * of this row.
+   */
   isFoundSince(row: ServerRow, since: number): boolean {
     return (this.#found.get(siteKeyOfRow(row) ?? '') ?? 0) >= since;
   }

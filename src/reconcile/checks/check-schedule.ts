@@ -1,5 +1,5 @@
-// Plans checks of servers at rest: each one `checkSeconds` after its last action or check, in memory. A check that is due waits
-// for capacity like any other call, behind all actions; the pass of its server starts it.
+// Plans checks of servers at rest: each one `checkSeconds` after its last action or check, in memory. A check that is
+// due waits for capacity like any other call, behind all actions; the pass of its server starts it.
 
 import type { Clock } from '../../base/clock.ts';
 import type { Next } from '../../machine/decision.ts';
@@ -38,7 +38,7 @@ interface CheckPlan {
   isRequested: boolean;
   failures: number;
   failure: CheckFailure | undefined;
-  /** A person is told of the failure. */
+  /** A person sees the failure. */
   isShown: boolean;
 }
 
@@ -58,8 +58,8 @@ export class CheckSchedule {
   readonly #options: CheckScheduleOptions;
   readonly #plans = new Map<string, CheckPlan>();
   /**
-   * Servers that this process has passed over, with when their last check was answered, if one was. The others were at rest when
-   * it started: their checks are spread.
+   * Servers that this process has passed over, with when their last check was answered, if one was. The others were at
+   * rest when it started: their checks are spread.
    */
   readonly #known = new Map<string, number | undefined>();
   readonly #failing = new Set<string>();
@@ -92,8 +92,8 @@ export class CheckSchedule {
   }
 
   /**
-   * Returns how the checks of a server fail, once several have failed in a row; at once where a person asked for the check, or
-   * its answer came from another place. Undefined otherwise.
+   * Returns how the checks of a server fail, once several have failed in a row; at once where a person asked for the
+   * check, or its answer came from another place. Undefined otherwise.
    */
   failureOf(server: string): CheckFailure | undefined {
     const plan = this.#plans.get(server);
@@ -125,8 +125,8 @@ export class CheckSchedule {
   }
 
   /**
-   * Follows the end of a check that a pass has started. Without an answer it is still due: it was ended for an action, and
-   * waits for capacity again.
+   * Follows the end of a check that a pass has started. Without an answer it is still due: it was ended for an action,
+   * and waits for capacity again.
    */
   ended(server: string, answer: Answer | undefined): void {
     const plan = this.#plans.get(server);
@@ -141,8 +141,8 @@ export class CheckSchedule {
   }
 
   /**
-   * Checks a server as soon as there is capacity, but not within `pauseMs` of its last check, whatever its policy. Returns false
-   * if it is not at rest.
+   * Checks a server as soon as there is capacity, but not within `pauseMs` of its last check, whatever its policy.
+   * Returns false if it is not at rest.
    */
   request(server: string, pauseMs = 0): boolean {
     const { entryOf, rowOf, clock, wake } = this.#options;
@@ -202,7 +202,7 @@ function chooseChecker(
   return isRequested || driftPolicyOf(row, entry.drift) !== 'off' ? row.provider : null;
 }
 
-/** Returns true if a check tells whether the server is there. */
+/** Returns true if a check shows whether the server is there. */
 export function isAnswered({ outcome }: Answer): boolean {
   return outcome === 'done' || outcome === 'absent';
 }

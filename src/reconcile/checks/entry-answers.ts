@@ -1,5 +1,6 @@
-// Knows which provider entries answer nothing: none of their last calls had a definite answer. So a dead site is one cause, and not one for
-// each of its servers. In memory of the process that calls them: the first calls after a start tell again.
+// Knows which provider entries answer nothing: none of their last calls had a definite answer. So a dead site is one
+// cause, and not one for each of its servers. In memory of the process that calls them: the first calls after a start
+// tell again.
 import type { Clock } from '../../base/clock.ts';
 import { momentOf } from '../../base/wording.ts';
 import type { Answer } from '../../model/call-result.ts';
@@ -78,8 +79,8 @@ export class EntryAnswers {
   }
 
   /**
-   * Returns true if the last call of a server had no answer because its entry answers nothing, which is told soon, or did so until a moment
-   * ago: what that server needs is no cause of its own then.
+   * Returns true if the last call of a server had no answer because its entry answers nothing, which is told soon, or
+   * did so until a moment ago: what that server needs is no cause of its own then.
    */
   explains(server: string): boolean {
     const now = this.#clock.monotonic();
@@ -89,7 +90,10 @@ export class EntryAnswers {
     );
   }
 
-  /** Returns since when the calls of an entry have no answer, also if it is not silent yet; undefined if the last one had an answer. */
+  /**
+   * Returns since when the calls of an entry have no answer, also if it is not silent yet; undefined if the last one
+   * had an answer.
+   */
   unansweredOf(entry: string): SilentEntry | undefined {
     return this.#unanswered.get(entry);
   }

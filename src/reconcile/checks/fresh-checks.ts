@@ -27,8 +27,8 @@ export class FreshChecks {
   }
 
   /**
-   * Records how a check of a server has just ended. If other sites have found it absent, that still counts for them: else the
-   * sites of a list would be asked in turn for ever.
+   * Records how a check of a server has just ended. If other sites have found it absent, that still counts for them:
+   * else the sites of a list would be asked in turn for ever.
    */
   record(server: string, end: NotedCheck['end'], checker: Site): void {
     const isKept = (check: NotedCheck): boolean => check.end === 'absent' && !isSameSite(check.checker, checker);
@@ -44,8 +44,8 @@ export class FreshChecks {
   }
 
   /**
-   * Returns how the last check of a server ended, or undefined if there was none by the site of this checker within 30 s, or
-   * an action followed it.
+   * Returns how the last check of a server ended, or undefined if there was none by the site of this checker within 30
+   * s, or an action followed it.
    */
   of(server: string, checker: Site): CheckEnd | undefined {
     const checks = this.#checks.get(server) ?? [];

@@ -40,7 +40,9 @@ export class ServerChecks {
     const { ledger, registry, clock } = options;
     this.#fresh = new FreshChecks(clock);
     this.schedule = new CheckSchedule({
-      ...{ ...options, entryOf: (name) => registry.byName(name), rowOf: (server) => ledger.server(server) },
+      ...options,
+      entryOf: (name) => registry.byName(name),
+      rowOf: (server) => ledger.server(server),
     });
   }
 

@@ -1,5 +1,5 @@
-// Passes that a proxy asks for: its claim is part of the context of the decision, and the pass begins the call that it names
-// or refuses it. agents/proxy-work.ts answers the proxies.
+// Passes that a proxy asks for: its claim is part of the context of the decision, and the pass begins the call that it
+// names or refuses it. agents/proxy-work.ts answers the proxies.
 import type { Clock } from '../../base/clock.ts';
 import type { Claimant, Step } from '../../machine/decision.ts';
 import { PROXIED } from '../../model/names.ts';
@@ -45,7 +45,8 @@ export class ClaimedPasses {
   }
 
   /**
-   * Resolves once a pass has begun the call, and its intent is durable. Throws `conflict` if it is not to be done now, and
+   * Resolves once a pass has begun the call, and its intent is durable. Throws `conflict` if it is not to be done now,
+   * and
    * `not_ready` if its pass does not come in time. No other claim for this server may be open.
    */
   async run(server: string, claim: CallClaim): Promise<void> {

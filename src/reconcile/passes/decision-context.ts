@@ -79,7 +79,10 @@ export class RecordedNeeds implements Needs {
     return last === 0 ? undefined : last;
   }
 
-  /** The last one first: servers come up in order, so those that wait for the first would be woken once for each of them. */
+  /**
+   * The last one first: servers come up in order, so those that wait for the first would be woken once for each of
+   * them.
+   */
   *unmetDependencies({ wanted }: ServerRow): Generator<string | undefined> {
     const names = wanted?.dependsOn ?? [];
     for (let place = names.length - 1; place >= 0; place -= 1) {
@@ -196,8 +199,9 @@ export function isUp(row: ServerRow | undefined): boolean {
 }
 
 /**
- * Returns when a lost action has ended. An action that ends with the controller is over as soon as this process does not
- * run it; one that ends with its call, as soon as its provider is certain. The executor measures the remaining time of others.
+ * Returns when a lost action has ended. An action that ends with the controller is over as soon as this process does
+ * not run it; one that ends with its call, as soon as its provider is certain. The executor measures the remaining time
+ * of others.
  */
 function lostActionEnds(name: string, action: RunningAction, around: ContextSources): number {
   const provider = around.registry.byName(action.provider)?.provider;

@@ -1,5 +1,5 @@
-// Chooses the provider entry that is responsible for a server's row, and for proxies the tags, from the settings and the
-// registered proxies. Read-only.
+// Chooses the provider entry that is responsible for a server's row, and for proxies the tags, from the settings and
+// the registered proxies. Read-only.
 import { plainRecord } from '../../hiera/record.ts';
 import type { ResponsibleEntry, ResponsibleProvider } from '../../machine/decision.ts';
 import {

@@ -68,7 +68,10 @@ export class ServerPass {
     this.#logElsewhereOnceAMinute = logOnceAMinute(options.clock);
   }
 
-  /** Returns the result of a call as it counts, with the site that it is from: one from another place than before is no answer. */
+  /**
+   * Returns the result of a call as it counts, with the site that it is from: one from another place than before is no
+   * answer.
+   */
   judged(name: string, result: CallResult, call?: CallInFlight): CallResult {
     const { ledger, log } = this.#options;
     const row = ledger.server(name);
@@ -100,7 +103,10 @@ export class ServerPass {
     this.#operations.set(name, operation);
   }
 
-  /** Returns whether it has changed the row or begun a call. Throws if the row cannot be written; then nothing has happened. */
+  /**
+   * Returns whether it has changed the row or begun a call. Throws if the row cannot be written; then nothing has
+   * happened.
+   */
   async run(name: string): Promise<boolean> {
     const { ledger, checks } = this.#options;
     const row = ledger.server(name);
@@ -223,7 +229,10 @@ function isCall(next: Next): next is Extract<Next, { readonly kind: 'check' | 'r
   return next.kind === 'check' || next.kind === 'run';
 }
 
-/** Returns when the next pass over a server follows, whatever happens until then; undefined if only an event enqueues it. */
+/**
+ * Returns when the next pass over a server follows, whatever happens until then; undefined if only an event enqueues
+ * it.
+ */
 function passTime(row: ServerRow, next: Next): number | undefined {
   const wait = waitIn(next);
   // A check may wait longer for capacity than its server waits for the next try.

@@ -9,8 +9,8 @@ interface Turn {
 }
 
 /**
- * The lines of a tag, in the order in which they are offered. `checked`: servers that are to be created and were just checked
- * go first, until they were offered once. `routine`: servers at rest that wait for a routine check.
+ * The lines of a tag, in the order in which they are offered. `checked`: servers that are to be created and were just
+ * checked go first, until they were offered once. `routine`: servers at rest that wait for a routine check.
  */
 const RANKS = ['checked', 'action', 'routine'] as const;
 type Rank = (typeof RANKS)[number];
@@ -40,7 +40,8 @@ export class ProxyOffers {
   }
 
   /**
-   * Appends a server to the lines of its tags, unless it stands there already; `isRoutine`: behind all servers that wait for an action;
+   * Appends a server to the lines of its tags, unless it stands there already; `isRoutine`: behind all servers that
+   * wait for an action;
    * `isChecked`: before them, so that its check still counts when a proxy asks, however many others are to be checked.
    */
   add(server: string, tags: readonly string[], { isChecked = false, isRoutine = false }: Turn = {}): void {
@@ -61,8 +62,8 @@ export class ProxyOffers {
   }
 
   /**
-   * Moves a server to the end of its lines, since it was offered to a proxy: others come first next time. One that was just checked goes
-   * first once: that proxy may have no program for it.
+   * Moves a server to the end of its lines, since it was offered to a proxy: others come first next time. One that was
+   * just checked goes first once: that proxy may have no program for it.
    */
   rotate(server: string): void {
     const offer = this.#offers.get(server);
@@ -99,7 +100,9 @@ export class ProxyOffers {
     for (const wake of new Set(watched.flatMap((tag) => [...(this.#watchers.get(tag) ?? [])]))) wake();
   }
 
-  /** Calls `wake` when a server for a proxy with these tags may have been added, until the returned function is called. */
+  /**
+   * Calls `wake` when a server for a proxy with these tags may have been added, until the returned function is called.
+   */
   watch(tags: readonly string[], wake: () => void): () => void {
     for (const tag of distinctTags(tags)) {
       this.#watchers.set(tag, (this.#watchers.get(tag) ?? new Set()).add(wake));

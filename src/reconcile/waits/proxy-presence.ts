@@ -1,5 +1,5 @@
-// Knows which of the registered proxies ask for work. Servers of proxies that none asked for do not go on, and a person has to be told: see
-// docs/concepts.md, proxies. It is known to the process that leads, from its own start on.
+// Knows which of the registered proxies ask for work. Servers of proxies that none asked for do not continue, and a
+// person has to be told: see docs/concepts.md, proxies. It is known to the process that leads, from its own start on.
 import type { Clock } from '../../base/clock.ts';
 import { isSameList } from '../../base/lists.ts';
 import { durationOf } from '../../base/wording.ts';
@@ -63,7 +63,7 @@ export class ProxyPresence {
     if (isNew) this.#options.changed(proxy.tags);
   }
 
-  /** Returns the best presence of the registered proxies that look after servers with these tags. */
+  /** Returns the best presence of the registered proxies that manage servers with these tags. */
   of(tags: readonly string[]): Presence {
     this.#follow();
     let best: Presence = 'silent';
@@ -76,8 +76,8 @@ export class ProxyPresence {
   }
 
   /**
-   * Returns when a proxy that looks after servers with these tags was heard of last, in milliseconds since 1970, where none is any more;
-   * null where none is registered. Undefined where one is heard of, or may still be.
+   * Returns when a proxy that manages servers with these tags was heard of last, in milliseconds since 1970, where none
+   * is any more; null where none is registered. Undefined where one is heard of, or may still be.
    */
   unheardSince(tags: readonly string[]): number | null | undefined {
     if (this.of(tags) !== 'silent') return undefined;
@@ -86,7 +86,7 @@ export class ProxyPresence {
     return last === undefined ? null : clock.now() - (clock.monotonic() - last);
   }
 
-  /** Returns words on the last request of a proxy that looks after servers with these tags: `last request 57 s ago`. */
+  /** Returns words on the last request of a proxy that manages servers with these tags: `last request 57 s ago`. */
   requestWords(tags: readonly string[]): string {
     this.#follow();
     const last = this.#lastOf(tags);

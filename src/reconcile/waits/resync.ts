@@ -1,5 +1,5 @@
-// Adds all servers that are not at rest and wait for no time to the queue now and then, as a safety net below all wake-ups: a server that could go on and
-// was not enqueued is a defect of Treeline. It is counted and logged.
+// Adds all servers that are not at rest and wait for no time to the queue now and then, as a safety net below all
+// wake-ups: a server that could continue and was not enqueued is a defect of Treeline. It is counted and logged.
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Metrics } from '../../base/metrics.ts';
@@ -38,7 +38,7 @@ export class Resync {
     this.#cancel = options.clock.after(RESYNC_MS, () => this.#run());
   }
 
-  /** Number of servers that only the resync has let go on. */
+  /** Number of servers that only the resync has let continue. */
   get missed(): number {
     return this.#missed;
   }
@@ -53,7 +53,7 @@ export class Resync {
     return this.#added.delete(server);
   }
 
-  /** Notes that a server could go on that only the resync has enqueued. */
+  /** Notes that a server could continue that only the resync has enqueued. */
   found(server: string): void {
     const { log, ledger, metrics } = this.#options;
     this.#missed += 1;

@@ -28,7 +28,10 @@ export function stallsIn(
   return (servers) => findStalls(servers, waitGraph(ledger, clock.now()));
 }
 
-/** Returns words on the cycle in which a server waits, and the command that breaks it; undefined if it waits in none. `now`: milliseconds since 1970. */
+/**
+ * Returns words on the cycle in which a server waits, and the command that breaks it; undefined if it waits in none.
+ * `now`: milliseconds since 1970.
+ */
 export function cycleWords(
   server: string,
   ledger: LedgerReads,
@@ -41,7 +44,10 @@ export function cycleWords(
 /** So many servers are looked at for all cycles. */
 const STARTS_MAX = 1_000;
 
-/** Returns the cycles in which servers wait, each once. Dependencies alone form none: admission refuses a commit with circular ones. */
+/**
+ * Returns the cycles in which servers wait, each once. Dependencies alone form none: admission refuses a commit with
+ * circular ones.
+ */
 export function findCycles(ledger: LedgerReads & Pick<Ledger, 'list'>, now: number): readonly Cycle[] {
   const graph = waitGraph(ledger, now);
   const found = new Map<string, Cycle>();

@@ -1,5 +1,5 @@
-// Adds to the queue the servers that a written row, or the end of a call, may let go on. The waits themselves are not stored: a pass
-// decides again what its server waits for.
+// Adds to the queue the servers that a written row, or the end of a call, may let continue. The waits themselves are
+// not stored: a pass decides again what its server waits for.
 
 import { isAtRest } from '../../machine/drift.ts';
 import { awayMax, groupOf } from '../../machine/rollout.ts';
@@ -14,13 +14,13 @@ interface WakeUpsOptions {
   /** Enqueues a server. */
   readonly wake: (server: string) => void;
   /**
-   * Returns whether a member of a group that waits for its update may start now, or once its group has rested; undefined if it waits for
-   * something else than its group.
+   * Returns whether a member of a group that waits for its update may start now, or once its group has rested;
+   * undefined if it waits for something else than its group.
    */
   readonly hasSlot: (server: string) => boolean | undefined;
 }
 
-/** Finds who may go on. */
+/** Finds who may continue. */
 export class WakeUps {
   readonly #options: WakeUpsOptions;
 

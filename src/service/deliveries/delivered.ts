@@ -1,5 +1,6 @@
-// Finds which nodes run the record of a commit, and which an older one. Every replica answers it, from the confirmations that the leader has
-// recorded and the present records. See docs/rest.md, operations, and docs/concepts.md, delivered.
+// Finds which nodes run the record of a commit, and which an older one. Every replica answers it, from the
+// confirmations that the leader has recorded and the present records. See docs/rest.md, operations, and
+// docs/concepts.md, delivered.
 import { shortOid } from '../../base/wording.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { recordedNodes } from '../../desired/node-records.ts';
@@ -128,7 +129,10 @@ function describe(by: Client, { name, row, state, digest }: JudgedNode, view: Vi
   };
 }
 
-/** Returns one sentence, such as `7 of 40 nodes have not applied their record of 3f2a1c0b4d5e or a later one: web-1, web-2`. */
+/**
+ * Returns one sentence, such as `7 of 40 nodes have not applied their record of 3f2a1c0b4d5e or a later one: web-1,
+ * web-2`.
+ */
 function summarize(
   { delivered, failed, notReporting }: DeliveryCounts,
   late: readonly JudgedNode[],

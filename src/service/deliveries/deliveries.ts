@@ -1,4 +1,5 @@
-// Records which record each node has confirmed last. The leader alone writes these rows. See docs/concepts.md, delivered.
+// Records which record each node has confirmed last. The leader alone writes these rows. See docs/concepts.md,
+// delivered.
 
 import type { Clock } from '../../base/clock.ts';
 import { isSameList } from '../../base/lists.ts';
@@ -42,8 +43,8 @@ export class Deliveries {
   }
 
   /**
-   * Records what a consumer says of a record of a node, and returns the answer. Throws ServiceError `not_allowed` unless the client is one
-   * of that node, `not_found` if there is no such node.
+   * Records what a consumer says of a record of a node, and returns the answer. Throws ServiceError `not_allowed`
+   * unless the client is one of that node, `not_found` if there is no such node.
    */
   confirm(caller: Caller, node: string, told: Told): Promise<string> {
     return this.#writes.run(node, () => this.#confirm(caller, node, told));
@@ -62,7 +63,11 @@ export class Deliveries {
     const isPresent = present.digest === digest;
     const expected = ledger.read('delivery', node);
     const value = afterConfirmation(expected, {
-      ...{ digest, outcome, by: by.serial, time: momentOf(view.now), incarnation: present.incarnation },
+      digest,
+      outcome,
+      by: by.serial,
+      time: momentOf(view.now),
+      incarnation: present.incarnation,
       message: message.slice(0, MESSAGE_LENGTH_MAX).toWellFormed(),
       commit: isPresent ? desired.commit : null,
     });
@@ -106,7 +111,10 @@ interface KnownRecord {
 /** By the node of a desired state, or the last record of an unwanted server: most commits change few of them. */
 const known = new WeakMap<object, KnownRecord>();
 
-/** Returns the digest of the record of a node, and the proxy tags in it; undefined where it has none. Unchanged ones are not built again. */
+/**
+ * Returns the digest of the record of a node, and the proxy tags in it; undefined where it has none. Unchanged ones are
+ * not built again.
+ */
 export function presentRecord(view: RecordView, name: string) {
   const { desired, rows } = view;
   const server = rows.server(name);
@@ -125,7 +133,7 @@ export function presentRecord(view: RecordView, name: string) {
   return { digest: record.digest, tags: record.tags, incarnation: server?.incarnation ?? 0 };
 }
 
-/** Tells whether a client speaks for some node: most do not, and nothing is looked up for them. */
+/** Returns whether a client speaks for some node: most do not, and nothing is looked up for them. */
 function maySpeakForNodes({ role, node }: Client): boolean {
   return node !== undefined || role === 'proxy';
 }
@@ -136,7 +144,10 @@ export function requireConsumer(client: Client, node: string): void {
   if (!maySpeakForNodes(client) || client.writes === 'none' || isOfOther) throw notOfNode(node);
 }
 
-/** Tells whether a client speaks for a node: it is bound to it, or a proxy with one of its tags. One of a tenant does for its tenant's alone. */
+/**
+ * Returns whether a client speaks for a node: it is bound to it, or a proxy with one of its tags. One of a tenant does
+ * for its tenant's alone.
+ */
 function isOf({ role, tenant, node: own, tags = [] }: Client, node: string, view: RecordView): boolean {
   const unit = unitOfNode(view.desired, node);
   if (tenant !== '' && unit !== undefined && tenantOf(unit.entry.object) !== tenant) return false;

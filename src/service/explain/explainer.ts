@@ -1,5 +1,5 @@
-// Explains records: all layers of a node, from the active desired state, the rows and the history of the repository. See
-// docs/rest.md, explanations.
+// Explains records: all layers of a node, from the active desired state, the rows and the history of the repository.
+// See docs/rest.md, explanations.
 
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { explanationOfNode } from '../../desired/node-records.ts';
@@ -17,8 +17,8 @@ interface ExplainerOptions extends ViewSources {
 }
 
 /**
- * Every method throws ServiceError: `not_ready` before the first good commit, `not_found` for a node or a key that is not
- * there.
+ * Every method throws ServiceError: `not_ready` before the first good commit, `not_found` for a node or a key that is
+ * not there.
  */
 export type Explainer = ReturnType<typeof createExplainer>;
 

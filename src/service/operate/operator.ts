@@ -1,5 +1,5 @@
-// The operations on the controller itself: read what is held or wrong, approve, suspend, adopt, retry. Checks what is asked, has the rows
-// changed that it concerns, and answers in a sentence. See docs/rest.md, operations.
+// The operations on the controller itself: read what is held or wrong, approve, suspend, adopt, retry. Checks what is
+// asked, has the rows changed that it concerns, and answers in a sentence. See docs/rest.md, operations.
 
 import { problemsAndRemarks } from '../../desired/remarks.ts';
 import { historyDigest } from '../../machine/hold-digests.ts';
@@ -39,13 +39,18 @@ export type Operator = ReturnType<typeof createOperator>;
 export function createOperator(options: OperatorOptions) {
   return {
     held: (): readonly HeldItem[] => heldItems(options.rows, options.refused(), EVERYTHING),
-    /** Resolves with what is held, and who has written the commits that ask for it. Proxies and limited clients do not see persons. */
+    /**
+     * Resolves with what is held, and who has written the commits that ask for it. Proxies and limited clients do not
+     * see persons.
+     */
     heldWithAuthors: (by: Client): Promise<readonly AuthoredHold[]> => withAuthors(by, options),
     ...progressReads(options),
     ...recordReads(options),
     /** Returns the registered clients as a client may see them, and when each was seen last. */
     clients: (by: Client): readonly ClientSeen[] => clientsIn(by, options),
-    /** Returns the problems of the newest commit, followed or not; of the followed one where the newest was not read. */
+    /**
+     * Returns the problems of the newest commit, followed or not; of the followed one where the newest was not read.
+     */
     problems(by?: Client): CommitProblems {
       const scope = new Scope(by, options);
       const { commit, problems } = problemsIn(options);
@@ -59,7 +64,10 @@ export function createOperator(options: OperatorOptions) {
       if (!new Scope(caller.by, options).seesNode(node)) throw notOfNode(node);
       return await options.deliveries.confirm(caller, node, told);
     },
-    /** Returns work that lists all that needs a person, each with all of its instances; undefined before the first good commit. */
+    /**
+     * Returns work that lists all that needs a person, each with all of its instances; undefined before the first good
+     * commit.
+     */
     attention: (covered?: Set<string>): readonly AttentionItem[] | undefined =>
       isShown(options) ? attentionOf(options, covered) : undefined,
     ...serverOperations(options),
@@ -100,7 +108,10 @@ interface CommitProblems {
   readonly problems: readonly Problem[];
 }
 
-/** Returns the problems of the newest commit; those of a commit that was not read, such as a rewritten history, are unknown. */
+/**
+ * Returns the problems of the newest commit; those of a commit that was not read, such as a rewritten history, are
+ * unknown.
+ */
 function problemsIn(options: OperatorOptions): CommitProblems {
   const refused = options.refused();
   if (refused !== undefined && refused.problems.length > 0) {
@@ -229,7 +240,10 @@ function acknowledgements(options: OperatorOptions) {
   }
 
   return {
-    /** Acknowledges the causes that concern an instance now: none of them notifies anybody until that time, or until it ends. */
+    /**
+     * Acknowledges the causes that concern an instance now: none of them notifies anybody until that time, or until it
+     * ends.
+     */
     async acknowledge(order: Order, { instance, until }: Acknowledged): Promise<string> {
       const scope = new Scope(order.by, options);
       const { view } = whyFacts(options, scope);

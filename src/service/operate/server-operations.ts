@@ -40,8 +40,8 @@ export function serverOperations(options: ServerOperationsOptions) {
   const isHeld = ({ instance }: ServerRow): boolean => rows.read('held', instance) !== undefined;
   return {
     /**
-     * Ends the waits of servers that failed, or whose checks fail. Where an instance or a server is named, also brings back what has drifted, and
-     * makes again what is gone.
+     * Ends the waits of servers that failed, or whose checks fail. Where an instance or a server is named, also brings
+     * back what has drifted, and makes again what is gone.
      */
     async retry(order: Order, target: RetryTarget): Promise<string> {
       if ('ignoreOrder' in target) return await ignoreOrder(order, target.resource, options);
@@ -58,8 +58,8 @@ export function serverOperations(options: ServerOperationsOptions) {
       throw new ServiceError('conflict', `${words}, so there is nothing to try again`);
     },
     /**
-     * Takes over servers that were there before Treeline, or that another provider entry made; never deletes or replaces
-     * one. Where a provider entry is named, also accepts another place of it.
+     * Takes over servers that were there before Treeline, or that another provider entry made; never deletes or
+     * replaces one. Where a provider entry is named, also accepts another place of it.
      */
     adopt: (order: Order, target: Target): Promise<string> => adoptServers(order, target, options),
     /** Forgets an unwanted server, and leaves it as it is. */
@@ -87,7 +87,7 @@ export function serverOperations(options: ServerOperationsOptions) {
   };
 }
 
-/** Has a server go on without waiting for others: so a person breaks a cycle of waits. */
+/** Has a server continue without waiting for others: so a person breaks a cycle of waits. */
 async function ignoreOrder(order: Order, server: string, options: ServerOperationsOptions): Promise<string> {
   const servers = selectServers(order, options, { resource: server });
   const count = await options.requests.change(servers, asked(order, 'retry', unorderedRow));
@@ -115,7 +115,10 @@ async function adoptServers(order: Order, target: Target, options: ServerOperati
   throw new ServiceError('conflict', entry === undefined ? words : `${words}, and none has a place`);
 }
 
-/** The request itself is in memory: a check that a crash prevents changes nothing. That it was asked for is recorded first. */
+/**
+ * The request itself is in memory: a check that a crash prevents changes nothing. That it was asked for is recorded
+ * first.
+ */
 async function checkServers(order: Order, target: Target, options: ServerOperationsOptions): Promise<string> {
   const { rows, requests, entries, requestCheck } = options;
   const servers = selectServers(order, options, target).filter((server) => {
@@ -150,7 +153,9 @@ function asked(order: Order, operation: string, change: RowChange['change']): Ro
 
 type IsOwn = (server: readonly [name: string, row: ServerRow]) => boolean;
 
-/** Returns the client's servers that a provider entry has made, and those that it has looked for and named its place. */
+/**
+ * Returns the client's servers that a provider entry has made, and those that it has looked for and named its place.
+ */
 function serversOfProvider(rows: PresentRows, provider: string, isOwn: IsOwn): readonly string[] {
   const servers = [...rows.list('server')].filter(isOwn);
   const made = servers.filter(([, row]) => row.provider === provider || row.place?.provider === provider);
@@ -193,7 +198,10 @@ export function askedBy({ by, reason, refusal }: Order): Asked {
   return { by: by.serial, reason, refusal };
 }
 
-/** Returns what is of an instance, or of all if that is null. Throws if the client does not see all of it, or does not own it. */
+/**
+ * Returns what is of an instance, or of all if that is null. Throws if the client does not see all of it, or does not
+ * own it.
+ */
 export function requireOwn<Subject extends { readonly instance: string | null }>(
   scope: Scope,
   subject: Subject,

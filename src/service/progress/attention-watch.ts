@@ -1,5 +1,5 @@
-// Watches what needs a person, and tells when a cause begins and when it is over: the log, and whoever listens. One for each leader;
-// what it knows is lost with it, so that the next one tells of everything that lasts as if it began.
+// Watches what needs a person, and tells when a cause begins and when it is over: the log, and whoever listens. One for
+// each leader; what it knows is lost with it, so that the next one reports everything that lasts as if it began.
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import { type LogOnceAMinute, logOnceAMinute } from '../../base/log-once-a-minute.ts';
@@ -18,7 +18,10 @@ const RESYNC_MS = 5_000;
 export const NEW_MS = 6 * 60_000;
 
 interface AttentionWatchOptions {
-  /** Lists all that needs a person; undefined while that is not known. `covered`: gets the causes that last without an item. See Operator. */
+  /**
+   * Lists all that needs a person; undefined while that is not known. `covered`: gets the causes that last without an
+   * item. See Operator.
+   */
   readonly attention: (covered: Set<string>) => readonly AttentionItem[] | undefined;
   /** Removes causes that are over from the acknowledgements. */
   readonly endAcknowledgements: (ended: EndedCauses) => Promise<void>;
@@ -28,7 +31,10 @@ interface AttentionWatchOptions {
 
 type Listener = (item: AttentionItem) => void;
 
-/** Tells of causes that begin and end. A cause that begins acknowledged begins once that is over, and each one does so again then. */
+/**
+ * Reports causes that begin and end. A cause that begins acknowledged begins once that is over, and each one does so
+ * again then.
+ */
 export class AttentionWatch {
   readonly #options: AttentionWatchOptions;
   readonly #logOnceAMinute: LogOnceAMinute;
@@ -59,7 +65,10 @@ export class AttentionWatch {
     return this.#items;
   }
 
-  /** Calls `listener` with each cause that begins to need a person, and again where its acknowledgement has ended. It must not throw. */
+  /**
+   * Calls `listener` with each cause that begins to need a person, and again where its acknowledgement has ended. It
+   * must not throw.
+   */
   onBegin(listener: Listener): void {
     this.#listeners.begin.push(listener);
   }

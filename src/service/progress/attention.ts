@@ -1,4 +1,5 @@
-// Lists what needs a person: one item for each cause, whatever the number of servers that it concerns. docs/concepts.md, what needs a person.
+// Lists what needs a person: one item for each cause, whatever the number of servers that it concerns.
+// docs/concepts.md, what needs a person.
 import { countOf, momentOf } from '../../base/wording.ts';
 import { breakingCommand, cycleReason } from '../../machine/chain.ts';
 import { isStuck, reasonText, stateWithReason } from '../../machine/reasons.ts';
@@ -44,7 +45,10 @@ export interface AttentionFacts
   readonly needing: ReadonlyMap<string, readonly string[]>;
   /** By entry that is not in the settings any more, the names of its servers. Left out: it is not known. */
   readonly orphaned?: ReadonlyMap<string, readonly string[]> | undefined;
-  /** By tags of which no proxy is heard of, the names of the servers that such a proxy has made. Left out: it is not known. */
+  /**
+   * By tags of which no proxy is heard of, the names of the servers that such a proxy has made. Left out: it is not
+   * known.
+   */
   readonly unheard?: ReadonlyMap<readonly string[], readonly string[]> | undefined;
   readonly mistakesOf: (instance: string) => readonly Problem[];
 }
@@ -59,8 +63,8 @@ const NO_SERVERS: AttentionItem['servers'] = { count: 0, examples: [] };
 
 /**
  * Lists what needs a person: by kind, then by id, and last what is acknowledged. All items have all of their instances:
- * see {@link shortened}. A proxy sees as little as by `why`. The ids of causes that last, but that an item of a provider entry stands for,
- * are added to `covered`.
+ * see {@link shortened}. A proxy sees as little as by `why`. The ids of causes that last, but that an item of a
+ * provider entry stands for, are added to `covered`.
  */
 export function attentionIn(by: Viewer, facts: AttentionFacts, covered = new Set<string>()): readonly AttentionItem[] {
   const found = new Map<string, AttentionItem>();
@@ -154,7 +158,10 @@ function recoveryItems({ view: { rows }, scope }: AttentionFacts): NewItem[] {
   return [outsideItem({ id: `recovery:${id}`, reason: text, since, action })];
 }
 
-/** Several commits that are not followed one after the other, for causes of one kind, are one item: the branch stands still. */
+/**
+ * Several commits that are not followed one after the other, for causes of one kind, are one item: the branch stands
+ * still.
+ */
 function commitItems(by: Viewer, { refused }: AttentionFacts): NewItem[] {
   const newest = unfollowed(by, refused);
   if (newest === null) return [];
@@ -203,7 +210,10 @@ function invalidItems(by: Viewer, { view, mistakesOf, invalidSince, scope }: Att
     const whose = instances.length === 1 ? instances[0] : countOf(instances.length, 'instance');
     const text = problem === undefined ? '' : `: ${problemText(problem, by)}`;
     items.push({
-      ...{ id: `invalid:${about}`, instances, servers: NO_SERVERS, since: began?.since ?? null },
+      id: `invalid:${about}`,
+      instances,
+      servers: NO_SERVERS,
+      since: began?.since ?? null,
       reason: reasonSince({ ...began, reason: `the newest version of ${whose} is wrong${text}` }),
       action: problem === undefined ? null : correcting(problem, view.desired),
     });
@@ -211,7 +221,7 @@ function invalidItems(by: Viewer, { view, mistakesOf, invalidSince, scope }: Att
   return items;
 }
 
-/** Servers that wait for one another: nothing but a person has one of them go on. */
+/** Servers that wait for one another: nothing but a person has one of them continue. */
 function cycleItems({ view, noticed, scope }: AttentionFacts): readonly NewItem[] {
   return (noticed?.cycles ?? []).flatMap((cycle): NewItem[] => {
     const names = cycle.map(({ server }) => server);
@@ -222,7 +232,10 @@ function cycleItems({ view, noticed, scope }: AttentionFacts): readonly NewItem[
   });
 }
 
-/** Returns the items of provider entries that answer nothing, or are gone. Their servers are added to `ofEntries`: they make no items of their own. */
+/**
+ * Returns the items of provider entries that answer nothing, or are gone. Their servers are added to `ofEntries`: they
+ * make no items of their own.
+ */
 function entryItems({ view, noticed, orphaned }: AttentionFacts, ofEntries: Set<string>): readonly NewItem[] {
   const items: NewItem[] = [];
   for (const entry of noticed?.silent ?? []) {
@@ -260,7 +273,10 @@ function unheardItems({ view, unheard, needing, noticed }: AttentionFacts): read
   return items;
 }
 
-/** Servers at rest whose checks fail, though their entry answers others: nobody would see that one of them drifts, or is gone. */
+/**
+ * Servers at rest whose checks fail, though their entry answers others: nobody would see that one of them drifts, or is
+ * gone.
+ */
 function uncheckedItems(
   { view, noticed, checkFailureOf }: AttentionFacts,
   ofEntries: ReadonlySet<string>,
@@ -287,7 +303,9 @@ function uncheckedItems(
   return items;
 }
 
-/** Nodes whose consumers could not apply their record: the server is done, and what runs on it is not what is wanted. */
+/**
+ * Nodes whose consumers could not apply their record: the server is done, and what runs on it is not what is wanted.
+ */
 function unappliedItems({ view: { rows }, scope }: AttentionFacts): readonly NewItem[] {
   const unapplied = [...rows.list('delivery')].flatMap(([name, row]) => {
     const isPresent = row.incarnation === (rows.server(name)?.incarnation ?? 0);
@@ -343,7 +361,9 @@ function serversItem(id: string, names: readonly string[], { rows }: View<Progre
   const [first] = examples;
   if (first === undefined || since === undefined) return undefined;
   return {
-    ...{ id, since, servers: { count, examples: examples.map(({ name }) => name) } },
+    id,
+    since,
+    servers: { count, examples: examples.map(({ name }) => name) },
     instances: [...instances].sort(compareNames),
     reason: serversReason(kindIn(id), first, count),
     action: serversAction(kindIn(id), first, count),

@@ -1,5 +1,6 @@
-// Knows when each registered client was seen last, and how long the certificate holds that it has shown. Each replica remembers those that it
-// has answered itself; the leader, to which others hand on one request an hour of each client, records them. See docs/rest.md, operations.
+// Knows when each registered client was seen last, and how long the certificate holds that it has shown. Each replica
+// remembers those that it has answered itself; the leader, to which others hand on one request an hour of each client,
+// records them. See docs/rest.md, operations.
 import type { Clock } from '../../base/clock.ts';
 import { momentOf } from '../../base/wording.ts';
 import type { Client } from '../../model/objects.ts';
@@ -19,7 +20,7 @@ export interface ShownCertificate {
 /** A row is written at most so often. */
 const WRITE_MS = 3_600_000;
 
-/** The clients that were seen. Holds registered ones alone: who it is told of has been let in. */
+/** The clients that were seen. Holds registered ones alone: whoever it records has been let in. */
 export class ClientsSeen {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #seen = new Map<string, ShownCertificate & { time: number }>();
@@ -28,7 +29,10 @@ export class ClientsSeen {
     this.#clock = clock;
   }
 
-  /** Notes that a client was let in. Returns true where the leader is to be told, so that it is recorded: at most once an hour. */
+  /**
+   * Notes that a client was let in. Returns true where the leader is to be told, so that it is recorded: at most once
+   * an hour.
+   */
   note({ serial, begins, expires }: ShownCertificate): boolean {
     const time = this.#clock.now();
     const known = this.#seen.get(serial);
@@ -102,7 +106,10 @@ export function endingCertificates(
   });
 }
 
-/** The time before its end from which on it needs a person; at most a quarter of its lifetime, as some are renewed every day. */
+/**
+ * The time before its end from which on it needs a person; at most a quarter of its lifetime, as some are renewed every
+ * day.
+ */
 const ENDING_MS = 30 * 24 * 60 * 60 * 1000;
 const ENDING_OF_LIFE = 1 / 4;
 

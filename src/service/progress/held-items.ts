@@ -9,7 +9,10 @@ import type { HeldItem } from '../answers.ts';
 import type { Scope } from '../scope.ts';
 import type { PresentRows, RowsAtMoment } from '../views.ts';
 
-/** Returns work that lists the held instances that a client sees by name, then what else is held: as of the moment of this call. */
+/**
+ * Returns work that lists the held instances that a client sees by name, then what else is held: as of the moment of
+ * this call.
+ */
 export function heldItems(rows: PresentRows, refused: RefusedCommit | undefined, scope: Scope): readonly HeldItem[] {
   return sortItems(heldNow(rows, refused, scope).toArray());
 }
@@ -35,7 +38,9 @@ export function* heldNow(rows: PresentRows, refused: RefusedCommit | undefined, 
   yield* commitHolds(refused);
 }
 
-/** Returns true if deletes that are still held are approved: what was approved is judged at once where that is possible. */
+/**
+ * Returns true if deletes that are still held are approved: what was approved is judged at once where that is possible.
+ */
 export function isApprovedAlready({ digest }: HeldRow, rows: RowsAtMoment): boolean {
   return rows.read('approval', digest) !== undefined;
 }

@@ -1,5 +1,5 @@
-// Measures what is recorded, for metrics: servers and instances by state, commits, and what is held. Also a replica that does not lead
-// has this.
+// Measures what is recorded, for metrics: servers and instances by state, commits, and what is held. Also a replica
+// that does not lead has this.
 import type { Metrics, SetGauge } from '../../base/metrics.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { openRemovals, removalsMax, serverCount } from '../../machine/removals.ts';
@@ -21,7 +21,10 @@ export interface MeasuredSources extends ViewSources {
   readonly deleteBudget: DeleteBudget;
 }
 
-/** Returns work that sets the gauges of what is recorded. A server whose row changes meanwhile counts as before or as after. */
+/**
+ * Returns work that sets the gauges of what is recorded. A server whose row changes meanwhile counts as before or as
+ * after.
+ */
 export function measureRecorded(sources: MeasuredSources, set: SetGauge): void {
   const { rows, now, deleteBudget } = sources;
   const instances = measureServers(sources, set);
@@ -95,7 +98,7 @@ function measureHeld({ rows, refused }: MeasuredSources, set: SetGauge): void {
   set('treeline_deletes_held', {}, servers.length);
 }
 
-/** Counts the drift that a change of rows tells of: what a check has found, and what is corrected by itself. */
+/** Counts the drift that a change of rows shows: what a check has found, and what is corrected by itself. */
 export function countDrift(metrics: Metrics, change: Change): void {
   if (change.kind !== 'server') return;
   const { expected: before, value: after } = change;

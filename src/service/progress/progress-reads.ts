@@ -61,7 +61,10 @@ export interface ProgressOptions extends ViewSources {
   readonly lag?: () => Outage | undefined;
 }
 
-/** Returns what shows each client the progress that it sees. `lag`: of the replica that was asked, if it is another than this one. */
+/**
+ * Returns what shows each client the progress that it sees. `lag`: of the replica that was asked, if it is another than
+ * this one.
+ */
 export function progressReads(options: ProgressOptions) {
   return {
     /** The reasons why an instance is not done. A proxy is told where a file is wrong, and not what stands there. */
@@ -70,7 +73,10 @@ export function progressReads(options: ProgressOptions) {
       requireInstance(facts.view, instance, facts);
       return { ...explainWaits(instance, by, facts), ...replicaFacts(by, facts) };
     },
-    /** Returns work that finds the progress of all instances, and the followed commit. A proxy is told as little as by `why`. */
+    /**
+     * Returns work that finds the progress of all instances, and the followed commit. A proxy is told as little as by
+     * `why`.
+     */
     overview: (by: Client, lag = options.lag?.()): Overview =>
       buildOverview(by, overviewFacts(options, new Scope(by, options), lag)),
     /** Returns what a recovery found of the servers that a client sees; null where there is none. */
@@ -103,8 +109,8 @@ function hierarchyIn(desired: DesiredState | undefined): Hierarchy | undefined {
 }
 
 /**
- * Returns what is known of the progress now: of what is active, else of what is recorded. A limited client does not see outages, provider
- * entries, replicas and authors: these concern the whole installation.
+ * Returns what is known of the progress now: of what is active, else of what is recorded. A limited client does not see
+ * outages, provider entries, replicas and authors: these concern the whole installation.
  */
 export function whyFacts(options: ProgressOptions, scope: Scope): PresentFacts {
   const { stallsOf, waitOf, checkFailureOf, holderOf, invalidSince } = options;
@@ -112,7 +118,9 @@ export function whyFacts(options: ProgressOptions, scope: Scope): PresentFacts {
   const whole = scope.isWhole ? options : undefined;
   const noticed = whole?.noticed?.();
   const outside = {
-    ...{ scope, invalidSince, noticed },
+    scope,
+    invalidSince,
+    noticed,
     outages: whole?.outages?.() ?? {},
     hasEntry: whole?.hasEntry,
     calls: noticed,

@@ -1,5 +1,5 @@
-// The reads of what is recorded: events, servers, deliveries, notifications. A replica that does not lead has them as well. See docs/rest.md,
-// operations.
+// The reads of what is recorded: events, servers, deliveries, notifications. A replica that does not lead has them as
+// well. See docs/rest.md, operations.
 
 import { systemClock } from '../../base/clock.ts';
 import { EVERY_INSTANCE } from '../../machine/suspension.ts';
@@ -32,11 +32,16 @@ export interface RecordOptions extends ViewSources {
   readonly isAncestor: (ancestor: string, descendant: string) => Promise<boolean>;
 }
 
-/** Returns the reads that need the rows alone, for each client as far as it sees them: also a replica that does not lead has them. */
+/**
+ * Returns the reads that need the rows alone, for each client as far as it sees them: also a replica that does not lead
+ * has them.
+ */
 export function recordReads(options: RecordOptions) {
   const view = (): PresentView<ProgressFacts> => activeView(options);
   return {
-    /** Resolves with events of an instance, which may be gone already. A proxy does not see other clients than itself. */
+    /**
+     * Resolves with events of an instance, which may be gone already. A proxy does not see other clients than itself.
+     */
     events: async (by: Client, instance: string, range: EventRange): Promise<InstanceEvents> =>
       await viewEvents({ by, instance, range, scope: new Scope(by, options) }, view()),
     /** Resolves with events of several instances, or of all. */
@@ -47,7 +52,10 @@ export function recordReads(options: RecordOptions) {
         : await listSeenEvents(range, scope, view());
       return { events: events.map((event) => tellEvent(by, event)), gap: isGap };
     },
-    /** Returns work that lists the recorded servers that a client sees, for programs that compare a desired state with them. */
+    /**
+     * Returns work that lists the recorded servers that a client sees, for programs that compare a desired state with
+     * them.
+     */
     recorded(by?: Client): RecordedState {
       const scope = new Scope(by, options);
       return listServers(view(), heldItems(options.rows, options.refused(), scope), scope);
@@ -86,11 +94,17 @@ interface Asked {
 
 const ALL: EventRange = { after: 0, limit: Number.MAX_SAFE_INTEGER };
 
-/** The number of events that are read at once, and of these reads for one page of a limited client. No store keeps more events. */
+/**
+ * The number of events that are read at once, and of these reads for one page of a limited client. No store keeps more
+ * events.
+ */
 const EVENTS_A_READ = 500;
 const READS_MAX = 200;
 
-/** Resolves with the events that a limited client sees. It leaves out the events of former instances: their tenant is not known. */
+/**
+ * Resolves with the events that a limited client sees. It leaves out the events of former instances: their tenant is
+ * not known.
+ */
 async function listSeenEvents(
   { after, limit, instances }: ListedRange,
   scope: Scope,
@@ -112,7 +126,10 @@ async function listSeenEvents(
   }
 }
 
-/** Resolves with the events. Throws `not_found` if there is neither the instance nor an event of it, or the client does not see it. */
+/**
+ * Resolves with the events. Throws `not_found` if there is neither the instance nor an event of it, or the client does
+ * not see it.
+ */
 async function viewEvents(
   { by, instance, range, scope }: Asked,
   view: PresentView<ProgressFacts>,
@@ -132,12 +149,15 @@ async function viewEvents(
   return { events: seen.map((event) => shownTo(by, event)), gap: isGap };
 }
 
-/** Returns the instances to list events of: what concerns every instance concerns those that are named. Without a name: all. */
+/**
+ * Returns the instances to list events of: what concerns every instance concerns those that are named. Without a name:
+ * all.
+ */
 export function selectInstances(names: readonly string[]): ReadonlySet<string> | undefined {
   return names.length === 0 ? undefined : new Set([...names, EVERY_INSTANCE]);
 }
 
-/** Returns an event of any instance as a client is told of it. */
+/** Returns an event of any instance as a client sees it. */
 export function tellEvent(by: Asking, { instance, event }: ListedEvent): ToldEvent {
   return { ...shownTo(by, event), instance: instance === EVERY_INSTANCE ? null : instance };
 }
@@ -176,7 +196,17 @@ function recordedServer(name: string, row: ServerRow, held: ReadonlySet<string>)
   const { instance, key, index, state, reason, since, commit, generation, incarnation, provider } = row;
   const { mayExist, dirty, replacing, approved, outputs, policy } = row;
   return {
-    ...{ name, instance, key, index, state, reason, since, commit, generation, incarnation, provider },
+    name,
+    instance,
+    key,
+    index,
+    state,
+    reason,
+    since,
+    commit,
+    generation,
+    incarnation,
+    provider,
     ...{
       wanted: row.wanted,
       applied: row.applied,
@@ -186,6 +216,8 @@ function recordedServer(name: string, row: ServerRow, held: ReadonlySet<string>)
       approved,
       held: held.has(instance),
     },
-    ...{ protected: policy.protected, deletion: policy.deletion, outputs },
+    protected: policy.protected,
+    deletion: policy.deletion,
+    outputs,
   };
 }

@@ -1,4 +1,4 @@
-// Tells what a recovery found, and what resuming it would do. docs/concepts.md, recovery.
+// Describes what a recovery found, and what resuming it would do. docs/concepts.md, recovery.
 import { isBeingRemoved, isConverged } from '../../machine/existence.ts';
 import { RECOVERY } from '../../machine/recovery.ts';
 import { compareNames } from '../../model/names.ts';
@@ -27,8 +27,14 @@ export function recoveryIn(rows: RowsAtMoment, scope: Scope): Recovery | null {
 }
 
 const NO_SERVERS: RecoveredServers = {
-  ...{ found: [], drifted: [], waiting: [], unchecked: [] },
-  ...{ create: [], update: [], replace: [], delete: [] },
+  found: [],
+  drifted: [],
+  waiting: [],
+  unchecked: [],
+  create: [],
+  update: [],
+  replace: [],
+  delete: [],
 };
 
 function groupOf(row: ServerRow): keyof RecoveredServers {

@@ -87,8 +87,8 @@ export function countStates(servers: readonly string[], rows: RowsAtMoment): Sta
 }
 
 /**
- * Returns an item for each server that is not done, the most urgent first, then one for each other server that could not
- * be checked, or keeps a value that no output gives any more; at most `countMax`.
+ * Returns an item for each server that is not done, the most urgent first, then one for each other server that could
+ * not be checked, or keeps a value that no output gives any more; at most `countMax`.
  */
 export function serverItems(servers: readonly string[], facts: WaitFacts, countMax: number): readonly WaitingItem[] {
   const byState = new Map<State, string[]>();
@@ -121,8 +121,8 @@ function uncheckedItems(servers: readonly string[], facts: WaitFacts): WaitingIt
 }
 
 /**
- * Returns an item for each server that is done with a value which the outputs that it takes do not give any more, or without one
- * that is for configuration only.
+ * Returns an item for each server that is done with a value which the outputs that it takes do not give any more, or
+ * without one that is for configuration only.
  */
 function keptItems(servers: readonly string[], { rows }: WaitFacts): WaitingItem[] {
   return servers.flatMap((resource): WaitingItem[] => {
@@ -141,14 +141,19 @@ function keptItems(servers: readonly string[], { rows }: WaitFacts): WaitingItem
   });
 }
 
-/** Returns the item of the server that the first one waits for in the end; the same item if it waits for no other server. */
+/**
+ * Returns the item of the server that the first one waits for in the end; the same item if it waits for no other
+ * server.
+ */
 export function rootItem(first: WaitingItem, facts: WaitFacts): WaitingItem {
   const root = first.resource === null ? null : rootOf(first.resource, facts);
   const row = root === null ? undefined : facts.rows.server(root);
   return root === null || root === first.resource || row === undefined ? first : describeWaiting(root, row, facts);
 }
 
-/** Returns the item of a server that is not done, or could not be checked; undefined where nothing is to be said of it. */
+/**
+ * Returns the item of a server that is not done, or could not be checked; undefined where nothing is to be said of it.
+ */
 export function describeServer(name: string, row: ServerRow, facts: WaitFacts): WaitingItem | undefined {
   if (row.state !== 'done') return describeWaiting(name, row, facts);
   return uncheckedItems([name], facts)[0] ?? keptItems([name], facts)[0];
@@ -193,8 +198,12 @@ function describeWaiting(resource: string, row: ServerRow, facts: WaitFacts): Wa
       return { ...waitingItem(resource, row, facts), action: retrying(resource, row) };
     case 'blocked':
       return {
-        ...{ resource, state, reason: `${reasonText(row.reason)}${reportedWords(row, facts)}` },
-        ...{ since, until: null, action: unblocking(resource, row) },
+        resource,
+        state,
+        reason: `${reasonText(row.reason)}${reportedWords(row, facts)}`,
+        since,
+        until: null,
+        action: unblocking(resource, row),
       };
     case 'drifted':
       return driftedItem(resource, row, facts);
@@ -222,7 +231,10 @@ function unansweredWords(entry: string | undefined, { calls }: WaitFacts): strin
   return unanswered === undefined ? '' : `it ${silentWords(unanswered)}`;
 }
 
-/** Returns the words for a server that waits for nothing else: a check that a proxy has taken is not ended for an action. */
+/**
+ * Returns the words for a server that waits for nothing else: a check that a proxy has taken is not ended for an
+ * action.
+ */
 function idleWords(resource: string, facts: WaitFacts): string {
   const proxy = facts.proxyWords?.(resource);
   if (proxy !== undefined) return `${proxy} checks it first`;
@@ -243,7 +255,9 @@ function waitingItem(resource: string, row: ServerRow, facts: WaitFacts): Waitin
   const owner = root === undefined ? undefined : facts.rows.server(root)?.instance;
   const elsewhere = owner === undefined || owner === row.instance ? null : `treeline why ${owner}`;
   return {
-    ...{ resource, state, since },
+    resource,
+    state,
+    since,
     reason: isTold ? reason : [reason, waits].filter((text) => text !== '').join('; '),
     until: due ?? wait?.until ?? null,
     action: wait?.action ?? elsewhere,
@@ -252,8 +266,8 @@ function waitingItem(resource: string, row: ServerRow, facts: WaitFacts): Waitin
 }
 
 /**
- * Returns the server at the end of the chain of waits that begins with this one: it waits for no other, or for an output of one
- * that is done.
+ * Returns the server at the end of the chain of waits that begins with this one: it waits for no other, or for an
+ * output of one that is done.
  */
 function rootOf(server: string, { rows, waitOf }: WaitFacts): string {
   const seen = new Set([server]);
@@ -276,7 +290,10 @@ function rootWords({ server }: ToldWait, root: string | undefined, { rows, waitO
   return isEnd ? `${chain} and ${end.reason}` : chain;
 }
 
-/** Returns words on the outputs that there are where a server waits for one that was not reported: its name may be a mistake. */
+/**
+ * Returns words on the outputs that there are where a server waits for one that was not reported: its name may be a
+ * mistake.
+ */
 function reportedWords({ state, reason, wanted }: ServerRow, { rows }: WaitFacts): string {
   if (wanted?.reads === undefined || (state === 'blocked' && reason?.code !== 'no_output')) return '';
   const [unknown] = unknownOutputs(wanted, { outputsOf: (server) => rows.server(server)?.outputs }).values();
@@ -334,7 +351,10 @@ export function unblocking(resource: string, row: ServerRow): string | null {
   }
 }
 
-/** Returns the known differences of a server, as applied, as observed, and as wanted, sorted by property; empty if there is none, or the server is gone. */
+/**
+ * Returns the known differences of a server, as applied, as observed, and as wanted, sorted by property; empty if there
+ * is none, or the server is gone.
+ */
 function propertyDifferences({ applied, observed, wanted }: ServerRow): readonly PropertyDifference[] {
   return differingNames(observed).map((property) => ({
     property,

@@ -1,4 +1,5 @@
-// Lists recorded servers page by page, filtered, and describes one with what was asked for and what was applied. See docs/rest.md, operations.
+// Lists recorded servers page by page, filtered, and describes one with what was asked for and what was applied. See
+// docs/rest.md, operations.
 import { compileSecrets, SECRET_VALUE } from '../../hiera/secrets.ts';
 import { shortenedValue } from '../../machine/drift.ts';
 import { fieldOf, type Json, type JsonMap } from '../../model/json.ts';
@@ -31,8 +32,8 @@ export interface ServerListFacts extends WaitFacts {
 }
 
 /**
- * Returns work that finds a page of servers, sorted by name. It looks at the names of the moment of this call, and at each row when its turn
- * comes: a server that changes meanwhile is listed as it is then.
+ * Returns work that finds a page of servers, sorted by name. It looks at the names of the moment of this call, and at
+ * each row when its turn comes: a server that changes meanwhile is listed as it is then.
  */
 export function findServers(query: ServerQuery, facts: ServerListFacts): ServerPage {
   const { rows } = facts;
@@ -72,8 +73,9 @@ function listedServer(name: string, row: ServerRow, facts: WaitFacts): ListedSer
 }
 
 /**
- * Returns one server with all of its properties. Values of keys that `hierarchy` calls secret are withheld, and all where it is not known;
- * where the reader may not see values, none is there. Throws `not_found` for a name of no server.
+ * Returns one server with all of its properties. Values of keys that `hierarchy` calls secret are withheld, and all
+ * where it is not known; where the reader may not see values, none is there. Throws `not_found` for a name of no
+ * server.
  */
 export function describeOne(name: string, facts: ServerListFacts, hierarchy: Hierarchy | undefined): ServerDetails {
   const row = facts.rows.server(name);

@@ -59,11 +59,16 @@ export interface Noticed extends CallFacts {
   readonly silent: readonly SilentEntry[];
   /** Servers that wait for one another. */
   readonly cycles: readonly Cycle[];
-  /** Returns true if the last call of a server had no answer for such an entry, one that is about to be, or was one a moment ago. */
+  /**
+   * Returns true if the last call of a server had no answer for such an entry, one that is about to be, or was one a
+   * moment ago.
+   */
   readonly isOfSilent: (server: string) => boolean;
-  /** Servers at rest whose checks fail: several in a row, or at once where a person asked for one; see `checkFailureOf`. */
+  /**
+   * Servers at rest whose checks fail: several in a row, or at once where a person asked for one; see `checkFailureOf`.
+   */
   readonly unchecked: ReadonlySet<string>;
-  /** Returns since when no proxy that looks after servers with these tags is heard of; see ProxyPresence. */
+  /** Returns since when no proxy that manages servers with these tags is heard of; see ProxyPresence. */
   readonly unheardSince: (tags: readonly string[]) => number | null | undefined;
   /** What ends, and when: certificates and revocation lists. */
   readonly ending: readonly EndingCertificate[];
@@ -111,7 +116,7 @@ export interface KnownReplicas {
   readonly lag: Outage | undefined;
 }
 
-/** Returns what a client is told of the replicas. */
+/** Returns what a client sees of the replicas. */
 export function replicaFacts({ role }: Client, { leader, lag }: KnownReplicas): ReplicaFacts {
   if (role === 'proxy' || leader === undefined) return {};
   return lag === undefined ? { leader } : { leader, lag };
@@ -144,7 +149,10 @@ export function explainWaits(name: string, by: Client, facts: WhyFacts, itemsMax
   };
 }
 
-/** Returns what the items of servers are made of. The row of a server that the client does not see is missing: it has values and reasons. */
+/**
+ * Returns what the items of servers are made of. The row of a server that the client does not see is missing: it has
+ * values and reasons.
+ */
 export function waitFactsFor(by: Client, facts: WhyFacts): WaitFacts {
   const { waitOf, checkFailureOf, holderOf, scope, view } = facts;
   const showsValues = by.role !== 'proxy';
@@ -201,7 +209,10 @@ export function seesOthers(by: Viewer, serial: string | null): boolean {
   return (by.role !== 'proxy' && !isNarrow(by)) || (by.serial !== undefined && by.serial === serial);
 }
 
-/** Returns the description of the client with this serial, else the serial. Limited clients with equal limits share answers. */
+/**
+ * Returns the description of the client with this serial, else the serial. Limited clients with equal limits share
+ * answers.
+ */
 export function personFor(by: Viewer, serial: string | null, { clients }: ProgressFacts): string {
   if (by.role === 'proxy' || isNarrow(by)) return 'an administrator';
   if (serial === null) return 'the operator';
@@ -231,7 +242,10 @@ function mistakesIn({ problems }: ProgressFacts, name: string): readonly Problem
   return problems.filter((one) => isError(one) && one.instances?.includes(name)).slice(0, PROBLEMS_MAX);
 }
 
-/** Folders may have any name, also one that reads like a command; who is told what to do pastes it. The reason names such a file. */
+/**
+ * Folders may have any name, also one that reads like a command; who is told what to do pastes it. The reason names
+ * such a file.
+ */
 const PLAIN_PATH = /^[\p{L}\p{N}._/-]+$/u;
 
 /** Returns what helps against a mistake. */
@@ -245,7 +259,9 @@ export function problemText({ file, line, column, message, hint, code }: Problem
   return `${file}:${line}:${column}: ${what} [${code}]`;
 }
 
-/** Returns the newest commit with the reason why it is not followed, as a client may see it; null where it is followed. */
+/**
+ * Returns the newest commit with the reason why it is not followed, as a client may see it; null where it is followed.
+ */
 export function unfollowed(by: Viewer, refused: RefusedCommit | undefined): UnfollowedCommit | null {
   if (refused === undefined) return null;
   const { commit, hold: held, since } = refused;
@@ -265,10 +281,13 @@ function notFollowed({ commit, reason, since, action }: UnfollowedCommit): Waiti
   return { resource: null, state: 'Not followed', reason: words, since, until: null, action };
 }
 
-/** Those that keep everything from going on. The others are told to nobody who asks of an instance. */
+/** Those that keep everything from continuing. The others are told to nobody who asks of an instance. */
 const STOPPING: readonly OutageName[] = ['store', 'repository'];
 
-/** Returns what is away that an instance with these servers depends on, also where all of them are done: nothing would tell otherwise. */
+/**
+ * Returns what is away that an instance with these servers depends on, also where all of them are done: nothing would
+ * tell otherwise.
+ */
 function outagesOf(servers: readonly string[], { view: { rows }, outages, noticed, waitOf }: WhyFacts): WaitingItem[] {
   const told = [...tellOutages(outages, STOPPING)];
   const own = new Set(servers);

@@ -7,7 +7,7 @@ import { ServiceError } from '../../model/service-error.ts';
 interface CommitWaitOptions {
   /** Asks for a poll of the branch, and resolves once it is over. Throws like BranchView.newest. */
   readonly newest: () => Promise<unknown>;
-  /** Tells whether `descendant` is `ancestor` or comes after it. `ancestor` need not be here. */
+  /** Returns whether `descendant` is `ancestor` or comes after it. `ancestor` need not be here. */
   readonly isAncestor: (ancestor: string, descendant: string) => Promise<boolean>;
   /** The active desired state, or undefined before the first good commit. */
   readonly desired: () => DesiredState | undefined;
@@ -64,9 +64,9 @@ export function createCommitWait(options: CommitWaitOptions) {
 
   return {
     /**
-     * Resolves once a commit, or one after it, is followed. Throws ServiceError `invalid_input` where the branch has no such
-     * commit, `not_ready` where it is not followed within 10 s or will not be, and `too_many_requests` where too many reads of
-     * the client wait already.
+     * Resolves once a commit, or one after it, is followed. Throws ServiceError `invalid_input` where the branch has no
+     * such commit, `not_ready` where it is not followed within 10 s or will not be, and `too_many_requests` where too
+     * many reads of the client wait already.
      */
     async reached(commit: string, client: string): Promise<void> {
       if (desired()?.commit === commit) return;

@@ -34,7 +34,10 @@ export interface Served<Body> {
   readonly oid: string | null;
 }
 
-/** Returns why each of these waiting servers cannot continue before a person acts; undefined where one can. See stall.ts. */
+/**
+ * Returns why each of these waiting servers cannot continue before a person acts; undefined where one can. See
+ * stall.ts.
+ */
 export type StallsOf = (servers: readonly string[]) => readonly Stall[] | undefined;
 
 type KnownInstances = Pick<ProgressFacts, 'units' | 'invalid'>;
@@ -91,7 +94,9 @@ export function resourceStates({ desired, rows }: View<DesiredState>, name: stri
   return resources;
 }
 
-/** Returns the recorded servers of an instance. The index does not have those that a large commit has brought just now. */
+/**
+ * Returns the recorded servers of an instance. The index does not have those that a large commit has brought just now.
+ */
 function recordedServers(
   { desired, rows }: Pick<View<Pick<KnownInstances, 'units'>>, 'desired' | 'rows'>,
   name: string,
@@ -124,7 +129,10 @@ export function instanceStatus(view: View<KnownInstances>, name: string, stallsO
   return rollUpInstance(view, { name, states }, stallsOf);
 }
 
-/** Returns the status of an instance with these servers. `stallsOf` is asked only where every server of it that is not done waits. */
+/**
+ * Returns the status of an instance with these servers. `stallsOf` is asked only where every server of it that is not
+ * done waits.
+ */
 export function rollUpInstance(
   { desired, rows, now }: View<KnownInstances>,
   { name, states: { begun, waiting } }: { readonly name: string; readonly states: ServerStates },
@@ -151,7 +159,10 @@ function documentOf(view: View<DesiredState>, name: string): Served<StackInstanc
   return { body: { ...blankInstance(name), ...(file.object ?? {}) }, oid: file.oid || null };
 }
 
-/** Returns the file of an instance as it is active, or of a new one that is invalid; undefined where there is none of that name. */
+/**
+ * Returns the file of an instance as it is active, or of a new one that is invalid; undefined where there is none of
+ * that name.
+ */
 export function fileOfInstance(
   { desired, rows }: View<DesiredState>,
   name: string,

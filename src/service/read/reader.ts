@@ -36,8 +36,9 @@ interface ReaderOptions extends ViewSources {
 }
 
 /**
- * The reads of the API. Answers are complete bodies of the interface (docs/rest.md), come from memory, and belong to one commit. Every
- * method throws ServiceError: `not_ready` before the first good commit, `not_found` for a name that is not there. Lists are sorted by name.
+ * The reads of the API. Answers are complete bodies of the interface (docs/rest.md), come from memory, and belong to
+ * one commit. Every method throws ServiceError: `not_ready` before the first good commit, `not_found` for a name that
+ * is not there. Lists are sorted by name.
  */
 export type Reader = ReturnType<typeof createReader>;
 
@@ -59,8 +60,8 @@ function readerOf(options: ReaderOptions, scope: Scope) {
     /** Full object id of the newest commit that is followed. */
     commit: (): string => view().desired.commit,
     /**
-     * Changes with the desired state that is shown and with every row: as long as it is the same, so are answers that are made of them
-     * alone. Never throws.
+     * Changes with the desired state that is shown and with every row: as long as it is the same, so are answers that
+     * are made of them alone. Never throws.
      */
     version: (): string => `${options.desiredVersion()}.${options.rows.version}`,
     /** Returns the client with this canonical serial, as long as it is active; while nothing is active, none is. */
@@ -103,13 +104,18 @@ function objectReads(view: () => View<DesiredState>, scope: Scope) {
     /** A proxy sees its own record only. */
     clients: (by: Client, role: Role | undefined): readonly Client[] =>
       clientsFor(view(), by, role).filter(({ serial }) => scope.seesClient(serial)),
-    /** Throws `not_allowed` where a proxy asks for another's. The serial may be spelled in any way; see model/serial.ts. */
+    /**
+     * Throws `not_allowed` where a proxy asks for another's. The serial may be spelled in any way; see model/serial.ts.
+     */
     client(by: Client, serial: string): Served<Client> {
       const found = clientFor(view(), by, serial);
       return scope.seesClient(found.body.serial) ? found : unknown('client', serial, []);
     },
     types: (): readonly TypeName[] => TYPE_NAMES,
-    /** Returns work that finds all of a type, of the moment of this call; `type` may be `all`. Throws `not_found` for an unknown one. */
+    /**
+     * Returns work that finds all of a type, of the moment of this call; `type` may be `all`. Throws `not_found` for an
+     * unknown one.
+     */
     objects(type: string): readonly JsonMap[] {
       const named = typeNamed(type);
       return viewObjects(view(), named, scope);
@@ -129,8 +135,8 @@ function objectReads(view: () => View<DesiredState>, scope: Scope) {
 }
 
 /**
- * Returns the reads of nodes. `view` returns the present moment. Hiera takes "unknown" for "ask the next level": a limited client is refused
- * each node that it does not see, whether there is one or not.
+ * Returns the reads of nodes. `view` returns the present moment. Hiera takes "unknown" for "ask the next level": a
+ * limited client is refused each node that it does not see, whether there is one or not.
  */
 export function nodeReads(view: () => View<DesiredState>, scope: Scope) {
   function node(name: string): NodeAtMoment {
@@ -150,7 +156,10 @@ export function nodeReads(view: () => View<DesiredState>, scope: Scope) {
   return {
     /** Returns every node with a record, sorted by name, all of the moment of this call. */
     nodes: (): readonly NodeAtMoment[] => nodesAtMoment(view(), (name) => scope.seesNode(name)),
-    /** Returns what the record of a node is made of, also where there is none: while these are the same, so is the record. */
+    /**
+     * Returns what the record of a node is made of, also where there is none: while these are the same, so is the
+     * record.
+     */
     recordSources(name: string): readonly unknown[] {
       const { desired, rows } = view();
       return [nodeOf(desired, name), rows.server(name) ?? rows.read('node', name)];

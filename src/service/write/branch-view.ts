@@ -8,13 +8,14 @@ import type { Commit } from '../../repository/source.ts';
 /** The branch, as writes see it. */
 export interface BranchView {
   /**
-   * Returns the desired state of the branch's head as it was known last, without asking the remote; undefined where that
-   * is not followed. Only a push tells whether the branch is still there.
+   * Returns the desired state of the branch's head as it was known last, without asking the remote; undefined where
+   * that is not followed. Only a push shows whether the branch is still there.
    */
   followed(): DesiredState | undefined;
 
   /**
-   * Asks the remote, and resolves with the desired state of its newest commit, whose objects are here then. Throws ServiceError
+   * Asks the remote, and resolves with the desired state of its newest commit, whose objects are here then. Throws
+   * ServiceError
    * `conflict` where that commit is not followed, `not_ready` where it cannot be polled.
    */
   newest(): Promise<DesiredState>;
@@ -23,15 +24,17 @@ export interface BranchView {
   desiredAt(commit: string): Promise<DesiredState>;
 
   /**
-   * Hands over commits that are about to be pushed to the branch: their bytes and the files that they change, so that nothing
-   * of them is fetched or parsed again, and the clients that write them. The function that it returns is to be called once the
-   * branch has them; it resolves like `desiredAt` for the last one.
+   * Hands over commits that are about to be pushed to the branch: their bytes and the files that they change, so that
+   * nothing of them is fetched or parsed again, and the clients that write them. The function that it returns is to be
+   * called once the branch has them; it resolves like `desiredAt` for the last one.
    */
   announce(prepared: PreparedCommits, files: ParsedFiles, writings: Writings): () => Promise<DesiredState>;
 
-  /** Asks the remote where the branch is, followed or not; that commit's history is here afterwards. Throws SourceError. */
+  /**
+   * Asks the remote where the branch is, followed or not; that commit's history is here afterwards. Throws SourceError.
+   */
   fetch(): Promise<Commit>;
 
-  /** Tells whether `descendant` is `ancestor` or comes after it. `ancestor` need not be here. */
+  /** Returns whether `descendant` is `ancestor` or comes after it. `ancestor` need not be here. */
   isAncestor(ancestor: string, descendant: string): Promise<boolean>;
 }

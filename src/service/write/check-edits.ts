@@ -16,7 +16,10 @@ import type { Snapshot, SnapshotFile } from '../../model/snapshot.ts';
 import type { Draft, FileEdit } from './draft.ts';
 import { refusalOfEdits, usersText } from './refusal.ts';
 
-/** Returns the desired state as it would be after the edits. Throws ServiceError where they add a mistake, or remove what is in use. */
+/**
+ * Returns the desired state as it would be after the edits. Throws ServiceError where they add a mistake, or remove
+ * what is in use.
+ */
 export function desiredAfter(desired: DesiredState, edits: readonly FileEdit[], draft: Draft): FollowedDerivation {
   const { snapshot, parsedFiles } = editedSnapshot(desired, edits);
   const before = { baseline: desired, earlier: desired, safety: safetyAt(desired), parsedFiles };

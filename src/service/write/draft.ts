@@ -1,5 +1,5 @@
-// Defines a write: its draft, which has the changes to the files of any commit, so that a lost race can compute them again, its conditions
-// and its result.
+// Defines a write: its draft, which has the changes to the files of any commit, so that a lost race can compute them
+// again, its conditions and its result.
 import type { YamlDocument } from '../../catalog/yaml.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import type { Caller } from '../caller.ts';
@@ -46,7 +46,10 @@ export interface WriteOrder extends Caller {
 
 /** The effects of a write. */
 export interface Preview {
-  /** Of all files that it changes, as git prints it; empty where nothing would change. Paths begin where the layout does. */
+  /**
+   * Of all files that it changes, as git prints it; empty where nothing would change. Paths begin where the layout
+   * does.
+   */
   readonly diff: string;
   /** The servers that it concerns, sorted by name. */
   readonly servers: readonly ServerEffect[];

@@ -42,8 +42,8 @@ export function putInstanceDraft(name: string, body: JsonMap, { force }: { reado
 }
 
 /**
- * Returns the draft that marks an instance for delete: its file goes, its servers follow, then it is forgotten. `isTerminating`
- * tells whether that is under way; then there is nothing left to commit.
+ * Returns the draft that marks an instance for delete: its file goes, its servers follow, then it is forgotten.
+ * `isTerminating` returns whether that is under way; then there is nothing left to commit.
  */
 export function deleteInstanceDraft(name: string, isTerminating: () => boolean): Draft {
   const address = instanceAddress(name);
@@ -178,8 +178,9 @@ function serialOf(given: string): string {
 }
 
 /**
- * Records do not tell whether their certificate is in use. The client that asks has one: as long as an administrator is ended by
- * another one only, one is left who can come in. Where there is no other, provider-registry.ts has the last word.
+ * Records do not tell whether their certificate is in use. The client that asks has one: as long as an administrator is
+ * ended by another one only, one is left who can come in. Where there is no other, provider-registry.ts has the last
+ * word.
  */
 function refuseOwnEnd({ clients }: DesiredState, by: Client, what: string): void {
   const others = [...clients.values()].filter(({ entry: { object } }) => {
@@ -206,8 +207,8 @@ function removal({ catalog }: DesiredState, address: string, notThere: string): 
 }
 
 /**
- * Returns what a file of a clientcert should hold. A read of one that a stack makes also has the server's own properties:
- * what says the same as these, and does not stand in the file, is no part of it.
+ * Returns what a file of a clientcert should hold. A read of one that a stack makes also has the server's own
+ * properties: what says the same as these, and does not stand in the file, is no part of it.
  */
 function withoutProperties(desired: DesiredState, name: string, body: JsonMap): JsonMap {
   const node = desired.owners.has(name) ? nodeOf(desired, name) : undefined;

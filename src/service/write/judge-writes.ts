@@ -83,7 +83,10 @@ interface JudgedDraft {
   readonly derivation: FollowedDerivation | undefined;
 }
 
-/** Returns what a write changes in the files of a desired state, and the desired state after that. Throws ServiceError where it may not be, also by this client. */
+/**
+ * Returns what a write changes in the files of a desired state, and the desired state after that. Throws ServiceError
+ * where it may not be, also by this client.
+ */
 export function judgeRequest(request: Pick<WriteRequest, 'draft' | 'order'>, before: DesiredState): JudgedDraft {
   // Of the state that the write would change: a write before this one may have removed the client.
   const refusal = request.order.refusal(registryOf(before));
@@ -102,7 +105,10 @@ export function judgeRequest(request: Pick<WriteRequest, 'draft' | 'order'>, bef
   return { edits, desired, derivation };
 }
 
-/** Returns the edits of a draft. If it removes an object that is absent, the error suggests the name that was perhaps meant. */
+/**
+ * Returns the edits of a draft. If it removes an object that is absent, the error suggests the name that was perhaps
+ * meant.
+ */
 function editsOf(draft: Draft, before: DesiredState, scope: Scope): readonly FileEdit[] {
   try {
     return draft.edits(before);
@@ -115,8 +121,8 @@ function editsOf(draft: Draft, before: DesiredState, scope: Scope): readonly Fil
 }
 
 /**
- * Throws unless the client may write the object of a draft, at the version that it names. An object that the client does not see is
- * answered as one that there is not, except that its name cannot be used.
+ * Throws unless the client may write the object of a draft, at the version that it names. An object that the client
+ * does not see is answered as one that there is not, except that its name cannot be used.
  */
 function requireAccess(
   { draft, order }: Pick<WriteRequest, 'draft' | 'order'>,
@@ -144,8 +150,9 @@ function requireOwnTenant({ tenant }: Client, object: unknown): void {
 }
 
 /**
- * Throws where a limited client would take over a server that it does not see, as one whose delete fails, or have it wait for its own:
- * who takes the name gets the server with its values, and a server that others depend on is not deleted.
+ * Throws where a limited client would take over a server that it does not see, as one whose delete fails, or have it
+ * wait for its own: who takes the name gets the server with its values, and a server that others depend on is not
+ * deleted.
  */
 function requireOwnServers({ by, recorded }: WriteOrder, unit: Unit | undefined, scope: Scope): void {
   if (scope.isWhole || unit === undefined) return;

@@ -88,7 +88,7 @@ export class PendingWrite {
 /** What became of a push that is over and did not bring its commits to the branch. */
 type FailedPush = Exclude<PushOutcome, { readonly is: 'pushed' | 'moved' }>;
 
-/** Returns what the client is told of a push that failed. */
+/** Returns the client's answer for a push that failed. */
 export function explainFailedPush(push: FailedPush, requestId: string): ServiceError {
   switch (push.is) {
     case 'refused':

@@ -1,5 +1,5 @@
-// Publishes the writes of one batch in one push, each as its own commit. If another push was faster, it judges them again on the
-// new content. It answers no write before the result of the push is known.
+// Publishes the writes of one batch in one push, each as its own commit. If another push was faster, it judges them
+// again on the new content. It answers no write before the result of the push is known.
 
 import type { Breathe } from '../../base/breathe.ts';
 import { type Clock, pause, within } from '../../base/clock.ts';
@@ -215,7 +215,8 @@ interface PushParts {
 }
 
 /**
- * Resolves with the outcome of a push: `moved` means that the commits are not on the branch and cannot come there any more,
+ * Resolves with the outcome of a push: `moved` means that the commits are not on the branch and cannot come there any
+ * more,
  * `unknown` comes only after a while of asking. Only the very same commits are ever sent again. `proposal` names the new
  * branch if it is one.
  */
@@ -239,7 +240,10 @@ async function pushUntilKnown(
   return first;
 }
 
-/** After a sleep, another replica may have told the client that nobody knows, and have taken later writes: these come after none of them. */
+/**
+ * After a sleep, another replica may have told the client that nobody knows, and have taken later writes: these come
+ * after none of them.
+ */
 async function pushWhileLeading(
   { publisher, leads }: PushParts,
   prepared: PreparedCommits,

@@ -63,7 +63,10 @@ export class WriteQueue {
     }
   }
 
-  /** Takes no more writes, refuses those that wait, and gives the ones under way so long to end; no time where another process leads. */
+  /**
+   * Takes no more writes, refuses those that wait, and gives the ones under way so long to end; no time where another
+   * process leads.
+   */
   async stop(withinMs: number): Promise<void> {
     this.#isStopping = true;
     const { clock, leads } = this.#parts;
@@ -89,8 +92,11 @@ export class WriteQueue {
 type WriteFailure = Exclude<LabelsOf<'treeline_writes_total'>['outcome'], 'written'>;
 
 const FAILURES: Readonly<Partial<Record<ServiceErrorCode, WriteFailure>>> = {
-  ...{ conflict: 'conflict', precondition_failed: 'conflict' },
-  ...{ not_ready: 'unavailable', internal: 'unavailable', outcome_unknown: 'unknown' },
+  conflict: 'conflict',
+  precondition_failed: 'conflict',
+  not_ready: 'unavailable',
+  internal: 'unavailable',
+  outcome_unknown: 'unknown',
 };
 
 /** Returns what became of a write that was not written, or may not be. */

@@ -1,5 +1,5 @@
-// The writes of the API. Every write becomes a commit; see docs/rest.md, writes. drafts.ts defines what each write changes in the files,
-// write-queue.ts publishes it.
+// The writes of the API. Every write becomes a commit; see docs/rest.md, writes. drafts.ts defines what each write
+// changes in the files, write-queue.ts publishes it.
 import type { Json, JsonMap } from '../../model/json.ts';
 import type { Client } from '../../model/objects.ts';
 import { ServiceError } from '../../model/service-error.ts';
@@ -25,9 +25,12 @@ interface WriterOptions {
   readonly queue: Pick<WriteQueue, 'mode' | 'submit'> | undefined;
   /** Says what a draft would do. */
   readonly preview: PreviewWrite;
-  /** Notes that an administrator wants the servers of an instance deleted; before anything is pushed. Resolves with what takes it back. */
+  /**
+   * Notes that an administrator wants the servers of an instance deleted; before anything is pushed. Resolves with what
+   * takes it back.
+   */
   readonly approveDeletes: (instance: string, by: Caller) => Promise<TakeBack>;
-  /** Tells whether the servers of an instance are being deleted, so that no commit has its file any more. */
+  /** Returns whether the servers of an instance are being deleted, so that no commit has its file any more. */
   readonly isTerminating: (instance: string) => boolean;
   /** What is recorded of servers that no commit may have any more. */
   readonly recorded?: PresentRows;

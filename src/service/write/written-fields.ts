@@ -9,7 +9,10 @@ function givenByPath(type: FileType): readonly string[] {
   return type === 'client' ? ['name', 'type', 'serial'] : ['name', 'type'];
 }
 
-/** Fields that say nothing where they are empty. All others of a typed object are keys, and there an empty text is a value. */
+/**
+ * Fields that say nothing where they are empty. All others of a typed object are keys, and there an empty text is a
+ * value.
+ */
 const EMPTY_SAYS_NOTHING: Readonly<Partial<Record<FileType, readonly string[]>>> = {
   'stack-instance': ['description', 'stackTemplateAdditions', 'stackTemplateSubstractions', 'parameters'],
   'stack-template': ['description', 'parameters', 'resources'],
@@ -28,8 +31,8 @@ export function newFields(type: FileType, fields: JsonMap): JsonMap {
 }
 
 /**
- * Returns what a file should hold that holds `raw`, which was read as `object`, so that it is read as `fields`. Fields that
- * are left out are to be gone, unless the path gives them.
+ * Returns what a file should hold that holds `raw`, which was read as `object`, so that it is read as `fields`. Fields
+ * that are left out are to be gone, unless the path gives them.
  */
 export function laidOver(type: FileType, { raw, object }: WrittenAndRead, fields: JsonMap): JsonMap {
   const wanted = emptyMap<Json>();

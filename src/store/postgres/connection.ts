@@ -1,5 +1,5 @@
-// Connects to PostgreSQL and runs transactions there: the one file that imports its driver. Every wait is limited, here and
-// at the server.
+// Connects to PostgreSQL and runs transactions there: the one file that imports its driver. Every wait is limited, here
+// and at the server.
 import { setTimeout } from 'node:timers/promises';
 import pg from 'pg';
 import { systemClock, within } from '../../base/clock.ts';
@@ -74,7 +74,8 @@ export class DatabaseConnections {
       keepAlive: true,
     };
     this.#pool = new pg.Pool({ ...this.#config, max: options.poolSize ?? POOL_SIZE, allowExitOnIdle: true });
-    // A connection that nobody uses was closed, as by a restart of the server. The next one is opened when it is needed.
+    // A connection that nobody uses was closed, as by a restart of the server. The next one is opened when it is
+    // needed.
     this.#pool.on('error', ignoreLoss);
   }
 
@@ -89,16 +90,16 @@ export class DatabaseConnections {
   }
 
   /**
-   * Runs `work` in a transaction that writes, and resolves once that would survive a power cut. Throws StoreError where it is
-   * undone, and LostCommit where nobody knows.
+   * Runs `work` in a transaction that writes, and resolves once that would survive a power cut. Throws StoreError where
+   * it is undone, and LostCommit where nobody knows.
    */
   write<Result>(work: (run: RunStatement) => Promise<Result>): Promise<Result> {
     return this.#transact(beginWriting(this.limits), work);
   }
 
   /**
-   * Opens a connection that its owner keeps. `onMessage` gets what other connections send to the channels that it listens to, `onEnd`
-   * is called once when it is closed or lost. Throws StoreError.
+   * Opens a connection that its owner keeps. `onMessage` gets what other connections send to the channels that it
+   * listens to, `onEnd` is called once when it is closed or lost. Throws StoreError.
    */
   async open(onMessage: (payload: string) => void, onEnd: () => void): Promise<KeptConnection> {
     const client = new pg.Client(this.#config);

@@ -1,5 +1,5 @@
-// Reads a whole database for a backup, and puts a backup into one. The backup is the same file as that of the embedded store, so that
-// what is recorded moves from one kind of store to the other.
+// Reads a whole database for a backup, and puts a backup into one. The backup is the same file as that of the embedded
+// store, so that what is recorded moves from one kind of store to the other.
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { withoutPause } from '../../base/breathe.ts';
@@ -16,13 +16,15 @@ import { REPLICAS_CONNECTED } from './statements.ts';
 
 const STOP_REPLICAS = 'Stop all replicas first. Nothing was restored.';
 
-/** Returns what a database holds as of one moment, also while replicas run. Throws StoreError where it cannot be read. */
+/**
+ * Returns what a database holds as of one moment, also while replicas run. Throws StoreError where it cannot be read.
+ */
 export async function readDatabase(database: DatabaseOptions): Promise<StoreDocument> {
   await using adapter = openAdapter(database);
   return await adapter.it.read();
 }
 
-/** Where the rows go that are replaced, and who is told of the progress. */
+/** Where the rows go that are replaced, and who follows the progress. */
 interface DatabaseRestoreOptions extends RestoreOptions {
   /** That of the store. */
   readonly directory: string;
@@ -30,9 +32,9 @@ interface DatabaseRestoreOptions extends RestoreOptions {
 }
 
 /**
- * Makes a database hold what the file `backup` holds, in one transaction; its tables are made where they are missing. With `force`
- * the rows that it replaces are kept in a backup in the directory. Throws StoreError, and leaves all as it was, where the backup is
- * damaged, where a replica runs, and where rows would be replaced without `force`.
+ * Makes a database hold what the file `backup` holds, in one transaction; its tables are made where they are missing.
+ * With `force` the rows that it replaces are kept in a backup in the directory. Throws StoreError, and leaves all as it
+ * was, where the backup is damaged, where a replica runs, and where rows would be replaced without `force`.
  */
 export async function restoreDatabase(
   database: DatabaseOptions,

@@ -1,5 +1,5 @@
-// Reads the URL of the database from where the settings have it, and what it says. Nothing that it throws shows the URL, which has the
-// password.
+// Reads the URL of the database from where the settings have it, and what it says. Nothing that it throws shows the
+// URL, which has the password.
 import { X509Certificate } from 'node:crypto';
 import { readSettingFile } from '../../base/secrets.ts';
 import { reasonOf } from '../../base/wording.ts';
@@ -22,7 +22,9 @@ const PARAMETERS = ['sslmode', 'host'];
 const URL_FORM = 'postgres://user:password@host:5432/database, with special characters percent-encoded';
 const FILE_BYTES_MAX = 64 * 1024;
 
-/** Returns what the settings say of the database. Throws StoreError where a file of theirs cannot be used, or the URL. */
+/**
+ * Returns what the settings say of the database. Throws StoreError where a file of theirs cannot be used, or the URL.
+ */
 export async function readDatabaseSettings({
   url: place,
   caFile,
@@ -61,7 +63,10 @@ async function readText(path: string, setting: string): Promise<string> {
   }
 }
 
-/** Returns what a URL says. Without `sslmode`, TLS is required but on this machine, there too with `hasCa`. Throws StoreError. */
+/**
+ * Returns what a URL says. Without `sslmode`, TLS is required but on this machine, there too with `hasCa`. Throws
+ * StoreError.
+ */
 export function readDatabaseUrl(text: string, hasCa: boolean): DatabaseUrl {
   const url = URL.parse(text);
   if (url === null || !['postgres:', 'postgresql:'].includes(url.protocol)) {

@@ -1,5 +1,5 @@
-// Decides which of several processes leads: a row of the database that one of them holds for a while and renews. Each holder has a
-// greater fencing number than those before, which its commits have to show.
+// Decides which of several processes leads: a row of the database that one of them holds for a while and renews. Each
+// holder has a greater fencing number than those before, which its commits have to show.
 import { type Clock, type ClockTimes, msSince, pause, readClocks, systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import { reasonOf } from '../../base/wording.ts';
@@ -16,8 +16,8 @@ export interface LeaseOptions {
   /** Called once the lease is held. Must not throw. */
   readonly onTaken: (fencing: number) => void;
   /**
-   * Called once when the lease is lost. It is not taken again before what this returns has resolved: until then the parts of the former leader
-   * may still run. Must not wait for `release` or `close`.
+   * Called once when the lease is lost. It is not taken again before what this returns has resolved: until then the
+   * parts of the former leader may still run. Must not wait for `release` or `close`.
    */
   readonly onLost: (reason: string) => void | Promise<void>;
   /** A lease that was given back is seen at once by them. They stay open. */
@@ -68,8 +68,8 @@ const TRY_MS = 30_000;
 const LEADER_STATEMENT_MS_MIN = 10_000;
 
 /**
- * Returns the limits of the leader's commits, at most the given ones. One that is silent within a commit keeps others from leading no
- * longer than its lease, and to wait for longer than that serves nobody.
+ * Returns the limits of the leader's commits, at most the given ones. One that is silent within a commit keeps others
+ * from leading no longer than its lease, and to wait for longer than that serves nobody.
  */
 export function limitCommits(leaseSeconds: number, limits: Partial<DatabaseLimits> = {}): Partial<DatabaseLimits> {
   const leaseMs = leaseSeconds * 1_000;
@@ -78,7 +78,7 @@ export function limitCommits(leaseSeconds: number, limits: Partial<DatabaseLimit
     ...limits,
     idleMs: Math.min(idleMs, leaseMs),
     lockMs: Math.min(lockMs, leaseMs),
-    // A statement whose process was killed goes on at the server, and keeps its locks.
+    // A statement whose process was killed continues at the server, and keeps its locks.
     statementMs: Math.min(statementMs, Math.max(leaseMs, LEADER_STATEMENT_MS_MIN)),
   };
 }
@@ -139,14 +139,17 @@ export class Lease {
   }
 
   /**
-   * Returns whether this process leads, by its own clocks: another one may take the lease no earlier than a lease after the database has
-   * confirmed the last renewal, which was sent before that.
+   * Returns whether this process leads, by its own clocks: another one may take the lease no earlier than a lease after
+   * the database has confirmed the last renewal, which was sent before that.
    */
   holds(): boolean {
     return this.#held !== undefined && this.#msLeft(this.#held) > 0;
   }
 
-  /** Returns who leads, as this process last read it; undefined where nobody does, or this process has not looked for as long as a lease lasts. */
+  /**
+   * Returns who leads, as this process last read it; undefined where nobody does, or this process has not looked for as
+   * long as a lease lasts.
+   */
   leader(): Leader | undefined {
     if (this.holds()) return this.#held?.leader;
     if (this.#seen === undefined || this.#clock.monotonic() - this.#seen.atMs > this.leaseSeconds * 1_000)

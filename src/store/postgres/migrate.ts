@@ -1,5 +1,5 @@
-// Makes the tables of a store in PostgreSQL, and brings those of an older version up to date. The migrations are plain SQL, in
-// migrations/ of the package.
+// Makes the tables of a store in PostgreSQL, and brings those of an older version up to date. The migrations are plain
+// SQL, in migrations/ of the package.
 import { readdirSync, readFileSync } from 'node:fs';
 import { productPath } from '../../base/product-files.ts';
 import { DatabaseConnections, type DatabaseOptions, type RunStatement } from './connection.ts';
@@ -20,9 +20,9 @@ import {
 const TABLE = 'migrations';
 
 /**
- * Makes or updates the tables in one transaction, and returns the names of the migrations that it made. Needs the owner of the database,
- * or of an empty schema `treeline` in it. Of several processes one migrates, and the others wait for it. Throws StoreError if the schema
- * belongs to another program or to a newer version.
+ * Makes or updates the tables in one transaction, and returns the names of the migrations that it made. Needs the owner
+ * of the database, or of an empty schema `treeline` in it. Of several processes one migrates, and the others wait for
+ * it. Throws StoreError if the schema belongs to another program or to a newer version.
  */
 export async function migrate(options: DatabaseOptions): Promise<readonly string[]> {
   const connections = new DatabaseConnections(options);
@@ -79,7 +79,10 @@ async function requireServer(run: RunStatement, address: DatabaseAddress): Promi
   }
 }
 
-/** Throws StoreError where this user may not write a table: a replica without that would lead, or ask the leader, in vain. */
+/**
+ * Throws StoreError where this user may not write a table: a replica without that would lead, or ask the leader, in
+ * vain.
+ */
 async function requireRights(run: RunStatement, address: DatabaseAddress): Promise<void> {
   const [[table] = []] = await run(TABLE_WITHOUT_RIGHTS);
   if (table === undefined) return;
@@ -88,7 +91,10 @@ async function requireRights(run: RunStatement, address: DatabaseAddress): Promi
   throw databaseError(address, { why, remedy });
 }
 
-/** Returns the migrations that were made. Throws StoreError where another program has made the schema, or a version that this one cannot follow. */
+/**
+ * Returns the migrations that were made. Throws StoreError where another program has made the schema, or a version that
+ * this one cannot follow.
+ */
 async function requireOwnSchema(
   run: RunStatement,
   address: DatabaseAddress,

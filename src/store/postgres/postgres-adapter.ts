@@ -1,5 +1,5 @@
-// Keeps lowdb's document in a PostgreSQL database, which several processes share. Each commit is one transaction that locks the row
-// of the state first, so commits come one after the other, and their revisions are seen in order.
+// Keeps lowdb's document in a PostgreSQL database, which several processes share. Each commit is one transaction that
+// locks the row of the state first, so commits come one after the other, and their revisions are seen in order.
 import { type Breathe, breatheBy } from '../../base/breathe.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { reasonOf } from '../../base/wording.ts';
@@ -47,8 +47,8 @@ const FIRST_BATCH_COUNT = 100;
 const LOOK_UPS_MAX = 8;
 
 /**
- * As of every store, and the lease of the process that may commit. Without one, which is for `treeline store restore` and tests, every
- * process may commit, and nothing fences it.
+ * As of every store, and the lease of the process that may commit. Without one, which is for `treeline store restore`
+ * and tests, every process may commit, and nothing fences it.
  */
 export interface PostgresStoreOptions extends LowdbStoreOptions {
   readonly lease?: CommitLease | undefined;
@@ -86,7 +86,10 @@ export class PostgresAdapter implements DocumentAdapter {
   readonly #lease: CommitLease | undefined;
   readonly #onSaved: PostgresStoreOptions['onSaved'];
   #installation: string | undefined;
-  /** The fencing numbers under which the last commits were made that this process has read or written, by their revisions. */
+  /**
+   * The fencing numbers under which the last commits were made that this process has read or written, by their
+   * revisions.
+   */
   #terms: ReadonlyMap<number, number> = new Map();
 
   constructor(
@@ -212,7 +215,10 @@ export class PostgresAdapter implements DocumentAdapter {
     }
   }
 
-  /** Throws StoreError if another leader made the commit `since` than this process has seen: the database was set back, and has new commits. */
+  /**
+   * Throws StoreError if another leader made the commit `since` than this process has seen: the database was set back,
+   * and has new commits.
+   */
   async #changes(run: RunStatement, since: number, { revision, bytes, forgotten }: State): Promise<SharedChanges> {
     const term = await readTerm(run, since);
     if (term !== (this.#terms.get(since) ?? term)) throw this.#setBack(revision, since);
@@ -225,7 +231,10 @@ export class PostgresAdapter implements DocumentAdapter {
     return { revision, rowBytes: bytes, isWhole, pieces: this.#readPieces(run, range) };
   }
 
-  /** Yields what is newer than a revision, and counts the bytes of its rows. Throws StoreError where a line is not as it was written. */
+  /**
+   * Yields what is newer than a revision, and counts the bytes of its rows. Throws StoreError where a line is not as it
+   * was written.
+   */
   async *#readPieces(
     run: RunStatement,
     { since, last, bytes }: { readonly since: number; readonly last: number; readonly bytes: { read: number } },
@@ -417,7 +426,10 @@ function bytesOf(kind: string, name: string, value: string): number {
   return Buffer.byteLength(`${kind}${name}${value}`) + ROW_FRAME_BYTES;
 }
 
-/** Returns a name as text of PostgreSQL, which has no NUL and no half of a surrogate pair. Ordinary names stay as they are. */
+/**
+ * Returns a name as text of PostgreSQL, which has no NUL and no half of a surrogate pair. Ordinary names stay as they
+ * are.
+ */
 function writeName(name: string): string {
   return name.replaceAll(/[\\\0]|\p{Surrogate}/gu, (character) =>
     character === '\\' ? '\\\\' : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,

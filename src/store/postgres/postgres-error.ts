@@ -1,5 +1,5 @@
-// Tells the operator what failed between Treeline and PostgreSQL: which database, why, and what to do. Knows the codes of PostgreSQL,
-// Node and OpenSSL; never shows a password.
+// Tells the operator what failed between Treeline and PostgreSQL: which database, why, and what to do. Knows the codes
+// of PostgreSQL, Node and OpenSSL; never shows a password.
 import { reasonOf } from '../../base/wording.ts';
 import { codeOf, StoreError, StoreUnavailable } from '../store-error.ts';
 

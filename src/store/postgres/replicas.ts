@@ -1,5 +1,5 @@
-// Records in the database which processes share it. The leader warns if the settings of another process differ from its own, and removes
-// old marks of removed rows.
+// Records in the database which processes share it. The leader warns if the settings of another process differ from its
+// own, and removes old marks of removed rows.
 import { createHash, randomUUID } from 'node:crypto';
 import { type Clock, pause, systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
@@ -20,7 +20,9 @@ import {
 export interface ReplicasOptions {
   /** No other process may have it. */
   readonly name: string;
-  /** The settings that must agree between all processes, by name, without secrets. The database gets digests of them. */
+  /**
+   * The settings that must agree between all processes, by name, without secrets. The database gets digests of them.
+   */
   readonly settings: Readonly<Record<string, string>>;
   readonly lease: CommitLease;
   readonly clock?: Clock;

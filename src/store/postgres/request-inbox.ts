@@ -1,5 +1,5 @@
-// Takes the requests that other replicas have written into the database, has them carried out, and writes the answers back. Only the
-// leader does that. See requests.ts for the side that asks; what a request means is not known here.
+// Takes the requests that other replicas have written into the database, has them carried out, and writes the answers
+// back. Only the leader does that. See requests.ts for the side that asks; what a request means is not known here.
 import { type Clock, pause, systemClock, within } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import { reasonOf } from '../../base/wording.ts';
@@ -15,9 +15,12 @@ export interface RequestInboxOptions {
   readonly wakes: Pick<Wakes, 'listen' | 'notify'>;
   /** That of this leadership. No process has it twice. */
   readonly fencing: number;
-  /** Tells whether this process leads, at the moment of the call. */
+  /** Returns whether this process leads, at the moment of the call. */
   readonly leads: () => boolean;
-  /** Returns the answer. Rejects where it is not known what became of the request, and once `signal` fires: nobody waits any more. */
+  /**
+   * Returns the answer. Rejects where it is not known what became of the request, and once `signal` fires: nobody waits
+   * any more.
+   */
   readonly carryOut: (request: ForwardedRequest, signal: AbortSignal) => Promise<ForwardedAnswer>;
   readonly clock?: Clock;
   readonly log: Logger;
@@ -28,7 +31,9 @@ export interface RequestInboxOptions {
 interface Claimed {
   readonly asker: string;
   readonly gone: AbortController;
-  /** Undefined while it is carried out; null where nobody knows what became of it, or the answer is not kept any more. */
+  /**
+   * Undefined while it is carried out; null where nobody knows what became of it, or the answer is not kept any more.
+   */
   answer?: ForwardedAnswer | null;
 }
 

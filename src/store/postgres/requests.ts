@@ -1,5 +1,6 @@
-// Carries requests of clients from replicas that do not lead to the leader, and its answers back, as rows of the database: there are no
-// connections between replicas. This is the side that asks; request-inbox.ts answers. Knows nothing of HTTP, clients or rights.
+// Carries requests of clients from replicas that do not lead to the leader, and its answers back, as rows of the
+// database: there are no connections between replicas. This is the side that asks; request-inbox.ts answers. Knows
+// nothing of HTTP, clients or rights.
 import { randomUUID } from 'node:crypto';
 import { type Clock, pause, systemClock, within } from '../../base/clock.ts';
 import type { ForwardedAnswer, ForwardedRequest } from '../../model/forwarded-request.ts';
@@ -97,9 +98,10 @@ export class LeaderRequests {
   }
 
   /**
-   * Resolves with the leader's answer, or with undefined once `signal` fires: then the leader ends the request too, unless it is done. What
-   * changes something is carried out once at most. Throws ServiceError `not_ready` where it was not carried out, for one of these
-   * reasons: no leader has taken it in time, the database is away, or too many requests wait; and `outcome_unknown` where nobody knows.
+   * Resolves with the leader's answer, or with undefined once `signal` fires: then the leader ends the request too,
+   * unless it is done. What changes something is carried out once at most. Throws ServiceError `not_ready` where it was
+   * not carried out, for one of these reasons: no leader has taken it in time, the database is away, or too many
+   * requests wait; and `outcome_unknown` where nobody knows.
    */
   async send(request: ForwardedRequest, signal: AbortSignal): Promise<ForwardedAnswer | undefined> {
     if (this.#isStopping) throw notDone(STOPPING);

@@ -1,5 +1,5 @@
-// Remembers in a replica's own directory how far it has seen a database: one that was set back to an earlier backup, or a promoted
-// standby without the last transactions, is told by that. docs/decisions/0006-recovery.md.
+// Remembers in a replica's own directory how far it has seen a database: one that was set back to an earlier backup, or
+// a promoted standby without the last transactions, is told by that. docs/decisions/0006-recovery.md.
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
@@ -101,8 +101,8 @@ export class SeenFile {
   }
 
   /**
-   * Compares the database of an open store with what was seen of it. Throws StoreError where it cannot be read, and where it is that of
-   * another installation.
+   * Compares the database of an open store with what was seen of it. Throws StoreError where it cannot be read, and
+   * where it is that of another installation.
    */
   static async open(database: DatabaseOptions, options: SeenOptions): Promise<SeenFile> {
     const connections = new DatabaseConnections(database);

@@ -1,5 +1,5 @@
-// Holds all SQL of the store on PostgreSQL, for the versions 14 to 18. Nothing here relies on a session: settings are LOCAL, and no
-// statement has a name, so that a pooler may give each transaction another connection.
+// Holds all SQL of the store on PostgreSQL, for the versions 14 to 18. Nothing here relies on a session: settings are
+// LOCAL, and no statement has a name, so that a pooler may give each transaction another connection.
 import { ALL_EVENTS, ROW_FRAME_BYTES } from '../piece.ts';
 
 /** The schema in which everything is. */
@@ -86,7 +86,10 @@ export const STATE = `SELECT revision, bytes, installation, fencing, forgotten F
 /** The state, once no other process is committing; none commits before this transaction ends. */
 export const LOCKED_STATE = `${STATE} FOR UPDATE`;
 
-/** Rows after revision $1, the wanted specs before the servers. Nothing is sorted on disk: the key's index has that order. */
+/**
+ * Rows after revision $1, the wanted specs before the servers. Nothing is sorted on disk: the key's index has that
+ * order.
+ */
 export const CHANGED_ROWS = cursor(`
   SELECT kind, name, value, revision FROM ${SCHEMA}.rows WHERE revision > $1 ORDER BY kind, name`);
 
@@ -106,7 +109,9 @@ export function fetchLines(count: number): string {
 /** Ends {@link CHANGED_ROWS} or {@link CHANGED_EVENTS}. */
 export const CLOSE_LINES = 'CLOSE lines';
 
-/** Writes rows ($1 kinds, $2 names, $3 values; none twice) as of revision $4. Returns the bytes that they took before. */
+/**
+ * Writes rows ($1 kinds, $2 names, $3 values; none twice) as of revision $4. Returns the bytes that they took before.
+ */
 export const SAVE_ROWS = `
   WITH given AS (
     SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) AS given (kind, name, value)
@@ -160,7 +165,10 @@ export const LISTEN = `LISTEN ${SCHEMA}`;
 /** Sends texts ($1) to all connections that listen. */
 export const NOTIFY = `SELECT pg_notify('${SCHEMA}', text) FROM unnest($1::text[]) AS given (text)`;
 
-/** Asks the leader: id ($1), process ($2), replica ($3), whether it only reads ($4), request ($5), body ($6), and milliseconds to take ($7) and to answer ($8) it. */
+/**
+ * Asks the leader: id ($1), process ($2), replica ($3), whether it only reads ($4), request ($5), body ($6), and
+ * milliseconds to take ($7) and to answer ($8) it.
+ */
 export const ADD_REQUEST = `
   INSERT INTO ${SCHEMA}.requests (id, asker, replica, is_read, request, body, take_until, answer_until)
   VALUES ($1::uuid, $2::uuid, $3, $4, $5, $6, clock_timestamp() + $7::bigint * interval '1 millisecond',
@@ -171,8 +179,8 @@ export const ADD_REQUEST = `
 export const REMOVE_REQUESTS = `DELETE FROM ${SCHEMA}.requests WHERE asker = $2::uuid AND id = ANY($1::uuid[])`;
 
 /**
- * Removes the requests of a process ($1) that no leader has taken in time, or has taken at all ($2), and returns their ids. Nobody
- * carries them out.
+ * Removes the requests of a process ($1) that no leader has taken in time, or has taken at all ($2), and returns their
+ * ids. Nobody carries them out.
  */
 export const REMOVE_LATE_REQUESTS = `
   DELETE FROM ${SCHEMA}.requests
@@ -187,8 +195,9 @@ export const OWN_ANSWERS = `
   SELECT id, answer, answer_body FROM ${SCHEMA}.requests WHERE asker = $1::uuid AND answer IS NOT NULL`;
 
 /**
- * Takes at most $2 requests for the leader with the fencing number $1, the oldest first, while no other leads. Of those that it has
- * taken already, only such are taken again as it does not know of ($3). Returns id, process, request and body.
+ * Takes at most $2 requests for the leader with the fencing number $1, the oldest first, while no other leads. Of those
+ * that it has taken already, only such are taken again as it does not know of ($3). Returns id, process, request and
+ * body.
  */
 export const TAKE_REQUESTS = `
   WITH chosen AS (
@@ -202,7 +211,10 @@ export const TAKE_REQUESTS = `
   UPDATE ${SCHEMA}.requests r SET taken_by = $1::bigint FROM chosen WHERE r.id = chosen.id
   RETURNING r.id, r.asker, r.request, r.body`;
 
-/** Answers that nobody knows what became of what an earlier leader than $1 has taken. Returns the processes that have asked. */
+/**
+ * Answers that nobody knows what became of what an earlier leader than $1 has taken. Returns the processes that have
+ * asked.
+ */
 export const GIVE_UP_REQUESTS = `
   UPDATE ${SCHEMA}.requests SET answer = '' WHERE answer IS NULL AND taken_by < $1::bigint AND NOT is_read RETURNING asker`;
 
@@ -223,8 +235,8 @@ export const LEASE = `
   SELECT holder, fencing, ${momentOf('since')}, extract(epoch FROM expires_at - clock_timestamp())::float8 FROM ${SCHEMA}.lease`;
 
 /**
- * Takes the lease for $1, for so many seconds ($2), if it was given back or is over. Returns the new fencing number, which is greater than
- * $3 too, and since when.
+ * Takes the lease for $1, for so many seconds ($2), if it was given back or is over. Returns the new fencing number,
+ * which is greater than $3 too, and since when.
  */
 export const ACQUIRE_LEASE = `
   UPDATE ${SCHEMA}.lease
@@ -236,7 +248,10 @@ export const FENCE = `
   WITH fenced AS (UPDATE ${SCHEMA}.state SET fencing = $1::bigint RETURNING revision)
   INSERT INTO ${SCHEMA}.terms (fencing, first_revision) SELECT $1::bigint, revision + 1 FROM fenced`;
 
-/** Renews the lease of $1 with the fencing number $2 for so many seconds ($3). Returns nothing if another process has it. */
+/**
+ * Renews the lease of $1 with the fencing number $2 for so many seconds ($3). Returns nothing if another process has
+ * it.
+ */
 export const RENEW_LEASE = `
   UPDATE ${SCHEMA}.lease SET expires_at = ${after('$3')} WHERE holder = $1::text AND fencing = $2::bigint RETURNING fencing`;
 
@@ -249,7 +264,10 @@ export const END_LEASES = `
   UPDATE ${SCHEMA}.lease SET holder = NULL, fencing = fencing + 1
   WHERE holder IS NULL OR expires_at <= clock_timestamp() RETURNING fencing`;
 
-/** Records the replica $1, which is the process $2 and has the settings $3. Returns the process that was recorded before. */
+/**
+ * Records the replica $1, which is the process $2 and has the settings $3. Returns the process that was recorded
+ * before.
+ */
 export const REPORT_REPLICA = `
   WITH former AS (SELECT process FROM ${SCHEMA}.replicas WHERE name = $1::text)
   INSERT INTO ${SCHEMA}.replicas (name, process, seen_at, settings) VALUES ($1::text, $2::uuid, clock_timestamp(), $3::text)

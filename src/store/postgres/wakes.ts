@@ -1,5 +1,5 @@
-// Wakes the processes that share a database, by LISTEN and NOTIFY. A wake makes a process look earlier than it would by itself, and
-// nothing else: behind a pooler in transaction mode none comes, and the database may lose some.
+// Wakes the processes that share a database, by LISTEN and NOTIFY. A wake makes a process look earlier than it would by
+// itself, and nothing else: behind a pooler in transaction mode none comes, and the database may lose some.
 import { type Clock, pause, systemClock } from '../../base/clock.ts';
 import { invariant } from '../../base/invariant.ts';
 import type { Logger } from '../../base/log.ts';
@@ -48,8 +48,9 @@ export class Wakes {
   }
 
   /**
-   * Calls `wake` with the payload of each wake about a topic that any process sends, this one too. After each connecting it is called
-   * with an empty payload, since some may have been missed. `wake` must not throw. Returns what ends this.
+   * Calls `wake` with the payload of each wake about a topic that any process sends, this one too. After each
+   * connecting it is called with an empty payload, since some may have been missed. `wake` must not throw. Returns what
+   * ends this.
    */
   listen(topic: Topic, wake: (payload: string) => void): () => void {
     const listeners = this.#listeners.get(topic) ?? new Set();
@@ -61,8 +62,8 @@ export class Wakes {
   }
 
   /**
-   * Wakes all that listen for the topic, in every process. Does not wait: wakes that come while others are being sent go together, equal ones
-   * once. Without a connection nothing is sent.
+   * Wakes all that listen for the topic, in every process. Does not wait: wakes that come while others are being sent
+   * go together, equal ones once. Without a connection nothing is sent.
    */
   notify(topic: Topic, payload = ''): void {
     invariant(Buffer.byteLength(payload) <= PAYLOAD_BYTES_MAX, 'a wake carries a name, and not what it is about');

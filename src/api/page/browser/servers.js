@@ -128,7 +128,7 @@ function Details({ of: { name, commit, generation, provider, properties } }) {
     }`;
 }
 
-/** Tells whether a server is gone where no state begins: an operation begins none either. @param {Pick<InstanceEvent, 'resource' | 'from'>} event */
+/** Returns whether a server is gone where no state begins: an operation begins none either. @param {Pick<InstanceEvent, 'resource' | 'from'>} event */
 const isGone = ({ resource, from }) => resource !== null && from !== null;
 
 /** @param {{ readonly events: readonly InstanceEvent[], readonly now: number }} props */

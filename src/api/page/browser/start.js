@@ -15,7 +15,7 @@ const STATUS = '/operations/status';
 const DELIVERED = '/operations/delivered?limit=1';
 const CLIENTS = '/operations/clients';
 const HELD = '/operations/held';
-/** Kinds of causes for which no instance goes on. */
+/** Kinds of causes for which no instance continues. */
 const STOPS_ALL = ['store', 'leader', 'repository'];
 const SERVERS_A_PAGE = 200;
 const EVENTS_ASKED = 1_000;
