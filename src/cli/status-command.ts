@@ -1,7 +1,7 @@
 // `treeline status`: prints the status of the stacks and the commit that is followed.
 import { type Command, Option } from 'commander';
-import { visible } from '../base/wording.ts';
-import type { AttentionItem, FoundRecovery, Overview, Why } from '../service/answers.ts';
+import { countOf, visible } from '../base/wording.ts';
+import type { AttentionItem, FoundRecovery, Overview, RecoveredServers, Recovery, Why } from '../service/answers.ts';
 import type { InstanceView } from '../service/read/instance-views.ts';
 import { CommandFailure } from './command-failure.ts';
 import {
@@ -15,7 +15,6 @@ import {
   printAs,
   visibleLine,
 } from './output.ts';
-import { formatRecovery } from './recovery-text.ts';
 import { addServerOptions, getFrom, type ServerOptions } from './server-connection.ts';
 import { findCommit } from './short-ids.ts';
 import { waitUntilSettled } from './wait-until-settled.ts';
@@ -24,6 +23,19 @@ import { watchText } from './watch-text.ts';
 const EXIT_NOT_DONE = 1;
 const TIMEOUT_SECONDS = 300;
 const TIMEOUT_SECONDS_MAX = 86_400;
+/** The most names of servers in a line of a recovery. */
+const RECOVERED_MAX = 20;
+/** What a recovery found of servers, in words. */
+const RECOVERED: Readonly<Record<keyof RecoveredServers, string>> = {
+  found: 'found, as recorded',
+  drifted: 'found otherwise than recorded, or gone',
+  waiting: 'waits for a person (adopt, retain)',
+  unchecked: 'not checked yet',
+  create: 'absent, to be created',
+  update: 'to be updated',
+  replace: 'to be replaced',
+  delete: 'to be deleted',
+};
 
 interface Options extends ServerOptions {
   readonly format: Format;
@@ -191,4 +203,27 @@ function formatItem({ id, reason, since, action, acknowledged }: AttentionItem):
 function formatCommit({ commit, author, ...replicas }: Overview): readonly string[] {
   const who = author ? `, by ${visibleLine(author)}` : '';
   return [`commit ${commit} is followed${who}`, ...formatReplicas(replicas)];
+}
+
+/** Returns the lines of a recovery: why, until when a resume is refused, and the servers of each instance. */
+function formatRecovery({ id, reason, since, notBefore, instances }: Recovery): readonly string[] {
+  const lines = [
+    `recovery ${id}, since ${since}: ${visibleLine(reason)}`,
+    `  until somebody types: treeline resume --recovery ${id} (from ${notBefore} on, or with --force)`,
+  ];
+  for (const { instance, isHeld, ...servers } of instances) {
+    lines.push(`${visibleLine(instance)}${isHeld ? ', deletes and replacements are held (treeline held)' : ''}`);
+    for (const [group, words] of Object.entries(RECOVERED)) {
+      const names = servers[group as keyof RecoveredServers];
+      if (names.length > 0) lines.push(`  ${words}: ${recoveredNames(group, names)}`);
+    }
+  }
+  return lines;
+}
+
+function recoveredNames(group: string, names: readonly string[]): string {
+  const count = countOf(names.length, 'server');
+  if (group === 'found') return count;
+  const left = names.length - RECOVERED_MAX;
+  return `${names.slice(0, RECOVERED_MAX).map(visibleLine).join(', ')}${left > 0 ? ` and ${left} more` : ''}`;
 }
