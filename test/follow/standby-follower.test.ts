@@ -26,7 +26,7 @@ const START: TextChanges = {
 
 type Step =
   | { readonly kind: 'commit'; readonly files: TextChanges; readonly isSeen: boolean; readonly isPolled: boolean }
-  | { readonly kind: 'approve' | 'pass' | 'restart' | 'rewrite' | 'move' };
+  | { readonly kind: 'approve' | 'pass' | 'restart' | 'rewrite' };
 
 function anyStep(): fc.Arbitrary<Step> {
   const commit = fc.record({
@@ -35,7 +35,7 @@ function anyStep(): fc.Arbitrary<Step> {
     isSeen: fc.boolean(),
     isPolled: fc.integer({ min: 0, max: 3 }).map((chance) => chance > 0),
   });
-  const other = fc.constantFrom('approve', 'approve', 'approve', 'pass', 'restart', 'rewrite', 'move');
+  const other = fc.constantFrom('approve', 'approve', 'approve', 'pass', 'restart', 'rewrite');
   return fc.oneof({ weight: 4, arbitrary: commit }, { weight: 1, arbitrary: other.map((kind) => ({ kind }) as Step) });
 }
 
@@ -79,15 +79,13 @@ function anyEdit(): fc.Arbitrary<[path: string, text: string | null]> {
   return fc.oneof({ weight: 2, arbitrary: instanceFile }, { weight: 1, arbitrary: otherFile });
 }
 
-/** A leader whose settings and branch change. */
+/** A leader, and the commits that it was given. */
 class Story {
   core = new Core();
-  directory = '.';
   readonly commits: string[] = [];
 
   commit(files: TextChanges): void {
-    const below = Object.entries(files).map(([path, text]) => [this.path(path), text] as const);
-    this.commits.push(this.core.source.commit(Object.fromEntries(below)));
+    this.commits.push(this.core.source.commit(files));
   }
 
   async play(step: Step): Promise<void> {
@@ -106,29 +104,11 @@ class Story {
       core.source.reset(this.commits.at(-2) ?? this.commits[0] ?? '');
       await core.poll();
     } else {
-      if (step.kind === 'move') this.#move();
       this.core = await core.restart();
       await this.core.poll();
     }
-  }
-
-  path(path: string): string {
-    return this.directory === '.' ? path : `${this.directory}/${path}`;
-  }
-
-  /** Moves the layout to another directory, and says so in the settings. */
-  #move(): void {
-    const { source } = this.core;
-    const texts = source.textsAtHead();
-    const from = this.directory;
-    this.directory = from === '.' ? 'sub' : '.';
-    const inside = Object.entries(texts).filter(([path]) => from === '.' || path.startsWith(`${from}/`));
-    const gone = inside.map(([path]) => [path, null] as const);
-    const moved = inside.map(
-      ([path, text]) => [this.path(from === '.' ? path : path.slice(from.length + 1)), text] as const,
-    );
-    this.commits.push(source.commit(Object.fromEntries([...gone, ...moved])));
-    source.place = { ...source.place, directory: this.directory };
+    // What waited for servers that are gone since is judged again.
+    if (step.kind !== 'commit' || step.isPolled) await this.core.poll();
   }
 }
 

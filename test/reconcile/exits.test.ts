@@ -564,15 +564,16 @@ interface Hold {
 
 const REST = 'stacks/instances/rest.yaml';
 
+/** A server that was going by itself before the hold is asked about with the others. */
+async function approveGoing({ core, row }: Scene): Promise<void> {
+  const held = core.held('shop');
+  if (held !== undefined && row?.wanted === null) await core.approve(held.digest);
+}
+
 const HOLDS = {
   deletes: {
     on: (scene) => scene.spares(false),
-    async off(scene) {
-      await scene.spares(true);
-      // A server that was going by itself before was asked about too.
-      const held = scene.core.held('shop');
-      if (held !== undefined && scene.row?.wanted === null) await scene.core.approve(held.digest);
-    },
+    off: (scene) => scene.spares(true).then(() => approveGoing(scene)),
   },
   'nothing left': {
     on: (scene) => scene.follow({ [SHOP]: null, [REST]: null }),
@@ -584,7 +585,11 @@ const HOLDS = {
   },
   unreadable: {
     on: (scene) => scene.follow({ [SHOP]: null, 'stacks/instances/shop.yml': '' }),
-    off: (scene) => scene.again(),
+    off: (scene) =>
+      scene
+        .follow({ 'stacks/instances/shop.yml': null })
+        .then(() => scene.again())
+        .then(() => approveGoing(scene)),
   },
   failures: {
     on: (scene) => scene.failSpares(),

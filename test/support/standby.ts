@@ -6,6 +6,7 @@ import type { Clock } from '../../src/base/clock.ts';
 import { createLog } from '../../src/base/log.ts';
 import { CurrentState } from '../../src/follow/current-state.ts';
 import { Follower } from '../../src/follow/follower.ts';
+import { pinnedRows } from '../../src/follow/object-rows.ts';
 import { StandbyFollower } from '../../src/follow/standby-follower.ts';
 import { compareNames } from '../../src/model/names.ts';
 import type { Client } from '../../src/model/objects.ts';
@@ -211,10 +212,8 @@ export function restOf({ current }: { readonly current: CurrentState }): unknown
   const { units, candidates, owners, invalid, held, objects, clients, undetermined, hasHierarchy, awaited } = desired;
   return {
     units: [...units].map(([key, unit]) => [key, [...unit.servers.values()], unit.nodes.size]).sort(byName),
-    pinned: [...units]
-      .filter(([key, unit]) => candidates.get(key) !== unit)
-      .map(([key, { commit }]) => [key, commit])
-      .sort(byName),
+    // As the rows tell it: one that a later commit made again in the same words is not pinned, whoever saw that commit.
+    pinned: [...pinnedRows(desired)].map(([key, { commit }]) => [key, commit]).sort(byName),
     candidates: [...candidates].map(([key, { entry }]) => [key, entry.oid]).sort(byName),
     owners: [...owners].sort(byName),
     invalid: [...invalid].sort(compareNames),
