@@ -10,7 +10,7 @@ import type { HieraNode, Layer } from '../hiera/node.ts';
 import { type OutputFacts, readValues } from '../machine/read-outputs.ts';
 import type { Entry } from '../model/entry.ts';
 import type { Origin } from '../model/expanded.ts';
-import { isSame, type Json } from '../model/json.ts';
+import { isSame } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
 import { serversRead } from '../model/outputs.ts';
 import type { RecordValue } from '../model/record.ts';
@@ -55,27 +55,22 @@ interface Group extends Omit<ConfigurationChange, 'nodes' | 'examples'> {
 class ChangeGroups {
   readonly #isSecret: IsSecret;
   readonly #groups = new Map<string, Group>();
-  readonly #values = new ValueNumbers();
-  readonly #places = new WeakMap<Entry<unknown>, Map<string, number>>();
 
   constructor(isSecret: IsSecret) {
     this.#isSecret = isSecret;
   }
 
   add(node: string, { key, from, to }: KeyDifference): void {
-    const source = this.#sourceOf(key, to ?? from, to !== undefined);
-    const values = [from, to].map((side) => (side === undefined ? -1 : this.#values.of(side.value)));
-    const id = `${key}\n${values}\n${source.type}/${source.name}\n${source.file}:${source.line}`;
+    const source = sourceOf(key, to ?? from, to !== undefined);
+    const [before, after] = [from?.value ?? null, to?.value ?? null];
+    const id = JSON.stringify([key, before, after, source]);
     const known = this.#groups.get(id);
     if (known !== undefined) {
       known.names.push(node);
       return;
     }
     const isSecret = this.#isSecret(key);
-    const [before, after] = [from, to].map((side): Json | null => side?.value ?? null);
-    const shown = isSecret
-      ? { from: hidden(before ?? null), to: hidden(after ?? null) }
-      : { from: before ?? null, to: after ?? null };
+    const shown = isSecret ? { from: hidden(before), to: hidden(after) } : { from: before, to: after };
     this.#groups.set(id, { key, ...shown, isSecret, source, names: [node] });
   }
 
@@ -86,23 +81,15 @@ class ChangeGroups {
     });
     return changes.sort(compareChanges);
   }
+}
 
-  /** Own properties of a server are told by the file in which they are written: each server would be another source. */
-  #sourceOf(key: string, side: KeyValue | undefined, isHere: boolean): ConfigurationChange['source'] {
-    const layer = side?.layer ?? null;
-    const origin = layer === null ? side?.origin : placeIn(layer, key);
-    if (origin === undefined || origin === null) return { type: 'clientcert', name: '', file: null, line: null };
-    const { path } = origin.entry;
-    return { ...objectOf(origin.entry), file: path, line: isHere ? this.#lineOf(origin) : null };
-  }
-
-  #lineOf({ entry, pointer }: Origin): number {
-    const lines = this.#places.get(entry) ?? new Map<string, number>();
-    this.#places.set(entry, lines);
-    const line = lines.get(pointer) ?? entry.locate(pointer, 'key').line;
-    lines.set(pointer, line);
-    return line;
-  }
+/** Own properties of a server name the file in which they are written: each server would be another source. */
+function sourceOf(key: string, side: KeyValue | undefined, isHere: boolean): ConfigurationChange['source'] {
+  const layer = side?.layer ?? null;
+  const origin = layer === null ? side?.origin : placeIn(layer, key);
+  if (origin === undefined || origin === null) return { type: 'clientcert', name: '', file: null, line: null };
+  const { entry, pointer } = origin;
+  return { ...objectOf(entry), file: entry.path, line: isHere ? entry.locate(pointer, 'key').line : null };
 }
 
 function placeIn(layer: Layer, key: string): Origin | null {
@@ -122,29 +109,6 @@ function compareChanges(a: ConfigurationChange, b: ConfigurationChange): number 
 
 function textOf({ from, to }: ConfigurationChange): string {
   return JSON.stringify([from, to]);
-}
-
-/** Gives equal values equal numbers. The same list is written as text only once, however many nodes have it. */
-class ValueNumbers {
-  readonly #scalars = new Map<RecordValue, number>();
-  readonly #lists = new Map<string, number>();
-  readonly #known = new WeakMap<object, number>();
-  #count = 0;
-
-  of(value: RecordValue): number {
-    if (typeof value !== 'object') return this.#numberIn(this.#scalars, value);
-    const number = this.#known.get(value) ?? this.#numberIn(this.#lists, JSON.stringify(value));
-    this.#known.set(value, number);
-    return number;
-  }
-
-  #numberIn<Key>(numbers: Map<Key, number>, key: Key): number {
-    const known = numbers.get(key);
-    if (known !== undefined) return known;
-    this.#count += 1;
-    numbers.set(key, this.#count);
-    return this.#count;
-  }
 }
 
 /** The value of a key on one side, and the layer that it comes from; null: a computed key. */
@@ -203,46 +167,22 @@ interface LayerLists {
 
 /** Returns the keys whose value may differ. */
 function candidateKeys(before: HieraNode, after: HieraNode, { old, now }: LayerLists): ReadonlySet<string> {
-  const keys = new Set<string>();
-  const isSamePlaces = old.length === now.length && old.every((layer, at) => isSameObject(layer, now[at]));
-  if (isSamePlaces) for (const [at, layer] of old.entries()) addDifferingKeys(keys, layer, now[at]);
-  else for (const layer of movedLayers(old, now)) addKeys(keys, layer);
-  if (before.hierarchy !== after.hierarchy) for (const layer of [...old, ...now]) addKeys(keys, layer);
-  return keys;
+  const isSameOrder = old.length === now.length && old.every((layer, at) => isSameObject(layer, now[at]));
+  if (isSameOrder && before.hierarchy === after.hierarchy) {
+    return new Set(old.flatMap((layer, at) => differingKeys(layer, now[at] ?? layer)));
+  }
+  return new Set([...old, ...now].flatMap(({ values }) => Object.keys(values)));
 }
 
 function isSameObject(a: Layer, b: Layer | undefined): boolean {
   return b !== undefined && a.type === b.type && a.name === b.name;
 }
 
-/** Returns all layers where their order differs, else those of one side only. */
-function movedLayers(old: readonly Layer[], now: readonly Layer[]): readonly Layer[] {
-  const [before, after] = [new Set(old), new Set(now)];
-  const kept = now.filter((layer) => before.has(layer));
-  const isSameOrder = old.filter((layer) => after.has(layer)).every((layer, at) => layer === kept[at]);
-  if (!isSameOrder) return [...old, ...now];
-  return [...old.filter((layer) => !after.has(layer)), ...now.filter((layer) => !before.has(layer))];
-}
-
-const pairs = new WeakMap<Layer, { readonly after: Layer; readonly keys: readonly string[] }>();
-
-/** Thousands of nodes share the layer of an object: two versions of it are compared once. */
-function addDifferingKeys(keys: Set<string>, before: Layer, after: Layer | undefined): void {
-  if (after === undefined || before === after || before.values === after.values) return;
-  const known = pairs.get(before);
-  const found = known?.after === after ? known.keys : differingKeys(before, after);
-  if (found !== known?.keys) pairs.set(before, { after, keys: found });
-  for (const key of found) keys.add(key);
-}
-
 function differingKeys({ values: old }: Layer, { values: now }: Layer): readonly string[] {
+  if (old === now) return [];
   return [...new Set([...Object.keys(old), ...Object.keys(now)])].filter((key) => {
     return Object.hasOwn(old, key) !== Object.hasOwn(now, key) || !isSame(old[key], now[key]);
   });
-}
-
-function addKeys(keys: Set<string>, { values }: Layer): void {
-  for (const key of Object.keys(values)) keys.add(key);
 }
 
 /** Of a key that takes outputs which are not known, the layer has a text for people. */
