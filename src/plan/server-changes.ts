@@ -4,19 +4,17 @@ import { quote, quoteSome } from '../base/wording.ts';
 import type { LossPolicies } from '../desired/desired-state.ts';
 import { isRetaining, type Unit } from '../desired/unit.ts';
 import { needsNoAction } from '../machine/existence.ts';
-import { instanceAddress } from '../model/address.ts';
+import { addressOf, instanceAddress } from '../model/address.ts';
 import { compareNames } from '../model/names.ts';
 import type { WantedServer } from '../model/spec.ts';
+import { type CauseLine, causeOf, causeOfValidity, isUnread, lineAt, MEMBER_FIELDS } from './causes.ts';
 import {
-  type CauseLine,
-  causeOfMembers,
-  causeOfProperties,
-  causeOfResource,
-  causeOfValidity,
-  isUnread,
-  lineAt,
-} from './causes.ts';
-import { changedProperties, type IsSecret, shownProperties, unknownProperties } from './changed-properties.ts';
+  type ChangedProperty,
+  changedProperties,
+  type IsSecret,
+  shownProperties,
+  unknownProperties,
+} from './changed-properties.ts';
 import type { ChangedServer } from './changed-servers.ts';
 import type { RetainedServer, ServerChange } from './plan.ts';
 
@@ -132,10 +130,10 @@ interface Versions {
 function membersText(versions: Versions, { key }: WantedServer, how: 'new' | 'gone'): ExplainedCause {
   const instance = `the stack instance ${quote(versions.after.name)}`;
   if (how === 'new' && !versions.before.keys.includes(key))
-    return { reason: `the resource ${quote(key)} is new in ${instance}`, ...causeOfResource(versions, key) };
+    return { reason: `the resource ${quote(key)} is new in ${instance}`, ...causeOf(versions, { key }) };
   if (how === 'gone' && !versions.after.keys.includes(key))
-    return { reason: `${instance} has no resource ${quote(key)} any more`, ...causeOfResource(versions, key) };
-  const cause = causeOfMembers(versions, key);
+    return { reason: `${instance} has no resource ${quote(key)} any more`, ...causeOf(versions, { key }) };
+  const cause = causeOf(versions, { key, fields: MEMBER_FIELDS });
   const [old, now] = [membersIn(versions.before, key), membersIn(versions.after, key)];
   if (old === now) return { reason: `${quote(key)} of ${instance} has servers of other names`, ...cause };
   const servers = `${now} ${now === 1 ? 'server' : 'servers'}, and had ${old}`;
@@ -163,7 +161,17 @@ function updated({ name, before, after }: ChangedServer, { isSecret }: ComparedU
   const changed = changedProperties(was.spec, is.spec);
   const names = changed.map((property) => property.name);
   const versions = { before: before.unit, after: after.unit };
-  const cause = causeOfProperties(versions, { name, key: is.key, changed });
+  const fields = changed.map((property) => property.key);
+  const cause = causeOf(versions, { key: is.key, fields, others: layersOf(versions, name, changed) });
   const reason = `${names.length === 1 ? 'the property' : 'the properties'} ${quoteSome(names)} ${names.length === 1 ? 'changes' : 'change'}`;
   return { action: 'update', ...placeOf(is), reason, ...cause, properties: shownProperties(changed, isSecret) };
+}
+
+/** Returns the addresses of the layers that changed properties come from, then of what orders the layers. */
+function layersOf(versions: Versions, name: string, changed: readonly ChangedProperty[]): readonly string[] {
+  const types = new Set(changed.map(({ layer }) => layer));
+  const nodes = [versions.after, versions.before].map((unit) => unit.nodes.get(name));
+  const layers = nodes.flatMap((node) => node?.shared ?? []).filter(({ type }) => types.has(type));
+  const order = types.size === 1 && types.has(null) ? [] : ['hierarchy', 'tree'];
+  return [...layers.map(({ type, name: object }) => addressOf(type, object)), ...order];
 }
