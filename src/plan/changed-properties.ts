@@ -83,7 +83,8 @@ export function hidden(value: Json | null): string | null {
 
 type Values = Readonly<Record<string, Json>>;
 
-function differences(before: Values, after: Values): (Difference & { readonly key: string })[] {
+/** Returns the names whose values differ, sorted, with both values. */
+export function differences(before: Values, after: Values): (Difference & { readonly key: string })[] {
   if (before === after) return [];
   const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort(compareNames);
   return keys.flatMap((key) => {

@@ -8,12 +8,12 @@ import { type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';
 import { problemsAndRemarks } from '../desired/remarks.ts';
 import { compileSecrets } from '../hiera/secrets.ts';
 import { type Entry, isValidEntry } from '../model/entry.ts';
-import { isSame, type Json } from '../model/json.ts';
+import type { JsonMap } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
-import type { Client, Hierarchy } from '../model/objects.ts';
+import type { Hierarchy } from '../model/objects.ts';
 import { isError, type Problem, sortProblems } from '../model/problem.ts';
 import type { Snapshot } from '../model/snapshot.ts';
-import type { IsSecret } from './changed-properties.ts';
+import { differences, type IsSecret } from './changed-properties.ts';
 import { changedNodes, changedServers, changedUnits } from './changed-servers.ts';
 import { recordChanges } from './configuration-changes.ts';
 import { type AccessChange, type Plan, type PlannedHold, planDigest, type ServerChange } from './plan.ts';
@@ -201,29 +201,14 @@ type Clients = DesiredState['clients'];
 function accessChanges(before: Clients, after: Clients): readonly AccessChange[] {
   const serials = [...new Set([...before.keys(), ...after.keys()])].sort(compareNames);
   return serials.flatMap((serial) => {
-    const [old, now] = [before.get(serial)?.entry.object, after.get(serial)?.entry.object];
-    return planAccessChange(serial, old ?? undefined, now ?? undefined);
+    const [old, now] = [before, after].map((clients) => clients.get(serial)?.entry.object ?? undefined);
+    const known = now ?? old;
+    const changed = differences({ ...old } as JsonMap, { ...now } as JsonMap).map(({ key }) => key);
+    if (known === undefined || changed.length === 0) return [];
+    const action = old === undefined ? 'add' : now === undefined ? 'remove' : 'change';
+    const role = { from: old?.role ?? null, to: now?.role ?? null };
+    return [{ action, serial, description: known.description, role, fields: action === 'change' ? changed : [] }];
   });
-}
-
-function planAccessChange(serial: string, old: Client | undefined, now: Client | undefined): readonly AccessChange[] {
-  const known = now ?? old;
-  if (known === undefined) return [];
-  const fields = old === undefined || now === undefined ? [] : changedFields(old, now);
-  if (old !== undefined && now !== undefined && fields.length === 0) return [];
-  const action = old === undefined ? 'add' : now === undefined ? 'remove' : 'change';
-  const role = { from: old?.role ?? null, to: now?.role ?? null };
-  return [{ action, serial, description: known.description, role, fields }];
-}
-
-function changedFields(old: Client, now: Client): readonly string[] {
-  const [before, after] = [fieldsOf(old), fieldsOf(now)];
-  const names = [...new Set([...before.keys(), ...after.keys()])].sort(compareNames);
-  return names.filter((name) => !isSame(before.get(name), after.get(name)));
-}
-
-function fieldsOf(client: Client): ReadonlyMap<string, Json> {
-  return new Map(Object.entries(client));
 }
 
 /** The problems after a merge. */
