@@ -17,22 +17,9 @@ interface PlannedLimits {
   readonly approvedCount?: number;
 }
 
-/** Returns the facts. */
+/** Returns the facts about the servers of base. */
 export function safetyOfServers({ owners }: Pick<Baseline, 'owners'>, limits: PlannedLimits): Safety {
-  const { budget, approvedCount = 0 } = limits;
-  return {
-    deletions: {
-      limit: typeof budget === 'number' ? budget : removalsMax(budget, owners.size),
-      recent: 0,
-      isRecent: () => false,
-      underWay: new Map(),
-      goesOn: () => false,
-      incarnationOf: (server) => (owners.has(server) ? 1 : undefined),
-      isApproved: () => false,
-      heldBefore: new Map(),
-      approvedCount,
-    },
-  };
+  return { deletions: deletionFacts(new Map([...owners.keys()].map((server) => [server, 1])), limits) };
 }
 
 /** The recorded facts. */
@@ -44,27 +31,38 @@ interface RecordedLimits extends PlannedLimits {
   readonly heldBefore: ReadonlyMap<string, HeldBefore>;
 }
 
-/** Returns the facts. */
+/** Returns the facts about recorded servers. */
 export function safetyOfRecorded(limits: RecordedLimits): Safety {
-  const { servers, heldBefore, budget, approvedCount = 0, isRecovering = false } = limits;
-  const byName = new Map(servers.map((server) => [server.name, server]));
+  const { servers, heldBefore, isRecovering = false } = limits;
+  const made = new Map(servers.filter(isMadeServer).map(({ name, incarnation }) => [name, incarnation]));
+  const wanted = new Map(servers.map((server) => [server.name, server.wanted]));
   return {
-    going: new Set(servers.filter(({ wanted }) => wanted === null).map(({ name }) => name)),
+    going: new Set(servers.filter((server) => server.wanted === null).map(({ name }) => name)),
     deletions: {
-      limit: typeof budget === 'number' ? budget : removalsMax(budget, servers.filter(isMadeServer).length),
-      recent: 0,
-      isRecent: () => false,
+      ...deletionFacts(made, limits),
       underWay: removalsUnderWay(servers),
-      goesOn: (name, spec) => wantsTheSame(spec, byName.get(name)?.wanted),
-      incarnationOf(name) {
-        const server = byName.get(name);
-        return server !== undefined && isMadeServer(server) ? server.incarnation : undefined;
-      },
-      isApproved: () => false,
+      goesOn: (name, spec) => wantsTheSame(spec, wanted.get(name)),
       heldBefore,
-      approvedCount,
       isRecovering,
     },
+  };
+}
+
+/** Returns the facts about made servers and their incarnations, of which none is being deleted. */
+function deletionFacts(
+  made: ReadonlyMap<string, number>,
+  { budget, approvedCount = 0 }: PlannedLimits,
+): Safety['deletions'] {
+  return {
+    limit: typeof budget === 'number' ? budget : removalsMax(budget, made.size),
+    recent: 0,
+    isRecent: () => false,
+    underWay: new Map(),
+    goesOn: () => false,
+    incarnationOf: (server) => made.get(server),
+    isApproved: () => false,
+    heldBefore: new Map(),
+    approvedCount,
   };
 }
 
