@@ -135,7 +135,7 @@ export class Reconciler {
     });
     const recordOf = knownRecords(ledger, options.recordOf);
     this.checks = new ServerChecks({ ...options, recordOf, wake });
-    this.#absences = new Absences({ ledger, wake });
+    this.#absences = new Absences({ ledger, clock, wake });
     this.#sources = this.#contextSources();
     this.#pass = new ServerPass({
       ...{ ...options, executor: this.#executor, offers: this.offers, queue: this.#queue },

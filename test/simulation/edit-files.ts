@@ -4,6 +4,7 @@ import {
   GLOBAL,
   INSTANCES_FOLDER,
   instanceFile,
+  isDerivable,
   isValidShape,
   LAB,
   layerFile,
@@ -92,9 +93,14 @@ export function validShape(files: ModelFiles, instance: string): Shape | undefin
   return known.get(instance);
 }
 
-function findValidShape(files: ModelFiles, instance: string): Shape | undefined {
+/** Returns the shape of an instance whose servers are known, although one that they depend on may be missing. */
+export function derivableShape(files: ModelFiles, instance: string): Shape | undefined {
+  return findValidShape(files, instance, isDerivable);
+}
+
+function findValidShape(files: ModelFiles, instance: string, isRight = isValidShape): Shape | undefined {
   const shape = fileStateOf(files, instance);
-  if (typeof shape === 'string' || !isValidShape(shape) || !isWhole(files, TEMPLATE)) return undefined;
+  if (typeof shape === 'string' || !isRight(shape) || !isWhole(files, TEMPLATE)) return undefined;
   const isSpoilt = (path: string): boolean => !isWhole(files, path) && !isGone(files, path);
   // Without servers it draws on no layer.
   if (serversOf(shape).length === 0) return shape;

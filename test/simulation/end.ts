@@ -196,6 +196,7 @@ function waitsForBlocked(world: World, name: string, seen: ReadonlySet<string> =
   const row = ledger?.server(name);
   if (ledger === undefined || row === undefined || seen.has(name)) return false;
   if (ledger.read('held', row.instance) !== undefined || row.state === 'blocked' || isStuck(row)) return true;
+  if (row.reason?.code === 'many_gone') return true;
   if (row.state === 'pending' && waitsForApproval(world, row)) return true;
   // What is wrong beside it keeps it as it was, until somebody mends that.
   if (world.followed.last?.staying.has(row.instance) === true) return true;

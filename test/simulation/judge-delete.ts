@@ -1,6 +1,6 @@
 // Judges whether a person meant a delete, by the files that people wrote and the commits that were followed, never by what the
 // controller says of the server.
-import { fileStateOf, foldersOf, isGone, isWhole, validShape } from './edit-files.ts';
+import { derivableShape, fileStateOf, foldersOf, isGone, isWhole, validShape } from './edit-files.ts';
 import type { Facts, Violation } from './facts.ts';
 import type { Followed, FollowedCommit } from './followed.ts';
 import { hasNewReceiver } from './receivers.ts';
@@ -215,7 +215,7 @@ function lastWhole(
   const isBetween = (commit: string): boolean =>
     commit !== receiver.commit && [from, ...since].some((one) => isAfter(commit, one));
   for (const { oid, files } of git.firstParents(receiver.commit)) {
-    const shape = isBetween(oid) ? validShape(files, owner) : undefined;
+    const shape = isBetween(oid) ? derivableShape(files, owner) : undefined;
     const servers = shape === undefined ? [] : serversOf(shape);
     if (shape !== undefined && serversOf(active).every((name) => servers.includes(name))) return shape;
   }

@@ -197,13 +197,18 @@ export function outsideNeeds(shape: Shape): readonly string[] {
 
 /** Returns true where nothing in the file itself is wrong. */
 export function isValidShape(shape: Shape): boolean {
-  const hasTemplate = shape.template === 'stack';
   const hasDb = shape.db || shape.web === 0 || shape.webNeeds !== 'db';
-  // A circle of resources as they are written, also where one of them has no members.
-  const hasNoCircle = !(shape.db && (shape.webNeeds === 'db' || shape.takes) && shape.dbNeeds === 'web');
   // A third member needs a link that no instance has.
   const hasLinks = !shape.links || shape.web <= 2;
-  return hasTemplate && hasDb && hasNoCircle && hasLinks;
+  return isDerivable(shape) && hasDb && hasLinks;
+}
+
+/** Returns true where the servers of a file are known, although one that they depend on may be missing. */
+export function isDerivable(shape: Shape): boolean {
+  const hasTemplate = shape.template === 'stack';
+  // A circle of resources as they are written, also where one of them has no members.
+  const hasNoCircle = !(shape.db && (shape.webNeeds === 'db' || shape.takes) && shape.dbNeeds === 'web');
+  return hasTemplate && hasNoCircle;
 }
 
 function wordsOf(shape: Shape): string {

@@ -5,6 +5,7 @@ import { type Unit, unitAddress } from '../../src/desired/unit.ts';
 import { instanceAddress } from '../../src/model/address.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
 import type { Reader } from '../../src/service/read/reader.ts';
+import { isWhole } from './edit-files.ts';
 import type { Facts } from './facts.ts';
 import { GLOBAL, LAB, SMALL } from './stacks.ts';
 
@@ -20,7 +21,7 @@ type Answers = Map<string, ReturnType<Reader['statusFull']>>;
 
 export class AnswerWatch {
   readonly #facts: Facts;
-  /** Layers whose file was gone, for certain, at some commit: their keys may be missing since. */
+  /** Layers whose file was gone, for certain, at some commit, or not readable at the first: their keys may be missing. */
   readonly goneLayers = new Set<string>();
   /** What the answers about each server were made of when they were compared last. */
   readonly #compared = new Map<string, Sources>();
@@ -46,6 +47,7 @@ export class AnswerWatch {
    */
   noteVersions({ ledger }: ShownStore, desired: DesiredState): void {
     const { git } = this.#facts;
+    if (this.#versions.size === 0) this.#noteFirst(desired.commit);
     for (const [instance, commit] of this.#versions) if (!this.#facts.isHere(commit)) this.#ofRows.add(instance);
     this.#versions.clear();
     for (const unit of desired.units.values()) {
@@ -54,6 +56,12 @@ export class AnswerWatch {
       const isOfFormerDirectory = git.at(unit.commit).directory !== git.at(desired.commit).directory;
       if (isOfFormerDirectory && isOfRows(unit)) this.#ofRows.add(unit.name);
     }
+  }
+
+  /** Nobody knows what a layer was that the first followed commit has a link, a submodule or a folder in place of. */
+  #noteFirst(commit: string): void {
+    const { files } = this.#facts.git.at(commit);
+    for (const [path] of LAYERS) if (!isWhole(files, path)) this.goneLayers.add(path);
   }
 
   /** The store is lost: no row tells of a version. */

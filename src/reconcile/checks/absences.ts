@@ -1,6 +1,7 @@
 // Decides from the other servers of a site whether one that is gone may be made again: the whole site may answer
 // wrongly. A site is a provider entry, or the tags of proxies. docs/decisions/0020.
 
+import { type Clock, type ClockTimes, msSince } from '../../base/clock.ts';
 import { countsAsGone, goneMax, isGoneToHeal } from '../../machine/drift.ts';
 import { siteKeyOfRow } from '../../machine/responsibility.ts';
 import type { CallResult } from '../../model/call-result.ts';
@@ -9,6 +10,7 @@ import type { CallInFlight } from '../calls/capacity.ts';
 import type { Ledger } from '../ledger.ts';
 
 interface AbsencesOptions {
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly ledger: Pick<Ledger, 'server' | 'index'>;
   /** Enqueues a server. */
   readonly wake: (server: string) => void;
@@ -17,8 +19,8 @@ interface AbsencesOptions {
 /** Which sites have found servers, and how many of their servers are gone. */
 export class Absences {
   readonly #options: AbsencesOptions;
-  /** By site, when the last call began that has found a server of it: milliseconds since 1970. */
-  readonly #found = new Map<string, number>();
+  /** By site, when the last call began that has found a server of it. */
+  readonly #found = new Map<string, ClockTimes>();
 
   constructor(options: AbsencesOptions) {
     this.#options = options;
@@ -36,7 +38,8 @@ export class Absences {
     // A create finds nothing that was there before.
     const isFound = answer.outcome === 'done' && (kind === 'check' || row.action?.operation === 'update');
     if (!isFound || row.applied === null) return;
-    this.#found.set(site, Math.max(call.claimed.wall, this.#found.get(site) ?? 0));
+    const before = this.#found.get(site);
+    if (before === undefined || before.monotonic < call.claimed.monotonic) this.#found.set(site, call.claimed);
     for (const other of ledger.index.serversAt(site).gone) {
       const gone = ledger.server(other);
       if (gone !== undefined && isGoneToHeal(gone)) wake(other);
@@ -48,7 +51,9 @@ export class Absences {
    * of this row.
    */
   isFoundSince(row: ServerRow, since: number): boolean {
-    return (this.#found.get(siteKeyOfRow(row) ?? '') ?? 0) >= since;
+    const { clock } = this.#options;
+    const found = this.#found.get(siteKeyOfRow(row) ?? '');
+    return found !== undefined && msSince(found, clock) <= clock.now() - Math.min(since, clock.now());
   }
 
   /** Returns true if healing makes as many others of the site of a server again within an hour as it may. */
