@@ -1,10 +1,6 @@
-// The moments that the service answers from: the present one, and, while nothing is active, one that is built from the
-// rows alone: a rewritten history waits for an approval, and the recorded head is lost.
+// What the service answers from: the active desired state and the rows of the present moment.
 
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
-import type { Unit } from '../desired/unit.ts';
-import { instanceAddress, splitAddress } from '../model/address.ts';
-import type { Client } from '../model/objects.ts';
 import { isError, placeAndCode } from '../model/problem.ts';
 import type { RowKind, Rows, ServerRow } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
@@ -42,12 +38,8 @@ export interface PresentView<Desired> extends View<Desired> {
   readonly rows: PresentRows;
 }
 
-/** The facts that answers about the progress of instances are made of. */
-export interface ProgressFacts extends Pick<DesiredState, 'commit' | 'invalid' | 'problems' | 'places'> {
-  /** Without servers where only rows tell of a unit. */
-  readonly units: ReadonlyMap<string, Pick<Unit, 'type' | 'name'> & Partial<Pick<Unit, 'servers'>>>;
-  readonly clients: ReadonlyMap<string, { readonly entry: { readonly object: Pick<Client, 'description'> | null } }>;
-}
+/** The parts of the desired state that answers about the progress of instances are made of. */
+export type ProgressFacts = Pick<DesiredState, 'commit' | 'invalid' | 'problems' | 'places' | 'units' | 'clients'>;
 
 /** The sources of a view. */
 export interface ViewSources {
@@ -67,11 +59,6 @@ export function activeView(sources: ViewSources): PresentView<DesiredState> {
   const desired = sources.desired();
   if (desired !== undefined) return { desired, rows: sources.rows, now: sources.now() };
   throw nothingActive(sources);
-}
-
-/** Returns what the rows tell while a commit is held and nothing is active; else undefined. */
-export function heldView({ desired, refused, rows, now }: ViewSources): PresentView<ProgressFacts> | undefined {
-  return desired() === undefined && refused()?.hold != null ? recordedView(rows, now()) : undefined;
 }
 
 /**
@@ -99,20 +86,3 @@ function nothingActive({ refused, notReadyReason }: ViewSources): ServiceError {
 const ADVICE = '"treeline validate" says more, of the folder of a clone that repository.directory names';
 const REPEATED =
   'This is tried again by itself, and the log tells of it; after a change of the settings, restart the controller';
-
-/** Returns the facts as the rows tell them; undefined where no commit was ever followed. */
-function recordedView(rows: PresentRows, now: number): PresentView<ProgressFacts> | undefined {
-  const head = rows.read('head', 'head');
-  if (head === undefined) return undefined;
-  const units = new Map<string, Pick<Unit, 'type' | 'name'>>();
-  const add = (name: string): unknown => units.set(instanceAddress(name), { type: 'stack-instance', name });
-  for (const { instance, wanted } of rows.list('server').values()) if (wanted !== null) add(instance);
-  const pinned = [...rows.list('pinned').keys()].map(splitAddress);
-  const invalid = new Set(pinned.filter(([type]) => type === 'stack-instance').map(([, name]) => name));
-  for (const instance of rows.list('held').keys()) invalid.delete(instance);
-  return {
-    desired: { commit: head.commit, units, clients: new Map(), invalid, problems: [], places: new Map() },
-    rows,
-    now,
-  };
-}

@@ -12,7 +12,7 @@ import type { AttentionItem, AuthoredHold, ClientSeen, HeldItem, Order } from '.
 import { type Deliveries, notOfNode } from '../deliveries/deliveries.ts';
 import { type ClientsSeen, listClients } from '../progress/clients-seen.ts';
 import { heldItems, heldNow } from '../progress/held-items.ts';
-import { attentionOf, isShown, type ProgressOptions, progressReads, whyFacts } from '../progress/progress-reads.ts';
+import { attentionOf, type ProgressOptions, progressReads, whyFacts } from '../progress/progress-reads.ts';
 import { type RecordOptions, recordReads } from '../progress/record-reads.ts';
 import { requireInstance } from '../read/instance-views.ts';
 import { EVERYTHING, Scope } from '../scope.ts';
@@ -69,7 +69,7 @@ export function createOperator(options: OperatorOptions) {
      * commit.
      */
     attention: (covered?: Set<string>): readonly AttentionItem[] | undefined =>
-      isShown(options) ? attentionOf(options, covered) : undefined,
+      options.desired() === undefined ? undefined : attentionOf(options, covered),
     ...serverOperations(options),
   };
 }

@@ -11,7 +11,7 @@ import type { Ledger } from '../../reconcile/ledger.ts';
 import { judgeDelivered } from '../deliveries/delivered.ts';
 import { instanceNames, rollUpInstance, ServerStates, type StallsOf } from '../read/instance-views.ts';
 import { EVERYTHING } from '../scope.ts';
-import { activeView, heldView, type PresentView, type ProgressFacts, type ViewSources } from '../views.ts';
+import { activeView, type PresentView, type ProgressFacts, type ViewSources } from '../views.ts';
 import { heldItems } from './held-items.ts';
 
 /** What is measured. */
@@ -28,9 +28,10 @@ export interface MeasuredSources extends ViewSources {
 export function measureRecorded(sources: MeasuredSources, set: SetGauge): void {
   const { rows, now, deleteBudget } = sources;
   const instances = measureServers(sources, set);
-  const view = sources.desired() === undefined ? heldView(sources) : activeView(sources);
-  if (view !== undefined) measureInstances(view, { instances, stallsOf: sources.stallsOf }, set);
-  if (sources.desired() !== undefined) measureDelivered(activeView(sources), set);
+  if (sources.desired() !== undefined) {
+    measureInstances(activeView(sources), { instances, stallsOf: sources.stallsOf }, set);
+    measureDelivered(activeView(sources), set);
+  }
   measureCommits(sources, set);
   measureHeld(sources, set);
   const budget = removalsMax(deleteBudget, serverCount(rows, now()));

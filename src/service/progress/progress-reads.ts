@@ -18,7 +18,7 @@ import type {
 } from '../answers.ts';
 import { instanceNames, requireInstance, type StallsOf } from '../read/instance-views.ts';
 import { EVERYTHING, Scope } from '../scope.ts';
-import { activeView, heldView, type ViewSources } from '../views.ts';
+import { activeView, type ViewSources } from '../views.ts';
 import { attentionIn, firstOf } from './attention.ts';
 import { heldItems } from './held-items.ts';
 import { recoveryIn } from './recovery.ts';
@@ -109,7 +109,7 @@ function hierarchyIn(desired: DesiredState | undefined): Hierarchy | undefined {
 }
 
 /**
- * Returns what is known of the progress now: of what is active, else of what is recorded. A limited client does not see
+ * Returns what is known of the progress now. A limited client does not see
  * outages, provider entries, replicas and authors: these concern the whole installation.
  */
 export function whyFacts(options: ProgressOptions, scope: Scope): PresentFacts {
@@ -126,17 +126,8 @@ export function whyFacts(options: ProgressOptions, scope: Scope): PresentFacts {
     calls: noticed,
     author: whole?.followedAuthor?.() ?? null,
   };
-  const recorded = heldView(options);
   const shown = { refused, stallsOf, waitOf, checkFailureOf, holderOf, ...outside };
-  if (recorded === undefined) return { view: activeView(options), isActive: true, ...shown };
-  // No server is looked at before something is active, so nothing is known of its waits.
-  const nothing = { stallsOf: () => undefined, waitOf: () => undefined, checkFailureOf: () => undefined };
-  return { view: recorded, isActive: false, refused, ...outside, ...nothing };
-}
-
-/** Returns true once something is active or recorded. */
-export function isShown(options: ViewSources): boolean {
-  return options.desired() !== undefined || heldView(options) !== undefined;
+  return { view: activeView(options), ...shown };
 }
 
 type OverviewFacts = PresentFacts & KnownReplicas;
@@ -161,13 +152,12 @@ function concernedNow({ view: { rows }, refused, hasEntry, noticed, scope }: Ove
 function buildOverview(by: Client, facts: OverviewFacts): Overview {
   const { view } = facts;
   const found = concernedNow(facts);
-  const refused = facts.isActive ? undefined : facts.refused;
   const mistakesOf = mistakesByInstance(view.desired);
   const instances: Overview['instances'][number][] = [];
   for (const name of [...instanceNames(view)].sort(compareNames)) {
     if (!facts.scope.seesInstance(name)) continue;
     // What is away is told once, and not of each.
-    const own = { ...facts, refused, mistakesOf, outages: {}, noticed: undefined };
+    const own = { ...facts, refused: undefined, mistakesOf, outages: {}, noticed: undefined };
     const { status, summary, counts } = explainWaits(name, by, own, 1);
     instances.push({ name, status, summary, counts });
   }

@@ -35,8 +35,6 @@ export interface WhyFacts extends Pick<WaitFacts, 'waitOf' | 'checkFailureOf' | 
   readonly view: View<ProgressFacts>;
   /** What the client sees. */
   readonly scope: Scope;
-  /** False where the facts are those of the rows: nothing is active before the newest commit is. */
-  readonly isActive: boolean;
   readonly refused: RefusedCommit | undefined;
   readonly stallsOf: StallsOf;
   /** Returns the proxy that carries out the action of a server; undefined if none does. */

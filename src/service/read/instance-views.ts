@@ -101,7 +101,7 @@ function recordedServers(
   { desired, rows }: Pick<View<Pick<KnownInstances, 'units'>>, 'desired' | 'rows'>,
   name: string,
 ): { readonly server: string; readonly row: ServerRow }[] {
-  const wanted = desired.units.get(instanceAddress(name))?.servers?.keys() ?? [];
+  const wanted = desired.units.get(instanceAddress(name))?.servers.keys() ?? [];
   return [...new Set([...wanted, ...rows.index.serversOf(name)])].flatMap((server) => {
     const row = rows.server(server);
     return row?.instance === name ? [{ server, row }] : [];
