@@ -26,10 +26,6 @@ function below(folder: string, files: Files): Files {
   return Object.fromEntries(Object.entries(files).map(([path, text]) => [`${folder}/${path}`, text]));
 }
 
-function without(files: Files): Readonly<Record<string, null>> {
-  return Object.fromEntries(Object.keys(files).map((path) => [path, null]));
-}
-
 const PROTECTED = 'protected: true\n';
 const DONE = ['done', 'done', 'done', 'done'];
 
@@ -93,35 +89,6 @@ describe('another directory', () => {
     },
   );
 
-  it.each([
-    ['is changed too', below('prod', layout(4, PROTECTED))],
-    [
-      'is empty but for its tree',
-      { ...without(below('prod', layout())), 'prod/tree.yaml': 'name: global\ntype: common\n' },
-    ],
-  ])('that is equal is held where the former one %s', async (_name, files) => {
-    const { core: before } = await up(
-      { ...below('prod', layout(3, PROTECTED)), ...below('test', layout(3, PROTECTED)) },
-      'prod',
-    );
-    await before.stop();
-    before.source.commit(files);
-    const core = await moved(before, { directory: 'test' });
-    await core.poll();
-    expectUntouched(core);
-    expect(core.operator.held()).toMatchObject([{ kind: 'history' }]);
-  });
-
-  it('leaves reads answered from what was active, and nothing written', async () => {
-    const { core: before, followed } = await up(TWO, 'prod');
-    const core = await moved(before, { directory: 'test' });
-    expect(core.reader.commit()).toBe(followed);
-    expect(core.reader.instance('shop').body).toMatchObject({ parameters: { count: '3' }, protected: true });
-    expect(core.reader.record('shop-s-3')).toBeDefined();
-    expect(core.follower.followed).toBeUndefined();
-    await expect(core.follower.newest()).rejects.toThrow('repository.directory was "prod" and is "test"');
-  });
-
   it('goes on where it was when the settings are back', async () => {
     const { core: before } = await up(TWO, 'prod');
     const held = await moved(before, { directory: 'test' });
@@ -154,15 +121,6 @@ describe('another directory', () => {
     },
   );
 
-  it('that is empty needs a second yes', async () => {
-    const { core: before, followed } = await up(TWO, 'prod');
-    const core = await moved(before, { directory: 'empty' });
-    await core.operator.acceptHistory(core.order, followed);
-    await core.settle();
-    expectUntouched(core);
-    expect(core.follower.notReadyReason).toContain('is not followed');
-  });
-
   it('suspends everything, and holds what is under way', async () => {
     const { core: before } = await up(below('prod', layout()), 'prod');
     before.provider.script = ({ operation }) => (operation === 'delete' ? new Promise(() => undefined) : undefined);
@@ -173,16 +131,6 @@ describe('another directory', () => {
     expect(core.operator.recovery(core.order.by).recovery).toMatchObject({ cause: 'repository' });
     expect(core.held('shop')).toMatchObject({ kind: 'deletes', resources: ['shop-s-3'] });
     expect(core.calls('delete')).toEqual([]);
-  });
-
-  it('is held where the copy is lost too', async () => {
-    const { core: before } = await up(TWO, 'prod');
-    await before.stop();
-    before.source.loseCopy();
-    const core = await moved(before, { directory: 'test' });
-    expectUntouched(core);
-    expect(core.operator.held()).toMatchObject([{ kind: 'history' }]);
-    expect(core.reader.status('shop')).toBe('Suspended');
   });
 });
 
@@ -216,19 +164,6 @@ describe('another URL or branch', () => {
     );
     expectUntouched(core);
   });
-
-  it('says so of a branch that was made again too', async () => {
-    const { core, followed } = await up(layout());
-    const strange = core.source.commit(layout(1), { parents: [] });
-    await core.poll();
-    expect(core.held(null)?.reason).toBe(
-      'nothing is shared with what is followed: this is another repository, or all of the history was rewritten; ' +
-        `${strange} and the followed commit ${followed} have no commit in common`,
-    );
-    expect(core.operator.overview(core.order.by).newest?.action).toBe(
-      `check repository.url and repository.branch; if it is meant: treeline accept-history ${strange}`,
-    );
-  });
 });
 
 describe('rows that are not of what is followed', () => {
@@ -257,15 +192,6 @@ describe('rows that are not of what is followed', () => {
     await core.ledger.commit([{ kind: 'head', name: 'head', value, expected }]);
   }
 
-  it('of a former version take the present settings as theirs', async () => {
-    const { core: before } = await up(layout());
-    await asFormer(before);
-    const core = await before.restart();
-    expect(core.operator.held()).toEqual([]);
-    expect(core.ledger.read('head', 'head')?.place).toEqual(core.source.place);
-    expectUntouched(core);
-  });
-
   it.each([
     ['other servers', below('test', layout(1))],
     ['other properties', below('test', { ...layout(), 'stacks/templates/t.yaml': TEMPLATE.replace('small', 'large') })],
@@ -285,19 +211,5 @@ describe('rows that are not of what is followed', () => {
     const again = await moved(core, { directory: 'prod' });
     expect(again.operator.held()).toEqual([]);
     expectUntouched(again);
-  });
-
-  it('goes on from the rows once it is accepted', async () => {
-    const { core: before, followed } = await up(
-      { ...below('prod', layout(3, PROTECTED)), ...below('test', layout(1)) },
-      'prod',
-    );
-    await asFormer(before);
-    const core = await moved(before, { directory: 'test' });
-    await core.operator.acceptHistory(core.order, followed);
-    await core.settle();
-    expect(core.operator.held()).toEqual([]);
-    expect(core.reader.status('shop')).toBe('Invalid');
-    expectUntouched(core);
   });
 });

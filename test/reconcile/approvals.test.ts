@@ -87,22 +87,6 @@ describe('an approval that was recorded before a restart and not judged', () => 
     expect(again.ledger.list('approval').size).toBe(0);
     expect(again.ledger.list('removal').size).toBe(0);
   });
-
-  it('of a rewritten history is for that commit still', async () => {
-    const core = new Core();
-    core.source.commit(FILES);
-    await core.poll();
-    const rewritten = core.source.commit({ ...FILES, [SHOP]: instance(2) }, { parents: [] });
-    await core.poll();
-    const mend = breakReads(core);
-    await core.operator.acceptHistory(core.order, rewritten);
-    await core.settle();
-    expect(core.reader.commit()).not.toBe(rewritten);
-    const again = await core.restart();
-    mend();
-    await again.poll();
-    expect(again.reader.commit()).toBe(rewritten);
-  });
 });
 
 describe('an approval that comes while a commit is read', () => {
@@ -115,23 +99,6 @@ describe('an approval that comes while a commit is read', () => {
     await read();
     expect(Object.keys(core.states())).toEqual(['other-s-1']);
     expect(core.operator.held()).toEqual([]);
-    expect(core.ledger.list('approval').size).toBe(0);
-  });
-
-  it('counts where that commit is read by then, and waits to be taken', async () => {
-    const core = await held();
-    const digest = core.held('shop')?.digest ?? '';
-    const write = blockWrites(core);
-    core.source.commit({ 'types/role/web.yaml': 'port: "443"\n', [OTHER]: instance(2) });
-    await core.poll();
-    expect(write.isWaiting()).toBe(true);
-    const approved = core.operator.approve(core.order, digest);
-    core.source.commit({ 'types/role/db.yaml': 'port: "5432"\n' });
-    await core.poll();
-    await write.go();
-    await approved;
-    await core.settle();
-    expect(Object.keys(core.states())).toEqual(['other-s-1', 'other-s-2']);
     expect(core.ledger.list('approval').size).toBe(0);
   });
 
@@ -174,22 +141,6 @@ describe('an approval while the branch cannot be polled', () => {
     expect(core.ledger.list('approval').size).toBe(0);
   });
 
-  it('is judged after a restart too, before the remote answers', async () => {
-    let core = await held();
-    core.source.isGone = true;
-    core = await core.restart();
-    await core.approve(core.held('shop')?.digest ?? '');
-    expect(Object.keys(core.states())).toEqual(['other-s-1']);
-  });
-
-  it('is judged although the newest commit cannot be read', async () => {
-    const core = await held();
-    core.source.forget(core.source.commit({ 'types/role/web.yaml': 'port: "443"\n' }));
-    await core.poll();
-    await core.approve(core.held('shop')?.digest ?? '');
-    expect(Object.keys(core.states())).toEqual(['other-s-1']);
-  });
-
   it('is judged after the next fetch where the local copy is lost', async () => {
     const core = await held();
     core.source.loseCopy();
@@ -197,18 +148,6 @@ describe('an approval while the branch cannot be polled', () => {
     await core.poll();
     expect(core.follower.failure).toBeUndefined();
     expect(core.states()).toEqual({ 'other-s-1': 'done' });
-  });
-
-  it('is for a rewritten history too', async () => {
-    const core = new Core();
-    core.source.commit(FILES);
-    await core.poll();
-    const rewritten = core.source.commit({ ...FILES, [SHOP]: instance(2) }, { parents: [] });
-    await core.poll();
-    core.source.isGone = true;
-    await core.operator.acceptHistory(core.order, rewritten);
-    await core.settle();
-    expect(core.reader.commit()).toBe(rewritten);
   });
 
   it('is not asked for again while the followed commit cannot be read', async () => {
@@ -234,16 +173,6 @@ describe('what a person was asked about', () => {
     expect(again.held('shop')?.resources).toEqual(['shop-s-2', 'shop-s-3']);
     await again.approve(again.held('shop')?.digest ?? '');
     expect(Object.keys(again.states())).toEqual(['other-s-1', 'shop-s-1']);
-  });
-
-  it('is judged as new once a commit has wanted all of it again', async () => {
-    const core = await held();
-    core.source.commit({ [SHOP]: instance(3) });
-    await core.poll();
-    expect(core.held('shop')).toBeUndefined();
-    core.source.commit({ [SHOP]: instance(2) });
-    await core.poll();
-    expect(Object.keys(core.states())).toEqual(['other-s-1', 'shop-s-1', 'shop-s-2']);
   });
 });
 
@@ -290,17 +219,6 @@ describe('a rewritten history of a busy branch', () => {
     await core.poll();
     await expect(core.operator.acceptHistory(core.order, base)).rejects.toMatchObject({ code: 'not_found' });
   });
-
-  it('stays held at its head where the accepted commit cannot be followed itself', async () => {
-    const { core, followed, read, newest } = await busy({ 'tree.yaml': 'name: [' });
-    await core.operator.acceptHistory(core.order, read);
-    await core.settle();
-    expect(core.reader.commit()).toBe(followed);
-    expect(core.held(null)?.digest).toBe(`history-${newest}`);
-    await core.operator.acceptHistory(core.order, newest);
-    await core.settle();
-    expect(core.reader.commit()).toBe(newest);
-  });
 });
 
 describe('a rewritten history after which nothing is left', () => {
@@ -319,20 +237,6 @@ describe('a rewritten history after which nothing is left', () => {
     expect(core.reader.commit()).toBe(rewritten);
     expect(core.held('shop')?.resources).toHaveLength(3);
     expect(core.ledger.list('approval').size).toBe(0);
-  });
-
-  it('is followed after a restart between the two', async () => {
-    const core = new Core();
-    core.source.commit(FILES);
-    await core.poll();
-    const rewritten = core.source.commit({ [SHOP]: null, [OTHER]: null, ...only() }, { parents: [] });
-    await core.poll();
-    await core.operator.acceptHistory(core.order, rewritten);
-    await core.settle();
-    const again = await core.restart();
-    await again.poll();
-    await again.approve(again.held(null)?.digest ?? '');
-    expect(again.reader.commit()).toBe(rewritten);
   });
 });
 
@@ -381,10 +285,4 @@ function blockWrites(core: Core) {
       await core.settle();
     },
   };
-}
-
-/** The files of a desired state without instances. */
-function only(): Readonly<Record<string, string>> {
-  const { 'tree.yaml': tree, 'clients/A1.yaml': client, 'stacks/templates/t.yaml': template } = FILES;
-  return { 'tree.yaml': tree, 'clients/A1.yaml': client, 'stacks/templates/t.yaml': template };
 }

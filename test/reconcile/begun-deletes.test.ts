@@ -88,22 +88,6 @@ describe('a delete that has begun', () => {
     expect(core.operator.held()).toEqual([]);
   });
 
-  it('counts for an hour from its end, once its server is wanted again', async () => {
-    const core = await up();
-    const end = slowDeletes(core);
-    await commit(core, stack('a', 1));
-    await commit(core, stack('a', 3));
-    await core.pass(50_000);
-    await end();
-    await core.pass(3_590_000);
-    await commit(core, stack('b', 1));
-    expect(core.held('b')).toBeDefined();
-    await core.pass(20_000);
-    await commit(core, stack('b', 3), stack('c', 1));
-    expect(core.operator.held()).toEqual([]);
-    expect(Object.keys(core.states())).toHaveLength(10);
-  });
-
   it('with approval does not count, also where its server is wanted again while it runs', async () => {
     const core = await up();
     const end = slowDeletes(core);
@@ -116,29 +100,6 @@ describe('a delete that has begun', () => {
     expect(core.ledger.list('removal').size).toBe(0);
     await commit(core, stack('b', 1));
     expect(core.operator.held()).toEqual([]);
-  });
-
-  it('with approval does not count, also where its server is wanted and given up again while it runs', async () => {
-    const core = await up();
-    slowDeletes(core);
-    core.source.commit(stack('a', 1), { message: 'Fewer\n\nTreeline-Approve-Deletes: 2\n' });
-    await core.poll();
-    await commit(core, stack('a', 3));
-    await commit(core, stack('a', 1), stack('b', 1));
-    expect(core.operator.held()).toEqual([]);
-    expect(core.calls('delete')).toEqual(['a-s-2', 'a-s-3', 'b-s-2', 'b-s-3']);
-  });
-
-  it('counts no more once it is approved while it runs', async () => {
-    const core = await up();
-    slowDeletes(core);
-    await commit(core, stack('a', 1));
-    await commit(core, stack('b', 2));
-    await core.approve(core.held('a')?.digest ?? '');
-    expect(core.ledger.list('removal').size).toBe(0);
-    await commit(core, stack('a', 3), stack('c', 2));
-    expect(core.operator.held().map(({ instance }) => instance)).toEqual(['b']);
-    expect(core.calls('delete')).toEqual(['a-s-2', 'a-s-3', 'c-s-3']);
   });
 
   it.each([
@@ -154,19 +115,6 @@ describe('a delete that has begun', () => {
     await commit(core, stack('b', 1));
     expect(core.operator.held().map(({ instance }) => instance)).toEqual(held);
   });
-
-  it('of a replacement with approval does not count where something else is wanted meanwhile', async () => {
-    const core = await up();
-    core.provider.script = ({ operation }) =>
-      operation === 'update' ? Promise.resolve(answerOf('replace')) : undefined;
-    await commit(core, enlarged('a', 3));
-    slowDeletes(core);
-    await core.approve(core.held('a')?.digest ?? '');
-    expect(core.calls('delete')).toHaveLength(3);
-    await commit(core, stack('a', 3));
-    await commit(core, stack('b', 1));
-    expect(core.operator.held()).toEqual([]);
-  });
 });
 
 describe('an approved replacement whose delete has failed', () => {
@@ -181,13 +129,6 @@ describe('an approved replacement whose delete has failed', () => {
     expect(core.states()).toMatchObject({ 'a-s-1': 'retrying', 'a-s-2': 'retrying', 'a-s-3': 'retrying' });
     return core;
   }
-
-  it('needs no second approval after a restart', async () => {
-    const core = await failing();
-    const again = await core.restart();
-    await again.poll();
-    expect(again.operator.held()).toEqual([]);
-  });
 
   it('needs none after a commit that wants the same of it, and one after a commit that wants something else', async () => {
     const core = await failing();
@@ -224,16 +165,6 @@ describe('what begins while a commit is read', () => {
 });
 
 describe('a server that was never made', () => {
-  it('neither counts nor is held: its first check has not answered', async () => {
-    const core = await up();
-    core.provider.script = ({ operation }) => (operation === 'check' ? new Promise(() => undefined) : undefined);
-    await commit(core, stack('e', 5));
-    expect(core.states()['e-s-1']).toBe('pending');
-    await commit(core, { 'stacks/instances/e.yaml': null });
-    expect(core.operator.held()).toEqual([]);
-    expect(core.ledger.index.openRemovals().size).toBe(0);
-  });
-
   it('neither counts nor is held: its create failed', async () => {
     const core = await up();
     core.provider.script = ({ operation }) =>
@@ -245,15 +176,6 @@ describe('a server that was never made', () => {
     await core.settle();
     expect(Object.keys(core.states())).toHaveLength(10);
     expect([...core.ledger.list('removal').keys()].map((name) => name.split('/')[0])).toEqual(['a-s-2', 'a-s-3']);
-  });
-
-  it('counts where a create of it runs, or its outcome is lost', async () => {
-    const core = await up();
-    core.provider.script = ({ operation }) => (operation === 'create' ? new Promise(() => undefined) : undefined);
-    await commit(core, stack('e', 5));
-    expect(core.states()['e-s-1']).toBe('creating');
-    await commit(core, { 'stacks/instances/e.yaml': null });
-    expect(core.held('e')?.resources).toHaveLength(5);
   });
 
   it('is not held any more as soon as its create has failed, without another commit, approval or start', async () => {
@@ -268,21 +190,6 @@ describe('a server that was never made', () => {
     expect(core.operator.held()).toEqual([]);
     expect(Object.keys(core.states())).toHaveLength(12);
     expect(core.calls('delete')).toEqual([]);
-  });
-
-  it('is taken out of the digest of what is still held', async () => {
-    const core = await up();
-    const end = Promise.withResolvers<Answer>();
-    core.provider.script = ({ operation, resource }) =>
-      operation === 'create' && resource === 'e-s-5' ? end.promise : undefined;
-    await commit(core, stack('e', 5));
-    await commit(core, { 'stacks/instances/e.yaml': null });
-    expect(core.held('e')?.resources).toHaveLength(5);
-    end.resolve(answerOf('failed', { message: 'no such image' }));
-    await core.settle();
-    expect(core.held('e')?.resources).toEqual(['e-s-1', 'e-s-2', 'e-s-3', 'e-s-4']);
-    await core.approve(core.held('e')?.digest ?? '');
-    expect(Object.keys(core.states())).toHaveLength(12);
   });
 });
 

@@ -32,23 +32,6 @@ describe('a server that waited for its dependency', () => {
     expect(core.calls('delete')).toEqual(['db']);
   });
 
-  it('takes over what is there by then where it may', async () => {
-    const core = await waiting('adopt: true\n');
-    buildByHand(core, 'web', { name: 'web', size: 'small' });
-    await core.pass(60 * MINUTE);
-    expect(core.states()).toEqual({ db: 'done', web: 'done' });
-    expect(core.calls('create')).not.toContain('web');
-  });
-
-  it('that is blocked by a stranger is adopted when a person says so', async () => {
-    const core = await waiting();
-    buildByHand(core, 'web');
-    await core.pass(60 * MINUTE);
-    await core.operator.adopt(core.order, { resource: 'web' });
-    await core.settle();
-    expect(core.states()).toEqual({ db: 'done', web: 'drifted' });
-  });
-
   it('is checked again when its turn comes, once, and then created', async () => {
     const core = await waiting();
     await core.pass(59 * MINUTE);
@@ -56,30 +39,6 @@ describe('a server that waited for its dependency', () => {
     await core.pass(MINUTE);
     expect(core.states()).toEqual({ db: 'done', web: 'done' });
     expect(core.calls('check').filter((name) => name === 'web')).toHaveLength(2);
-  });
-
-  it('is checked again where the machine has slept meanwhile', async () => {
-    const core = new Core();
-    const made = Promise.withResolvers<void>();
-    answering(core, 'create', (call) => made.promise.then(() => core.provider.act(call)));
-    core.source.commit(shopFiles({ db: 'name: db', web: 'name: web, depends_on: db, size: small' }));
-    await core.poll();
-    core.clock.setWall(core.clock.now() + 60 * MINUTE);
-    buildByHand(core, 'web');
-    made.resolve();
-    await core.settle();
-    expect(core.states()).toEqual({ db: 'done', web: 'blocked' });
-  });
-
-  it('is checked again after a restart', async () => {
-    const core = await waiting();
-    const next = await core.restart();
-    expect(next.states()).toEqual({ db: 'failed', web: 'pending' });
-    await next.operator.retry(next.order, { resource: 'db' });
-    await next.settle();
-    expect(next.states()).toEqual({ db: 'done', web: 'done' });
-    const calls = next.provider.calls.filter(({ resource }) => resource === 'web');
-    expect(calls.map(({ operation }) => operation)).toEqual(['check', 'create']);
   });
 });
 
@@ -98,13 +57,6 @@ it('does not create a server at a provider entry on the word of another one', as
   await core.poll();
   expect(core.states()).toEqual({ db: 'done', web: 'done' });
   expect(core.calls('check').filter((name) => name === 'web').length).toBeGreaterThan(before);
-});
-
-it('does not check a server twice that is created at once', async () => {
-  const core = new Core();
-  core.source.commit(shopFiles({ web: 'name: web' }));
-  await core.poll();
-  expect(core.provider.calls.map(({ operation }) => operation)).toEqual(['check', 'create']);
 });
 
 describe('a create that failed', () => {

@@ -189,23 +189,6 @@ describe('the time of a check', () => {
 });
 
 describe('a requested check', () => {
-  it('begins at once, and once, whatever the policy', async () => {
-    const site = new Site();
-    site.drift = 'off';
-    await site.follow('a');
-    const { wakes } = site;
-    expect(site.schedule.request('a')).toBe(true);
-    await site.settle();
-    expect(site.schedule.request('a')).toBe(true);
-    await site.settle();
-    expect(site.running).toEqual(['a']);
-    expect(site.wakes).toBe(wakes + 1);
-    await site.end();
-    expect(site.schedule.size).toBe(0);
-    await site.pass(10 * PERIOD_MS);
-    expect(site.wakes).toBe(wakes + 2);
-  });
-
   it('is none for a server that is not at rest or not there', async () => {
     const site = new Site();
     await site.follow('a', rowIn('failed', { applied: SMALL }));

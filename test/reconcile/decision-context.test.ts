@@ -77,40 +77,6 @@ it('passes on the time, the room and whether a call is under way', async () => {
 describe('the responsible provider', () => {
   const odd = specOf('odd');
 
-  it.each<[name: string, row: ServerRow, provider: object]>([
-    [
-      'is the entry that matches a new server',
-      rowIn('pending', { provider: null }),
-      { name: 'lab', timeoutMs: 60_000 },
-    ],
-    ['is nobody where none matches', rowIn('pending', { provider: null, wanted: odd }), { name: null }],
-    ['is the entry that made it', rowIn('done'), { name: 'lab', timeoutMs: 60_000 }],
-    ['is nobody where another matches by now', rowIn('done', { wanted: LARGE, applied: SMALL }), { name: null }],
-    [
-      'is the one that matches now where the other has found nothing',
-      rowIn('pending', { wanted: LARGE }),
-      { name: 'big' },
-    ],
-    [
-      'is the entry that made it where nobody wants it',
-      rowIn('marked for delete', { wanted: null, applied: LARGE }),
-      { name: 'lab', timeoutMs: 60_000 },
-    ],
-    [
-      'is the one whose action was lost, though another matches now',
-      rowIn('unknown', { wanted: LARGE, action: running('create', SMALL) }),
-      { name: 'lab' },
-    ],
-    [
-      'is nobody where its entry is gone',
-      rowIn('marked for delete', { wanted: null, provider: 'old' }),
-      { name: null },
-    ],
-  ])('%s', async (_name, row, provider) => {
-    const context = await contextIn({});
-    expect(context.providerFor(row)).toMatchObject(provider);
-  });
-
   it.each<[row: ServerRow, reason: Reason]>([
     [
       rowIn('pending', { provider: null, wanted: odd }),
@@ -136,16 +102,6 @@ describe('the responsible provider', () => {
 describe('a lost action', () => {
   const action = running('create', SMALL);
 
-  it('of a provider that ends with the controller is over', async () => {
-    const context = await contextIn({});
-    expect(context.lostActionEnds(action)).toBe(0);
-  });
-
-  it.each(['big', 'gone from the settings'])('of "%s" may run until its deadline and the grace', async (provider) => {
-    const context = await contextIn({});
-    expect(context.lostActionEnds({ ...action, provider, deadline: at(NOW) })).toBe(NOW + 30_000);
-  });
-
   it('keeps the rule of its own provider where the entry of that name has become another kind', async () => {
     const context = await contextIn({});
     const wasHttp = { ...action, deadline: at(NOW), ends: 'after its deadline' } as const;
@@ -164,42 +120,10 @@ describe('a lost action', () => {
 });
 
 describe('what is around a server', () => {
-  it('is an unmet dependency, until it is done, drifted or not', async () => {
-    const needy = rowIn('pending', { wanted: specOf('small', { dependsOn: ['a', 'b', 'c'] }) });
-    const a = rowIn('done');
-    const b = rowIn('drifted');
-    expect(first((await contextIn({ a, b, c: rowIn('done') })).unmetDependencies(needy))).toBeUndefined();
-    expect(first((await contextIn({ a, b })).unmetDependencies(needy))).toBe('c');
-    expect(first((await contextIn({ a, b: rowIn('updating'), c: rowIn('failed') })).unmetDependencies(needy))).toBe(
-      'c',
-    );
-    expect(first((await contextIn({ a, b: rowIn('updating'), c: rowIn('done') })).unmetDependencies(needy))).toBe('b');
-    expect(
-      first((await contextIn({})).unmetDependencies(rowIn('marked for delete', { wanted: null }))),
-    ).toBeUndefined();
-  });
-
-  it('is who holds up its delete', async () => {
-    const row = rowIn('marked for delete', { wanted: null, applied: SMALL });
-    const holder = rowIn('done', { applied: specOf('small', { dependsOn: ['web-1'] }) });
-    expect(first((await contextIn({ 'web-1': row, api: holder })).holders())).toBe('api');
-    expect(
-      first((await contextIn({ 'web-1': row, api: rowIn('done', { applied: SMALL }) })).holders()),
-    ).toBeUndefined();
-  });
-
   it('is never the server itself as its holder, and the first of many', async () => {
     const row = rowIn('marked for delete', { wanted: null, applied: specOf('small', { dependsOn: ['web-1'] }) });
     const holder = rowIn('done', { applied: specOf('small', { dependsOn: ['web-1'] }) });
     expect(first((await contextIn({ 'web-1': row })).holders())).toBeUndefined();
     expect(first((await contextIn({ 'web-1': row, x: holder, y: holder })).holders())).toBe('x');
-  });
-
-  it('is its group: others of it, and calls that are about to be made', async () => {
-    const row = rowIn('pending', { applied: SMALL, wanted: LARGE });
-    const rows = { 'web-1': row, 'web-2': row, other: { ...row, key: 'other', dirty: true } };
-    expect((await contextIn(rows)).hasSlot(row)).toBe(true);
-    expect((await contextIn(rows, ['web-1'])).hasSlot(row)).toBe(true);
-    expect((await contextIn(rows, ['web-2'])).hasSlot(row)).toBe(false);
   });
 });

@@ -1,8 +1,5 @@
-// Servers that somebody changes or removes by hand: they are found, shown, and brought back where that is wanted.
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Call } from '../../src/providers/provider.ts';
-import { countRuns } from '../support/count-runs.ts';
 import { answerOf } from './build.ts';
 import { Core, type CoreOptions } from './core.ts';
 import { shopFiles, TEMPLATE, templateText } from './shop.ts';
@@ -89,43 +86,6 @@ describe('a server at rest', () => {
     expect(core.ledger.server('shop-web')).toBe(rows);
   });
 
-  it('is checked within checkSeconds of a start', async () => {
-    const next = await (await shop()).restart();
-    await next.poll();
-    await next.pass(CHECK_MS / 2 - 1);
-    expect(next.calls('check')).toEqual([]);
-    await next.pass(1);
-    expect(next.calls('check')).toEqual(['shop-web']);
-  });
-
-  it('is not checked while an action is due or runs, and checkSeconds after it', async () => {
-    const core = await shop();
-    await core.pass(CHECK_MS - 1_000);
-    core.source.commit({ [TEMPLATE]: templateText({ web: 'size: large' }) });
-    await core.poll();
-    expect(core.states()).toEqual({ 'shop-web': 'done' });
-    const checks = core.calls('check').length;
-    await core.pass(CHECK_MS - 1);
-    expect(core.calls('check').length).toBe(checks);
-    await core.pass(1);
-    expect(core.calls('check').length).toBe(checks + 1);
-  });
-
-  it('with the policy off is never checked, however much time passes', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 10 * CHECK_MS }), { maxLength: 6 }), async (times) => {
-        const core = await shop({}, 'drift: off\n');
-        const checks = core.calls('check').length;
-        remove(core, 'shop-web');
-        for (const ms of times) await core.pass(ms);
-        expect(core.calls('check').length).toBe(checks);
-        expect(core.states()).toEqual({ 'shop-web': 'done' });
-        await core.stop();
-      }),
-      { numRuns: countRuns(15) },
-    );
-  });
-
   it('goes on to be checked while its instance is suspended', async () => {
     const core = await shop();
     await core.operator.suspend(core.order, { instance: 'shop', until: null });
@@ -183,16 +143,6 @@ describe('drift that is reported', () => {
     expect(core.calls('update')).toEqual(['shop-web']);
   });
 
-  it('is kept over a restart', async () => {
-    const core = await shop();
-    change(core, 'shop-web', 'large');
-    await core.pass(CHECK_MS);
-    const next = await core.restart();
-    await next.poll();
-    expect(why(next).waiting[0]?.difference).toHaveLength(1);
-    expect(next.calls('update')).toEqual([]);
-  });
-
   it('of a server that is gone ends with a retry, which makes it again', async () => {
     const core = await shop();
     const { incarnation } = core.ledger.server('shop-web') ?? { incarnation: 0 };
@@ -239,18 +189,6 @@ describe('drift that is healed', () => {
     expect(Object.values(core.states())).toEqual(['done', 'done', 'done']);
   });
 
-  it('does not begin while the instance is suspended', async () => {
-    const core = await shop({ drift: 'heal' });
-    await core.operator.suspend(core.order, { instance: 'shop', until: null });
-    change(core, 'shop-web', 'large');
-    await core.pass(CHECK_MS);
-    expect(core.calls('update')).toEqual([]);
-    expect(why(core).waiting.at(-1)).toMatchObject({ resource: 'shop-web', difference: [{ property: 'size' }] });
-    await core.operator.resume(core.order, 'shop');
-    await core.settle();
-    expect(core.states()).toEqual({ 'shop-web': 'done' });
-  });
-
   it('makes a server that is gone again, as a new incarnation, after a second check', async () => {
     const core = await shop({ drift: 'heal' });
     namePlace(core);
@@ -282,65 +220,6 @@ describe('drift that is healed', () => {
     expect(core.ledger.server('shop-web')).toMatchObject({ state: 'blocked', reason: { code: 'protected' } });
     expect(core.calls('delete')).toEqual([]);
   });
-
-  it('is tried again after failures, like every update', async () => {
-    const core = await shop({ drift: 'heal', retry: { attempts: 2 } });
-    core.provider.script = ({ operation }) =>
-      operation === 'update' ? Promise.resolve(answerOf('retryable', { message: 'full' })) : undefined;
-    change(core, 'shop-web', 'large');
-    await core.pass(CHECK_MS);
-    expect(core.states()).toEqual({ 'shop-web': 'retrying' });
-    await core.pass(60_000);
-    expect(core.states()).toEqual({ 'shop-web': 'failed' });
-    core.provider.script = () => undefined;
-    await core.operator.retry(core.order, { resource: 'shop-web' });
-    await core.settle();
-    expect(core.states()).toEqual({ 'shop-web': 'done' });
-  });
-
-  it('goes on after a restart in the middle of it', async () => {
-    const core = await shop({ drift: 'heal' });
-    change(core, 'shop-web', 'large');
-    core.provider.script = ({ operation }, signal) =>
-      operation === 'update'
-        ? new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
-        : undefined;
-    await core.pass(CHECK_MS);
-    expect(core.states()).toEqual({ 'shop-web': 'updating' });
-    core.provider.script = () => undefined;
-    const next = await core.restart();
-    await next.poll();
-    await next.pass(120_000);
-    expect(next.states()).toEqual({ 'shop-web': 'done' });
-    expect(next.calls('update')).toEqual(['shop-web']);
-    expect(next.calls('create')).toEqual([]);
-  });
-
-  it('stops when somebody changes the same property again and again, and begins anew on a retry', async () => {
-    const core = await shop({ drift: 'heal' });
-    for (let round = 1; round <= 5; round += 1) {
-      change(core, 'shop-web', 'large');
-      await core.pass(CHECK_MS);
-    }
-    expect(core.calls('update')).toHaveLength(3);
-    expect(why(core).waiting).toMatchObject([{ state: 'drifted', difference: [{ property: 'size' }] }]);
-    expect(why(core).summary).toMatch(/drift_fight: size was corrected 3 times/);
-    const next = await core.restart();
-    await next.poll();
-    await next.pass(3 * CHECK_MS);
-    expect(next.calls('update')).toEqual([]);
-    await next.operator.retry(next.order, { resource: 'shop-web' });
-    await next.settle();
-    expect(next.states()).toEqual({ 'shop-web': 'done' });
-  });
-
-  it('stops where a server is found gone again and again, and there at the second look', async () => {
-    const core = await shop({ drift: 'heal' });
-    namePlace(core, () => isAtRest(core));
-    for (let round = 0; round <= 4; round += 1) await core.pass(1.2 * CHECK_MS);
-    expect(core.calls('create')).toHaveLength(1);
-    expect(why(core).summary).toMatch(/drift_fight: it was found gone 3 times/);
-  });
 });
 
 describe('a check that fails', () => {
@@ -369,40 +248,6 @@ describe('a check that fails', () => {
   });
 });
 
-describe('a check and an action', () => {
-  const hanging: (operation: string, signal: AbortSignal) => Promise<never> | undefined = (operation, signal) =>
-    operation === 'check'
-      ? new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
-      : undefined;
-
-  it('of the same server: the action waits until the check has ended', async () => {
-    const core = await shop();
-    core.provider.script = ({ operation }, signal) => hanging(operation, signal);
-    await core.pass(CHECK_MS);
-    core.source.commit({ [TEMPLATE]: templateText({ web: 'size: large' }) });
-    await core.poll();
-    expect(core.calls('update')).toEqual([]);
-    await core.pass(60_000);
-    expect(core.states()).toEqual({ 'shop-web': 'done' });
-    expect(core.calls('update')).toEqual(['shop-web']);
-  });
-
-  it('of two servers: hanging checks take half of the capacity, and give it back to an action', async () => {
-    const core = new Core({ drift: 'report', concurrency: 2 });
-    const sizes = (size: string) => ({ a: 'size: small', b: 'size: small', c: `size: ${size}`, d: `size: ${size}` });
-    core.source.commit(shopFiles(sizes('small')));
-    await core.poll();
-    core.provider.script = ({ operation }, signal) => hanging(operation, signal);
-    const before = core.calls('check').length;
-    await core.pass(CHECK_MS);
-    expect(core.calls('check').length).toBe(before + 1);
-    core.source.commit({ [TEMPLATE]: templateText(sizes('large')) });
-    await core.poll();
-    expect(core.calls('update').sort()).toEqual(['shop-c', 'shop-d']);
-    expect(new Set(Object.values(core.states()))).toEqual(new Set(['done']));
-  });
-});
-
 describe('a check on demand', () => {
   it('comes at once, also with the policy off, and reports what it finds', async () => {
     const core = await shop({ drift: 'off' });
@@ -417,15 +262,6 @@ describe('a check on demand', () => {
     await core.operator.check(core.order, { resource: 'shop-web' });
     await core.settle();
     expect(core.states()).toEqual({ 'shop-web': 'done' });
-  });
-
-  it('heals where the policy says so', async () => {
-    const core = await shop({ drift: 'heal' });
-    change(core, 'shop-web', 'large');
-    await core.operator.check(core.order, { resource: 'shop-web' });
-    await core.settle();
-    expect(core.states()).toEqual({ 'shop-web': 'done' });
-    expect(core.calls('update')).toEqual(['shop-web']);
   });
 
   it('is refused where nothing is at rest, and for what is not there', async () => {
@@ -450,29 +286,5 @@ describe('a check on demand', () => {
       code: 'not_found',
       message: 'There is no server "shop"; it is a stack instance, and treeline status shop shows its servers',
     });
-  });
-});
-
-describe('a drifted server', () => {
-  it('is brought back by a commit that changes it', async () => {
-    const core = await shop();
-    change(core, 'shop-web', 'large');
-    await core.pass(CHECK_MS);
-    core.source.commit({ [TEMPLATE]: templateText({ web: 'size: medium' }) });
-    await core.poll();
-    expect(core.states()).toEqual({ 'shop-web': 'done' });
-    expect(core.ledger.server('shop-web')).not.toHaveProperty('observed');
-  });
-
-  it('is deleted when nobody wants it any more, gone or not', async () => {
-    for (const isGone of [true, false]) {
-      const core = await shop();
-      if (isGone) remove(core, 'shop-web');
-      else change(core, 'shop-web', 'large');
-      await core.pass(CHECK_MS);
-      core.source.commit({ [TEMPLATE]: templateText({}) });
-      await core.poll();
-      expect(core.states()).toEqual({});
-    }
   });
 });

@@ -105,17 +105,6 @@ describe('the events of an instance', () => {
     expect(seen.events.every(({ client }) => client === null)).toBe(true);
   });
 
-  it('tell who asked for another try', async () => {
-    const core = new Core();
-    answering(core, 'create', async () => answerOf('failed', { message: 'broken' }));
-    core.source.commit(shopFiles({ web: 'name: web, size: small' }));
-    await core.poll();
-    const after = await lastId(core);
-    await core.operator.retry({ ...core.order, reason: 'corrected' }, { instance: 'shop' });
-    await core.settle();
-    expect((await told(core, after))[0]).toBe('web: failed > pending: retry: corrected (A1)');
-  });
-
   it('tell who asked for a check, and why, before what it finds', async () => {
     const core = await up();
     const after = await lastId(core);
@@ -183,26 +172,6 @@ describe('the events of an instance', () => {
     expect(await told(core, after)).toEqual([
       expect.stringMatching(/^-: - > Not followed: tree\.yaml:\d+:\d+ \[\w+\]; see treeline problems$/),
     ]);
-  });
-
-  it('tell that a commit is not followed once the store can be written; the refusal is answered before', async () => {
-    const core = await up();
-    const after = await lastId(core);
-    core.store.failures.push(new Error('disk full'));
-    const commit = core.source.commit({ 'tree.yaml': 'name: [\n' });
-    await core.poll();
-    expect(core.operator.overview(core.order.by).newest?.commit).toBe(commit);
-    expect(await told(core, after)).toEqual([]);
-    await core.pass(10_000);
-    expect(await told(core, after)).toHaveLength(1);
-  });
-
-  it('come in pages', async () => {
-    const core = await up();
-    const first = await core.operator.events(core.order.by, 'shop', { after: 0, limit: 2 });
-    const rest = await core.operator.events(core.order.by, 'shop', { after: first.events[1]?.id ?? 0, limit: 2 });
-    expect([first.events.length, rest.events.length, first.gap]).toEqual([2, 1, false]);
-    expect(new Set([...first.events, ...rest.events].map(({ id }) => id)).size).toBe(3);
   });
 });
 

@@ -112,13 +112,6 @@ describe('a call', () => {
     ]);
   });
 
-  it('of a delete knows the properties that were applied', async () => {
-    const { run, acting, provider } = open();
-    const action = { ...running('delete', null), deadline: at(Date.parse('2027-01-01')) };
-    await run('web-1', acting({ action, wanted: null, applied: LARGE }));
-    expect(provider.calls).toMatchObject([{ operation: 'delete', properties: LARGE.properties }]);
-  });
-
   it('hands its answer back once, and leaves nothing that waits', async () => {
     const { run, check, ended, executor, clock } = open();
     await run('web-1');
@@ -157,11 +150,6 @@ describe('a process that sleeps from the commit of the row', () => {
       ['web-2', { kind: 'check', provider: 'lab', answer }],
     ]);
     expect([executor.capacity.inFlight, clock.pending, lines.length]).toEqual([0, 0, 2]);
-  });
-
-  it('and wakes within its lease begins it', async () => {
-    const { provider } = await wake(LEASE_MS - 1);
-    expect(provider.calls.map(({ resource }) => resource)).toEqual(['web-1', 'web-2']);
   });
 
   it.each(['lab', 'other'])(
@@ -372,10 +360,6 @@ describe('capacity', () => {
     expect([room(executor, 'lab', true), room(executor, 'lab')]).toEqual([false, true]);
   });
 
-  it('is none at a provider that the settings do not have', () => {
-    expect(room(open().executor, 'gone')).toBe(false);
-  });
-
   it('is not given back twice', () => {
     const { executor } = open();
     for (const server of ['a', 'b', 'c']) executor.capacity.claim(server, 'lab');
@@ -392,18 +376,6 @@ describe('what must never happen is refused:', () => {
     const { executor } = open();
     executor.capacity.claim('web-1', 'lab');
     expect(() => executor.capacity.claim('web-1', 'other')).toThrow('two calls at once for web-1');
-  });
-
-  it('a call without a claim', () => {
-    const { executor, acting } = open();
-    expect(() => executor.run('web-1', acting())).toThrow('a call for web-1 was not claimed');
-    expect(() => executor.check('web-1', acting(), 'lab')).toThrow('a call for web-1 was not claimed');
-  });
-
-  it('an action that no row holds', () => {
-    const { executor } = open();
-    executor.capacity.claim('web-1', 'lab');
-    expect(() => executor.run('web-1', rowIn('pending'))).toThrow('web-1 has no action to carry out');
   });
 });
 
@@ -444,20 +416,6 @@ describe('stop', () => {
     await settle();
     expect(ended).toEqual([['web-1', undefined]]);
   });
-
-  it('is over at once where nothing runs', async () => {
-    await open().executor.stop(10_000);
-  });
-
-  it('lets the provider do nothing for a call that was claimed before and begins after it', async () => {
-    const { executor, provider, acting, ended } = open();
-    provider.script = (_call, signal) => untilAborted(signal);
-    executor.capacity.claim('web-1', 'lab');
-    await executor.stop(10_000);
-    executor.run('web-1', acting());
-    await settle();
-    expect(ended).toEqual([['web-1', undefined]]);
-  });
 });
 
 describe('an action that ended without an answer', () => {
@@ -485,16 +443,6 @@ describe('an action that ended without an answer', () => {
     await pass(leftMs);
     expect(executor.lostMsLeft('web-1', action)).toBe(0);
   });
-});
-
-it('ends a call after the time of its provider entry at the latest, where the clock was set back meanwhile', async () => {
-  const { run, acting, provider, clock, pass, ended } = open();
-  provider.script = (_call, signal) => untilAborted(signal);
-  const row = acting();
-  clock.setWall(clock.now() - 3_600_000);
-  await run('web-1', row);
-  await pass(60_000);
-  expect(ended).toEqual([['web-1', undefined]]);
 });
 
 it.each([3_600_000, -3_600_000])(

@@ -80,13 +80,6 @@ describe('an explanation by a controller', () => {
     expect(keys.address?.statements.map(({ layer, at }) => [layers[layer]?.kind, at])).toEqual([['outputs', null]]);
   });
 
-  it('of an instance that is held is of its active commit', async () => {
-    const core = await held();
-    const explained = await core.explainer.explain('shop-s-1', 'port');
-    expect(explained).toMatchObject({ commit: 'commit-1', keys: { port: { value: 80 } } });
-    expect((await core.explainer.explain('other-s-1', 'port')).keys.port?.value).toBe(443);
-  });
-
   it('of a server that no commit wants any more is of its last record', async () => {
     const core = await held();
     core.provider.script = ({ operation }) =>

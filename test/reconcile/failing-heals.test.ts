@@ -46,13 +46,4 @@ describe('healing', () => {
     expect(states.filter((state) => state === 'done').length).toBeGreaterThan(COUNT - 6);
     expect(states.filter((state) => state !== 'done' && state !== 'failed')).toEqual([]);
   });
-
-  it('goes on by itself when those that failed have succeeded', async () => {
-    const core = await failing();
-    core.provider.script = () => undefined;
-    await core.pass(86_400_000);
-    await core.pass(CHECK_MS);
-    expect(new Set(Object.values(core.states()))).toEqual(new Set(['done']));
-    expect(core.operator.held()).toEqual([]);
-  });
 });

@@ -106,18 +106,4 @@ describe('while the newest commit is not followed', () => {
     await core.poll();
     expect(core.operator.held()).toEqual([]);
   });
-
-  it('what is wrong is told of the commit that was looked into', async () => {
-    const core = new Core();
-    const followed = core.source.commit({ ...FILES, 'stacks/instances/c.yaml': 'stackTemplate: none\n' });
-    await core.poll();
-    expect(core.operator.problems()).toMatchObject({ commit: followed, problems: [{ code: 'unknown_template' }] });
-    core.source.commit(FILES, { parents: [] });
-    await core.poll();
-    expect(core.operator.problems()).toMatchObject({ commit: followed, problems: [{ code: 'unknown_template' }] });
-    const wrong = core.source.commit({ 'tree.yaml': 'name: [\n' }, { parents: [followed] });
-    await core.poll();
-    expect(core.operator.problems().commit).toBe(wrong);
-    expect(core.operator.problems().problems.map(({ code }) => code)).toContain('yaml_syntax');
-  });
 });

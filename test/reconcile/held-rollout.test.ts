@@ -59,31 +59,4 @@ describe('a server that waits for a roll-out that is held by servers that wait f
     }
     expect(waiting).toHaveLength(3);
   });
-
-  it('says so after a restart too', async () => {
-    const core = await (await heldByBlocked()).restart();
-    expect(core.operator.why(core.order.by, 'a').waiting).toMatchObject([
-      { resource: 'a-w', reason: expect.stringContaining('too many updates') },
-      { resource: 'a-x', reason: expect.stringContaining('too many updates') },
-      { resource: 'a-y', reason: expect.stringContaining('too many updates') },
-    ]);
-  });
-
-  it('goes on once somebody approves it', async () => {
-    const core = await heldByBlocked();
-    core.provider.script = () => undefined;
-    await core.approve(core.held(null)?.digest ?? '');
-    expect(core.reader.status('a')).toBe('Done');
-  });
-
-  it('goes on once a commit makes those that failed need nothing any more', async () => {
-    const core = await heldByBlocked();
-    core.provider.script = () => undefined;
-    core.source.commit({
-      'stacks/templates/old.yaml': templateText('small'),
-      'stacks/instances/b.yaml': 'stackTemplate: old\nprotected: true\n',
-    });
-    await core.poll();
-    expect(core.states()).toMatchObject({ 'a-w': 'done', 'a-x': 'done', 'a-y': 'done' });
-  });
 });

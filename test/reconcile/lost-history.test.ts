@@ -1,6 +1,5 @@
 // The local copy is lost, and the branch was rewritten meanwhile: the recorded head is nowhere any more.
 import { describe, expect, it } from 'vitest';
-import { SourceError } from '../../src/repository/source.ts';
 import { Core } from './core.ts';
 
 const TEMPLATE = `parameters: { count: "1", size: small }
@@ -122,20 +121,6 @@ describe('a rewritten history whose recorded head is in no copy any more', () =>
     expect(core.reader.status('shop')).toBe('Done');
   });
 
-  it('is followed after the next restart too where it was accepted before that', async () => {
-    const { core, rewritten } = await lost({});
-    const snapshot = core.source.snapshot.bind(core.source);
-    core.source.snapshot = () => Promise.reject(new SourceError('the local copy is damaged'));
-    await core.operator.acceptHistory(core.order, rewritten);
-    await core.settle();
-    expect(() => core.reader.commit()).toThrow();
-    core.source.snapshot = snapshot;
-    const again = await core.restart();
-    await again.poll();
-    expect(again.reader.commit()).toBe(rewritten);
-    expect(again.calls('check')).toEqual([]);
-  });
-
   it('is followed at no other history than the one that was accepted', async () => {
     const scene = await lost({});
     const { core, rewritten } = scene;
@@ -190,14 +175,6 @@ describe('a history that is accepted although the one before is lost', () => {
     }
   });
 
-  it('deletes nothing of a protected instance whose file is gone', async () => {
-    const scene = await lost({ [SHOP]: null }, 'protected: true\n');
-    const { core } = scene;
-    await accept(scene);
-    expect(core.calls('delete')).toEqual([]);
-    expect(core.operator.problems().problems).toMatchObject([{ code: 'protected_instance' }]);
-  });
-
   it('counts a trailer in it for nothing: who wrote it may not have known what is there', async () => {
     const before = new Core();
     before.source.commit({ ...FILES, ...shop(3) });
@@ -241,39 +218,5 @@ describe('a history that is accepted although the one before is lost', () => {
     expect(core.reader.commit()).toBe(rewritten);
     expect(core.calls('delete')).toEqual([]);
     expect(core.operator.held().map(({ instance }) => instance)).toEqual(['other', 'shop']);
-  });
-
-  it('carries out deletes that were approved before it was accepted, and not earlier', async () => {
-    const before = new Core();
-    before.source.commit({ ...FILES, ...shop(3) });
-    await before.poll();
-    before.source.commit({ [SHOP]: null });
-    await before.poll();
-    await before.stop();
-    const rewritten = before.source.commit(FILES, { parents: [] });
-    before.source.loseCopy();
-    const core = await before.restart();
-    expect(core.operator.held().map(({ kind }) => kind)).toEqual(['deletes', 'history']);
-    await core.approve(core.held('shop')?.digest ?? '');
-    await core.poll();
-    expect(core.calls('delete')).toEqual([]);
-    expect(core.operator.held().map(({ kind }) => kind)).toEqual(['deletes', 'history']);
-    await accept({ core, followed: '', rewritten });
-    expect([...core.calls('delete')].sort()).toEqual(NAMES);
-    expect(core.operator.held()).toEqual([]);
-  });
-
-  it('takes back nothing that a person has asked for: a suspension goes on', async () => {
-    const before = new Core();
-    before.source.commit({ ...FILES, ...shop(3) });
-    await before.poll();
-    await before.operator.suspend(before.order, { instance: 'shop', until: null });
-    await before.stop();
-    const rewritten = before.source.commit({ ...FILES, ...shop(2) }, { parents: [] });
-    before.source.loseCopy();
-    const core = await before.restart();
-    await accept({ core, followed: '', rewritten });
-    expect(core.reader.status('shop')).toBe('Suspended');
-    expect(core.calls('delete')).toEqual([]);
   });
 });

@@ -58,17 +58,6 @@ describe.each(Object.keys(LOSSES) as Exclude<Operation, 'check'>[])('a lost %s',
     expect(core.ledger.server(name)?.reason?.code).toBe('outcome_lost');
   });
 
-  it('is tried again once the long wait is over, and may succeed', async () => {
-    const core = await up();
-    lose(core, operation);
-    LOSSES[operation]?.(core);
-    await core.poll();
-    await hour(core);
-    core.provider.script = () => undefined;
-    await core.pass(3_600_000);
-    expect(Object.values(core.states()).every((state) => state === 'done')).toBe(true);
-  });
-
   it('gives way at once to a commit that wants something else', async () => {
     const core = await up();
     lose(core, operation);
@@ -90,17 +79,6 @@ describe.each(Object.keys(LOSSES) as Exclude<Operation, 'check'>[])('a lost %s',
     expect(await hour(core)).toBeLessThanOrEqual(RETRY.attempts * 3);
     expect(core.states()[operation === 'create' ? 'new' : 'web']).toBe(operation === 'create' ? 'failed' : 'unknown');
   });
-});
-
-it('does not grow the journal while nothing changes', async () => {
-  const core = await up();
-  lose(core, 'delete');
-  core.source.commit({ [SHOP]: null });
-  await core.poll();
-  await hour(core);
-  const before = core.store.savedBytes;
-  await core.pass(3_000_000);
-  expect(core.store.savedBytes - before).toBeLessThan(20_000);
 });
 
 it('leaves a server to a person that a provider has created otherwise than asked, and loses at once', async () => {

@@ -33,12 +33,6 @@ it('it waits for a person, and so does who depends on it', async () => {
   expect(core.provider.calls).toEqual([]);
 });
 
-it('it goes on once the entry is back', async () => {
-  const core = await (await renamed()).restart({ entries: [{ name: 'lab', match: ANY }] });
-  await core.pass(60_000);
-  expect(core.reader.status('shop')).toBe('Done');
-});
-
 it('a person may have the entry asked that matches now', async () => {
   const core = await renamed();
   await core.operator.adopt(core.order, { resource: 'shop-db' });
@@ -85,16 +79,4 @@ it('where a commit gives the server to another entry meanwhile, and its own find
   await core.pass(120_000);
   expect(core.ledger.server('shop-db')).toMatchObject({ state: 'done', provider: 'field' });
   expect(core.provider.calls.map(({ operation }) => operation)).toEqual(['check', 'check', 'create']);
-});
-
-it('its entry is asked once where a commit gives the server to proxies meanwhile', async () => {
-  const core = await creating({ hasProxied: true, entries: [{ name: 'lab', match: SMALL }] });
-  // Who asks without end gets no further answer.
-  core.provider.script = () => (core.calls('check').length > 5 ? new Promise(() => undefined) : undefined);
-  core.source.commit(shopFiles({ db: 'size: large, ProxyTag: lab' }));
-  await core.poll();
-  core.provider.calls.length = 0;
-  await core.pass(120_000);
-  expect(core.calls('check')).toEqual(['shop-db']);
-  expect(core.ledger.server('shop-db')).toMatchObject({ state: 'blocked', reason: { code: 'no_proxy' } });
 });

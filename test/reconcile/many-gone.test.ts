@@ -111,14 +111,6 @@ describe('a server whose site finds no other one', () => {
     expect(drifted(next)).toEqual([]);
   });
 
-  it('is made again where its answers name the place that is known', async () => {
-    const core = await groupOf(1);
-    core.provider.script = async (call) => ({ ...core.provider.act(call), place: 'disk-1' });
-    await core.pass(CHECK_MS);
-    remove(core, 1);
-    expect(await createdWithin(core, 2)).toBe(1);
-  });
-
   it.each<DriftPolicy>(['heal', 'report', 'off'])('is not made again by its update: %s', async (drift) => {
     const core = await groupOf(3, drift);
     takeAway(core);
@@ -147,22 +139,6 @@ describe('a server whose site finds no other one', () => {
 });
 
 describe('one server of a small site that is gone', () => {
-  it.each([2, 3])('is made again once another one is found: %s', async (count) => {
-    const core = await groupOf(count);
-    core.provider.forget('shop-web-1');
-    expect(await createdWithin(core, 3)).toBe(1);
-    expect(drifted(core)).toEqual([]);
-  });
-
-  it('is made again after the update that does not find it, once another one is found', async () => {
-    const core = await groupOf(2, 'off');
-    core.provider.forget('shop-web-1');
-    core.source.commit({ [TEMPLATE]: groupText(2, 'large', '100%') });
-    await core.poll();
-    expect(core.states()).toEqual({ 'shop-web-1': 'done', 'shop-web-2': 'done' });
-    expect(core.calls('create')).toHaveLength(3);
-  });
-
   it('is not made again where checks find it all the same: its updates fail', async () => {
     const core = await groupOf(2);
     core.provider.script = ({ operation, resource }) =>

@@ -44,13 +44,6 @@ function expectRefused(core: Core): void {
 }
 
 describe('an approved removal of what another held version needs', () => {
-  it('comes to pass, and the other is refused and keeps its servers', async () => {
-    const core = await bothHeld();
-    await core.approve(core.held('a')?.digest ?? '');
-    expect([...core.calls('delete')].sort()).toEqual(['a-db', 'a-web-1', 'a-web-2', 'a-web-3']);
-    expectRefused(core);
-  });
-
   it('comes to pass too where both are approved at once, and the other yes is not left lying about', async () => {
     const core = await bothHeld();
     const digests = core.operator.held().map(({ digest }) => digest);

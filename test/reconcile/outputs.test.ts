@@ -142,21 +142,6 @@ describe('a server that takes an output', () => {
     expect(made(core)).toMatchObject({ url: 'db://10.0.0.3/' });
   });
 
-  it('that cannot be updated is replaced within the budget, and not at all where it is protected', async () => {
-    const { core, addresses } = await addressed(undefined, undefined, { instance: 'protected: true\n' });
-    answering(core, 'update', () => Promise.resolve(answerOf('replace')));
-    const { script } = core.provider;
-    core.provider.script = (call, signal) => {
-      if (call.operation === 'check' && call.resource === 'db')
-        return Promise.resolve({ ...core.provider.act(call), outputs: addresses.db ?? {} });
-      return script(call, signal);
-    };
-    addresses.db = { address: '10.0.0.2' };
-    await check(core);
-    expect(core.ledger.server('web')).toMatchObject({ state: 'blocked', reason: { code: 'protected' } });
-    expect(core.calls('delete')).toEqual([]);
-  });
-
   it('takes the output that came while the controller was away', async () => {
     const { core: first, addresses } = await addressed();
     await first.pass(MINUTE);
@@ -200,17 +185,6 @@ describe('a server that was made without a value', () => {
 });
 
 describe('what a server takes', () => {
-  it('is checked once a minute while it is not known, also where another output is another one each time', async () => {
-    const { core } = await addressed(undefined, {});
-    let uptime = 0;
-    core.provider.script = (call) => {
-      uptime += 1;
-      return Promise.resolve({ ...core.provider.act(call), outputs: { uptime } });
-    };
-    for (let minute = 0; minute < 5; minute += 1) await core.pass(MINUTE);
-    expect(core.calls('check').filter((name) => name === 'db').length).toBeLessThanOrEqual(8);
-  });
-
   it.each([
     ['blocked', 'name: web'],
     ['at rest', 'name: web, configuration_only: url'],
@@ -222,63 +196,6 @@ describe('what a server takes', () => {
     for (let time = 0; time < 2; time += 1) await core.pass(10 * MINUTE);
     expect(core.states()).toEqual({ db: 'done', web: 'done' });
     expect(core.reader.record('web')).toMatchObject({ url: '10.0.0.1' });
-  });
-
-  it('begins one update, however often it changes before that', async () => {
-    const { core, addresses } = await addressed();
-    await core.operator.suspend(core.order, { instance: 'shop', until: null });
-    await changeAddress(core, addresses, 12);
-    await core.operator.resume(core.order, 'shop');
-    await core.settle();
-    expect(core.states()).toEqual({ db: 'done', web: 'done' });
-    expect(made(core)).toMatchObject({ url: 'db://10.0.1.12/' });
-  });
-
-  it('begins no update once it has changed too often, also a day later, until a person has looked', async () => {
-    const { core, addresses } = await addressed();
-    await changeAddress(core, addresses, 10);
-    const blocked = core.ledger.server('web');
-    expect(blocked).toMatchObject({ state: 'blocked', reason: { code: 'output_fight' } });
-    await core.pass(25 * 60 * MINUTE);
-    addresses.db = { address: '10.0.0.2' };
-    await check(core);
-    expect(core.ledger.server('web'), 'nothing is written of it').toBe(blocked);
-    await core.operator.retry(core.order, { resource: 'web' });
-    await core.settle();
-    expect(made(core)).toMatchObject({ url: 'db://10.0.0.2/' });
-  });
-
-  it('is what it was where a commit comes and is taken back, though nobody reports it meanwhile', async () => {
-    const { core, addresses } = await addressed();
-    const other = `name: web, url: "<<(Output)['db']['other']>>"`;
-    await follow(core, { [TEMPLATE]: templateText({ db: DB, web: other }) });
-    addresses.db = {};
-    await core.operator.replace(core.order, 'db');
-    await core.settle();
-    expect(core.states()).toEqual({ db: 'done', web: 'pending' });
-    await follow(core, { [TEMPLATE]: templateText({ db: DB, web: WEB }) });
-    expect(core.states()).toEqual({ db: 'done', web: 'done' });
-    expect(core.reader.record('web')).toMatchObject({ url: 'db://10.0.0.1/' });
-  });
-
-  it('stays where a commit comes while it is made, and the other one is made again', async () => {
-    const { core, addresses } = await addressed({ db: DB });
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const { script } = core.provider;
-    core.provider.script = (call, signal) =>
-      call.operation === 'create'
-        ? promise.then(() => script(call, signal) ?? answerOf('failed'))
-        : script(call, signal);
-    await follow(core, { [TEMPLATE]: templateText({ db: DB, web: WEB }) });
-    const db = core.ledger.server('db');
-    if (db === undefined) throw new Error('there is no db');
-    delete addresses.db;
-    await core.ledger.commit([{ kind: 'server', name: 'db', expected: db, value: { ...db, outputs: {} } }]);
-    await follow(core, { [TEMPLATE]: templateText({ db: DB, web: `${WEB}, size: large` }) });
-    resolve();
-    await core.settle();
-    expect(core.states()).toEqual({ db: 'done', web: 'done' });
-    expect(made(core)).toMatchObject({ url: 'db://10.0.0.1/', size: 'large' });
   });
 
   it('is taken with the next try when a create fails; another value starts no try', async () => {
@@ -316,42 +233,6 @@ describe('what a server takes', () => {
       expect(core.calls(operation).filter((name) => name === 'web')).toHaveLength(RETRY.attempts);
     },
   );
-
-  it('adds no try to a failing create when a commit that does not concern the server comes', async () => {
-    const { core, addresses } = await addressed({ db: DB });
-    answering(core, 'create', () => Promise.resolve(answerOf('failed')));
-    await follow(core, { [TEMPLATE]: templateText({ db: DB, web: WEB }) });
-    const { due } = core.ledger.server('web') ?? {};
-    const db = core.ledger.server('db');
-    addresses.db = { address: '10.0.0.2' };
-    await core.ledger.commit([
-      { kind: 'server', name: 'db', expected: db, value: db ? { ...db, outputs: addresses.db } : null },
-    ]);
-    const restarted = await core.restart();
-    expect(restarted.ledger.server('web')).toMatchObject({ state: 'failed', due });
-  });
-});
-
-/** The address is another one so many times, and is checked each time. */
-async function changeAddress(core: Core, addresses: Record<string, JsonMap>, times: number): Promise<void> {
-  for (let time = 1; time <= times; time += 1) {
-    addresses.db = { address: `10.0.1.${time}` };
-    await check(core);
-  }
-}
-
-it('updates that fail hold the rest, also where each server is alone', async () => {
-  const names = Array.from({ length: 8 }, (_, index) => `web-${index}`);
-  const webs = Object.fromEntries(names.map((name) => [name, `name: ${name}, url: "${ADDRESS}"`]));
-  const { core, addresses } = await addressed({ db: DB, ...webs }, undefined, { concurrency: 2 });
-  const { script } = core.provider;
-  core.provider.script = (call, signal) =>
-    call.operation === 'update' ? Promise.resolve(answerOf('failed')) : script(call, signal);
-  addresses.db = { address: '10.0.0.2' };
-  await check(core);
-  expect(core.calls('update').length).toBeLessThan(8);
-  expect(names.map((name) => core.waitReason(name))).toContainEqual(expect.stringContaining('too many updates'));
-  expect(core.held(null)?.kind).toBe('failures');
 });
 
 describe('a group that takes an output', () => {
@@ -372,28 +253,6 @@ describe('a group that takes an output', () => {
     return scene;
   };
 
-  it('is updated one after the other, and stops where one fails', async () => {
-    const { core, addresses } = await start(3);
-    expect(made(core, 'proxy')).toMatchObject({ webs: ['10.0.1.1', '10.0.1.2', '10.0.1.3'] });
-    const { script } = core.provider;
-    core.provider.script = (call, signal) =>
-      call.operation === 'update' ? Promise.resolve(answerOf('failed')) : script(call, signal);
-    addresses.db = { address: '10.0.0.2' };
-    await check(core);
-    expect(core.calls('update')).toHaveLength(1);
-    expect(Object.values(core.states()).filter((state) => state === 'failed')).toHaveLength(1);
-  });
-
-  it('gives a list whose items may all change, one after the other', async () => {
-    const { core, addresses } = await start(12);
-    for (let member = 1; member <= 12; member += 1) {
-      addresses[`web-${member}`] = { address: `10.0.2.${member}` };
-      await check(core, `web-${member}`);
-    }
-    expect(core.states()).toMatchObject({ proxy: 'done' });
-    expect(made(core, 'proxy')?.webs).toEqual(Array.from({ length: 12 }, (_, member) => `10.0.2.${member + 1}`));
-  });
-
   it('gives a list that is another one once a member comes or goes', async () => {
     const { core, addresses } = await start(2);
     delete addresses['web-3'];
@@ -407,21 +266,6 @@ describe('a group that takes an output', () => {
     expect(made(core, 'proxy')).toMatchObject({ webs: ['10.0.1.1'] });
     const order = core.provider.calls.filter(({ operation }) => operation !== 'check').map(({ resource }) => resource);
     expect(order.slice(-3), 'who took it lets go of it first').toEqual(['proxy', 'web-2', 'web-3']);
-  });
-});
-
-describe('a lost store', () => {
-  it('knows no outputs: servers are adopted, and only what differs is updated', async () => {
-    const { core: first, addresses } = await addressed();
-    const core = await first.lose('the store is empty, and its directory is not');
-    report(core, addresses);
-    await core.operator.adopt(core.order, { all: true });
-    await core.settle();
-    await core.endRecovery();
-    for (let minute = 0; minute < 10; minute += 1) await core.pass(MINUTE);
-    expect(core.states()).toEqual({ db: 'done', web: 'done' });
-    expect(core.calls('update')).toEqual([]);
-    expect(core.reader.record('web')).toMatchObject({ url: 'db://10.0.0.1/' });
   });
 });
 
@@ -505,17 +349,6 @@ describe('an adopted server whose output is not known yet', () => {
       for (let minute = 0; minute < 10; minute += 1) await core.pass(MINUTE);
       expect(core.states()).toMatchObject({ web: state });
       expect(acted(core)).toEqual(drift === 'heal' ? ['update', 'delete', 'create'] : []);
-    });
-
-    it('stays drifted when it differs in another property', async () => {
-      const there = { name: 'other', url: 'db://10.0.0.1/' };
-      const { core, addresses } = await adopted(way, { there, observes: 'name' });
-      expect(core.ledger.server('web')).toMatchObject({ state: 'drifted', observed: { name: 'other' } });
-      addresses.db = { address: '10.0.0.1' };
-      await check(core);
-      expect(core.ledger.server('web')).toMatchObject({ state: 'drifted', observed: { name: 'other' } });
-      expect(core.reader.record('web')).toMatchObject(WANTED);
-      expect(acted(core)).toEqual([]);
     });
 
     it('starts no action when the first known value comes with another commit or a restart', async () => {

@@ -105,23 +105,6 @@ describe('an answer of a check from another place', () => {
     await core.pass(ROUND_MS * 3);
     expect(reasons(core)).toBe('');
   });
-
-  it('is shown where a person asked for it, as any other failure of such a check', async () => {
-    const core = await siteAt('A');
-    core.provider.script = () => Promise.resolve(answerOf('retryable', { message: 'the door is shut' }));
-    await core.pass(ROUND_MS * 1.2);
-    expect(reasons(core), 'one failed routine check tells little').toBe('');
-    await core.operator.check(core.order, { resource: 'web' });
-    await core.settle();
-    expect(reasons(core)).toMatch(/^web: it could not be checked since \S+: the door is shut$/);
-    await core.operator.check(core.order, { instance: 'shop' });
-    await core.settle();
-    expect(reasons(core).split('\n')).toHaveLength(2);
-    place(core, 'A');
-    await core.operator.check(core.order, { instance: 'shop' });
-    await core.settle();
-    expect(reasons(core)).toBe('');
-  });
 });
 
 it('accepts another place where a person says so, and destroys nothing by that', async () => {
@@ -142,41 +125,6 @@ it('accepts another place where a person says so, and destroys nothing by that',
   expect(core.states()).toEqual({ db: 'done', web: 'done' });
 });
 
-it.each<readonly [string, Readonly<Record<string, string>>, Readonly<Record<string, string>>]>([
-  ['waits for one that cannot be made', { late: 'name: late, depends_on: broken', broken: 'name: broken' }, {}],
-  ['is there already, of somebody else, who keeps it', { stranger: 'name: stranger' }, { stranger: 'blocked' }],
-])('accepts another place also while a server %s', async (_, others, states) => {
-  const core = await siteAt('A');
-  const placed = (name: string): void => {
-    place(core, name);
-    const { script } = core.provider;
-    core.provider.script = (call, signal) =>
-      call.resource === 'broken' && call.operation === 'create'
-        ? Promise.resolve(answerOf('failed', { message: 'no licence' }))
-        : script(call, signal);
-  };
-  placed('A');
-  core.provider.build('stranger', {});
-  const resources = { ...SERVERS, ...others };
-  core.source.commit({ [TEMPLATE]: templateText(resources) });
-  await core.poll();
-  placed('B');
-  await rounds(core);
-  await core.operator.adopt(core.order, { provider: 'lab' });
-  await core.settle();
-  await rounds(core);
-  const { waiting } = core.operator.why(core.order.by, 'shop');
-  expect(waiting.filter(({ reason }) => reason.includes('answers from the place'))).toEqual([]);
-  core.source.commit({ [TEMPLATE]: templateText({ ...resources, web: 'name: web, size: large' }) });
-  await core.poll();
-  expect(core.states()).toMatchObject({ web: 'done', db: 'done', ...states });
-});
-
-it('says that an entry has no place to accept', async () => {
-  const core = await siteAt(undefined);
-  await expect(core.operator.adopt(core.order, { provider: 'lab' })).rejects.toThrow(/and none has a place/);
-});
-
 it('leaves programs alone that never named a place, and takes over one that they begin to name', async () => {
   const core = await siteAt(undefined, { web: 'name: web', db: 'name: db', last: 'name: last' });
   place(core, 'A');
@@ -184,14 +132,6 @@ it('leaves programs alone that never named a place, and takes over one that they
   expect(core.ledger.server('db')?.place).toEqual({ name: 'A', provider: 'lab' });
   place(core, undefined, true);
   expect(await rounds(core)).toBe(0);
-});
-
-it('shows the failure of a call from elsewhere as it is', async () => {
-  const core = await siteAt('A');
-  core.provider.script = () => Promise.resolve(answerOf('failed', { message: 'no licence' }));
-  core.source.commit({ [TEMPLATE]: templateText({ ...SERVERS, web: 'name: web, size: large' }) });
-  await core.poll();
-  expect(core.ledger.server('web')?.reason?.text).toContain('no licence');
 });
 
 it('begins anew where all servers of an entry are gone', async () => {

@@ -56,27 +56,10 @@ describe('protection is not lifted', () => {
     expectRefused(core);
   });
 
-  it('by such a branch that took the protected one in and became the branch that is followed', async () => {
-    const { core, unprotected, head } = await up();
-    const side = core.source.commit(ON_TOP, { parents: [unprotected] });
-    core.source.commit(shop(2, PROTECTED), { parents: [side, head] });
-    await core.poll();
-    expectRefused(core);
-  });
-
   it('by a commit that lifts it and takes servers away, whatever comes on top in the same push', async () => {
     const { core } = await up();
     core.source.commit(shop(2, LIFTED));
     core.source.commit(ON_TOP);
-    await core.poll();
-    expectRefused(core);
-  });
-
-  it('by a commit after which another set it again', async () => {
-    const { core } = await up();
-    core.source.commit(shop(3, LIFTED));
-    core.source.commit(shop(3, PROTECTED));
-    core.source.commit({ [SHOP]: null });
     await core.poll();
     expectRefused(core);
   });
@@ -126,15 +109,6 @@ describe('protection is lifted', () => {
     await core.poll();
     expect(core.calls('delete')).toEqual(['shop-s-3']);
     expect(core.reader.status('shop')).toBe('Done');
-  });
-
-  it('by a merge whose own version is not protected and makes all of its servers', async () => {
-    const { core, unprotected, head } = await up();
-    const side = core.source.commit(shop(3, LIFTED), { parents: [unprotected] });
-    core.source.commit(shop(3, LIFTED), { parents: [head, side] });
-    core.source.commit(shop(2, LIFTED));
-    await core.poll();
-    expect(core.calls('delete')).toEqual(['shop-s-3']);
   });
 
   it('for good, although what goes is held then, over a restart and other commits', async () => {

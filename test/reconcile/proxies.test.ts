@@ -158,32 +158,6 @@ describe('a server that no provider entry matches', () => {
     expect(offered(core, PLAIN)).toEqual(['c.N.check', 'd.N.check']);
   });
 
-  it('is not looked at again and again for a proxy that waits, while its row cannot be written', async () => {
-    const core = await coreOf({});
-    await core.pass(3_600_000);
-    core.source.commit(shopFiles({ web: IN_LAB }));
-    await core.poll();
-    const { action, lease } = await claim(core, LAB);
-    core.store.failures.push(...Array.from({ length: 40 }, () => new Error('disk full')));
-    const waiting = agentOf(core).wait(LAB, 60_000, new AbortController().signal);
-    const reported = agentOf(core).report(LAB, action.id, { lease, answer: answerOf('absent') });
-    await core.settle();
-    expect(core.store.failures).toHaveLength(39);
-    core.store.failures.length = 0;
-    await core.pass(1_000);
-    await reported;
-    await waiting;
-    expect(firstOf(core, LAB).operation).toBe('create');
-  });
-
-  it('follows a tag of a layer, which changes no row', async () => {
-    const core = await coreOf({ web: 'name: web' });
-    core.source.commit({ 'types/common/global.yaml': 'ProxyTag: lab\n' });
-    await core.poll();
-    expect(offered(core, PLAIN)).toEqual([]);
-    expect(offered(core, LAB)).toEqual(['web.N.check']);
-  });
-
   it('is checked, created, updated and deleted by proxies, each in its turn', async () => {
     const core = await coreOf({ web: `${IN_LAB}, size: small` });
     expect((await carryOut(core, LAB, 'absent')).operation).toBe('check');
@@ -207,15 +181,6 @@ describe('a server that no provider entry matches', () => {
     expect(core.states()).toEqual({});
   });
 
-  it('is checked again where the check is too old when a proxy comes for the create', async () => {
-    const core = await coreOf({ web: IN_LAB });
-    await carryOut(core, LAB, 'absent');
-    const create = firstOf(core, LAB);
-    await core.pass(31 * SECOND);
-    await expect(claim(core, LAB, create.id)).rejects.toMatchObject({ code: 'conflict' });
-    expect(firstOf(core, LAB).operation).toBe('check');
-  });
-
   it('takes no capacity of the controller, and holds up nothing there', async () => {
     const core = new Core({ hasProxied: true, entries: [labEntry()], concurrency: 1 });
     const away = { a: 'name: a', b: 'name: b' };
@@ -236,14 +201,6 @@ function labEntry() {
 }
 
 describe('a claim', () => {
-  it('belongs to one proxy, and not even that one gets it again', async () => {
-    const core = await coreOf({ web: IN_LAB });
-    const { id } = firstOf(core, LAB);
-    await claim(core, LAB, id);
-    expect(offered(core, LAB)).toEqual([]);
-    await expect(claim(core, LAB, id)).rejects.toMatchObject({ code: 'conflict' });
-  });
-
   it('of two proxies at once goes to one of them', async () => {
     const core = await coreOf({ web: IN_LAB }, { ...CLIENTS, 'clients/B4.yaml': 'role: proxy\ntags: [lab]\n' });
     const { id } = firstOf(core, LAB);
@@ -318,40 +275,9 @@ describe('a claim', () => {
     await expect(claimed).rejects.toMatchObject({ code: 'conflict' });
     expect((await claim(core, LAB, id)).action.id).toBe(id);
   });
-
-  it('is not given to a proxy that is removed before its pass, and nothing begins without one', async () => {
-    const core = await coreOf({ web: IN_LAB });
-    const { id } = firstOf(core, LAB);
-    const registered = vi.spyOn(core.reader, 'registered').mockReturnValue(undefined);
-    await expect(claim(core, LAB, id)).rejects.toMatchObject({ code: 'conflict' });
-    registered.mockRestore();
-    expect(core.states()).toEqual({ web: 'pending' });
-    expect(offered(core, LAB)).toEqual(['web.N.check']);
-    await carryOut(core, LAB, 'absent');
-  });
 });
 
 describe('a report', () => {
-  it('of an action that failed is tried again, offered anew', async () => {
-    const core = await coreOf({ web: IN_LAB });
-    await carryOut(core, LAB, 'absent');
-    await report(core, LAB, await claim(core, LAB), answerOf('retryable', { message: 'no luck' }));
-    expect(core.states()).toEqual({ web: 'retrying' });
-    expect(core.ledger.server('web')?.reason).toEqual({ code: 'action_failed', text: 'create: no luck' });
-  });
-
-  it('of a check that failed is not asked for again at once where the server is not wanted any more', async () => {
-    const core = await coreOf({ web: IN_LAB });
-    await carryOut(core, LAB, 'absent');
-    await report(core, LAB, await claim(core, LAB), answerOf('failed'));
-    core.source.commit({ [TEMPLATE]: templateText({}) });
-    await core.poll();
-    await report(core, LAB, await claim(core, LAB), answerOf('failed'));
-    // What the failed create may have left is looked for once, and then deleted again when that is due.
-    await report(core, LAB, await claim(core, LAB), answerOf('failed'));
-    expect(offered(core, LAB)).toEqual([]);
-  });
-
   it('that is repeated succeeds again; another one on the same lease is refused', async () => {
     const core = await coreOf({ web: IN_LAB });
     await carryOut(core, LAB, 'absent');
@@ -381,15 +307,6 @@ describe('a report', () => {
     expect(core.states()).toEqual({ web: 'done' });
   });
 
-  it('of a check counts after its deadline as well', async () => {
-    const core = await coreOf({ web: IN_LAB });
-    const claimed = await claim(core, LAB);
-    await core.pass(TIMEOUT + GRACE / 2);
-    await report(core, LAB, claimed, answerOf('absent'));
-    expect(core.ledger.server('web')).toMatchObject({ state: 'pending', checked: true, attempt: 0 });
-    expect(offered(core, LAB)).toEqual(['web.N.create']);
-  });
-
   it('is refused once the action is given up; a check decides, and nothing is made twice', async () => {
     const core = await coreOf({ web: IN_LAB });
     await carryOut(core, LAB, 'absent');
@@ -404,26 +321,6 @@ describe('a report', () => {
     await expect(report(core, LAB, claimed)).rejects.toMatchObject({ code: 'conflict' });
     await report(core, LAB, check, answerOf('done', { observed: { name: 'web', ProxyTag: 'lab' } }));
     expect(core.states()).toEqual({ web: 'done' });
-  });
-
-  it('of a check that nobody made in time is no failure of the server', async () => {
-    const core = await coreOf({ web: IN_LAB });
-    await claim(core, LAB);
-    await core.pass(TIMEOUT + GRACE + 1);
-    expect(core.states()).toEqual({ web: 'retrying' });
-    await core.pass(HOUR);
-    expect(offered(core, LAB)).toEqual(['web.N.check']);
-  });
-
-  it('of a check has its action claimed by nobody before it is recorded: another action follows from it', async () => {
-    const core = await coreOf({ web: IN_LAB });
-    const claimed = await claim(core, LAB);
-    core.store.failures.push(new Error('the disk is full'));
-    void report(core, LAB, claimed, answerOf('absent')).catch(() => undefined);
-    await core.settle();
-    await expect(claim(core, LAB, claimed.action.id)).rejects.toMatchObject({ code: 'conflict' });
-    await core.pass(SECOND);
-    expect(offered(core, LAB)).toEqual(['web.N.create']);
   });
 
   it('is answered only once it is recorded', async () => {
@@ -443,8 +340,6 @@ describe('a report', () => {
   });
 });
 
-const HOUR = 3_600 * SECOND;
-
 describe('a restart of the controller', () => {
   it('leaves a claimed action to its proxy, whose report concludes it', async () => {
     const core = await coreOf({ web: IN_LAB });
@@ -459,28 +354,6 @@ describe('a restart of the controller', () => {
     expect(next.states()).toEqual({ web: 'done' });
     expect(next.ledger.server('web')?.outputs).toEqual({ address: '10.0.0.1' });
     await report(next, LAB, claimed, answerOf('done', { outputs: { address: '10.0.0.1' } }));
-  });
-
-  it('gives the action up after deadline and grace, and refuses what comes then', async () => {
-    const core = await coreOf({ web: IN_LAB });
-    await carryOut(core, LAB, 'absent');
-    const claimed = await claim(core, LAB);
-    const next = await core.restart();
-    await next.pass(TIMEOUT);
-    expect(next.states()).toEqual({ web: 'creating' });
-    await next.pass(GRACE + 1);
-    expect(next.states()).toEqual({ web: 'unknown' });
-    await expect(report(next, LAB, claimed)).rejects.toMatchObject({ code: 'conflict' });
-    expect(offered(next, LAB)).toEqual(['web.N.create']);
-    expect(firstOf(next, LAB).operation).toBe('check');
-  });
-
-  it('forgets the claim of a check', async () => {
-    const core = await coreOf({ web: IN_LAB });
-    const claimed = await claim(core, LAB);
-    const next = await core.restart();
-    await expect(report(next, LAB, claimed)).rejects.toMatchObject({ code: 'conflict' });
-    expect(offered(next, LAB)).toEqual(['web.N.check']);
   });
 });
 
@@ -573,15 +446,6 @@ describe('a request for actions', () => {
     expect(calls).toEqual(names.flatMap((name) => [`check ${name}`, `create ${name}`]));
   });
 
-  it('is shown other actions next time also where it cannot do the one that was just checked', async () => {
-    const core = await coreOf({ a: 'name: a, ProxyTag: lab', b: 'name: b, ProxyTag: lab' });
-    await core.pass(FIRST_CHECKS);
-    await carryOut(core, LAB, 'absent');
-    const shown = [1, 2, 3].map(() => agentOf(core).actions(LAB, 1)[0]);
-    const words = shown.map((action) => `${action?.operation} ${action?.resource}`);
-    expect(words).toEqual(['create a', 'check b', 'create a']);
-  });
-
   it('is shown the check after a failed create at once, though its instance is suspended by then', async () => {
     const core = await coreOf({ web: IN_LAB });
     await carryOut(core, LAB, 'absent');
@@ -637,41 +501,4 @@ describe('a routine check of a server of a proxy', () => {
     await report(core, LAB, claimed, answerOf('absent'));
     expect(core.states().web).toBe('drifted');
   });
-
-  it('waits for its next time where no proxy is registered any more', async () => {
-    const core = await resting();
-    core.source.commit({ 'clients/B1.yaml': null });
-    await core.poll();
-    const passes = vi.spyOn(core.ledger, 'server');
-    await core.pass(300 * SECOND);
-    await core.settle();
-    expect(passes.mock.calls.length).toBeLessThan(100);
-    expect(core.states()).toEqual({ web: 'done' });
-    core.source.commit({ 'clients/B1.yaml': CLIENTS['clients/B1.yaml'] });
-    await core.poll();
-    await core.pass(2 * 300 * SECOND);
-    expect(offered(core, LAB)).toEqual(['web.N.check']);
-  });
-});
-
-it('does not create a server at a site on the word of the site where it was before', async () => {
-  const core = await coreOf({ web: IN_LAB });
-  await carryOut(core, LAB, 'absent');
-  await carryOut(core, LAB);
-  const atEdge = (size: string) => shopFiles({ web: `name: web, ProxyTag: edge, size: "${size}"` });
-  core.source.commit(atEdge('1'));
-  await core.poll();
-  await core.operator.replace(core.order, 'web');
-  await core.settle();
-  await carryOut(core, LAB, 'absent');
-  // Somebody built it there.
-  await carryOut(core, EDGE);
-  expect(core.states()).toEqual({ web: 'blocked' });
-  core.source.commit(atEdge('2'));
-  await core.poll();
-  expect(offered(core, LAB)).toEqual(['web.N.check']);
-  await carryOut(core, LAB, 'absent');
-  expect(offered(core, EDGE)).toEqual(['web.N.check']);
-  await carryOut(core, EDGE);
-  expect(core.states()).toEqual({ web: 'blocked' });
 });

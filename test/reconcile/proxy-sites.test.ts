@@ -253,17 +253,6 @@ describe('a server that proxies with another tag would get', () => {
     expect(await sites.work()).toEqual(['edge delete']);
   });
 
-  it('is deleted by those that made it where the commit that removes it comes before the others have looked for it', async () => {
-    const sites = await moved();
-    const { core } = sites;
-    await core.operator.adopt(core.order, { resource: 'web' });
-    await core.settle();
-    await sites.commit(null);
-    expect(await sites.work()).toEqual(['lab delete']);
-    expect(core.states()).toEqual({});
-    expect(sites.servers.lab).toEqual(new Set());
-  });
-
   it('is asked of those that may have made it where the outcome of its create was lost', async () => {
     const sites = new Sites();
     sites.core.source.commit({ ...shopFiles({}), ...CLIENTS });
@@ -306,73 +295,6 @@ describe('a server that proxies with another tag would get', () => {
     expect(await sites.work()).toEqual(['edge delete']);
   });
 
-  it('is created where it is to be, on request, where the failed create turns out to have left nothing', async () => {
-    const sites = await movedAfterFailedCreate();
-    sites.servers.lab?.clear();
-    await replace(sites);
-    expect(await sites.work()).toEqual(['lab delete', 'edge check', 'edge create']);
-    expect(sites.core.states()).toEqual({ web: 'done' });
-  });
-
-  it('is not deleted where it is to be, if its create fails there after that request', async () => {
-    const sites = await movedAfterFailedCreate();
-    await replace(sites);
-    for (const site of ['lab', 'lab', 'edge'] as const) await sites.workOnce(site);
-    await sites.fail('edge');
-    expect(sites.core.states()).toEqual({ web: 'retrying' });
-    await sites.core.pass(3_600_000);
-    const calls = await sites.work();
-    expect(calls.filter((call) => !call.startsWith('edge') || call === 'edge delete')).toEqual([]);
-    expect(sites.core.states()).toEqual({ web: 'done' });
-  });
-
-  it('is looked for where a failed create may have left it if the outcome of that delete is lost', async () => {
-    const sites = await movedAfterFailedCreate();
-    await replace(sites);
-    expect((await sites.claim('lab')).operation).toBe('delete');
-    await sites.core.pass(62_000);
-    expect(sites.core.states()).toEqual({ web: 'unknown' });
-    expect(await sites.work()).toEqual(['lab check']);
-    await sites.core.pass(3_600_000);
-    expect(await sites.work()).toEqual(['lab delete', 'lab check', 'edge check', 'edge create']);
-    expect(sites.servers).toEqual({ lab: new Set(), edge: new Set(['web']) });
-  });
-
-  it('stays where a failed create may have left it, and is made there, if a commit takes the place of that request', async () => {
-    const sites = await movedAfterFailedCreate();
-    await replace(sites);
-    await sites.commit('lab');
-    expect(await sites.work()).toEqual(['lab check', 'lab create']);
-    expect(sites.core.ledger.server('web')).toMatchObject({ state: 'done', replacing: false, approved: false });
-  });
-
-  it('is blocked again if a commit that changes it takes the place of that request', async () => {
-    const sites = await movedAfterFailedCreate();
-    await replace(sites);
-    sites.core.source.commit({ [TEMPLATE]: templateText({ web: 'name: web, ProxyTag: edge, size: "2"' }) });
-    await sites.core.poll();
-    expect(await sites.work()).toEqual([]);
-    expect(sites.core.states()).toEqual({ web: 'blocked' });
-    expect(sites.servers.lab).toEqual(new Set(['web']));
-  });
-
-  it('is deleted where a failed create may have left it, and nowhere else, if nobody wants it after that request', async () => {
-    const sites = await movedAfterFailedCreate();
-    await replace(sites);
-    await sites.commit(null);
-    expect(await sites.work()).toEqual(['lab delete']);
-    expect(sites.core.states()).toEqual({});
-  });
-
-  it('is not created on the word of the proxies of another site', async () => {
-    const sites = new Sites();
-    sites.core.source.commit({ ...shopFiles({}), ...CLIENTS });
-    await sites.commit('lab');
-    await sites.workOnce('lab');
-    await sites.commit('edge');
-    expect(await sites.work()).toEqual(['edge check', 'edge create']);
-  });
-
   it.each([
     ['changed', ['edge']],
     ['taken away and written again', [null, 'edge']],
@@ -389,23 +311,6 @@ describe('a server that proxies with another tag would get', () => {
       expect(sites.core.states()).toEqual({ web: 'blocked' });
     },
   );
-
-  it('is not blocked by what is there at another site, where its tag is changed during the check there', async () => {
-    const sites = await wantedAtLab();
-    sites.servers.lab?.add('web');
-    await sites.workOnce('lab', { meanwhile: () => sites.commit('edge') });
-    expect(await sites.work()).toEqual(['edge check', 'edge create']);
-  });
-
-  it('is created though each check takes longer than the report of a check may', async () => {
-    const sites = await wantedAtLab();
-    const late = async (): Promise<void> => {
-      await sites.core.clock.advance(45_000);
-    };
-    await sites.workOnce('lab', { meanwhile: late });
-    expect(await sites.work()).toEqual(['lab create']);
-    expect(sites.core.states()).toEqual({ web: 'done' });
-  });
 });
 
 describe('a server with the tags of two sites', () => {
@@ -421,18 +326,6 @@ describe('a server with the tags of two sites', () => {
     expect(await sites.work()).toEqual([`${site} delete`]);
   });
 
-  it('stays with the site that made it where a tag was added since', async () => {
-    const sites = await made();
-    await sites.changeSize('2', '[edge, lab]');
-    await sites.work();
-    await sites.changeSize('3', '[edge, lab]');
-    await sites.workOnce('edge');
-    expect(await sites.work()).toEqual(['lab update']);
-    await sites.changeSize('3', 'edge');
-    expect(await sites.work()).toEqual([]);
-    expect(sites.core.states()).toEqual({ web: 'blocked' });
-  });
-
   it('is created only by a site that has looked for it itself', async () => {
     const sites = await wantedAtBoth();
     sites.servers.edge?.add('web');
@@ -440,13 +333,6 @@ describe('a server with the tags of two sites', () => {
     for (let i = 0; i < 2; i += 1) await sites.workOnce('edge');
     expect(sites.calls).toEqual(['lab check', 'edge check']);
     expect(sites.core.states()).toEqual({ web: 'blocked' });
-  });
-
-  it('is created though both sites look for it in turn', async () => {
-    const sites = await wantedAtBoth();
-    for (const site of ['lab', 'edge', 'lab', 'edge'] as const) await sites.workOnce(site);
-    expect(sites.calls).toEqual(['lab check', 'edge check', 'lab create']);
-    expect(sites.core.ledger.server('web')).toMatchObject({ state: 'done', proxyTags: ['lab'] });
   });
 
   it('is created though each check at both sites takes longer than the report of a check may', async () => {
@@ -488,21 +374,6 @@ describe('a server with the tags of two sites', () => {
     expect(sites.core.ledger.server('web')).toMatchObject({ state: 'done', proxyTags: ['edge'] });
   });
 
-  it('is adopted at the site that finds it', async () => {
-    const sites = await wantedAtBoth();
-    sites.servers.lab?.add('web');
-    await sites.workOnce('lab');
-    await sites.core.operator.adopt(sites.core.order, { resource: 'web' });
-    await sites.core.settle();
-    await sites.workOnce('lab');
-    expect(sites.core.ledger.server('web')).toMatchObject({ state: 'done', proxyTags: ['lab'] });
-    await sites.changeSize('2', '[edge, lab]');
-    // What an earlier controller may have begun there is over.
-    await sites.core.pass(120_000);
-    await sites.workOnce('edge');
-    expect(await sites.work()).toEqual(['lab update']);
-  });
-
   it('is blocked where no proxy of the site that made it is registered any more, until a person decides', async () => {
     const sites = await madeForBoth('lab');
     await sites.changeSize('2', '[edge, lab]');
@@ -523,29 +394,6 @@ describe('a server with the tags of two sites', () => {
     for (let i = 0; i < 3; i += 1) await sites.workOnce('edge');
     expect(sites.calls).toEqual(['edge check']);
     expect(sites.core.ledger.server('web')).toMatchObject({ state: 'done', proxyTags: ['edge'] });
-  });
-
-  it('goes on by itself once a proxy of the site that made it is registered again', async () => {
-    const sites = await madeForBoth('lab');
-    await sites.changeSize('2', '[edge, lab]');
-    sites.core.source.commit({ 'clients/B1.yaml': null });
-    await sites.core.poll();
-    await sites.work();
-    sites.core.source.commit(CLIENTS);
-    await sites.core.poll();
-    expect(await sites.work()).toEqual(['lab update']);
-  });
-
-  it('is made by either site, each with a place of its own', async () => {
-    const sites = new Sites({ hasPlaces: true });
-    const both = (name: string): string => `name: ${name}, ProxyTag: [edge, lab]`;
-    sites.core.source.commit({ ...shopFiles({ a: both('a'), b: both('b') }), ...CLIENTS });
-    await sites.core.poll();
-    for (let i = 0; i < 2; i += 1) for (const site of ['lab', 'edge'] as const) await sites.workOnce(site);
-    await sites.core.pass(60_000);
-    await sites.work();
-    expect(sites.core.states()).toEqual({ a: 'done', b: 'done' });
-    expect([...(sites.servers.lab ?? []), ...(sites.servers.edge ?? [])].sort()).toEqual(['a', 'b']);
   });
 });
 

@@ -68,15 +68,6 @@ it('starts names for one turn, then lets other work run, and goes on', async () 
 });
 
 describe('a name', () => {
-  it('is handled once, however often it was asked for before its turn', async () => {
-    const { queue, started, end } = openQueue(1);
-    for (const name of ['a', 'b', 'b', 'b']) queue.add(name);
-    expect(queue.size).toBe(1);
-    await end('a');
-    await end('b');
-    expect(started).toEqual(['a', 'b']);
-  });
-
   it('is never handled twice at once, and once more if it was asked for meanwhile', async () => {
     const { queue, started, end } = openQueue();
     queue.add('a');
@@ -89,23 +80,6 @@ describe('a name', () => {
     await end('a');
     expect(started).toEqual(['a', 'a']);
   });
-
-  it('that comes again takes its place behind those that wait', async () => {
-    const { queue, started, end } = openQueue(1);
-    for (const name of ['a', 'b', 'a']) queue.add(name);
-    await end('a');
-    await end('b');
-    expect(started).toEqual(['a', 'b', 'a']);
-  });
-});
-
-it('handles no more names at once than allowed', async () => {
-  const { queue, started, running, end } = openQueue(2);
-  for (const name of ['a', 'b', 'c', 'd']) queue.add(name);
-  expect([...running.keys()]).toEqual(['a', 'b']);
-  await end('b');
-  expect([...running.keys()]).toEqual(['a', 'c']);
-  expect(started).toEqual(['a', 'b', 'c']);
 });
 
 describe('a wish for later', () => {
@@ -169,16 +143,6 @@ describe('stop', () => {
     expect(started).toEqual(['a']);
     expect(clock.pending).toBe(0);
   });
-
-  it('takes no more names', async () => {
-    const { queue, clock, started } = openQueue();
-    await queue.stop();
-    queue.add('a');
-    queue.addAfter('b', 10);
-    clock.advance(10);
-    expect(started).toEqual([]);
-    await queue.stop();
-  });
 });
 
 it('handles every name after it was asked for last, whatever the order of things', async () => {
@@ -211,12 +175,4 @@ it('handles every name after it was asked for last, whatever the order of things
     }),
     { numRuns: countRuns(60) },
   );
-});
-
-it('looks at once at a name that waits for its time and is added', () => {
-  const { queue, clock, started } = openQueue(5);
-  queue.addAfter('a', 10_000);
-  queue.addAfter('b', 20_000);
-  for (const name of ['a', 'b']) queue.add(name);
-  expect([started, clock.pending]).toEqual([['a', 'b'], 0]);
 });

@@ -3,7 +3,6 @@
 import { describe, expect, it } from 'vitest';
 import { withoutPause } from '../../src/base/breathe.ts';
 import { createLog } from '../../src/base/log.ts';
-import type { Answer } from '../../src/model/call-result.ts';
 import type { Change, ServerRow } from '../../src/model/rows.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import { createProviderRegistry } from '../../src/providers/provider-registry.ts';
@@ -13,7 +12,7 @@ import { Reconciler } from '../../src/reconcile/reconciler.ts';
 import { RESYNC_MS } from '../../src/reconcile/waits/resync.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { MemoryStore } from '../support/memory-store.ts';
-import { ScriptedProvider, untilAborted } from '../support/scripted-provider.ts';
+import { ScriptedProvider } from '../support/scripted-provider.ts';
 import { answerOf, at, LARGE, RETRY, rowIn, running, SMALL, specOf } from './build.ts';
 
 const SETTINGS = {
@@ -143,19 +142,6 @@ describe('many servers', () => {
     expect(states()).toEqual(Object.fromEntries(names.map((name) => [name, 'done'])));
     expect(most).toBe(CALLS_MAX);
   });
-
-  it('that depend on one another go in the reverse order', async () => {
-    const rows = Object.fromEntries(
-      names.map((name, index) => {
-        const applied = specOf('small', { dependsOn: names.slice(index - 1, index) });
-        return [name, rowIn('marked for delete', { applied, wanted: null })];
-      }),
-    );
-    const { provider, run, states } = await open(rows);
-    await run();
-    expect(states()).toEqual({});
-    expect(provider.calls.map(({ resource }) => resource)).toEqual(names.toReversed());
-  });
 });
 
 describe('an intent', () => {
@@ -205,16 +191,6 @@ describe('an intent', () => {
     provider.act({ ...CALL, operation: 'create' });
     await run();
     expect(provider.calls.map(({ operation }) => operation)).toEqual(['check']);
-    expect(states()).toEqual({ 'web-1': 'done' });
-  });
-
-  it('of which nobody knows the end begins again where nothing came of it', async () => {
-    const { provider, run, states } = await open({ 'web-1': rowIn('creating', { action: running('create', SMALL) }) });
-    await run();
-    expect(provider.calls.map(({ operation, action }) => [operation, action])).toEqual([
-      ['check', 'web-1.7.create'],
-      ['create', 'web-1.7.create'],
-    ]);
     expect(states()).toEqual({ 'web-1': 'done' });
   });
 });
@@ -353,35 +329,4 @@ it('forgets an instance with its last server', async () => {
   await ledger.commit([{ kind: 'server', name: 'api-1', value: there, expected: undefined }]);
   await run();
   expect([...store.list('terminating').keys()]).toEqual(['other']);
-});
-
-describe('stop', () => {
-  it('records how the calls end that run, and starts no others', async () => {
-    const { reconciler, provider, states, lines } = await open({ a: rowIn('pending'), b: newcomer('b', ['a']) });
-    const answer = Promise.withResolvers<Answer>();
-    provider.script = ({ resource, operation }) =>
-      resource === 'a' && operation === 'create' ? answer.promise : undefined;
-    reconciler.enqueue(['a', 'b'], 'test');
-    await settle();
-    const stopping = reconciler.stop(10_000);
-    answer.resolve(answerOf('done'));
-    await stopping;
-    expect(states()).toEqual({ a: 'done', b: 'pending' });
-    expect(provider.calls.filter(({ operation }) => operation === 'create').map(({ resource }) => resource)).toEqual([
-      'a',
-    ]);
-    expect(lines.join()).not.toContain('error');
-  });
-
-  it('leaves what takes too long to the next start', async () => {
-    const { reconciler, provider, states, clock } = await open({ a: rowIn('pending') });
-    provider.script = ({ operation }, signal) => (operation === 'create' ? untilAborted(signal) : undefined);
-    reconciler.enqueue(['a'], 'test');
-    await settle();
-    const stopping = reconciler.stop(10_000);
-    clock.advance(10_000);
-    await stopping;
-    await settle();
-    expect(states()).toEqual({ a: 'creating' });
-  });
 });

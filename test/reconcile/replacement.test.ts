@@ -2,7 +2,6 @@
 
 import { describe, expect, it } from 'vitest';
 import type { Answer } from '../../src/model/call-result.ts';
-import type { JsonMap } from '../../src/model/json.ts';
 import { answerOf } from './build.ts';
 import { Core, type CoreOptions } from './core.ts';
 
@@ -142,42 +141,6 @@ describe('a server of a protected instance', () => {
     await core.poll();
     expect(isLarge(core)).toBe(true);
   });
-
-  it('may be taken back to what it is', async () => {
-    const core = await up({ shop: 1 });
-    core.source.commit(protectedShop(true));
-    await core.poll();
-    await enlarge(core);
-    core.provider.script = () => undefined;
-    core.source.commit({ [TEMPLATE]: templateText('small', '') });
-    await core.poll();
-    expect(core.states()).toEqual({ 'shop-s-1': 'done' });
-    expect(core.calls('delete')).toEqual([]);
-  });
-});
-
-describe('a replacement that was approved before its instance was protected', () => {
-  const shopText = (more: string): string => `stackTemplate: t\nparameters: { count: "4" }\n${more}`;
-
-  it('counts like any other once it is not any more', async () => {
-    const core = await up({ shop: 4 });
-    await core.operator.suspend(core.order, { instance: 'shop', until: null });
-    for (const number of [1, 2, 3, 4]) await core.operator.replace(core.order, `shop-s-${number}`);
-    await core.settle();
-    core.source.commit({ 'stacks/instances/shop.yaml': shopText('protected: true\n') });
-    await core.poll();
-    await core.pass(60_000);
-    core.source.commit({ 'stacks/instances/shop.yaml': shopText('') });
-    await core.poll();
-    await core.operator.resume(core.order, 'shop');
-    await core.settle();
-    for (let pass = 0; pass < 3; pass += 1) await core.pass(60_000);
-    expect(core.calls('delete')).toEqual([]);
-    const { digest = '', resources } = core.held('shop') ?? {};
-    expect(resources).toHaveLength(4);
-    await core.approve(digest);
-    expect(core.calls('delete')).toHaveLength(4);
-  });
 });
 
 describe('replacements beyond the budget', () => {
@@ -199,19 +162,6 @@ describe('replacements beyond the budget', () => {
     expect(core.ledger.list('removal').size).toBe(0);
   });
 
-  it('leave alone what is not replaced', async () => {
-    const core = await up({ a: 1, b: 1, c: 1, other: 1 });
-    core.source.commit({
-      [TEMPLATE]: templateText('large', ''),
-      'stacks/instances/other.yaml':
-        'stackTemplate: t\nparameters: { count: "2" }\nstackTemplateAdditions: { resources: { s: { properties: { resource_def: { properties: { size: small } } } } } }\n',
-    });
-    await core.poll();
-    expect(core.reader.status('a')).toBe('Awaiting approval');
-    expect(core.reader.status('other')).toBe('Done');
-    expect(Object.keys(core.states())).toContain('other-s-2');
-  });
-
   it('within a group are held when its turn comes; what was replaced before counts', async () => {
     const core = await up({ shop: 4 });
     await enlarge(core);
@@ -231,34 +181,6 @@ describe('replacements beyond the budget', () => {
     await again.approve(again.held('shop')?.digest ?? '');
     // The hour is over, so that the last one fits.
     expect(isLarge(again)).toBe(true);
-  });
-
-  it('are held no more when a commit takes them back', async () => {
-    const core = await up({ a: 1, b: 1, c: 1 });
-    await enlarge(core);
-    expect(core.operator.held()).toHaveLength(3);
-    core.provider.script = () => undefined;
-    core.source.commit({ [TEMPLATE]: templateText('small', '') });
-    await core.poll();
-    expect(core.operator.held()).toEqual([]);
-    expect(core.calls('delete')).toEqual([]);
-    expect(new Set(Object.values(sizesIn(core)))).toEqual(new Set(['small']));
-    expect(new Set(Object.values(core.states()))).toEqual(new Set(['done']));
-  });
-
-  it('wait for the remote to be judged, and nothing is deleted meanwhile', async () => {
-    const core = await up({ a: 1, b: 1, c: 1 });
-    const asked = Promise.withResolvers<Answer>();
-    core.provider.script = ({ operation }) => (operation === 'update' ? asked.promise : undefined);
-    await enlarge(core);
-    core.source.isGone = true;
-    asked.resolve(answerOf('replace'));
-    await core.settle();
-    await core.pass(10_000);
-    expect(core.calls('delete')).toEqual([]);
-    core.source.isGone = false;
-    await core.pass(60_000);
-    expect(core.operator.held()).toHaveLength(3);
   });
 });
 
@@ -284,24 +206,5 @@ describe('an approval', () => {
     const before = followed();
     for (let time = 0; time < 3; time += 1) await core.poll();
     expect(followed()).toBe(before);
-  });
-
-  it('that could not be recorded is none', async () => {
-    const core = await up({ a: 1, b: 1, c: 1 });
-    await enlarge(core);
-    core.store.failures.push(new Error('disk full'));
-    await expect(core.approve(core.held('a')?.digest ?? '')).rejects.toThrow('disk full');
-    await core.settle();
-    expect(core.operator.held()).toHaveLength(3);
-    expect(core.ledger.list('approval').size).toBe(0);
-  });
-
-  it('does not outlive the commit that made use of it', async () => {
-    const core = await up({ a: 1, b: 1, c: 1 });
-    await enlarge(core);
-    await core.approve(core.held('a')?.digest ?? '');
-    expect(core.ledger.list('approval').size).toBe(0);
-    const rows: JsonMap[] = core.lines.filter(({ msg }) => msg === 'deletes are held');
-    expect(rows.map(({ instance }) => instance)).toContain('b');
   });
 });

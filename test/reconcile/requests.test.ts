@@ -43,15 +43,6 @@ describe('a server that is being replaced', () => {
     expectNoThrow(core);
   });
 
-  it('is forgotten where nobody wants it by then, and what is there is left alone', async () => {
-    const core = await found();
-    core.source.commit({ [SHOP]: null });
-    await core.poll();
-    expect(core.states()).toEqual({});
-    expect(core.calls('delete')).toHaveLength(1);
-    expectNoThrow(core);
-  });
-
   it('is not adopted while its delete runs', async () => {
     const core = await up();
     core.provider.script = ({ operation }) => {
@@ -137,14 +128,6 @@ describe('a server whose outcome is unknown and whose check has failed', () => {
     return core;
   }
 
-  it('is checked at once when a person asks for another try', async () => {
-    const core = await unknown();
-    await core.operator.retry(core.order, { resource: 'web' });
-    await core.settle();
-    await core.pass(5_000);
-    expect(core.states()).toEqual({ web: 'done' });
-  });
-
   it.each([
     ['changes the server', 'name: web, size: huge'],
     ['takes the change back', 'name: web, size: small'],
@@ -153,14 +136,6 @@ describe('a server whose outcome is unknown and whose check has failed', () => {
     core.source.commit({ [TEMPLATE]: templateText({ web: properties }) });
     await core.pass(0);
     await core.poll();
-    expect(core.states()).toEqual({ web: 'done' });
-  });
-
-  it('is checked at once when a commit changes anything that its instance draws on', async () => {
-    const core = await unknown();
-    core.source.commit({ [SHOP]: 'stackTemplate: t\ndescription: the shop\n' });
-    await core.poll();
-    await core.pass(5_000);
     expect(core.states()).toEqual({ web: 'done' });
   });
 

@@ -29,18 +29,6 @@ it('a server that failed is not tried at each start', async () => {
   expect(core.calls('create')).toHaveLength(creates);
 });
 
-it('its tries run out all the same, and it is failed', async () => {
-  let core = await failing();
-  for (let starts = 0; starts < 4; starts += 1) {
-    core = await core.restart();
-    await core.pass(10_000);
-  }
-  expect(core.states()).toEqual({ 'shop-web': 'failed' });
-  core = await core.restart();
-  await core.pass(60_000);
-  expect(core.calls('create')).toEqual([]);
-});
-
 it('what came while the controller was away is tried at once', async () => {
   const core = await failing();
   await core.stop();

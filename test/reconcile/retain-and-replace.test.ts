@@ -72,19 +72,6 @@ describe('retain', () => {
     await expect(core.operator.retain(core.order, 'web')).rejects.toThrow('its delete is running');
     expect(core.states()).toEqual({ web: 'deleting' });
   });
-
-  it('forgets a server whose outcome only a removed entry could tell', async () => {
-    let core = await up();
-    answering(core, 'delete', () => new Promise(() => undefined));
-    core.source.commit({ [SHOP]: null });
-    await core.poll();
-    core = await core.restart({ entries: [{ name: 'field', match: ANY }] });
-    await core.pass(120_000);
-    expect(core.ledger.server('web')).toMatchObject({ state: 'unknown', wanted: null });
-    await core.operator.retain(core.order, 'web');
-    await core.settle();
-    expect(core.states()).toEqual({});
-  });
 });
 
 describe('replace', () => {
@@ -101,33 +88,6 @@ describe('replace', () => {
     const { events } = await core.operator.events(core.order.by, 'shop', { after: 0, limit: 100 });
     const asked = events.find(({ client }) => client === 'A1');
     expect(asked).toMatchObject({ resource: 'web', from: 'done', to: 'pending', reason: 'replace: rotten' });
-  });
-
-  it('goes on over a restart', async () => {
-    let core = await up();
-    answering(core, 'delete', () => new Promise(() => undefined));
-    await core.operator.replace(core.order, 'web');
-    await core.settle();
-    core.provider.script = () => undefined;
-    core = await core.restart();
-    await core.pass(120_000);
-    expect(core.ledger.server('web')).toMatchObject({ state: 'done', replacing: false });
-    expect(core.calls('create')).toHaveLength(1);
-  });
-
-  it('keeps to max_unavailable of the group', async () => {
-    const core = new Core();
-    core.source.commit({
-      ...shopFiles({}),
-      [TEMPLATE]:
-        'resources: { web: { type: Platform::ResourceGroup, properties: { count: "3", resource_def: { properties: { size: small } } } } }\n',
-    });
-    await core.poll();
-    answering(core, 'create', () => new Promise(() => undefined));
-    for (const name of ['shop-web-1', 'shop-web-2']) await core.operator.replace(core.order, name);
-    await core.settle();
-    expect(core.calls('delete')).toHaveLength(1);
-    expect(Object.values(core.states()).sort()).toEqual(['creating', 'done', 'pending']);
   });
 
   it('is refused for a protected, an unwanted, a stranger and a busy server, and one that is being replaced', async () => {
@@ -172,20 +132,6 @@ describe('a request to replace', () => {
     return core;
   }
 
-  it('waits once its instance is protected, and is over with a retry', async () => {
-    const core = await overtaken(PROTECTED);
-    expect(core.ledger.server('web')).toMatchObject({ state: 'blocked', reason: { code: 'protected' } });
-    const [item] = core.operator.why(core.order.by, 'shop').waiting;
-    expect(item?.action).toContain('treeline retry --resource web');
-    await core.operator.retry(core.order, { resource: 'web' });
-    await core.settle();
-    expect(core.ledger.server('web')).toMatchObject({ state: 'done', replacing: false, approved: false });
-    core.source.commit(OPEN);
-    await core.poll();
-    expect(core.calls('delete')).toEqual([]);
-    expect(core.states()).toEqual({ web: 'done' });
-  });
-
   it('counts against the budget where its instance was protected meanwhile', async () => {
     const core = await overtaken(PROTECTED, { budget: { percent: 0, least: 0, most: 0 } });
     core.source.commit(OPEN);
@@ -198,26 +144,6 @@ describe('a request to replace', () => {
     const core = await overtaken({ [TEMPLATE]: 'resources: {}\n' });
     expect(core.states()).toEqual({});
     expect([...core.ledger.list('removal').keys()]).toHaveLength(1);
-  });
-
-  it('approves no later replacement of a server that was adopted instead', async () => {
-    let core = await up();
-    await core.operator.suspend(core.order, { instance: 'shop', until: null });
-    await core.operator.replace(core.order, 'web');
-    // The entry that could delete it is gone, so the request waits, and another entry takes the server over.
-    core = await core.restart({ entries: [{ name: 'field', match: ANY }], budget: { percent: 0, least: 0, most: 0 } });
-    await core.poll();
-    await core.operator.resume(core.order, 'shop');
-    await core.settle();
-    expect(core.ledger.server('web')?.reason?.code).toBe('provider_changed');
-    await core.operator.adopt(core.order, { resource: 'web' });
-    await core.settle();
-    expect(core.ledger.server('web')).toMatchObject({ state: 'done', approved: false });
-    answering(core, 'update', async () => answerOf('replace', { message: 'another disk is needed' }));
-    core.source.commit({ [TEMPLATE]: templateText({ web: 'name: web, size: large' }) });
-    await core.poll();
-    expect(core.calls('delete')).toEqual([]);
-    expect(core.held('shop')?.resources).toEqual(['web']);
   });
 });
 
@@ -248,35 +174,11 @@ describe('a server that another provider entry matches now', () => {
     expect(begun).toEqual(['create lab', 'delete lab', 'create field']);
   });
 
-  it('is looked for by both entries where the delete does not say that it is gone', async () => {
-    const core = await moved();
-    const asked: string[] = [];
-    core.provider.script = async (call) => {
-      asked.push(call.operation);
-      const answer = core.provider.act(call);
-      return call.operation === 'delete' ? answerOf('done') : answer;
-    };
-    await core.operator.replace(core.order, 'web');
-    await core.settle();
-    expect(core.ledger.server('web')).toMatchObject({ state: 'done', provider: 'field' });
-    expect(asked).toEqual(['delete', 'check', 'check', 'create']);
-  });
-
   it('is not replaced where the entry that made it is gone', async () => {
     const core = await moved([{ name: 'field', match: ANY }]);
     const asked = core.operator.replace(core.order, 'web');
     await expect(asked).rejects.toThrow('only the provider entry "lab" can delete it, which is not in the settings');
     expect(core.calls('delete')).toEqual([]);
-  });
-
-  it('is adopted by that entry, also where the other one is gone', async () => {
-    const core = await moved([{ name: 'field', match: ANY }]);
-    await core.operator.adopt(core.order, { resource: 'web' });
-    await core.settle();
-    expect(core.ledger.server('web')).toMatchObject({ provider: 'field', adopting: false });
-    expect(core.calls('delete')).toEqual([]);
-    expect(core.calls('create')).toEqual([]);
-    expect(['done', 'drifted']).toContain(core.ledger.server('web')?.state);
   });
 
   it('stays as it is where that entry does not find it, and may be asked again', async () => {
@@ -325,23 +227,5 @@ describe('a server that another provider entry matches now', () => {
     const { events } = await core.operator.events(core.order.by, 'shop', { after: 0, limit: 100 });
     const begun = events.flatMap(({ reason }) => /(\w+) begins.*entry "(\w+)"/.exec(reason)?.slice(1).join(' ') ?? []);
     expect(begun).toEqual(['create lab', 'delete lab', 'create field']);
-  });
-
-  it('is not replaced where the entry whose failed create may have left it is gone', async () => {
-    const core = await movedAfterFailedCreate([{ name: 'field', match: ANY }]);
-    const asked = core.operator.replace(core.order, 'web');
-    await expect(asked).rejects.toThrow('only the provider entry "lab" can delete it, which is not in the settings');
-    expect(core.ledger.server('web')).toMatchObject(LEFT);
-  });
-
-  it('is created by that entry without a person where a failed create is known to have left nothing', async () => {
-    const before = new Core();
-    answering(before, 'create', async () => answerOf('retryable'));
-    before.source.commit(shopFiles(WEB));
-    await before.poll();
-    before.provider.script = () => undefined;
-    const core = await before.restart({ entries });
-    await core.pass(3_600_000);
-    expect(core.ledger.server('web')).toMatchObject({ state: 'done', provider: 'field' });
   });
 });

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isHolding } from '../../src/machine/holders.ts';
-import { groupOf } from '../../src/machine/rollout.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
 import { RowIndex } from '../../src/reconcile/row-index.ts';
 import { rowIn, running, SMALL, specOf } from './build.ts';
@@ -10,57 +9,6 @@ const NEEDS_DB = specOf('small', { dependsOn: ['db'] });
 const LISTS_DB = specOf('small', { lists: ['db'] });
 
 describe('the index', () => {
-  function follow(index: RowIndex, name: string, rows: readonly (ServerRow | undefined)[]): void {
-    let before: ServerRow | undefined;
-    for (const row of rows) {
-      index.follow(name, before, row);
-      before = row;
-    }
-  }
-
-  it('knows who depends on a server and who lists it, as applied', () => {
-    const index = new RowIndex();
-    follow(index, 'web-1', [rowIn('done', { applied: NEEDS_DB })]);
-    follow(index, 'web-2', [rowIn('done', { applied: LISTS_DB })]);
-    follow(index, 'web-3', [rowIn('pending', { wanted: NEEDS_DB })]);
-    expect([...index.dependentsOf('db')]).toEqual(['web-1', 'web-2']);
-    expect([...index.dependentsOf('cache')]).toEqual([]);
-  });
-
-  it('counts what an action is bringing about, and forgets it with the action', () => {
-    const index = new RowIndex();
-    const creating = rowIn('creating', { action: running('create', NEEDS_DB) });
-    follow(index, 'web-1', [undefined, creating]);
-    expect([...index.dependentsOf('db')]).toEqual(['web-1']);
-    index.follow('web-1', creating, rowIn('retrying'));
-    expect([...index.dependentsOf('db')]).toEqual([]);
-  });
-
-  it('forgets what is applied no more', () => {
-    const index = new RowIndex();
-    const needing = rowIn('done', { applied: NEEDS_DB });
-    follow(index, 'web-1', [needing, { ...needing, applied: SMALL }]);
-    expect([...index.dependentsOf('db')]).toEqual([]);
-    follow(index, 'web-2', [needing, undefined]);
-    expect([...index.dependentsOf('db')]).toEqual([]);
-  });
-
-  it('knows groups and instances, and follows a server that moves', () => {
-    const index = new RowIndex();
-    const shop = rowIn('done', { instance: 'shop', key: 'web' });
-    const other = { ...shop, instance: 'other', key: 'api' };
-    follow(index, 'web-2', [shop]);
-    follow(index, 'web-1', [shop]);
-    follow(index, 'web-3', [shop, other]);
-    follow(index, 'web-4', [shop, { ...shop, key: 'api' }]);
-    follow(index, 'web-5', [shop, undefined]);
-    expect(groupOf(shop)).toBe('shop/web');
-    expect(index.groupViewOf('web-1', shop).size).toBe(2);
-    expect(index.groupViewOf('web-3', other).size).toBe(1);
-    expect(index.serversOf('shop')).toEqual(['web-1', 'web-2', 'web-4']);
-    expect(index.serversOf('gone')).toEqual([]);
-  });
-
   it('says the same as a walk over all rows, whatever happened before', () => {
     const spec = fc.record({ dependsOn: names(), lists: names() }).map((fields) => specOf('small', fields));
     const row = fc

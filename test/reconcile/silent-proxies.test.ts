@@ -5,7 +5,6 @@ import { Core } from './core.ts';
 import { shopFiles } from './shop.ts';
 
 const MINUTE = 60_000;
-const SILENT = 5 * MINUTE;
 const REASON = {
   code: 'no_proxy',
   tags: ['lab'],
@@ -82,13 +81,6 @@ describe('servers whose proxies do not ask', () => {
     expect(await core.missedWakeUps()).toBe(0);
   });
 
-  it('make their instance Blocked, which has been In progress', async () => {
-    const core = await coreOf({ a: 'lab' });
-    expect(statusOf(core)).toBe('In progress');
-    await minutes(core, 6);
-    expect(statusOf(core)).toBe('Blocked');
-  });
-
   it('go on by themselves when one asks, all of them, and are offered to it at once', async () => {
     const core = await coreOf({ a: 'lab', b: 'lab', c: 'edge' });
     await minutes(core, 6);
@@ -97,14 +89,6 @@ describe('servers whose proxies do not ask', () => {
     await core.settle();
     expect(core.states()).toEqual({ a: 'pending', b: 'pending', c: 'blocked' });
     expect(await core.missedWakeUps()).toBe(0);
-  });
-
-  it('are blocked as soon as a commit wants them, where the proxies are silent already', async () => {
-    const core = await coreOf({ a: 'lab' });
-    await minutes(core, 6);
-    core.source.commit(servers({ a: 'lab', b: 'lab' }));
-    await core.poll();
-    expect(core.states()).toEqual({ a: 'blocked', b: 'blocked' });
   });
 
   it('go on when another proxy with their tag is registered, and name what is missing when the last one is removed', async () => {
@@ -118,16 +102,6 @@ describe('servers whose proxies do not ask', () => {
     expect(core.states()).toEqual({ a: 'pending' });
     await minutes(core, 6);
     expect(core.ledger.server('a')?.reason).toEqual(REASON);
-  });
-
-  it('go on when a registered proxy is exchanged for a new one with the same tags in one commit', async () => {
-    const core = await coreOf({ a: 'lab' });
-    await minutes(core, 6);
-    core.source.commit({ 'clients/B1.yaml': null, 'clients/B7.yaml': 'role: proxy\ntags: [lab]\n' });
-    await core.poll();
-    await core.pass(MINUTE);
-    expect(core.states()).toEqual({ a: 'pending' });
-    expect(await core.missedWakeUps()).toBe(0);
   });
 });
 
@@ -168,34 +142,4 @@ describe('a new leader', () => {
     await minutes(next, 2);
     expect(next.states()).toEqual({ a: 'blocked' });
   });
-
-  it('leaves blocked what is, until a proxy asks', async () => {
-    const core = await coreOf({ a: 'lab' });
-    await minutes(core, 6);
-    const next = await core.restart();
-    expect(next.ledger.server('a')).toMatchObject({ state: 'blocked', reason: REASON });
-    await minutes(next, 1);
-    expect(offered(next, LAB)).toEqual(['a']);
-    await next.settle();
-    expect(next.states()).toEqual({ a: 'pending' });
-  });
-});
-
-it('a server at rest stays done, and is checked when its proxy is back', async () => {
-  const core = await coreOf({ a: 'lab' });
-  const row = core.ledger.server('a');
-  if (row === undefined) throw new Error('there is no server');
-  const spec = row.wanted;
-  const done = {
-    ...row,
-    state: 'done',
-    applied: spec,
-    checked: true,
-    provider: 'a proxy',
-    proxyTags: ['lab'],
-  } as const;
-  await core.ledger.commit([{ kind: 'server', name: 'a', value: { ...done }, expected: row }]);
-  const next = await core.restart();
-  await minutes(next, SILENT / MINUTE + 20);
-  expect(next.states()).toEqual({ a: 'done' });
 });

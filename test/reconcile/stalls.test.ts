@@ -2,7 +2,6 @@
 
 import { describe, expect, it } from 'vitest';
 import type { Operation } from '../../src/model/state.ts';
-import { untilAborted } from '../support/scripted-provider.ts';
 import { answerOf } from './build.ts';
 import { Core, type CoreOptions } from './core.ts';
 import { buildByHand } from './shop.ts';
@@ -77,17 +76,6 @@ describe('an instance of which the rest waits', () => {
     expect(statuses(core)).toEqual({ shop: 'Blocked' });
   });
 
-  it('is In progress while anything of it can still go on', async () => {
-    const more = { ...CHAIN, other: 'size: small' };
-    const core = await coreOn(stack('shop', more), {}, (call, signal) =>
-      call.resource === 'shop-other' && call.operation === 'create'
-        ? untilAborted(signal)
-        : failing('create', 'shop-db')(call, signal),
-    );
-    expect(core.states()).toMatchObject({ 'shop-db': 'failed', 'shop-other': 'creating' });
-    expect(statuses(core)).toEqual({ shop: 'In progress' });
-  });
-
   it('for a server of another instance that failed is Failed, and Blocked where that one is suspended', async () => {
     const core = new Core({ budget: MANY });
     core.source.commit({ ...TREE, ...stack('data', { db: 'size: small' }) });
@@ -105,47 +93,9 @@ describe('an instance of which the rest waits', () => {
     await core.settle();
     expect(statuses(core)).toEqual({ data: 'Done', shop: 'Done' });
   });
-
-  it('for a retry at a known time is In progress', async () => {
-    const core = await coreOn(stack('shop', CHAIN), {}, (call) =>
-      call.operation === 'create' ? Promise.resolve(answerOf('retryable')) : undefined,
-    );
-    expect(core.states()).toMatchObject({ 'shop-db': 'retrying' });
-    expect(statuses(core)).toEqual({ shop: 'In progress' });
-  });
-});
-
-describe('a delete that waits', () => {
-  it('for a holder that failed leaves the instance Failed', async () => {
-    const both = stack('shop', { db: 'size: small', web: 'size: small, depends_on: db' });
-    const core = await coreOn(both);
-    core.provider.script = failing('update', 'shop-web');
-    core.source.commit(stack('shop', { web: 'size: large' }));
-    await core.poll();
-    expect(core.states()).toEqual({ 'shop-db': 'marked for delete', 'shop-web': 'failed' });
-    expect(statuses(core)).toEqual({ shop: 'Failed' });
-  });
 });
 
 describe('a roll-out', () => {
-  it('that stopped at a member that failed is Failed', async () => {
-    const core = await coreOn(group('small'));
-    core.provider.script = (call) => (call.operation === 'update' ? Promise.resolve(answerOf('failed')) : undefined);
-    core.source.commit(group('large'));
-    await core.poll();
-    expect(Object.values(core.states()).sort()).toEqual(['failed', 'pending', 'pending', 'pending']);
-    expect(statuses(core)).toEqual({ g: 'Failed' });
-  });
-
-  it('that goes on is In progress', async () => {
-    const core = await coreOn(group('small'));
-    core.provider.script = (call, signal) => (call.operation === 'update' ? untilAborted(signal) : undefined);
-    core.source.commit(group('large'));
-    await core.poll();
-    expect(Object.values(core.states()).sort()).toEqual(['pending', 'pending', 'pending', 'updating']);
-    expect(statuses(core)).toEqual({ g: 'In progress' });
-  });
-
   it('of which the member whose turn it is is blocked is Blocked', async () => {
     const guarded = (size: string): Files => ({
       ...group(size),
@@ -157,16 +107,5 @@ describe('a roll-out', () => {
     await core.poll();
     expect(Object.values(core.states()).sort()).toEqual(['blocked', 'pending', 'pending', 'pending']);
     expect(statuses(core)).toEqual({ g: 'Blocked' });
-  });
-
-  it('that too many failures of its commit hold is Failed also where none of its own failed', async () => {
-    const six = (size: string): Files =>
-      Object.assign({}, ...Array.from({ length: 6 }, (_, index) => stack(`s${index}`, { a: `size: ${size}` })));
-    const core = await coreOn(six('small'), { concurrency: 1 });
-    core.provider.script = (call) => (call.operation === 'update' ? Promise.resolve(answerOf('failed')) : undefined);
-    core.source.commit(six('large'));
-    await core.poll();
-    expect(Object.values(core.states())).toContain('pending');
-    expect(new Set(Object.values(statuses(core)))).toEqual(new Set(['Failed']));
   });
 });

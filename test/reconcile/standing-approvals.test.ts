@@ -78,24 +78,3 @@ it('a request to delete whose commit never came approves no later one', async ()
   expect(heldNames(core)).toEqual(['a']);
   expect(core.calls('delete')).toEqual([]);
 });
-
-it('a delete counts that a commit would take back whose instance has to wait', async () => {
-  const core = await up({ budget: { percent: 0, least: 3, most: 3 } });
-  core.source.commit(stack('gone', 0));
-  await core.poll();
-  // Held for the sake of those three, and for good.
-  core.source.commit(stack('new', 2, { template: 'with-new' }));
-  await core.poll();
-  expect(heldNames(core)).toEqual(['new']);
-  await core.pass(3_700_000);
-  await core.operator.suspend(core.order, { instance: 'a', until: null });
-  core.source.commit(stack('a', 1));
-  await core.poll();
-  expect(core.states()).toMatchObject({ 'a-s-2': 'marked for delete', 'a-s-3': 'marked for delete' });
-  core.source.commit({ ...stack('a', 3, { more: NEEDS_NEW }), ...stack('b', 1) });
-  await core.poll();
-  expect(core.reader.status('b')).toBe('Awaiting approval');
-  await core.operator.resume(core.order, 'a');
-  await core.settle();
-  expect(core.calls('delete').filter((name) => !name.startsWith('gone'))).toEqual([]);
-});

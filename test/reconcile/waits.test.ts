@@ -48,18 +48,6 @@ describe('a server that is not needed any more', () => {
     server('a', { size: 'small', peers: "<<(Array)['b']['name']>>", configuration_only: ['peers'] }) + server('b', {}),
   );
   const quiet = { peers: 'nobody', configuration_only: ['peers'] };
-  const alone = template('t', server('a', { size: 'small', ...quiet }));
-
-  it('goes, also where who listed it has drifted', async () => {
-    const core = new Core({ budget: MANY });
-    core.provider.act({ ...CREATE, resource: 'a', properties: { name: 'a', size: 'large' } });
-    core.source.commit({ ...TREE, ...both, 'stacks/instances/i.yaml': 'stackTemplate: t\nadopt: true\n' });
-    await core.poll();
-    expect(core.states()).toEqual({ a: 'drifted', b: 'done' });
-    core.source.commit(alone);
-    await core.poll();
-    expect(core.states()).toEqual({ a: 'drifted' });
-  });
 
   it('goes, also where who listed it has failed', async () => {
     const core = await coreOn({ ...both, ...instance('i', 't') });
@@ -73,11 +61,6 @@ describe('a server that is not needed any more', () => {
     expect(core.states()).toEqual({ a: 'failed' });
   });
 });
-
-const CREATE = {
-  ...{ operation: 'create' as const, action: '', kind: 'Platform::Server', record: {}, applied: null, outputs: null },
-  deadline: '',
-};
 
 describe('servers that wait for one another, until a person breaks the cycle,', () => {
   it('are deleted where each needs the other as applied', async () => {
@@ -148,30 +131,6 @@ function group(key: string, properties: Readonly<Record<string, string>>): strin
 `;
 }
 
-describe('the rest of a held roll-out', () => {
-  const names = Array.from({ length: 8 }, (_, index) => `i${index}`);
-
-  it('goes on when enough of those that failed have succeeded, also where the first one is suspended', async () => {
-    const instances = Object.assign({}, ...names.map((name) => instance(name, 't')));
-    const sized = (size: string): Record<string, string> => ({
-      'stacks/templates/t.yaml': `resources: { s: { type: "Platform::Server", properties: { size: ${size} } } }\n`,
-    });
-    const core = await coreOn(
-      { ...sized('small'), ...instances },
-      { concurrency: 1, retry: { attempts: 1, failedSeconds: 60 } },
-    );
-    failOn(core, 'update', ...names.map((name) => `${name}-s`));
-    core.source.commit(sized('large'));
-    await core.poll();
-    const [first = ''] = core.calls('update');
-    await core.operator.suspend(core.order, { instance: first.replace('-s', ''), until: null });
-    core.provider.script = () => undefined;
-    await passMinutes(core, 3);
-    const late = Object.entries(core.states()).filter(([name, state]) => name !== first && state !== 'done');
-    expect(late).toEqual([]);
-  });
-});
-
 it('what a server waits for is told', async () => {
   const files = (version: string): Record<string, string> => ({
     ...template('w', group('web', { version, depends_on: 'db' })),
@@ -190,18 +149,6 @@ it('what a server waits for is told', async () => {
   const slot = 'waits for a slot of the group w/web: a member is failed, or as many are away as may be';
   const onHolder = expect.stringMatching(/^waits until web-. does not need it any more$/);
   expect(told()).toEqual([onHolder, undefined, slot]);
-});
-
-it('a suspension that is given an end later ends then', async () => {
-  const core = await coreOn({ ...template('t', server('a', { size: 'small' })), ...instance('i', 't') });
-  await core.operator.suspend(core.order, { instance: 'i', until: null });
-  core.source.commit(template('t', server('a', { size: 'large' })));
-  await core.poll();
-  expect(core.states()).toEqual({ a: 'pending' });
-  const until = new Date(core.clock.now() + 60_000).toISOString();
-  await core.operator.suspend(core.order, { instance: 'i', until });
-  await core.pass(60_000);
-  expect(core.states()).toEqual({ a: 'done' });
 });
 
 describe('capacity', () => {
