@@ -183,6 +183,6 @@ class CatFile {
     this.isOver = true;
     clearTimeout(this.#timer);
     for (const { reject } of this.#questions.splice(0)) reject(error);
-    void endGroup(this.#child);
+    endGroup(this.#child);
   }
 }

@@ -2,6 +2,7 @@
 // ended as a whole. Each run has a limit of time and of output.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { devNull } from 'node:os';
+import { setTimeout as wait } from 'node:timers/promises';
 
 /** A repository, the connection to it, or git itself failed. Its message says what to do; `cause` holds the details. */
 export class GitError extends Error {
@@ -64,11 +65,8 @@ export interface RunOptions {
 const TIMEOUT_MS = 60_000;
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 const COMPLAINT_BYTES_MAX = 64 * 1024;
-/**
- * How long a killed group may take to disappear: a process in an uninterruptible call of a network disk takes longest.
- */
-const GROUP_END_MS = 10_000;
-const GROUP_POLL_MS = 20;
+/** How long a killed git may take to end: one that waits for a network disk takes longest. */
+const CLOSE_MS_MAX = 10_000;
 
 const INHERITED = ['PATH', 'HOME', 'USER', 'LOGNAME', 'TMPDIR', 'TZ', 'GIT_EXEC_PATH'];
 
@@ -110,6 +108,7 @@ export class Git {
     signal?.throwIfAborted();
     const child = this.start(args, options);
     const { promise: stopped, reject: stop } = Promise.withResolvers<never>();
+    const closed = new Promise<unknown>((resolve) => child.once('close', resolve));
     const command = commandOf(args);
     const timer = setTimeout(
       () => stop(new GitError(`"git ${command}" did not end within ${timeoutMs / 1000} s`)),
@@ -123,7 +122,10 @@ export class Git {
     try {
       return await Promise.race([readResult(child, command, options), stopped]);
     } catch (error) {
-      await endGroup(child);
+      endGroup(child);
+      // A process that has ended stays in its group until its parent has read that; the first process of a container
+      // may never do so. Its streams are closed at once.
+      if (!(error instanceof GitFailure)) await Promise.race([closed, wait(CLOSE_MS_MAX, undefined, { ref: false })]);
       throw error;
     } finally {
       clearTimeout(timer);
@@ -140,12 +142,13 @@ export class Git {
 /** A git that was started, with all its streams. */
 export type RunningGit = ChildProcessWithoutNullStreams;
 
-/** Kills the process group of a git, and resolves once no process of it is left, or after ten seconds. */
-export async function endGroup({ pid }: RunningGit): Promise<void> {
+/** Kills the process group of a git. */
+export function endGroup({ pid }: RunningGit): void {
   if (pid === undefined) return;
-  const end = performance.now() + GROUP_END_MS;
-  while (signalGroup(pid) && performance.now() < end) {
-    await new Promise((resolve) => setTimeout(resolve, GROUP_POLL_MS));
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
 }
 
@@ -207,17 +210,6 @@ async function readResult(
     }
   });
   return await promise;
-}
-
-/** Returns false if the group has no process left. */
-function signalGroup(pid: number): boolean {
-  try {
-    process.kill(-pid, 'SIGKILL');
-    return true;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ESRCH') return false;
-    throw error;
-  }
 }
 
 /** Throws GitError if the system's git is older than a version such as `2.34`. */
