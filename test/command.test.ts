@@ -4,7 +4,8 @@ import { copyFileSync, cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import packageJson from '../package.json' with { type: 'json' };
-import { ROOT, run, SOURCE, treeline } from './support/command-line.ts';
+import { treeline } from './support/command-here.ts';
+import { ROOT, run, SOURCE } from './support/command-line.ts';
 import { temporaryDirectory } from './support/temporary-directory.ts';
 
 const SAMPLE = join(ROOT, 'sample-repo');

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import schema from '../../schemas/proxy-settings.schema.json' with { type: 'json' };
 import { loadProxySettings } from '../../src/agents/load-proxy-settings.ts';
-import { treeline } from '../support/command-line.ts';
+import { treeline } from '../support/command-here.ts';
 import { settingsFile, settingsProblems } from '../support/settings-texts.ts';
 
 const LEAST = `server: https://treeline.example:8443/

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createAuthority, issueClientCertificate } from '../../src/base/development-pki.ts';
-import { treeline } from '../support/command-line.ts';
+import { treeline } from '../support/command-here.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 it('warns of an open key and program, and does not use a directory that others may enter', async () => {

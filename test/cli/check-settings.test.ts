@@ -2,7 +2,8 @@
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type ProcessResult, treeline } from '../support/command-line.ts';
+import { treeline } from '../support/command-here.ts';
+import type { ProcessResult } from '../support/command-line.ts';
 import { createGitRepository } from '../support/git-repository.ts';
 import { prepareOnce } from '../support/prepared-folder.ts';
 import { makeSshKey } from '../support/signed-commits.ts';

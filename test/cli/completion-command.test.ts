@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createProgram } from '../../src/cli/run.ts';
-import { treeline } from '../support/command-line.ts';
+import { treeline } from '../support/command-here.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const SCRIPTS = { bash: '', zsh: '' };

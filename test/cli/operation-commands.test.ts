@@ -22,7 +22,7 @@ import type { InstanceStatus, State } from '../../src/model/state.ts';
 import type { AttentionItem, HeldItem, StateCounts, WaitingItem, Why } from '../../src/service/answers.ts';
 import { heldIn, push, upAndDone } from '../scenario/scene.ts';
 import { instanceText, OFFICE, SHOP } from '../scenario/stacks.ts';
-import { treeline } from '../support/command-line.ts';
+import { treeline } from '../support/command-here.ts';
 import { listenInTest } from '../support/listen-in-test.ts';
 import { WHY } from '../support/sample-operator.ts';
 import { COMMIT } from '../support/sample-reader.ts';

@@ -5,7 +5,7 @@ import { cp, mkdir, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { treeline } from '../support/command-line.ts';
+import { treeline } from '../support/command-here.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 function modesIn(folder: string): Readonly<Record<string, string>> {

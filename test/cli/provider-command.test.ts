@@ -3,7 +3,8 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type ProcessResult, ROOT, treeline } from '../support/command-line.ts';
+import { treeline } from '../support/command-here.ts';
+import { type ProcessResult, ROOT } from '../support/command-line.ts';
 import { SERVICE_SECRET, startService } from '../support/service-of-servers.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { filesOf, serversOf } from '../support/churned-repository.ts';
-import { treeline } from '../support/command-line.ts';
+import { treeline } from '../support/command-here.ts';
 import { ServingProcess } from '../support/serving-process.ts';
 import { createSite } from '../support/site.ts';
 import { releasesIn, runStore, serveUntilDone, WANTED } from '../support/store-operator.ts';

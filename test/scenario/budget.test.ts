@@ -1,6 +1,6 @@
 // Tests the delete budget of a whole controller: a commit may take two servers away before a person approves.
 import { describe, expect, it } from 'vitest';
-import { treeline } from '../support/command-line.ts';
+import { treeline } from '../support/command-here.ts';
 import type { FileChanges } from '../support/git-repository.ts';
 import { effectsIn } from '../support/running-controller.ts';
 import { commandLineOptions } from '../support/server-options.ts';

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { Delivered } from '../../src/service/answers.ts';
-import { treeline } from '../support/command-line.ts';
+import { treeline } from '../support/command-here.ts';
 import type { Reply } from '../support/https-client.ts';
 import { PATIENCE, runController } from '../support/running-controller.ts';
 import { createSite, type Site } from '../support/site.ts';

@@ -2,7 +2,7 @@
 // who may ask.
 import { describe, expect, it } from 'vitest';
 import type { NodeExplanation } from '../../src/model/explanation.ts';
-import { treeline } from '../support/command-line.ts';
+import { treeline } from '../support/command-here.ts';
 import type { Reply } from '../support/https-client.ts';
 import { commandLineOptions } from '../support/server-options.ts';
 import { headOf, push, type Scene, upAndDone } from './scene.ts';

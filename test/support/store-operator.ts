@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import type { FoundRecovery } from '../../src/service/answers.ts';
-import { type ProcessResult, treeline } from './command-line.ts';
+import { treeline } from './command-here.ts';
+import type { ProcessResult } from './command-line.ts';
 import { createHttpsClient, keepAll } from './https-client.ts';
 import { ServingProcess } from './serving-process.ts';
 import { simulatedRows } from './simulated-rows.ts';

@@ -8,7 +8,7 @@ import type { RecordedState } from '../../../src/service/answers.ts';
 import { actionsIn } from '../../plan/planned.ts';
 import { headOf, push, type Scene, untilHeld, upAndDone } from '../../scenario/scene.ts';
 import { instanceText, SHOP, TEMPLATE, templateText } from '../../scenario/stacks.ts';
-import { treeline } from '../../support/command-line.ts';
+import { treeline } from '../../support/command-here.ts';
 import { runGit } from '../../support/git-repository.ts';
 import { commandLineOptions } from '../../support/server-options.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
