@@ -178,11 +178,19 @@ function isSameObject(a: Layer, b: Layer | undefined): boolean {
   return b !== undefined && a.type === b.type && a.name === b.name;
 }
 
-function differingKeys({ values: old }: Layer, { values: now }: Layer): readonly string[] {
-  if (old === now) return [];
-  return [...new Set([...Object.keys(old), ...Object.keys(now)])].filter((key) => {
-    return Object.hasOwn(old, key) !== Object.hasOwn(now, key) || !isSame(old[key], now[key]);
-  });
+const compared = new WeakMap<Layer, { readonly now: Layer; readonly keys: readonly string[] }>();
+
+/** Thousands of nodes share the layer of an object: two versions of it are compared once. */
+function differingKeys(old: Layer, now: Layer): readonly string[] {
+  const known = compared.get(old);
+  if (known?.now === now) return known.keys;
+  const names = old.values === now.values ? [] : Object.keys({ ...old.values, ...now.values });
+  const keys = names.filter(
+    (key) =>
+      Object.hasOwn(old.values, key) !== Object.hasOwn(now.values, key) || !isSame(old.values[key], now.values[key]),
+  );
+  compared.set(old, { now, keys });
+  return keys;
 }
 
 /** Of a key that takes outputs which are not known, the layer has a text for people. */
