@@ -67,9 +67,10 @@ export function fileStateOf(files: ModelFiles, instance: string): FileState {
   return isGone(files, path) ? 'absent' : 'unreadable';
 }
 
-/** Returns true where nothing stands at a path, nor at another spelling of it. */
+/** Returns true where nothing stands at a path, nor at another spelling of it. A blank makes another name of a layer's. */
 export function isGone(files: ModelFiles, path: string): boolean {
-  return !placesOf(path).some((place) => files.has(place));
+  const isLayer = path.startsWith('types/');
+  return !placesOf(path).some((place) => files.has(place) && !(isLayer && place.endsWith(SPELLINGS.blank)));
 }
 
 /** Returns true where a file is there and can be read. */

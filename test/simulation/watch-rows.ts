@@ -158,10 +158,11 @@ export class RowWatch {
     if (from !== to) this.#facts.tell('row', () => `${name}: ${from} -> ${to}`);
   }
 
-  /** Only a commit gives a server another spec or place. Whoever waited to be looked up then is looked up at once. */
+  /** A commit, or an output, gives a server another spec. Who waited to be looked up is looked up once a commit comes. */
   #watchWait(name: string, before: ServerRow, after: ServerRow): void {
     if (before.wanted === null || after.wanted === null || before.due === null || after.due !== before.due) return;
-    const isOfCommit = after.wanted !== before.wanted || after.policy !== before.policy;
+    const isOfOutputs = after.commit === before.commit && after.wanted.reads !== undefined;
+    const isOfCommit = !isOfOutputs && (after.wanted !== before.wanted || after.policy !== before.policy);
     if (!isOfCommit || before.state !== 'unknown' || after.state !== 'unknown') return;
     this.#facts.fail('a commit ends the wait of what is unknown', `${name} goes on waiting until ${after.due}`);
   }
