@@ -131,7 +131,7 @@ function watchAttention(
   opened: AsyncDisposableStack,
 ): AttentionWatch {
   const { shown } = replica;
-  const attention = (covered: Set<string>) => operator.attention(covered);
+  const attention = () => operator.attention();
   const endAcknowledgements = (ended: EndedCauses) => requests.endAcknowledgements(ended);
   const watch = new AttentionWatch({ attention, endAcknowledgements, clock, log });
   opened.adopt(watch, (it) => it.stop());

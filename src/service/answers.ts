@@ -184,25 +184,29 @@ export const ATTENTION_KINDS = [
 /** The kind of a cause that needs a person. */
 export type AttentionKind = (typeof ATTENTION_KINDS)[number];
 
-/** One cause that needs a person, whatever the number of servers that it concerns. */
-export interface AttentionItem {
+/** One cause that needs an operator, whatever the number of servers that it concerns. */
+export interface Cause {
   /**
    * Stable while the cause lasts, also over restarts and on every replica: kind, colon, and what it is about, as
    * `held:shop`.
    */
   readonly id: string;
   readonly kind: AttentionKind;
-  /** The instances concerned, sorted, at most 100; empty where it concerns none in particular. */
+  /** The instances concerned, sorted; empty if it concerns none in particular. */
   readonly instances: readonly string[];
   /** The number of servers concerned, and the first of their names; sorted. */
   readonly servers: { readonly count: number; readonly examples: readonly string[] };
-  /** One sentence for a person. */
+  /** One sentence for an operator. */
   readonly reason: string;
-  /** RFC 3339, with milliseconds; null where it is not recorded. */
+  /** RFC 3339, with milliseconds; null if it is not recorded. */
   readonly since: string | null;
-  /** The command that helps, or words; null where nothing can be done but wait. */
+  /** The command that helps, or words; null if there is nothing to do but wait. */
   readonly action: string | null;
-  /** Set where a person has acknowledged it for every instance concerned: it stays listed, last, and pages nobody. */
+}
+
+/** A cause as it is listed, with at most 100 instances. */
+export interface AttentionItem extends Cause {
+  /** Set if an operator acknowledged it for every instance concerned: it is listed last, and notifies nobody. */
   readonly acknowledged: { readonly by: string; readonly until: string; readonly reason: string } | null;
 }
 

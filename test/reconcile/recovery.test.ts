@@ -53,7 +53,7 @@ describe('after a lost store', () => {
     expect(actions(core)).toEqual([]);
     expect(found(core)).toEqual({ waiting: ['shop-a'], create: ['shop-d'] });
     expect(core.reader.status('shop')).toBe('Suspended');
-    const [item] = core.operator.attention() ?? [];
+    const [item] = core.operator.attention()?.items ?? [];
     expect(item).toMatchObject({ kind: 'recovery', action: expect.stringContaining('treeline resume --recovery ') });
     const [why] = core.operator.why(core.order.by, 'shop').waiting;
     expect(why).toMatchObject({ state: 'Suspended', reason: `a recovery suspends every instance: ${LOST}` });

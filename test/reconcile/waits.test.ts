@@ -79,7 +79,7 @@ describe('servers that wait for one another, until a person breaks the cycle,', 
     await passMinutes(core, 1);
     expect(core.states()).toEqual({ a: 'marked for delete', b: 'marked for delete', c: 'done' });
     expect(core.waitReason('b')).toBe('waits until a does not need it any more');
-    expect(core.operator.attention()?.find(({ kind }) => kind === 'cycle')).toMatchObject({
+    expect(core.operator.attention()?.items.find(({ kind }) => kind === 'cycle')).toMatchObject({
       id: 'cycle:a',
       reason:
         'these servers wait for one another: a waits for b, which still needs it; b waits for a, which still needs it',
@@ -112,7 +112,7 @@ describe('servers that wait for one another, until a person breaks the cycle,', 
     // web-1 waits for its slot, web-2 (away) for link-2, link-2 for web-1.
     await passMinutes(core, 1);
     expect(core.states()).toMatchObject({ 'web-1': 'pending', 'web-2': 'pending', 'link-2': 'pending' });
-    const [item] = core.operator.attention() ?? [];
+    const [item] = core.operator.attention()?.items ?? [];
     expect(item).toMatchObject({ kind: 'cycle', action: 'treeline retry --resource web-1 --ignore-order' });
     await core.operator.retry(core.order, { resource: 'web-1', ignoreOrder: true });
     await core.settle();

@@ -35,7 +35,7 @@ function open() {
     attention: () => {
       world.looks += 1;
       if (world.items instanceof Error) throw world.items;
-      return world.items && world.items;
+      return world.items && { items: world.items, covered: new Set<string>() };
     },
     ...{ breathe: withoutPause, clock },
     endAcknowledgements: async (causes) => {

@@ -4,10 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { withoutPause } from '../../src/base/breathe.ts';
 import { createLog } from '../../src/base/log.ts';
 import type { Client } from '../../src/model/objects.ts';
-import type { AttentionItem, Overview } from '../../src/service/answers.ts';
-import { type AttentionFacts, attentionIn, firstOf } from '../../src/service/progress/attention.ts';
+import type { AttentionItem, Cause, Overview } from '../../src/service/answers.ts';
+import { firstOf } from '../../src/service/progress/attention.ts';
 import { AttentionWatch } from '../../src/service/progress/attention-watch.ts';
-import type { EndingCertificate } from '../../src/service/progress/why.ts';
+import { type CauseFacts, causesOf } from '../../src/service/progress/causes.ts';
+import type { EndingCertificate } from '../../src/service/progress/clients-seen.ts';
 import { EVERYTHING } from '../../src/service/scope.ts';
 import { answerOf } from '../reconcile/build.ts';
 import { Core, type CoreOptions } from '../reconcile/core.ts';
@@ -187,7 +188,7 @@ describe('what needs a person', () => {
         ...{ id: 'held:shop', kind: 'held', instances: ['shop'], since: held?.since },
         reason: `${held?.reason}; an approval deletes shop-2, shop-3, shop-4, shop-5, shop-6 and 2 more`,
         servers: { count: 7, examples: ['shop-2', 'shop-3', 'shop-4', 'shop-5', 'shop-6'] },
-        action: `treeline approve ${held?.digest}; where it is not meant, revert ${held?.commit}`,
+        action: `treeline approve ${held?.digest}; if that is not intended, revert ${held?.commit}`,
         acknowledged: null,
       },
     ]);
@@ -222,7 +223,7 @@ describe('what is acknowledged', () => {
   function watchOf(core: Core): { readonly watch: AttentionWatch; readonly told: readonly string[] } {
     const told: string[] = [];
     const watch = new AttentionWatch({
-      ...{ attention: (covered) => core.operator.attention(covered), breathe: withoutPause, clock: core.clock },
+      ...{ attention: () => core.operator.attention(), breathe: withoutPause, clock: core.clock },
       endAcknowledgements: (ended) => core.requests.endAcknowledgements(ended),
       log: createLog('silent', process.stderr),
     });
@@ -546,21 +547,19 @@ describe('a certificate that ends', () => {
     tenant: '',
   } as const;
 
-  function told(
-    ending: readonly Pick<EndingCertificate, 'begins' | 'ends'>[],
-    client: Client = by,
-  ): readonly AttentionItem[] {
-    const view = { now: NOW, rows: { list: () => [], read: () => undefined } } as unknown as AttentionFacts['view'];
-    const named = ending.map((dates) => ({ id: 'crl', name: 'the list', action: 'renew it', ...dates }));
+  function told(ending: readonly Pick<EndingCertificate, 'begins' | 'ends'>[], client: Client = by): readonly Cause[] {
+    const none = (): Map<string, unknown> => new Map();
+    const index = { needingPerson: none, serversOfProxies: none, queuedHeals: none };
+    const rows = { list: () => new Map(), read: () => undefined, index };
+    const desired = { invalid: new Set(), problems: [] };
     const facts = {
-      ...{
-        held: [],
-        scope: EVERYTHING,
-        needing: new Map(),
-        mistakesOf: () => [],
-        refused: undefined,
-        checkFailureOf: () => undefined,
-      },
+      view: { now: NOW, rows, desired } as unknown as CauseFacts['view'],
+      scope: EVERYTHING,
+      refused: undefined,
+      outages: {},
+      leader: undefined,
+      lag: undefined,
+      checkFailureOf: () => undefined,
       noticed: {
         silent: [],
         cycles: [],
@@ -568,11 +567,10 @@ describe('a certificate that ends', () => {
         unheardSince: () => undefined,
         ...{ callOf: () => undefined, unansweredOf: () => undefined, lostTryOf: () => undefined },
         unchecked: new Set<string>(),
-        ending: named,
+        ending: ending.map((dates) => ({ id: 'crl', name: 'the list', action: 'renew it', ...dates })),
       },
     };
-    const desired = { invalid: new Set<string>() } as unknown as AttentionFacts['view']['desired'];
-    return attentionIn(client, { ...facts, leader: undefined, lag: undefined, view: { ...view, desired } });
+    return causesOf(client, facts).causes;
   }
 
   it.each([

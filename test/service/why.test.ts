@@ -186,7 +186,7 @@ describe('a server', () => {
     expect(itemOf(core, 'shop-db')).toMatchObject({
       ...{ state: 'unknown', reason: expect.stringContaining('no report') },
       action:
-        'correct what keeps the check from answering; it is checked again by itself, and at once with: treeline retry --resource shop-db',
+        'correct what keeps the check from answering; it is checked again automatically, and at once with: treeline retry --resource shop-db',
     });
   });
 
@@ -288,7 +288,14 @@ describe('an instance as a whole', () => {
     const named = expect.stringMatching(/the limit is 0.*; an approval deletes shop-web$/);
     expect(why(core)).toMatchObject({
       ...{ status: 'Awaiting approval', summary: named },
-      waiting: [{ resource: null, state: 'Awaiting approval', reason: named, action: `treeline approve ${digest}` }],
+      waiting: [
+        {
+          resource: null,
+          state: 'Awaiting approval',
+          reason: named,
+          action: expect.stringMatching(`^treeline approve ${digest}; `),
+        },
+      ],
     });
     expect(core.operator.overview(core.order.by).held).toMatchObject([{ instance: 'shop', digest }]);
   });
@@ -305,14 +312,16 @@ describe('an instance as a whole', () => {
       waiting: [
         {
           ...{ resource: null, state: 'Invalid', since: expect.stringMatching(MOMENT), until: null },
-          reason: expect.stringMatching(/^stacks\/instances\/shop\.yaml:1:16: .*"shoop".* \[unknown_template\]$/),
+          reason: expect.stringMatching(
+            / is wrong: stacks\/instances\/shop\.yaml:1:16: .*"shoop".* \[unknown_template\]$/,
+          ),
           action: 'correct stacks/instances/shop.yaml, and push',
         },
       ],
     });
     const proxy: Client = { ...core.order.by, role: 'proxy' };
     const told = why(core, 'shop', proxy).waiting[0]?.reason;
-    expect(told).toMatch(/^stacks\/instances\/shop\.yaml:1:16: .* \[unknown_template\]$/);
+    expect(told).toMatch(/ stacks\/instances\/shop\.yaml:1:16: .* \[unknown_template\]$/);
     expect(told).not.toContain('shoop');
   });
 
@@ -367,7 +376,7 @@ describe('an instance as a whole', () => {
       {
         ...{ resource: null, state: 'Outage', since, until: null },
         reason: expect.stringMatching(/^the repository cannot be followed, .*: no route \(the controller has started/),
-        action: 'correct that; it is read again by itself',
+        action: 'correct that; the repository is read again automatically',
       },
     ]);
     expect(why(core, 'shop', { ...core.order.by, role: 'proxy' }).waiting).toEqual([]);

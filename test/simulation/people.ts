@@ -263,7 +263,7 @@ function retry(world: World, instance: string | null): void {
 export function breakCycles(world: World): void {
   const { core } = world;
   if (core === undefined) return;
-  for (const { id, action } of core.operator.attention() ?? []) {
+  for (const { id, action } of core.operator.attention()?.items ?? []) {
     const resource = /^treeline retry --resource (\S+) --ignore-order$/.exec(action ?? '')?.[1];
     if (!id.startsWith('cycle:') || resource === undefined) continue;
     answered(

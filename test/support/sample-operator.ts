@@ -106,7 +106,7 @@ export function createSampleOperator(): SampleOperator {
     acceptHistory: ({ reason }, commit) => note('accept-history', reason, commit),
     suspend: ({ reason }, what) => note('suspend', reason, what),
     acknowledge: ({ reason }, what) => note('acknowledge', reason, what),
-    attention: () => [],
+    attention: () => ({ items: [], covered: new Set() }),
     resume: ({ reason }, instance) => note('resume', reason, instance),
     endRecovery: ({ reason }, { recovery, force }) => note('resume', reason, recovery, force),
     recovery: () => ({ recovery: RECOVERY }),

@@ -12,8 +12,8 @@ import { DELIVERY_STATES, type DeliveryState, STATES, type State } from '../../m
 import type { Order, Target } from '../../service/answers.ts';
 import type { DeliveredQuery } from '../../service/deliveries/delivered.ts';
 import type { Operator } from '../../service/operate/operator.ts';
+import { WITHHELD } from '../../service/progress/causes.ts';
 import type { ServerQuery } from '../../service/progress/server-list.ts';
-import { WITHHELD } from '../../service/progress/why.ts';
 import { writeAnswer, writeLong } from '../answer.ts';
 import { auditAction, auditDone, operationFacts } from '../audit-requests.ts';
 import { callerOf, clientOf, requireAllowed } from '../authenticate.ts';

@@ -8,11 +8,11 @@ import { EVERY_INSTANCE, suspendedUntil } from '../../machine/suspension.ts';
 import type { Client } from '../../model/objects.ts';
 import type { Problem } from '../../model/problem.ts';
 import { ServiceError } from '../../model/service-error.ts';
-import type { AttentionItem, AuthoredHold, ClientSeen, HeldItem, Order } from '../answers.ts';
+import type { AuthoredHold, ClientSeen, HeldItem, Order } from '../answers.ts';
 import { type Deliveries, notOfNode } from '../deliveries/deliveries.ts';
 import { type ClientsSeen, listClients } from '../progress/clients-seen.ts';
-import { heldItems, heldNow } from '../progress/held-items.ts';
-import { attentionOf, type ProgressOptions, progressReads, whyFacts } from '../progress/progress-reads.ts';
+import { heldItems } from '../progress/held-items.ts';
+import { type AllAttention, attentionOf, type ProgressOptions, progressReads } from '../progress/progress-reads.ts';
 import { type RecordOptions, recordReads } from '../progress/record-reads.ts';
 import { requireInstance } from '../read/instance-views.ts';
 import { EVERYTHING, Scope } from '../scope.ts';
@@ -64,12 +64,8 @@ export function createOperator(options: OperatorOptions) {
       if (!new Scope(caller.by, options).seesNode(node)) throw notOfNode(node);
       return await options.deliveries.confirm(caller, node, told);
     },
-    /**
-     * Returns work that lists all that needs a person, each with all of its instances; undefined before the first good
-     * commit.
-     */
-    attention: (covered?: Set<string>): readonly AttentionItem[] | undefined =>
-      options.desired() === undefined ? undefined : attentionOf(options, covered),
+    /** Returns everything that needs an operator; undefined before the first good commit. */
+    attention: (): AllAttention | undefined => (options.desired() === undefined ? undefined : attentionOf(options)),
     ...serverOperations(options),
   };
 }
@@ -92,7 +88,7 @@ interface SoughtHold extends OperatorOptions {
 }
 
 function findHeld({ rows, refused, scope }: SoughtHold, isMeant: (item: HeldItem) => boolean): HeldItem | undefined {
-  return heldNow(rows, refused(), scope).find(isMeant);
+  return heldItems(rows, refused(), scope).find(isMeant);
 }
 
 function clientsIn(by: Client, options: OperatorOptions): readonly ClientSeen[] {
@@ -246,7 +242,7 @@ function acknowledgements(options: OperatorOptions) {
      */
     async acknowledge(order: Order, { instance, until }: Acknowledged): Promise<string> {
       const scope = new Scope(order.by, options);
-      const { view } = whyFacts(options, scope);
+      const view = activeView(options);
       requireInstance(view, instance, { scope });
       requireOwn(scope, { instance });
       if (until === null) return await end(order, instance);
@@ -255,8 +251,9 @@ function acknowledgements(options: OperatorOptions) {
         const message = `"until" is ${until}: give a time that is still to come, within ${ACKNOWLEDGED_DAYS_MAX} days`;
         throw new ServiceError('invalid_input', message);
       }
-      const items = attentionOf(options);
-      const causes = items.filter((item) => item.instances.includes(instance)).map(({ id }) => id);
+      const causes = attentionOf(options)
+        .items.filter((item) => item.instances.includes(instance))
+        .map(({ id }) => id);
       if (causes.length === 0) throw new ServiceError('conflict', `Nothing of ${instance} needs a person`);
       await requests.acknowledge(instance, { ...askedBy(order), until, causes });
       return `What needs a person of ${instance} is acknowledged until ${until}: ${causes.join(', ')}`;

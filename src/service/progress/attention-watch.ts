@@ -8,6 +8,7 @@ import { momentOf } from '../../base/wording.ts';
 import type { EndedCauses } from '../../reconcile/row-requests.ts';
 import type { AttentionItem } from '../answers.ts';
 import { shortened } from './attention.ts';
+import type { AllAttention } from './progress-reads.ts';
 
 /** What changes at once is looked at once, and a tenth of the time at most is spent on that. */
 const SETTLE_MS = 1_000;
@@ -18,11 +19,8 @@ const RESYNC_MS = 5_000;
 export const NEW_MS = 6 * 60_000;
 
 interface AttentionWatchOptions {
-  /**
-   * Lists all that needs a person; undefined while that is not known. `covered`: gets the causes that last without an
-   * item. See Operator.
-   */
-  readonly attention: (covered: Set<string>) => readonly AttentionItem[] | undefined;
+  /** Returns everything that needs an operator; undefined while that is not known. */
+  readonly attention: () => AllAttention | undefined;
   /** Removes causes that are over from the acknowledgements. */
   readonly endAcknowledgements: (ended: EndedCauses) => Promise<void>;
   readonly clock: Clock;
@@ -102,11 +100,10 @@ export class AttentionWatch {
     const began = clock.monotonic();
     const before = momentOf(clock.now());
     try {
-      const covered = new Set<string>();
-      const items = attention(covered);
-      if (items !== undefined && !signal.aborted) {
-        this.#compare(items);
-        await this.#endAcknowledgements(before, covered);
+      const found = attention();
+      if (found !== undefined && !signal.aborted) {
+        this.#compare(found.items);
+        await this.#endAcknowledgements(before, found.covered);
       }
     } catch (error) {
       const repeats = this.#logOnceAMinute(error);

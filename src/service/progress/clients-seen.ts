@@ -8,13 +8,25 @@ import type { Change, SeenRow } from '../../model/rows.ts';
 import type { ClientSeen } from '../answers.ts';
 import type { Registry } from '../caller.ts';
 import type { ProgressFacts, RowsAtMoment } from '../views.ts';
-import type { EndingCertificate } from './why.ts';
 
 /** A client that has shown its certificate. Times in milliseconds since 1970. */
 export interface ShownCertificate {
   readonly serial: string;
   readonly begins: number;
   readonly expires: number;
+}
+
+/** A certificate or a revocation list. */
+export interface EndingCertificate {
+  /** What it is about, as in the id of its cause: `server`, `ca:<fingerprint>`, `crl`, `client:<serial>`. */
+  readonly id: string;
+  /** In words: `the certificate of …`. */
+  readonly name: string;
+  /** Milliseconds since 1970. */
+  readonly begins: number;
+  readonly ends: number;
+  /** What an operator does about it. */
+  readonly action: string;
 }
 
 /** A row is written at most so often. */

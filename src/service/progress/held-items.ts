@@ -1,5 +1,4 @@
 // Lists everything that waits for an approval, as the API answers it.
-import { firstNames } from '../../base/wording.ts';
 import type { RefusedCommit } from '../../desired/desired-state.ts';
 import { failuresDigest } from '../../machine/hold-digests.ts';
 import { failuresMax } from '../../machine/rollout.ts';
@@ -9,33 +8,18 @@ import type { HeldItem } from '../answers.ts';
 import type { Scope } from '../scope.ts';
 import type { PresentRows, RowsAtMoment } from '../views.ts';
 
-/**
- * Returns work that lists the held instances that a client sees by name, then what else is held: as of the moment of
- * this call.
- */
+/** Returns the held instances that a client sees, by name, then the held updates and commits. */
 export function heldItems(rows: PresentRows, refused: RefusedCommit | undefined, scope: Scope): readonly HeldItem[] {
-  return sortItems(heldNow(rows, refused, scope).toArray());
-}
-
-function sortItems(items: readonly HeldItem[]): readonly HeldItem[] {
-  const byInstance = new Map<string, HeldItem>();
-  for (const item of items) item.instance !== null && byInstance.set(item.instance, item);
-  const sorted: HeldItem[] = [];
-  for (const name of [...byInstance.keys()].sort(compareNames)) sorted.push(byInstance.get(name) as HeldItem);
-  return sorted.concat(items.filter(({ instance }) => instance === null));
-}
-
-/** Yields what is held of the instances that a client sees, and of whole commits, in no order. */
-export function* heldNow(rows: PresentRows, refused: RefusedCommit | undefined, scope: Scope): Generator<HeldItem> {
-  for (const [instance, row] of rows.list('held')) {
-    if (!scope.seesInstance(instance)) continue;
-    const { digest, since, servers, commit = null } = row;
-    const kind = row.isHandOver ? 'unreadable' : 'deletes';
-    yield { kind, digest, instance, reason: heldReason(row, rows), since, resources: servers, commit };
-  }
+  const held = [...rows.list('held')].filter(([instance]) => scope.seesInstance(instance));
+  const deletes = held
+    .sort(([a], [b]) => compareNames(a, b))
+    .map(([instance, row]): HeldItem => {
+      const { digest, since, servers, commit = null } = row;
+      const kind = row.isHandOver ? 'unreadable' : 'deletes';
+      return { kind, digest, instance, reason: heldReason(row, rows), since, resources: servers, commit };
+    });
   // The updates of a commit are those of all instances.
-  if (scope.isWhole) yield* failures(rows);
-  yield* commitHolds(refused);
+  return [...deletes, ...(scope.isWhole ? failures(rows) : []), ...commitHolds(refused)];
 }
 
 /**
@@ -45,15 +29,9 @@ export function isApprovedAlready({ digest }: HeldRow, rows: RowsAtMoment): bool
   return rows.read('approval', digest) !== undefined;
 }
 
-/** Returns why deletes are held. */
-export function heldReason(row: HeldRow, rows: RowsAtMoment): string {
+function heldReason(row: HeldRow, rows: RowsAtMoment): string {
   if (!isApprovedAlready(row, rows)) return row.reason;
   return `${row.reason}; it is approved, and waits until the repository can be read`;
-}
-
-/** Returns the reason of held deletes, and the servers that an approval deletes. */
-export function withDeleted(reason: string, servers: readonly string[]): string {
-  return servers.length === 0 ? reason : `${reason}; an approval deletes ${firstNames(servers)}`;
 }
 
 function commitHolds(refused: RefusedCommit | undefined): HeldItem[] {

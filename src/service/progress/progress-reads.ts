@@ -20,19 +20,17 @@ import { instanceNames, requireInstance, type StallsOf } from '../read/instance-
 import { EVERYTHING, Scope } from '../scope.ts';
 import { activeView, type ViewSources } from '../views.ts';
 import { attentionIn, firstOf } from './attention.ts';
+import { type CauseFacts, type Causes, causesOf, type Noticed, outerCauses, unfollowed } from './causes.ts';
 import { heldItems } from './held-items.ts';
 import { recoveryIn } from './recovery.ts';
 import { StateCounter, type WaitFacts } from './server-items.ts';
 import { describeOne, findServers, type ServerListFacts, type ServerQuery } from './server-list.ts';
 import {
   type CallHolder,
+  causesByInstance,
   explainWaits,
-  type KnownReplicas,
-  mistakesByInstance,
-  type Noticed,
-  type PresentFacts,
   replicaFacts,
-  unfollowed,
+  STATUS_KINDS,
   type WhyFacts,
   waitFactsFor,
 } from './why.ts';
@@ -42,7 +40,7 @@ export interface ProgressOptions extends ViewSources {
   readonly stallsOf: StallsOf;
   /** Returns the wait of a server; undefined where it does not wait. */
   readonly waitOf: (server: string) => ToldWait | undefined;
-  readonly invalidSince?: WhyFacts['invalidSince'];
+  readonly invalidSince?: CauseFacts['invalidSince'];
   /** Returns the proxy that carries out the action of a server. Omitted: no proxy does. */
   readonly holderOf?: ((server: string) => CallHolder | undefined) | undefined;
   /** Returns how the checks of a server fail, once several have failed in a row; undefined otherwise. */
@@ -52,7 +50,7 @@ export interface ProgressOptions extends ViewSources {
   /** Returns what fails outside. Omitted: this process does nothing outside. */
   readonly outages?: () => Outages;
   /** Returns whether the settings have a provider entry of that name. Omitted: it is not known. */
-  readonly hasEntry?: WhyFacts['hasEntry'];
+  readonly hasEntry?: CauseFacts['hasEntry'];
   /** Returns what this process has noticed. Omitted: it does not lead. */
   readonly noticed?: (() => Noticed) | undefined;
   /** Returns who leads, null where nobody is known to. Omitted: the store is embedded. */
@@ -67,18 +65,19 @@ export interface ProgressOptions extends ViewSources {
  */
 export function progressReads(options: ProgressOptions) {
   return {
-    /** The reasons why an instance is not done. A proxy is told where a file is wrong, and not what stands there. */
+    /** The reasons why an instance is not done. */
     why(by: Client, instance: string, lag = options.lag?.()): Why {
-      const facts = overviewFacts(options, new Scope(by, options), lag);
+      const facts = whyFacts(options, new Scope(by, options), lag);
       requireInstance(facts.view, instance, facts);
-      return { ...explainWaits(instance, by, facts), ...replicaFacts(by, facts) };
+      const causes = causesByInstance(outerCauses(by, facts))(instance);
+      return { ...explainWaits({ name: instance, causes }, by, facts), ...replicaFacts(by, facts) };
     },
-    /**
-     * Returns work that finds the progress of all instances, and the followed commit. A proxy is told as little as by
-     * `why`.
-     */
-    overview: (by: Client, lag = options.lag?.()): Overview =>
-      buildOverview(by, overviewFacts(options, new Scope(by, options), lag)),
+    /** Returns the progress of all instances, and the followed commit. */
+    overview(by: Client, lag = options.lag?.()): Overview {
+      const facts = whyFacts(options, new Scope(by, options), lag);
+      const author = facts.scope.isWhole ? (options.followedAuthor?.() ?? null) : null;
+      return buildOverview(by, facts, author);
+    },
     /** Returns what a recovery found of the servers that a client sees; null where there is none. */
     recovery(by: Client): FoundRecovery {
       return { recovery: recoveryIn(options.rows, new Scope(by, options)) };
@@ -97,7 +96,7 @@ export function progressReads(options: ProgressOptions) {
   };
 }
 
-function listFactsFor(by: Client, facts: PresentFacts): ServerListFacts {
+function listFactsFor(by: Client, facts: WhyFacts): ServerListFacts {
   const waits = waitFactsFor(by, facts);
   const { rows } = facts.view;
   return { ...waits, rows: { ...waits.rows, list: (kind) => rows.list(kind), index: rows.index } };
@@ -109,67 +108,62 @@ function hierarchyIn(desired: DesiredState | undefined): Hierarchy | undefined {
 }
 
 /**
- * Returns what is known of the progress now. A limited client does not see
- * outages, provider entries, replicas and authors: these concern the whole installation.
+ * Returns what a client may know of the progress now. A limited client does not see outages, provider entries, replicas
+ * and authors: these concern the whole installation.
  */
-export function whyFacts(options: ProgressOptions, scope: Scope): PresentFacts {
+function whyFacts(options: ProgressOptions, scope: Scope, lag?: Outage): WhyFacts {
   const { stallsOf, waitOf, checkFailureOf, holderOf, invalidSince } = options;
-  const refused = options.refused();
   const whole = scope.isWhole ? options : undefined;
-  const noticed = whole?.noticed?.();
-  const outside = {
+  return {
+    view: activeView(options),
     scope,
+    refused: options.refused(),
+    stallsOf,
+    waitOf,
+    checkFailureOf,
+    holderOf,
     invalidSince,
-    noticed,
+    noticed: whole?.noticed?.(),
     outages: whole?.outages?.() ?? {},
     hasEntry: whole?.hasEntry,
-    calls: noticed,
-    author: whole?.followedAuthor?.() ?? null,
+    leader: whole?.leader?.(),
+    lag,
   };
-  const shown = { refused, stallsOf, waitOf, checkFailureOf, holderOf, ...outside };
-  return { view: activeView(options), ...shown };
 }
 
-type OverviewFacts = PresentFacts & KnownReplicas;
-
-function overviewFacts(options: ProgressOptions, scope: Scope, lag: Outage | undefined): OverviewFacts {
-  return { ...whyFacts(options, scope), leader: scope.isWhole ? options.leader?.() : undefined, lag };
+/** Everything that needs an operator, as administrators see it. */
+export interface AllAttention extends Pick<Causes, 'covered'> {
+  readonly items: readonly AttentionItem[];
 }
 
-/** Returns everything that needs an operator, as administrators see it. `covered`: see {@link attentionIn}. */
-export function attentionOf(options: ProgressOptions, covered?: Set<string>): readonly AttentionItem[] {
-  const facts = overviewFacts(options, EVERYTHING, options.lag?.());
-  const mistakesOf = mistakesByInstance(facts.view.desired);
-  return attentionIn({ role: 'administrator' }, { ...facts, ...concernedNow(facts), mistakesOf }, covered);
+/** Returns everything that needs an operator, each with all of its instances. */
+export function attentionOf(options: ProgressOptions): AllAttention {
+  const by = { role: 'administrator' } as const;
+  const facts = whyFacts(options, EVERYTHING, options.lag?.());
+  const { causes, covered } = causesOf(by, facts);
+  return { items: attentionIn(by, causes, facts.view), covered };
 }
 
-function concernedNow({ view: { rows }, refused, hasEntry, noticed, scope }: OverviewFacts) {
-  const orphaned = hasEntry && rows.index.serversOfEntries((entry) => !hasEntry(entry));
-  const unheard = noticed && rows.index.serversOfProxies((tags) => noticed.unheardSince(tags) !== undefined);
-  return { held: heldItems(rows, refused, scope), needing: rows.index.needingPerson(), orphaned, unheard };
-}
-
-function buildOverview(by: Client, facts: OverviewFacts): Overview {
-  const { view } = facts;
-  const found = concernedNow(facts);
-  const mistakesOf = mistakesByInstance(view.desired);
-  const instances: Overview['instances'][number][] = [];
-  for (const name of [...instanceNames(view)].sort(compareNames)) {
-    if (!facts.scope.seesInstance(name)) continue;
-    // What is away is told once, and not of each.
-    const own = { ...facts, refused: undefined, mistakesOf, outages: {}, noticed: undefined };
-    const { status, summary, counts } = explainWaits(name, by, own, 1);
-    instances.push({ name, status, summary, counts });
-  }
+function buildOverview(by: Client, facts: WhyFacts, author: string | null): Overview {
+  const { view, scope, refused, outages } = facts;
+  const { causes } = causesOf(by, facts);
+  const causesIn = causesByInstance(causes, STATUS_KINDS);
+  const seen = [...instanceNames(view)].sort(compareNames).filter((name) => scope.seesInstance(name));
+  const instances = seen.map((name) => {
+    // The calls of entries that answer nothing are listed once.
+    const own = { ...facts, noticed: undefined };
+    const { status, summary, counts } = explainWaits({ name, causes: causesIn(name) }, by, own, 1);
+    return { name, status, summary, counts };
+  });
   const counts = new StateCounter();
-  for (const [name, { state }] of view.rows.list('server')) facts.scope.seesServer(name) && counts.add(state);
+  for (const [name, { state }] of view.rows.list('server')) scope.seesServer(name) && counts.add(state);
   return {
     commit: view.desired.commit,
-    newest: unfollowed(by, facts.refused),
-    held: found.held,
-    ...(by.role === 'proxy' ? {} : { author: facts.author ?? null, ...facts.outages }),
+    newest: unfollowed(by, refused),
+    held: heldItems(view.rows, refused, scope),
+    ...(by.role === 'proxy' ? {} : { author, ...outages }),
     ...replicaFacts(by, facts),
-    ...firstOf(attentionIn(by, { ...facts, ...found, mistakesOf })),
+    ...firstOf(attentionIn(by, causes, view)),
     counts: counts.counts(),
     instances,
   };

@@ -2,7 +2,7 @@
 import { isBeingRemoved, isConverged } from '../../machine/existence.ts';
 import { RECOVERY } from '../../machine/recovery.ts';
 import { compareNames } from '../../model/names.ts';
-import type { RecoveryRow, ServerRow } from '../../model/rows.ts';
+import type { ServerRow } from '../../model/rows.ts';
 import type { RecoveredInstance, RecoveredServers, Recovery } from '../answers.ts';
 import type { Scope } from '../scope.ts';
 import type { RowsAtMoment } from '../views.ts';
@@ -46,9 +46,4 @@ function groupOf(row: ServerRow): keyof RecoveredServers {
   if (state === 'drifted') return 'drifted';
   if (replacing) return 'replace';
   return isConverged(row) ? 'found' : 'update';
-}
-
-/** Returns what a person types to end a recovery. */
-export function resuming({ id }: Pick<RecoveryRow, 'id'>): string {
-  return `treeline resume --recovery ${id}`;
 }

@@ -15,7 +15,6 @@ import type { CheckFailure } from '../../reconcile/checks/check-schedule.ts';
 import type { SilentEntry } from '../../reconcile/checks/entry-answers.ts';
 import type { PropertyDifference, StateCounts, WaitingItem } from '../answers.ts';
 import type { RowsAtMoment } from '../views.ts';
-import { silentWords } from './outages.ts';
 
 /** What the process that leads knows of the calls of providers, beside the rows. */
 export interface CallFacts {
@@ -115,8 +114,7 @@ function uncheckedItems(servers: readonly string[], facts: WaitFacts): WaitingIt
     const state = facts.rows.server(resource)?.state;
     if (failure === undefined || state !== 'done') return [];
     const since = momentOf(failure.since);
-    const action = answering(resource);
-    return [{ resource, state, reason: uncheckedWords(failure), since, until: null, action }];
+    return [{ resource, state, reason: uncheckedWords(failure), since, until: null, action: answering(resource) }];
   });
 }
 
@@ -164,16 +162,6 @@ export function uncheckedWords({ since, message }: CheckFailure): string {
   return `it could not be checked since ${momentOf(since)}${message === '' ? '' : `: ${message}`}`;
 }
 
-/** Returns the item of a server that is known to differ, with the differences. */
-function driftedItem(resource: string, row: ServerRow, facts: WaitFacts): WaitingItem {
-  const { state, since } = row;
-  const failure = facts.checkFailureOf(resource);
-  const unchecked = failure === undefined ? [] : [uncheckedWords(failure)];
-  const reason = [reasonText(row.reason), ...unchecked].join('; ');
-  const action = `treeline retry --resource ${resource}, or push a commit that changes it`;
-  return { resource, state, reason, since, until: null, action, ...differenceIn(row, facts) };
-}
-
 function differenceIn(row: ServerRow, { showsValues }: WaitFacts): Pick<WaitingItem, 'difference'> {
   const difference = showsValues ? propertyDifferences(row) : [];
   return difference.length === 0 ? {} : { difference };
@@ -181,37 +169,24 @@ function differenceIn(row: ServerRow, { showsValues }: WaitFacts): Pick<WaitingI
 
 function describeWaiting(resource: string, row: ServerRow, facts: WaitFacts): WaitingItem {
   const { state, since } = row;
-  switch (state) {
-    case 'creating':
-    case 'updating':
-    case 'deleting':
-      return {
-        resource,
-        state,
-        reason: runningReason(resource, row, facts),
-        since,
-        until: row.action?.deadline ?? null,
-        action: null,
-      };
-    case 'failed':
-    case 'retrying':
-      return { ...waitingItem(resource, row, facts), action: retrying(resource, row) };
-    case 'blocked':
-      return {
-        resource,
-        state,
-        reason: `${reasonText(row.reason)}${reportedWords(row, facts)}`,
-        since,
-        until: null,
-        action: unblocking(resource, row),
-      };
-    case 'drifted':
-      return driftedItem(resource, row, facts);
-    default:
-      if (isUnanswered(row)) return { ...waitingItem(resource, row, facts), action: answering(resource) };
-      if (!isStuck(row)) return waitingItem(resource, row, facts);
-      return { resource, state, reason: reasonText(row.reason), since, until: null, action: unblocking(resource, row) };
+  if (isRunning(state)) {
+    const reason = runningReason(resource, row, facts);
+    return { resource, state, reason, since, until: row.action?.deadline ?? null, action: null };
   }
+  const action = adviceFor(resource, row);
+  if (state !== 'blocked' && state !== 'drifted' && !isStuck(row)) {
+    const item = waitingItem(resource, row, facts);
+    return { ...item, action: action ?? item.action };
+  }
+  const failure = state === 'drifted' ? facts.checkFailureOf(resource) : undefined;
+  const unchecked = failure === undefined ? '' : `; ${uncheckedWords(failure)}`;
+  const reason = `${reasonText(row.reason)}${state === 'blocked' ? reportedWords(row, facts) : unchecked}`;
+  const difference = state === 'drifted' ? differenceIn(row, facts) : {};
+  return { resource, state, reason, since, until: null, action, ...difference };
+}
+
+function isRunning(state: State): boolean {
+  return state === 'creating' || state === 'updating' || state === 'deleting';
 }
 
 function runningReason(resource: string, { action, attempt, reason }: ServerRow, facts: WaitFacts): string {
@@ -223,6 +198,11 @@ function runningReason(resource: string, { action, attempt, reason }: ServerRow,
   const last = lostTry === undefined ? silence : `the last try had no answer: ${lostTry}`;
   const words = [`${who} carries out the ${action?.operation}${tries}`, last, reasonText(reason)];
   return words.filter((text) => text !== '').join('; ');
+}
+
+/** Returns since when a provider entry has answered nothing, and how its last call ended. */
+export function silentWords({ since, reason }: Pick<SilentEntry, 'since' | 'reason'>): string {
+  return `has answered nothing since ${since}, the last time: ${reason}`;
 }
 
 /** Returns words on a provider entry whose calls have no answer; empty if the last one had an answer. */
@@ -308,41 +288,53 @@ function stateWords({ state, reason }: ServerRow): string {
   return (state === 'failed' || state === 'blocked') && reason !== null ? `${state} (${reasonText(reason)})` : state;
 }
 
-/** Returns what a person does about a server whose last try failed. */
-export function retrying(resource: string, { state, wanted }: ServerRow): string {
-  const retry = `treeline retry --resource ${resource}`;
-  if (wanted === null) return `${retry}; or, to forget it and leave it as it is: treeline retain ${resource}`;
-  return state === 'failed' ? `correct that, then push, or: ${retry}` : retry;
+/**
+ * Returns what an operator does about a server that does not continue, or could not be checked; null if nothing is
+ * known. `target`: the servers that a command names; omitted: this one.
+ */
+export function adviceFor(name: string, row: ServerRow, target = `--resource ${name}`): string | null {
+  const retry = `treeline retry ${target}`;
+  switch (row.state) {
+    case 'failed':
+    case 'retrying':
+      if (row.wanted === null) return `${retry}; or, to forget it and leave it as it is: treeline retain ${name}`;
+      return row.state === 'failed' ? `correct that, then push, or: ${retry}` : retry;
+    case 'drifted':
+      if (row.reason?.code !== 'many_gone') return `${retry}, or push a commit that changes it`;
+      return `find out whether they are gone, or its program or service answers wrongly; to make them again: ${retry}`;
+    case 'blocked':
+      return unblocking(name, row);
+    case 'unknown':
+      if (isStuck(row)) return unblocking(name, row);
+      return row.reason?.code === 'check_failed' ? answering(name) : null;
+    case 'done':
+      return answering(name);
+    default:
+      return null;
+  }
 }
 
-/** Returns true if the outcome of the last action is not known, and the check that would tell fails. */
-function isUnanswered(row: ServerRow): boolean {
-  return row.state === 'unknown' && row.reason?.code === 'check_failed' && !isStuck(row);
+function answering(resource: string): string {
+  return `correct what keeps the check from answering; it is checked again automatically, and at once with: treeline retry --resource ${resource}`;
 }
 
-/** Returns what a person does about a server whose last outcome is not known and whose checks fail. */
-export function answering(resource: string): string {
-  return `correct what keeps the check from answering; it is checked again by itself, and at once with: treeline retry --resource ${resource}`;
-}
-
-/** Returns what a person does about a server that is blocked; null where nothing is known. */
-export function unblocking(resource: string, row: ServerRow): string | null {
+function unblocking(resource: string, row: ServerRow): string | null {
   switch (row.reason?.code) {
     case 'exists_already':
       return `treeline adopt --resource ${resource}`;
     case 'protected':
-      return `take the change back, or push "protected: false" for ${row.instance} first; where it is not to be built again: treeline retry --resource ${resource}`;
+      return `take the change back, or push "protected: false" for ${row.instance} first; if it is not to be built again: treeline retry --resource ${resource}`;
     case 'no_proxy':
       return 'register a proxy with that tag, and see that it runs; or add an entry to execution.providers in the settings';
     case 'no_output':
-      return 'have its provider report that output, or correct the template, and push; it goes on by itself';
+      return 'have its provider report that output, or correct the template, and push; it continues automatically';
     case 'output_fight':
       return `treeline retry --resource ${resource}`;
     case 'no_provider':
     case 'provider_changed': {
       const settings = 'correct execution.providers in the settings, and start the controller again';
       if (row.wanted === null || (!isStuck(row) && row.reason.code === 'no_provider')) return settings;
-      const adopt = `; or, where the entry that matches now has the server: treeline adopt --resource ${resource}`;
+      const adopt = `; or, if the entry that matches now has the server: treeline adopt --resource ${resource}`;
       const replace = `; or, to have it deleted and made again there: treeline replace ${resource}`;
       return `${settings}${adopt}${isStuck(row) || !mayBeThere(row) ? '' : replace}`;
     }

@@ -1,0 +1,437 @@
+// Finds what needs an operator: one cause, whatever the number of servers and instances that it concerns. The list of
+// what needs an operator, `why`, the log, metrics and notifications show these causes with these words.
+// docs/concepts.md, what needs a person.
+import { countOf, firstNames, momentOf } from '../../base/wording.ts';
+import type { RefusedCommit } from '../../desired/desired-state.ts';
+import { breakingCommand, type Cycle, cycleReason } from '../../machine/chain.ts';
+import { reasonText, stateWithReason } from '../../machine/reasons.ts';
+import { RECOVERY } from '../../machine/recovery.ts';
+import { tagWords } from '../../machine/responsibility.ts';
+import { isNarrow } from '../../model/least-rights.ts';
+import { compareNames } from '../../model/names.ts';
+import type { Client } from '../../model/objects.ts';
+import { isError, type Problem } from '../../model/problem.ts';
+import type { ServerRow } from '../../model/rows.ts';
+import type { SilentEntry } from '../../reconcile/checks/entry-answers.ts';
+import type {
+  AttentionKind,
+  Cause,
+  HeldItem,
+  LeadingReplica,
+  Outage,
+  OutageName,
+  Outages,
+  Since,
+  UnfollowedCommit,
+} from '../answers.ts';
+import type { Scope } from '../scope.ts';
+import type { PresentView, ProgressFacts } from '../views.ts';
+import { dueFrom, type EndingCertificate } from './clients-seen.ts';
+import { heldItems, isApprovedAlready } from './held-items.ts';
+import { adviceFor, type CallFacts, silentWords, uncheckedWords, type WaitFacts } from './server-items.ts';
+
+/** The client that asks: causes depend on its role and on how much it sees. */
+export type Viewer = Pick<Client, 'role'> & Partial<Client>;
+
+/** The facts that causes follow from. */
+export interface CauseFacts extends KnownReplicas, Pick<WaitFacts, 'checkFailureOf'> {
+  readonly view: PresentView<ProgressFacts>;
+  /** What the client sees. */
+  readonly scope: Scope;
+  readonly refused: RefusedCommit | undefined;
+  readonly outages: Outages;
+  /** See CurrentState. Omitted: it is not known. */
+  readonly invalidSince?: ((instance: string) => Since | undefined) | undefined;
+  /** Returns true if the settings have a provider entry of that name. Omitted: it is not known. */
+  readonly hasEntry?: ((name: string) => boolean) | undefined;
+  readonly noticed?: Noticed | undefined;
+}
+
+/** What is known of the replicas. */
+export interface KnownReplicas {
+  /** Undefined if the store is embedded. */
+  readonly leader: LeadingReplica | null | undefined;
+  readonly lag: Outage | undefined;
+}
+
+/** What the leading process has noticed, in addition to the rows. */
+export interface Noticed extends CallFacts {
+  /** Provider entries that answer nothing. */
+  readonly silent: readonly SilentEntry[];
+  /** Servers that wait for one another. */
+  readonly cycles: readonly Cycle[];
+  /** Returns true if the last call of a server had no answer because of such an entry; see EntryAnswers. */
+  readonly isOfSilent: (server: string) => boolean;
+  /** Idle servers whose checks fail: several in a row, or the first one after an operator asked for it. */
+  readonly unchecked: ReadonlySet<string>;
+  /** Returns since when no proxy that manages servers with these tags is heard of; see ProxyPresence. */
+  readonly unheardSince: (tags: readonly string[]) => number | null | undefined;
+  /** Certificates and revocation lists, with their ends. */
+  readonly ending: readonly EndingCertificate[];
+}
+
+/** The causes that a client sees, in no order. */
+export interface Causes {
+  readonly causes: readonly Cause[];
+  /** Ids of causes that last, but whose servers are all part of another cause. */
+  readonly covered: ReadonlySet<string>;
+}
+
+type Named = ReadonlyMap<string, readonly string[]>;
+
+const NO_SERVERS: Cause['servers'] = { count: 0, examples: [] };
+const EXAMPLES_MAX = 5;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** Returns all causes that a client sees. */
+export function causesOf(by: Viewer, facts: CauseFacts): Causes {
+  const found = new Map(outerCauses(by, facts).map((cause) => [cause.id, cause]));
+  const covered = new Set<string>();
+  const explained = by.role === 'proxy' ? new Set<string>() : explainedServers(facts);
+  const isSilent = (name: string): boolean => facts.noticed?.isOfSilent(name) === true;
+  for (const [id, names] of [...facts.view.rows.index.needingPerson(), ...uncheckedServers(by, facts)]) {
+    if (found.has(id)) continue;
+    const isObserved = id.startsWith('lost:') || id.startsWith('unchecked:');
+    const isOther = (name: string): boolean => explained.has(name) || (isObserved && isSilent(name));
+    const own = names.filter((name) => !isOther(name) && facts.scope.seesServer(name));
+    const [cause] = serversCause(id, own, facts);
+    if (cause === undefined) covered.add(id);
+    else found.set(id, cause);
+  }
+  const unapplied = by.role === 'proxy' ? [] : unappliedCauses(facts);
+  return { causes: [...found.values(), ...unapplied], covered };
+}
+
+/** Returns the causes that are not about the state of single servers: `why` shows that server by server. */
+export function outerCauses(by: Viewer, facts: CauseFacts): readonly Cause[] {
+  const shared = [
+    ...recoveryCauses(facts),
+    ...commitCauses(by, facts),
+    ...heldCauses(facts),
+    ...invalidCauses(by, facts),
+    ...cycleCauses(facts),
+  ];
+  if (by.role === 'proxy') return shared;
+  return [
+    ...shared,
+    ...outageCauses(facts.outages),
+    ...leaderCauses(facts),
+    ...silentCauses(facts),
+    ...orphanedCauses(facts),
+    ...unheardCauses(facts),
+    ...endingCauses(facts),
+  ];
+}
+
+/** Ids are made here and in machine/attention.ts, with one of these kinds. */
+function kindIn(id: string): AttentionKind {
+  return id.slice(0, id.indexOf(':')) as AttentionKind;
+}
+
+/** Returns a cause that concerns no instance in particular. */
+function causeOf({ id, ...cause }: Pick<Cause, 'id' | 'reason' | 'since' | 'action'> & Partial<Cause>): Cause {
+  return { id, kind: kindIn(id), instances: [], servers: NO_SERVERS, ...cause };
+}
+
+function recoveryCauses({ view: { rows } }: CauseFacts): Cause[] {
+  const row = rows.read('recovery', RECOVERY);
+  if (row === undefined) return [];
+  const { id, since, notBefore } = row;
+  const reason = `a recovery suspends every instance: ${row.reason}`;
+  const action = `look at what was found (treeline status), adopt or retain the servers that wait; then, from ${notBefore} on: treeline resume --recovery ${id}`;
+  return [causeOf({ id: `recovery:${id}`, reason, since, action })];
+}
+
+/** Commits that are not followed for the same kind of reason are one cause. */
+function commitCauses(by: Viewer, { refused }: CauseFacts): Cause[] {
+  const newest = unfollowed(by, refused);
+  if (newest === null) return [];
+  const { commit, since, action } = newest;
+  const reason = `the newest commit ${commit} is not followed: ${newest.reason}`;
+  return [causeOf({ id: `commit:${refused?.hold?.kind ?? 'wrong'}`, reason, since, action })];
+}
+
+/** Returns the newest commit with the reason why it is not followed, as a client may see it; null if it is followed. */
+export function unfollowed(by: Viewer, refused: RefusedCommit | undefined): UnfollowedCommit | null {
+  if (refused === undefined) return null;
+  const { commit, hold: held, since } = refused;
+  const isShown = held !== null || (by.role !== 'proxy' && !isNarrow(by));
+  const reason = isShown ? refused.reason : WITHHELD;
+  return { commit, reason, since, action: releaseOf(refused) };
+}
+
+function releaseOf({ commit, hold: held }: RefusedCommit): string {
+  if (held === null) return 'treeline problems; correct that, then push';
+  const accept = held.kind === 'history' ? `treeline accept-history ${commit}` : `treeline approve ${held.digest}`;
+  return held.check === undefined ? accept : `${held.check}; if it is meant: ${accept}`;
+}
+
+/** A commit that waits for an approval is one of {@link commitCauses}. */
+function heldCauses({ view: { rows }, refused, scope }: CauseFacts): Cause[] {
+  const held = heldItems(rows, refused, scope).filter(({ instance, kind }) => instance !== null || kind === 'failures');
+  return held.map(({ digest, instance, kind, reason, since, resources, commit }: HeldItem) => {
+    const owners = resources.flatMap((name) => rows.server(name)?.instance ?? []);
+    const row = instance === null ? undefined : rows.read('held', instance);
+    const approve = `treeline approve ${digest}; if that is not intended, revert ${commit ?? 'the commit that asks for it'}`;
+    const isDelete = kind !== 'failures' && resources.length > 0;
+    return causeOf({
+      id: `held:${instance ?? digest}`,
+      instances: instance === null ? [...new Set(owners)].sort(compareNames) : [instance],
+      servers: { count: resources.length, examples: resources.slice(0, EXAMPLES_MAX) },
+      reason: isDelete ? `${reason}; an approval deletes ${firstNames(resources)}` : reason,
+      since,
+      action: row !== undefined && isApprovedAlready(row, rows) ? null : approve,
+    });
+  });
+}
+
+/** Instances whose first mistake is in the same file are one cause: a wrong template stops all that use it. */
+function invalidCauses(by: Viewer, { view: { desired }, invalidSince, scope }: CauseFacts): Cause[] {
+  const mistakes = firstMistakes(desired.problems);
+  const seen = [...desired.invalid].filter((instance) => scope.seesInstance(instance)).sort(compareNames);
+  const byFile = Map.groupBy(seen, (instance) => mistakes.get(instance)?.file ?? instance);
+  return [...byFile].map(([about, instances]) => {
+    const problem = mistakes.get(instances[0] ?? '');
+    const [began] = instances
+      .flatMap((instance) => invalidSince?.(instance) ?? [])
+      .sort((a, b) => compareNames(a.since, b.since));
+    const whose = instances.length === 1 ? instances[0] : countOf(instances.length, 'instance');
+    const text = problem === undefined ? '' : `: ${problemText(problem, by)}`;
+    return causeOf({
+      id: `invalid:${about}`,
+      instances,
+      since: began?.since ?? null,
+      reason: reasonSince({ ...began, reason: `the newest version of ${whose} is wrong${text}` }),
+      action: problem === undefined ? null : correcting(problem, desired),
+    });
+  });
+}
+
+function firstMistakes(problems: readonly Problem[]): ReadonlyMap<string, Problem> {
+  const found = new Map<string, Problem>();
+  for (const problem of problems.filter(isError)) {
+    for (const instance of problem.instances ?? []) if (!found.has(instance)) found.set(instance, problem);
+  }
+  return found;
+}
+
+/** A folder may have a name that reads like a command, and operators paste actions. The reason has the name. */
+const PLAIN_PATH = /^[\p{L}\p{N}._/-]+$/u;
+
+function correcting({ file }: Problem, { places }: Pick<ProgressFacts, 'places'>): string {
+  return `${places.has(file) ? 'correct' : 'bring back'} ${PLAIN_PATH.test(file) ? file : 'that file'}, and push`;
+}
+
+/** The text for a proxy in place of a message that quotes a file. */
+export const WITHHELD = 'only administrators and automation endpoints are shown what is wrong here';
+
+/** Messages quote files, whose content a proxy is not shown. */
+function problemText({ file, line, column, message, hint, code }: Problem, by: Viewer): string {
+  const what = by.role === 'proxy' ? WITHHELD : `${message}${hint === null ? '' : ` (${hint})`}`;
+  return `${file}:${line}:${column}: ${what} [${code}]`;
+}
+
+/** Servers that wait for one another until an operator lets one of them continue. */
+function cycleCauses(facts: CauseFacts): Cause[] {
+  return (facts.noticed?.cycles ?? []).flatMap((cycle): Cause[] => {
+    const names = cycle.map(({ server }) => server);
+    if (!names.every((name) => facts.scope.seesServer(name))) return [];
+    const words = { reason: cycleReason(cycle), action: breakingCommand(cycle) };
+    return serversCause(`cycle:${names[0]}`, names, facts, words);
+  });
+}
+
+interface OutageWords {
+  readonly id: string;
+  readonly means: string;
+  readonly action: string;
+}
+
+const OUTAGES: Readonly<Record<OutageName, OutageWords>> = {
+  store: {
+    id: 'store:unsaved',
+    means: 'nothing is saved, so nothing new begins',
+    action: 'correct that; the store is tried again automatically',
+  },
+  repository: {
+    id: 'repository:unread',
+    means: 'the repository cannot be followed, and newer commits are not known',
+    action: 'correct that; the repository is read again automatically',
+  },
+  programs: {
+    id: 'programs:running',
+    means: 'a program runs on after its call',
+    action: 'end that process as root; its server continues after the deadline of the call and graceSeconds',
+  },
+  statuses: {
+    id: 'statuses:unsent',
+    means: 'commit statuses are not sent',
+    action: 'correct that; they are sent again automatically',
+  },
+  notifications: {
+    id: 'notifications:unsent',
+    means: 'a subscriber is not notified',
+    action: 'correct that; treeline notifications shows each attempt, and further ones follow automatically',
+  },
+  audit: {
+    id: 'audit:unwritten',
+    means: 'the audit log loses lines',
+    action: 'make room for it, or correct its path',
+  },
+};
+
+function outageCauses(outages: Outages): Cause[] {
+  return (Object.keys(OUTAGES) as readonly OutageName[]).flatMap((name) => {
+    const outage = outages[name];
+    const { id, means, action } = OUTAGES[name];
+    if (outage === undefined) return [];
+    return causeOf({ id, reason: `${means}: ${reasonSince(outage)}`, since: outage.since, action });
+  });
+}
+
+function reasonSince({ reason, sinceStart }: Omit<Outage, 'since'>): string {
+  return sinceStart ? `${reason} (the controller has started then; it may have been so before)` : reason;
+}
+
+function leaderCauses({ leader, lag }: CauseFacts): Cause[] {
+  if (leader !== null) return [];
+  const reason = `no replica is known to lead, so nothing happens${lag === undefined ? '' : `: ${lag.reason}`}`;
+  const action = 'start a replica, or have it reach the database';
+  return [causeOf({ id: 'leader:none', reason, since: lag?.since ?? null, action })];
+}
+
+function silentCauses(facts: CauseFacts): Cause[] {
+  return (facts.noticed?.silent ?? []).flatMap(({ entry, servers, ...silence }) => {
+    const reason = `the provider entry "${entry}" ${silentWords(silence)}`;
+    const action = `correct that, or its entry in the settings; its servers are tried again automatically, and at once with: treeline retry --provider ${entry}`;
+    return serversCause(`provider:${entry}`, [...servers], facts, { reason, since: silence.since, action });
+  });
+}
+
+/** By entry that is not in the settings any more, the names of its servers. */
+function orphanedServers({ view: { rows }, hasEntry }: CauseFacts): Named {
+  return hasEntry === undefined ? new Map() : rows.index.serversOfEntries((entry) => !hasEntry(entry));
+}
+
+function orphanedCauses(facts: CauseFacts): Cause[] {
+  return [...orphanedServers(facts)].flatMap(([entry, names]) => {
+    const reason = `the provider entry "${entry}" has made servers, and is not in the settings any more: nothing is done with them, and nothing checks them`;
+    const action = 'put it back under execution.providers, and start the controller again';
+    return serversCause(`entry:${entry}`, names, facts, { reason, since: null, action });
+  });
+}
+
+/** Returns the servers that make no cause of their own, since that of their entry stands for it. */
+function explainedServers(facts: CauseFacts): ReadonlySet<string> {
+  const { rows } = facts.view;
+  const isOrphaned = (name: string): boolean => rows.server(name)?.reason?.code === 'provider_changed';
+  const orphaned = [...orphanedServers(facts).values()].flat().filter(isOrphaned);
+  return new Set([...(facts.noticed?.silent ?? []).flatMap(({ servers }) => [...servers]), ...orphaned]);
+}
+
+/** Idle servers need their proxies too: nothing else checks them. */
+function unheardCauses(facts: CauseFacts): Cause[] {
+  const { view, noticed } = facts;
+  if (noticed === undefined) return [];
+  const needing = view.rows.index.needingPerson();
+  const unheard = view.rows.index.serversOfProxies((tags) => noticed.unheardSince(tags) !== undefined);
+  return [...unheard].flatMap(([tags, names]) => {
+    const id = `proxies:${tags.join(',')}`;
+    const last = noticed.unheardSince(tags) ?? null;
+    const since = last === null ? null : momentOf(last);
+    const what = since === null ? 'is registered' : `has asked for work since ${since}`;
+    const reason = `no proxy ${tagWords(tags)} ${what}: nothing is done with its servers, and nothing checks them`;
+    const action =
+      since === null
+        ? 'register a proxy for them, and start it'
+        : 'check that it runs, and that its certificate is valid; treeline client list shows when it was last seen';
+    return serversCause(id, [...new Set([...names, ...(needing.get(id) ?? [])])], facts, { reason, since, action });
+  });
+}
+
+/** Of several certificates with one id, the one that ends first counts. */
+function endingCauses({ view: { now }, noticed }: CauseFacts): Cause[] {
+  const due = (noticed?.ending ?? []).filter((one) => now >= dueFrom(one)).toSorted((a, b) => b.ends - a.ends);
+  return due.map(({ id, name, begins, ends, action }) => {
+    const days = Math.floor((ends - now) / DAY_MS);
+    const left = now >= ends ? 'has ended' : days === 0 ? 'ends within a day' : `ends in ${countOf(days, 'day')}`;
+    const since = momentOf(dueFrom({ begins, ends }));
+    return causeOf({ id: `certificate:${id}`, reason: `${name} ${left}, at ${momentOf(ends)}`, since, action });
+  });
+}
+
+/** Idle servers whose checks fail, by cause: nothing would show that one of them drifts, or is gone. */
+function uncheckedServers({ role }: Viewer, { view: { rows }, noticed, checkFailureOf }: CauseFacts): Named {
+  if (noticed === undefined || role === 'proxy') return new Map();
+  const isFailing = (name: string): boolean =>
+    rows.server(name)?.state === 'done' && checkFailureOf(name) !== undefined;
+  const done = [...noticed.unchecked].filter(isFailing);
+  return Map.groupBy(done, (name) => `unchecked:${rows.server(name)?.instance}`);
+}
+
+/** Nodes whose consumers could not apply their record: the server is done, but its configuration is an older one. */
+function unappliedCauses({ view: { rows }, scope }: CauseFacts): Cause[] {
+  const unapplied = [...rows.list('delivery')].flatMap(([name, row]) => {
+    const isPresent = row.incarnation === (rows.server(name)?.incarnation ?? 0);
+    return row.outcome === 'failed' && isPresent && scope.seesNode(name) ? [{ name, ...row }] : [];
+  });
+  const byInstance = Map.groupBy(unapplied, ({ name }) => rows.server(name)?.instance);
+  return [...byInstance].map(([instance, nodes]) => {
+    const sorted = nodes.toSorted((a, b) => compareNames(a.name, b.name));
+    const [{ name, message } = { name: '', message: '' }] = sorted;
+    return causeOf({
+      id: `unapplied:${instance ?? 'types/clientcert'}`,
+      instances: instance === undefined ? [] : [instance],
+      servers: { count: nodes.length, examples: sorted.slice(0, EXAMPLES_MAX).map((node) => node.name) },
+      since: nodes.map(({ time }) => time).sort()[0] ?? null,
+      reason: `${name} could not apply its record: ${message}${othersIn(nodes.length)}`,
+      action: `treeline delivered${instance === undefined ? '' : ` ${instance}`}`,
+    });
+  });
+}
+
+type Words = Pick<Cause, 'reason' | 'action'> & Partial<Pick<Cause, 'since'>>;
+
+/** Returns the cause of these servers, if there is one of them. `words`: omitted: those of the first server. */
+function serversCause(id: string, names: readonly string[], facts: CauseFacts, words?: Words): Cause[] {
+  const { rows } = facts.view;
+  const sorted = names.filter((name) => rows.server(name) !== undefined).sort(compareNames);
+  const known = sorted.flatMap((name) => rows.server(name) ?? []);
+  const [[name], [row]] = [sorted, known];
+  if (name === undefined || row === undefined) return [];
+  return [
+    causeOf({
+      id,
+      instances: [...new Set(known.map(({ instance }) => instance))].sort(compareNames),
+      servers: { count: sorted.length, examples: sorted.slice(0, EXAMPLES_MAX) },
+      since: known.map(({ since }) => since).reduce((a, b) => (a < b ? a : b)),
+      ...(words ?? wordsOf(kindIn(id), { name, row, count: sorted.length }, facts)),
+    }),
+  ];
+}
+
+interface FirstServer {
+  readonly name: string;
+  readonly row: ServerRow;
+  /** The number of servers of the cause. */
+  readonly count: number;
+}
+
+function wordsOf(kind: AttentionKind, { name, row, count }: FirstServer, { checkFailureOf }: CauseFacts): Words {
+  const state = kind === 'failed' ? 'failed' : row.state;
+  const action = adviceFor(name, { ...row, state }, count === 1 ? `--resource ${name}` : row.instance);
+  if (kind === 'proxies') return { reason: `${row.reason?.text}; so many servers wait for one: ${count}`, action };
+  const failure = kind === 'unchecked' ? checkFailureOf(name) : undefined;
+  if (failure !== undefined) {
+    const reason = `${name}: ${uncheckedWords(failure)}${othersIn(count)}`;
+    return { reason, since: momentOf(failure.since), action };
+  }
+  const isRetried = kind === 'failed' && row.state !== 'failed';
+  const words = isRetried ? 'has failed, and is tried again' : row.state;
+  const reason = stateWithReason(words, reasonText(row.reason));
+  return { reason: `${name} ${isRetried ? '' : 'is '}${reason}${othersIn(count)}`, action };
+}
+
+function othersIn(count: number): string {
+  return count === 1 ? '' : `; others: ${count - 1}`;
+}
