@@ -1,7 +1,7 @@
 // `treeline delivered`: prints which nodes run an older record than the present one.
 import type { Command } from 'commander';
 import type { Delivered, DeliveredNode } from '../service/answers.ts';
-import { belowHeading, type Format, formatOption, printAs, visibleLine } from './output.ts';
+import { type Format, formatItem, formatOption, printAs, visibleLine } from './output.ts';
 import { addServerOptions, getFrom, type ServerOptions } from './server-connection.ts';
 import { findCommit } from './short-ids.ts';
 
@@ -69,5 +69,6 @@ export function listNodes(nodes: readonly DeliveredNode[]): string {
 function formatNode({ name, state, digest, confirmed }: DeliveredNode): string {
   const { outcome, time, message } = confirmed;
   const which = confirmed.digest === digest ? 'its present record' : 'an older record';
-  return `  ${visibleLine(name)}: ${state}\n${belowHeading(`${outcome} of ${which} at ${time}${message && `: ${message}`}`)}`;
+  const reason = `${outcome} of ${which} at ${time}${message && `: ${message}`}`;
+  return formatItem({ title: `  ${visibleLine(name)}: ${state}`, reason });
 }

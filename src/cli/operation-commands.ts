@@ -7,9 +7,9 @@ import type { Problem } from '../model/problem.ts';
 import type { AuthoredHold, HeldItem, SentNotification } from '../service/answers.ts';
 import { CommandFailure } from './command-failure.ts';
 import { formatProblem } from './format-problem.ts';
-import { belowHeading, type Format, formatOption, print, printAs, visibleLine } from './output.ts';
+import { type Format, formatItem, formatOption, print, printAs, visibleLine } from './output.ts';
 import { addServerOptions, getFrom, postTo, type ServerOptions } from './server-connection.ts';
-import { findDigest, findHeldHistory } from './short-ids.ts';
+import { findHeld } from './short-ids.ts';
 import { spanMs } from './time-span.ts';
 
 type Showing = ServerOptions & { readonly format: Format };
@@ -43,6 +43,9 @@ interface Operation {
 
 type Body = Readonly<Record<string, unknown>>;
 
+/** The digest of a held history begins so, before the commit. */
+const HISTORY = 'history-';
+
 const RESOURCE = { '--resource <server>': 'only this server' };
 const ALL = { '--all': 'every server' };
 const PROVIDER = { '--provider <name>': 'all servers of a provider entry' };
@@ -52,13 +55,13 @@ const OPERATIONS: readonly Operation[] = [
     usage: 'approve <digest>',
     description: 'approve what is held under a digest',
     help: 'The first 20 digits are enough. "treeline held" prints the digest.',
-    body: async (text, given) => ({ digest: await findDigest(given, text) }),
+    body: async (text, given) => ({ digest: await findHeld(given, text) }),
   },
   {
     usage: 'accept-history <commit>',
     description: 'follow a rewritten history, at exactly this commit',
     help: 'The first 20 digits of a held commit are enough.',
-    body: async (text, given) => ({ commit: await findHeldHistory(given, text) }),
+    body: async (text, given) => ({ commit: await findHeld(given, text, HISTORY) }),
   },
   {
     usage: 'suspend [instance]',
@@ -217,8 +220,6 @@ function wholeOf(instance: string | undefined, options: Partial<Given>): { reado
   return whole;
 }
 
-const HISTORY = 'history-';
-
 function releaseOf({ kind, digest, check }: HeldItem): string {
   const commit = digest.startsWith(HISTORY) ? digest.slice(HISTORY.length) : digest;
   const accept = kind === 'history' ? `treeline accept-history ${commit}` : `treeline approve ${digest}`;
@@ -227,8 +228,10 @@ function releaseOf({ kind, digest, check }: HeldItem): string {
 
 function formatHeld(item: AuthoredHold): string {
   const { kind, instance, reason, since, resources, commit, author } = item;
-  const lines = [`${instance ?? 'commit'}: ${kind}, since ${since}`, belowHeading(reason)];
-  if (commit !== null) lines.push(`    commit: ${commit}${author ? `, by ${visibleLine(author)}` : ''}`);
-  if (resources.length > 0) lines.push(`    servers: ${resources.join(', ')}`);
-  return [...lines, `    release with: ${releaseOf(item)}`].join('\n');
+  const details = [
+    ...(commit === null ? [] : [`    commit: ${commit}${author ? `, by ${visibleLine(author)}` : ''}`]),
+    ...(resources.length === 0 ? [] : [`    servers: ${resources.join(', ')}`]),
+    `    release with: ${releaseOf(item)}`,
+  ];
+  return formatItem({ title: `${instance ?? 'commit'}: ${kind}`, since, reason, details });
 }

@@ -95,6 +95,26 @@ export function belowHeading(text: string): string {
   return `    ${text.replaceAll('\n', '\n    | ')}`;
 }
 
+/** An item of a list: what it is about, why, and what to do. */
+interface ListedItem {
+  readonly title: string;
+  readonly since?: string | null | undefined;
+  readonly reason: string;
+  /** Further lines, indented. */
+  readonly details?: readonly string[];
+  readonly action?: string | null;
+}
+
+/** Returns an item as its title with its time, its reason, its details, and what to do. */
+export function formatItem({ title, since = null, reason, details = [], action = null }: ListedItem): string {
+  return [
+    `${title}${since === null ? '' : `, since ${since}`}`,
+    belowHeading(reason),
+    ...details,
+    ...(action === null ? [] : [`    do: ${action}`]),
+  ].join('\n');
+}
+
 /** Returns the first line of a text, with a sign that there are more. */
 export function firstLine(text: string): string {
   const [first = '', ...others] = text.split('\n');

@@ -1,4 +1,5 @@
 // `treeline status`: prints the status of the stacks and the commit that is followed.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
 import { countOf, visible } from '../base/wording.ts';
 import type { AttentionItem, FoundRecovery, Overview, RecoveredServers, Recovery, Why } from '../service/answers.ts';
@@ -9,6 +10,7 @@ import {
   type Format,
   firstLine,
   formatCounts,
+  formatItem,
   formatOption,
   formatReplicas,
   print,
@@ -18,7 +20,6 @@ import {
 import { addServerOptions, getFrom, type ServerOptions } from './server-connection.ts';
 import { findCommit } from './short-ids.ts';
 import { waitUntilSettled } from './wait-until-settled.ts';
-import { watchText } from './watch-text.ts';
 
 const EXIT_NOT_DONE = 1;
 const TIMEOUT_SECONDS = 300;
@@ -29,7 +30,7 @@ const RECOVERED_MAX = 20;
 const RECOVERED: Readonly<Record<keyof RecoveredServers, string>> = {
   found: 'found, as recorded',
   drifted: 'found otherwise than recorded, or gone',
-  waiting: 'waits for a person (adopt, retain)',
+  waiting: 'waits for an operator (adopt, retain)',
   unchecked: 'not checked yet',
   create: 'absent, to be created',
   update: 'to be updated',
@@ -107,9 +108,30 @@ interface Shown {
   readonly attention: Overview['attention'];
 }
 
-async function watch(instance: string | undefined, options: Options): Promise<void> {
+const WATCH_MS = 2_000;
+/** Some terminals report that they have no rows. */
+const ROWS = 24;
+/** The codes of every terminal: to the first line, and clear what is below. */
+const CLEAR = '\u001b[H\u001b[J';
+
+/** Shows the status in place on a terminal, elsewhere its new lines. A failed read is shown, unless it is the first. */
+async function watch(instance: string | undefined, options: Options): Promise<never> {
   if (options.format === 'json') throw new CommandFailure('--watch prints text: leave out --format json');
-  await watchText(async () => (await readStatus(instance, options)).text);
+  process.on('SIGINT', () => process.exit(0));
+  let last: readonly string[] = [];
+  for (;;) {
+    const { text } = await readStatus(instance, options).catch((error: unknown) => {
+      if (last.length === 0 || !(error instanceof CommandFailure)) throw error;
+      return { text: `treeline: ${error.message}` };
+    });
+    const lines = text.split('\n');
+    if (process.stdout.isTTY) {
+      process.stdout.write(CLEAR);
+      print(lines.slice(0, (process.stdout.rows || ROWS) - 1).join('\n'));
+    } else for (const line of lines.filter((one) => !last.includes(one))) print(line);
+    last = lines;
+    await sleep(WATCH_MS);
+  }
 }
 
 function readStatus(instance: string | undefined, options: Options): Promise<Shown> {
@@ -183,21 +205,20 @@ function formatAttention(items: Overview['attention'], leftOut: number): readonl
     items.filter((item) => item.acknowledged !== null),
   ];
   return [
-    ...(open.length === 0 ? [] : ['needs a person:', ...open.map(formatItem)]),
+    ...(open.length === 0 ? [] : ['needs a person:', ...open.map(formatAttentionItem)]),
     ...(leftOut === 0 ? [] : [`  and ${leftOut} more`]),
-    ...(known.length === 0 ? [] : ['acknowledged:', ...known.map(formatItem)]),
+    ...(known.length === 0 ? [] : ['acknowledged:', ...known.map(formatAttentionItem)]),
     ...(items.length === 0 ? [] : ['']),
   ];
 }
 
-function formatItem({ id, reason, since, action, acknowledged }: AttentionItem): string {
-  const lines = [`  ${visibleLine(id)}${since === null ? '' : `, since ${since}`}`, belowHeading(reason)];
+function formatAttentionItem({ id, reason, since, action, acknowledged }: AttentionItem): string {
+  const details: string[] = [];
   if (acknowledged !== null) {
     const { by, until, reason: why } = acknowledged;
-    lines.push(belowHeading(`acknowledged by ${by} until ${until}${why === '' ? '' : `: ${why}`}`));
+    details.push(belowHeading(`acknowledged by ${by} until ${until}${why === '' ? '' : `: ${why}`}`));
   }
-  if (action !== null) lines.push(`    do: ${action}`);
-  return lines.join('\n');
+  return formatItem({ title: `  ${visibleLine(id)}`, since, reason, details, action });
 }
 
 function formatCommit({ commit, author, ...replicas }: Overview): readonly string[] {

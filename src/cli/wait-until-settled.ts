@@ -1,6 +1,7 @@
 // Waits in one loop until a commit is followed, none of its changes is in progress, and if asked, until it is
 // delivered.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { firstNames } from '../base/wording.ts';
 import type { Overview } from '../service/answers.ts';
 import { CommandFailure } from './command-failure.ts';
 import { listNodes, readDelivered } from './delivered-command.ts';
@@ -8,8 +9,6 @@ import { firstLine } from './output.ts';
 import { getFrom, RefusedRequest, type ServerOptions } from './server-connection.ts';
 
 const POLL_MS = 500;
-/** So many changes are printed after each poll. */
-const TOLD_MAX = 10;
 
 interface Awaited {
   /** Full object id. */
@@ -34,8 +33,6 @@ interface Outcome {
 
 /** One poll of a stage. Returns undefined to poll again; `isLate`: the time is over, so it returns an outcome. */
 type Stage = (isLate: boolean) => Promise<Outcome | undefined>;
-
-type OverviewEntry = Overview['instances'][number];
 
 const DONE: Outcome = { isDone: true };
 
@@ -107,20 +104,19 @@ async function orNotReady(answer: Promise<unknown>): Promise<unknown> {
   });
 }
 
-function untilQuiet({ server, instance, timeoutMs, deadline, progress }: Waiting): Stage {
-  const told = new Map<string, string>();
+function untilQuiet({ server, instance, timeoutMs, deadline, tell }: Waiting): Stage {
+  let isKnown = false;
   return async (isLate) => {
     const { instances } = (await getFrom(server, '/operations/status', { refusedUntil: deadline })) as Overview;
     const awaited = instances.filter(({ name }) => instance === undefined || name === instance);
     if (instance !== undefined && awaited.length === 0) {
-      if (told.size === 0) throw new CommandFailure(`there is no stack instance "${instance}" at that commit`);
+      if (!isKnown) throw new CommandFailure(`there is no stack instance "${instance}" at that commit`);
       return { isDone: true, isGone: true };
     }
-    const changed = awaited.filter(({ name, status }) => told.get(name) !== status);
-    for (const { name, status } of changed.slice(0, TOLD_MAX)) progress(`${name}: ${status}`);
-    if (changed.length > TOLD_MAX) progress(`and ${changed.length - TOLD_MAX} more have changed`);
-    for (const { name, status } of changed) told.set(name, status);
-    if (awaited.every(isSettled)) return { isDone: awaited.every(({ status }) => status === 'Done') };
+    isKnown = true;
+    const open = awaited.filter((one) => !isSettled(one)).map(({ name, status }) => `${name} (${status})`);
+    if (open.length === 0) return { isDone: awaited.every(({ status }) => status === 'Done') };
+    tell('instances', `waiting for ${firstNames(open)}`);
     return isLate ? { isDone: false, reason: `still in progress after ${timeoutMs / 1000} s` } : undefined;
   };
 }
@@ -136,18 +132,11 @@ function untilDelivered({ server, commit, instance, tell }: Waiting): Stage {
   };
 }
 
-/** Returns whether nothing happens to an instance before a person acts. */
-function isSettled({ status, counts }: OverviewEntry): boolean {
-  if (status === 'Marked for delete') return !isMoving(counts) && (counts.failed ?? 0) + (counts.blocked ?? 0) > 0;
-  return status !== 'In progress';
-}
+const MOVING = ['creating', 'updating', 'deleting', 'retrying', 'unknown'] as const;
 
-function isMoving({
-  creating = 0,
-  updating = 0,
-  deleting = 0,
-  retrying = 0,
-  unknown = 0,
-}: OverviewEntry['counts']): boolean {
-  return creating + updating + deleting + retrying + unknown > 0;
+/** Returns true if nothing happens to an instance until an operator acts. */
+function isSettled({ status, counts }: Overview['instances'][number]): boolean {
+  if (status !== 'Marked for delete') return status !== 'In progress';
+  const isMoving = MOVING.some((state) => (counts[state] ?? 0) > 0);
+  return !isMoving && (counts.failed ?? 0) + (counts.blocked ?? 0) > 0;
 }

@@ -3,10 +3,10 @@ import type { Command } from 'commander';
 import { countOf, quote } from '../base/wording.ts';
 import type { PropertyDifference, WaitingItem, Why } from '../service/answers.ts';
 import {
-  belowHeading,
   type Format,
   firstLine,
   formatCounts,
+  formatItem,
   formatOption,
   formatReplicas,
   printAs,
@@ -61,36 +61,31 @@ function formatDifference(difference: readonly PropertyDifference[]): readonly s
 
 type Group = readonly [WaitingItem, ...WaitingItem[]];
 
-/** Returns the items that differ in nothing but their servers and times together, in the order of the first of each. */
+/** Returns the items that differ only in their servers and times together, in the order of the first of each. */
 function groupByReason(waiting: readonly WaitingItem[]): readonly Group[] {
-  const groups = new Map<string, [WaitingItem, ...WaitingItem[]]>();
-  for (const item of waiting) {
-    const { resource, state, reason, until, difference } = item;
-    const key = JSON.stringify([resource === null, state, reason, until === null, difference]);
-    const known = groups.get(key);
-    if (known === undefined) groups.set(key, [item]);
-    else known.push(item);
-  }
-  return [...groups.values()];
+  const groups = Map.groupBy(waiting, ({ resource, state, reason, until, difference }) =>
+    JSON.stringify([resource === null, state, reason, until === null, difference]),
+  );
+  return [...groups.values()].flatMap(([first, ...others]) => (first === undefined ? [] : [[first, ...others]]));
 }
 
 function formatGroup(instance: string, group: Group): string {
   const [{ resource, state, reason, difference = [] }] = group;
-  const ends = state === 'retrying' || state === 'failed' ? 'tried again' : 'until';
   const [since] = timesOf(group, 'since');
-  const [until, later] = timesOf(group, 'until');
-  const at = later !== undefined ? ' from ' : ends === 'until' ? ' ' : ' at ';
-  const times = [since === undefined ? '' : `, since ${since}`, until === undefined ? '' : `, ${ends}${at}${until}`];
-  const lines = [`${resource === null ? '' : `${namesOf(group)}: `}${state}${times.join('')}`, belowHeading(reason)];
-  if (difference.length > 0) lines.push(...formatDifference(difference));
-  const action = actionFor(instance, group);
-  if (action !== null) lines.push(`    do: ${action}`);
-  return lines.join('\n');
+  const [until] = timesOf(group, 'until');
+  const end = state === 'retrying' || state === 'failed' ? 'tried again at' : 'until';
+  const times = [since === undefined ? '' : `, since ${since}`, until === undefined ? '' : `, ${end} ${until}`];
+  return formatItem({
+    title: `${resource === null ? '' : `${namesOf(group)}: `}${state}${times.join('')}`,
+    reason,
+    details: difference.length === 0 ? [] : formatDifference(difference),
+    action: actionFor(instance, group),
+  });
 }
 
-/** Returns the different times of a group, the earliest first. */
+/** Returns the times of a group, the earliest first. */
 function timesOf(group: Group, field: 'since' | 'until'): readonly string[] {
-  return [...new Set(group.flatMap((item) => item[field] ?? []))].sort();
+  return group.flatMap((item) => item[field] ?? []).sort();
 }
 
 function namesOf(group: Group): string {
@@ -100,7 +95,7 @@ function namesOf(group: Group): string {
   return `${countOf(names.length, 'server')} (${names.slice(0, NAMED_MAX).join(', ')}${more})`;
 }
 
-/** Of several servers, what is done about one of them is done about their instance where the command takes that. */
+/** The action for several servers is that for their instance, if the command takes one. */
 function actionFor(instance: string, [{ resource, action }, ...others]: Group): string | null {
   return others.length === 0 || action === null ? action : action.replaceAll(`--resource ${resource}`, instance);
 }
