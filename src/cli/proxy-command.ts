@@ -8,7 +8,7 @@ import { SettingsError } from '../settings/load-settings.ts';
 import { warnOfOpenFiles } from '../settings/secret-files.ts';
 import { StoreError } from '../store/store-error.ts';
 import { CommandFailure } from './command-failure.ts';
-import { checkServerFiles, describeControllerFailure } from './connection-failure.ts';
+import { describeControllerFailure, readCredentials } from './connection-failure.ts';
 import { printProblems } from './format-problem.ts';
 import { type Format, formatOption } from './output.ts';
 import { EXIT_CODES_HELP, runUntilSignalled, serving, stopWhenInputEnds } from './run-until-signalled.ts';
@@ -46,11 +46,11 @@ interface ProxyOptions {
 async function runProxy({ config, stopWithInput }: ProxyOptions): Promise<void> {
   if (config === undefined) throw new CommandFailure('say where the settings of the proxy are: --config FILE');
   const settings = await loadProxySettings(fromUserDirectory(config));
-  await checkServerFiles(settings.tls);
+  await readCredentials(settings.tls, 'tls.');
   const log = createLog(settings.log.level);
   const { tls, providers } = settings;
   await warnOfOpenFiles(log, { secrets: [{ setting: 'tls.key', path: tls.key }], providers });
-  const describe = (error: Error): string => describeControllerFailure(error, tls, { server: 'server', ca: 'tls.ca' });
+  const describe = (error: Error): string => describeControllerFailure(error, tls);
   const running = await startProxy(settings, { log, describe });
   if (stopWithInput) stopWhenInputEnds();
   await runUntilSignalled(running, log);
@@ -62,7 +62,7 @@ async function runProxy({ config, stopWithInput }: ProxyOptions): Promise<void> 
 async function checkProxySettings(file: string, { format }: { readonly format: Format }): Promise<void> {
   try {
     const { tls } = await loadProxySettings(fromUserDirectory(file));
-    await checkServerFiles(tls);
+    await readCredentials(tls, 'tls.');
     printProblems([], format);
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;

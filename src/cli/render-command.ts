@@ -13,7 +13,7 @@ import { SettingsError } from '../settings/load-settings.ts';
 import { warnOfOpenFiles } from '../settings/secret-files.ts';
 import { StoreError } from '../store/store-error.ts';
 import { CommandFailure, EXIT_PROBLEMS, expecting } from './command-failure.ts';
-import { checkServerFiles, describeControllerFailure } from './connection-failure.ts';
+import { describeControllerFailure, readCredentials } from './connection-failure.ts';
 import { print } from './output.ts';
 import { runUntilSignalled, stopWhenInputEnds } from './run-until-signalled.ts';
 import { fromUserDirectory } from './user-directory.ts';
@@ -48,10 +48,10 @@ export function addRenderCommand(program: Command): void {
 async function render({ config, once, noop, stopWithInput }: Options): Promise<void> {
   const settings = await expecting([SettingsError], () => loadRenderSettings(fromUserDirectory(config)));
   const { tls } = settings;
-  await checkServerFiles(tls, '');
+  await readCredentials(tls, '');
   const log = createLog(settings.log.level);
   await warnOfOpenFiles(log, { secrets: [{ setting: 'key', path: tls.key }], providers: [] });
-  const describe = (error: Error): string => describeControllerFailure(error, tls, { server: 'server', ca: 'ca' });
+  const describe = (error: Error): string => describeControllerFailure(error, tls);
   const options = { log, clock: systemClock, describe };
   if (noop) return await printChanges(settings, options);
   const renderer = await expecting([StoreError, LeftoverError], () => Renderer.open(settings, options));

@@ -20,7 +20,7 @@ export interface ServerOptions {
   readonly ca: string;
 }
 
-/** Tells that an argument is empty. */
+/** The text for an argument that is empty. */
 export const EMPTY_ARGUMENT = 'an argument is empty: a shell variable that is not set makes such a one';
 
 /**
@@ -28,38 +28,26 @@ export const EMPTY_ARGUMENT = 'an argument is empty: a shell variable that is no
  * of them, the command connects to the demo of the user's folder or of a folder above, as its administrator.
  */
 export function addServerOptions(command: Command): Command {
-  for (const option of serverOptions()) command.addOption(option);
-  return command.hook('preAction', async (_, action) => {
-    if (action.args.includes('')) {
-      throw new CommandFailure(EMPTY_ARGUMENT);
-    }
-    const server = await requireServer(action.opts());
+  return addOptionalServerOptions(command).hook('preAction', async (_, action) => {
+    if (action.args.includes('')) throw new CommandFailure(EMPTY_ARGUMENT);
+    const server = await serverIn(action.opts());
+    if (server === undefined) throw incomplete(action.opts());
     for (const name of SERVER_OPTIONS) action.setOptionValue(name, server[name]);
   });
 }
 
-/**
- * Returns the options, or those of the demo if none is given. Throws CommandFailure if there is no demo, or some are
- * missing.
- */
-export async function requireServer(options: Partial<ServerOptions>): Promise<ServerOptions> {
-  const missing = SERVER_OPTIONS.filter((name) => options[name] === undefined);
-  const server = missing.length > 0 && missing.length < SERVER_OPTIONS.length ? undefined : await serverIn(options);
-  if (server === undefined) throw new CommandFailure(missingText(missing));
-  return server;
-}
-
-function missingText(missing: readonly (keyof ServerOptions)[]): string {
-  const options = missing.map((name) => `--${name}`).join(', ');
-  const variables = missing.map((name) => `TREELINE_${name.toUpperCase()}`).join(', ');
-  const isPart = missing.length < SERVER_OPTIONS.length;
-  const advice = isPart
-    ? 'all four are needed, or none in the folder of a demo'
-    : 'no demo was found in this folder or above';
-  return `say which controller, and who asks: ${options} (or ${variables}); ${advice}`;
-}
-
 const SERVER_OPTIONS = ['server', 'cert', 'key', 'ca'] as const satisfies readonly (keyof ServerOptions)[];
+
+function incomplete(options: Partial<ServerOptions>): CommandFailure {
+  const missing = SERVER_OPTIONS.filter((name) => options[name] === undefined);
+  const names = missing.map((name) => `--${name}`).join(', ');
+  const variables = missing.map((name) => `TREELINE_${name.toUpperCase()}`).join(', ');
+  const advice =
+    missing.length < SERVER_OPTIONS.length
+      ? 'all four are needed, or none in the folder of a demo'
+      : 'no demo was found in this folder or above';
+  return new CommandFailure(`say which controller, and who asks: ${names} (or ${variables}); ${advice}`);
+}
 
 /** Adds the same options to a command that can also do without a server. */
 export function addOptionalServerOptions(command: Command): Command {
@@ -76,7 +64,7 @@ export async function serverIn(options: Partial<ServerOptions>): Promise<ServerO
   if (SERVER_OPTIONS.every((name) => options[name] === undefined)) return await findDemo(fromUserDirectory('.'));
   if (server === undefined) return undefined;
   if (cert !== undefined && key !== undefined && ca !== undefined) return { server, cert, key, ca };
-  throw new CommandFailure('with --server (or TREELINE_SERVER), --cert, --key and --ca are needed too');
+  throw incomplete(options);
 }
 
 function serverOptions(): Option[] {
@@ -184,7 +172,11 @@ async function send(options: ServerOptions, sending: Sent): Promise<unknown> {
   const tls = await readCredentials(options);
   const limits = { silenceMs: timeoutMs, bytesMax: ANSWER_BYTES_MAX };
   const answer = await sendToController({ url, tls, method, body, headers, limits, onText }).catch((error: Error) => {
-    throw error instanceof BrokenAnswer ? brokenOff(url, error) : unreachable(url, error, options);
+    const message =
+      error instanceof BrokenAnswer
+        ? `the answer of ${url.origin} broke off (${error.message}): ask again`
+        : `${url.origin} cannot be asked: ${describeConnectionFailure(error, options)}`;
+    throw new CommandFailure(message, { cause: error });
   });
   if (answer.body !== undefined || (onText !== undefined && answer.status === 200)) return answer.body;
   throw new RefusedRequest(`${url.pathname} answered ${answer.status}: ${answer.message}`, answer.status);
@@ -196,13 +188,4 @@ function addressOf(server: string, path: string): URL {
   }
   // The address may have a path of its own, where a proxy passes only what lies below it.
   return new URL(`${server.replace(/\/+$/, '')}${path}`);
-}
-
-function unreachable(url: URL, error: Error, files: ServerOptions): CommandFailure {
-  const words = describeConnectionFailure(error, files);
-  return new CommandFailure(`${url.origin} cannot be asked: ${words}`, { cause: error });
-}
-
-function brokenOff(url: URL, error: Error): CommandFailure {
-  return new CommandFailure(`the answer of ${url.origin} broke off (${error.message}): ask again`, { cause: error });
 }

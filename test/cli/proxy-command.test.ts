@@ -48,7 +48,7 @@ it(
   async () => {
     const nobody = await startProxy('https://127.0.0.1:1');
     expect((await nobody.logged('the controller does not answer; it is asked again')).reason).toMatch(
-      /^nothing listens there \(.*\): start the controller \(.*\), or check server$/,
+      /^nothing listens there \(.*\): start the controller \(.*\), or check the address$/,
     );
   },
   TIMEOUT_MS,
