@@ -45,7 +45,7 @@ export function recordChanges(
       nodes.push({ action: before === undefined ? 'add' : 'remove', node: name, file: unit.entry.path });
     }
   }
-  return { configuration: groups.all(), nodes: nodes.sort((a, b) => compareNames(a.node, b.node)) };
+  return { nodes: nodes.sort((a, b) => compareNames(a.node, b.node)), configuration: groups.all() };
 }
 
 interface Group extends Omit<ConfigurationChange, 'nodes' | 'examples'> {

@@ -17,8 +17,8 @@ const ID_LENGTH_MAX = 200;
 /** The length of the command in the last line, beyond which it is cut. */
 const COMMAND_LENGTH_MAX = 250;
 const VALUE_LENGTH_MAX = 100;
-/** Lines of a list that are shown unfolded. */
-const LINES_MAX = 12;
+/** Items of a list that are shown unfolded. */
+const UNFOLDED_MAX = 12;
 const INSTANCES_MAX = 5;
 
 /** The facts that the report needs in addition to the plan. */
@@ -41,7 +41,7 @@ export function markdownReport(plan: Plan, options: MarkdownOptions = {}): strin
   const blocks = [markerOf(id), `### Treeline plan: ${planHeadline(plan)}`];
   let left = MARKDOWN_LENGTH_MAX - LAST_LINES_LENGTH_MAX - blocks.join('').length;
   let omitted = 0;
-  for (const section of withProblems(planSections(plan, style), plan.problems, style)) {
+  for (const section of [...planSections(plan, style), problemSection(plan, style)]) {
     const shown = itemsWithin(section, left);
     const rest = countIn(section.items.slice(shown.length));
     omitted += rest;
@@ -83,29 +83,15 @@ function markerOf(id: string): string {
   return `<!-- treeline-plan ${written} -->`;
 }
 
-/** The problems that head brings stand before the servers, errors first. */
-function withProblems(
-  sections: readonly Section[],
-  problems: readonly Problem[],
-  style: PlanStyle,
-): readonly Section[] {
-  if (problems.length === 0) return sections;
+/** The problems that head brings, errors first. */
+function problemSection({ problems }: Plan, style: PlanStyle): Section {
   const sorted = [...problems.filter(isError), ...problems.filter((problem) => !isError(problem))];
-  const section = {
+  return {
     noun: 'problem',
     title: `Problems: ${problemCounts(problems).join(', ')}`,
     items: sorted.map((problem) => problemItem(problem, style)),
   };
-  const at = sections.findIndex(({ noun }) => !BEFORE_PROBLEMS.has(noun));
-  return at === -1 ? [...sections, section] : sections.toSpliced(at, 0, section);
 }
-
-const BEFORE_PROBLEMS: ReadonlySet<string> = new Set([
-  'access change',
-  'safety change',
-  'held instance',
-  'invalid instance',
-]);
 
 function problemItem(problem: Problem, { prefix }: PlanStyle): Item {
   const { severity, code: name, message, hint, instances = [] } = problem;
@@ -135,8 +121,7 @@ function itemsWithin({ title, note = '', items }: Section, lengthMax: number): r
 
 /** Nothing is cut inside an item or an element. */
 function writeSection({ title, note, noun }: Section, items: readonly Item[], omitted: number): string {
-  const unfolded = itemsUnfolded(items);
-  const folded = items.slice(unfolded.length);
+  const [unfolded, folded] = [items.slice(0, UNFOLDED_MAX), items.slice(UNFOLDED_MAX)];
   const summary = `<details><summary>${countOf(countIn(folded), `more ${noun}`)}</summary>`;
   return [
     `#### ${title}`,
@@ -145,16 +130,6 @@ function writeSection({ title, note, noun }: Section, items: readonly Item[], om
     ...(folded.length === 0 ? [] : [summary, ...listOf(folded), '</details>']),
     ...(omitted === 0 ? [] : [`${countOf(omitted, `more ${noun}`)} not shown.`]),
   ].join('\n\n');
-}
-
-/** Returns the first items, which stand above the fold; all, if they are few enough. */
-function itemsUnfolded(items: readonly Item[]): readonly Item[] {
-  let lines = 0;
-  const end = items.findIndex(({ details }) => {
-    lines += 1 + details.length;
-    return lines > LINES_MAX;
-  });
-  return end === -1 ? items : items.slice(0, end);
 }
 
 function countIn(items: readonly Item[]): number {

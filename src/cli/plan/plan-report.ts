@@ -17,27 +17,6 @@ export const PLAN_REPORTS = {
 
 /** Returns the plan as JSON. Its size depends on distinct changes; files are named from the layout. */
 export function jsonPlan(plan: Plan): string {
-  const { base, head, digest, access, safety, changes, retained, nodes } = plan;
-  const { configuration, invalid, problems, knownProblems, held } = plan;
-  return JSON.stringify(
-    {
-      base,
-      head,
-      digest,
-      access,
-      safety,
-      changes,
-      retained,
-      nodes,
-      configuration,
-      invalid,
-      ...{
-        problems: problems.map((one) => ({ ...publicProblem(one), instances: one.instances ?? [] })),
-        knownProblems,
-        held,
-      },
-    },
-    null,
-    2,
-  );
+  const problems = plan.problems.map((one) => ({ ...publicProblem(one), instances: one.instances ?? [] }));
+  return JSON.stringify({ ...plan, problems }, null, 2);
 }

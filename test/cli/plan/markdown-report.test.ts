@@ -66,7 +66,7 @@ describe('code', () => {
   it.each([
     ['a\nb', '`a\\u000ab`'],
     ['a\u202eb', '`a\\u202eb`'],
-    ['\u{e0041}', '`\\u{e0041}`'],
+    ['\u{e0041}', '`\\udb40\\udc41`'],
     ['\ud83d', '`\\ud83d`'],
     ['', '(empty)'],
     ['a'.repeat(200), `\`${'a'.repeat(120)}…\``],
@@ -85,10 +85,10 @@ it.each([
   ['there is no stack template "shpo"', 'there is no stack template `"shpo"`'],
   ['the count of "web", now 2, was 4.', 'the count of `"web"`, now 2, was 4.'],
   ['did you mean "a b"? see #12 and @you', 'did you mean `"a b"`? see `#12` and `@you`'],
-  ['fixes octo/cat#1 https://evil.example now', 'fixes `octo/cat#1 https://evil.example` now'],
+  ['fixes octo/cat#1 https://evil.example now', 'fixes `octo/cat#1` `https://evil.example` now'],
   ['name it (treeline validate DIR, repository.directory)', 'name it (treeline validate DIR, `repository.directory`)'],
-  ['of it (a.b) and f(x), "c d").', 'of it (`a.b`) and `f(x), "c d"`).'],
-  ['](https://evil.example) (@you', '`](https://evil.example)` (`@you`'],
+  ['of it (a.b) and f(x), "c d").', 'of it (`a.b`) and `f(x`), `"c d"`).'],
+  ['](https://evil.example) (@you', '`](https://evil.example`) (`@you`'],
   ["the file's first-parent line", "the file's first-parent line"],
   ['in deadbeef: 1234567', 'in `deadbeef`: `1234567`'],
 ])('the sentence %j is %j', (sentence, expected) => {
@@ -142,7 +142,7 @@ describe('the report', () => {
     expect(markdownReport(EVERYTHING)).not.toContain('hunter');
   });
 
-  it('shows twelve lines of a section, and folds the rest', () => {
+  it('shows twelve items of a section, and folds the rest', () => {
     const report = (length: number): string =>
       markdownReport({
         ...NO_EFFECT,
