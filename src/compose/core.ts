@@ -244,7 +244,7 @@ function tellOutside(
     noticed: () => ({
       silent: reconciler.answers.silent(),
       cycles: findCycles(ledger, clock.now()),
-      unchecked: reconciler.checks.schedule.failing,
+      unchecked: reconciler.checks.failing,
       callOf: (server) => reconciler.callOf(server),
       unansweredOf: (entry) => reconciler.answers.unansweredOf(entry),
       lostTryOf: (server) => reconciler.lostTryOf(server),
@@ -370,12 +370,12 @@ function keepAuthors(source: Source): (commit: string) => Promise<string | null>
 
 /** Returns what the operator asks about checks of servers at rest. */
 function checkOperations({
-  checks: { schedule },
+  checks,
 }: Reconciler): Pick<Parameters<typeof createOperator>[0], 'checkFailureOf' | 'requestCheck' | 'retryCheck'> {
   return {
-    checkFailureOf: (server) => schedule.failureOf(server),
-    requestCheck: (server) => schedule.request(server),
-    retryCheck: (server) => schedule.retry(server),
+    checkFailureOf: (server) => checks.failureOf(server),
+    requestCheck: (server) => checks.request(server),
+    retryCheck: (server) => checks.retry(server),
   };
 }
 

@@ -361,7 +361,7 @@ export class Reconciler {
       isInFlight: (server) => this.#executor.capacity.isInFlight(server),
       hasCapacity: (server, provider, isRoutine) => this.#executor.capacity.mayClaim(server, provider, isRoutine),
       lastCheckOf: (server, own) => this.checks.lastOf(server, own),
-      isCheckDue: (server) => this.checks.schedule.isDue(server),
+      isCheckDue: (server) => this.checks.isDue(server),
       lostMsLeft: (server, action) => this.#executor.lostMsLeft(server, action),
       lostBecause: (server) => this.#executor.lostBecause(server),
       isFoundSince: (row, since) => this.#absences.isFoundSince(row, since),

@@ -246,7 +246,7 @@ function retry(world: World, instance: string | null): void {
   const waiting = [...core.ledger.list('server')].find(([, row]) => isMeant(row));
   noteAsked(world, instance);
   // Those whose last check failed are checked again, whatever their policy.
-  for (const name of core.reconciler.checks.schedule.failing) {
+  for (const name of core.reconciler.checks.failing) {
     if (instance === null || core.ledger.server(name)?.instance === instance) world.asked.checks.add(name);
   }
   const answer = core.operator.retry(ORDER, targetOf(instance)).catch((error: unknown) => {

@@ -1,10 +1,13 @@
-// Knows how and when servers were checked: the age of the last check for creates, and the schedule of servers at rest.
+// Decides when a server is checked. A create requires a check that is at most 30 s old, so that a server which another
+// party creates meanwhile is not taken over; docs/decisions/0018. A server at rest is checked `checkSeconds` after its
+// last action or check. In memory: after a restart no check counts.
 
-import type { Clock } from '../../base/clock.ts';
+import { type Clock, type ClockTimes, msSince, readClocks } from '../../base/clock.ts';
 import type { CheckEnd, Next } from '../../machine/decision.ts';
+import { driftPolicyOf, isAtRest } from '../../machine/drift.ts';
 import { RECOVERY } from '../../machine/recovery.ts';
-import { fitsProxy, proxyTagsOf, responsibleTags, type Site } from '../../machine/responsibility.ts';
-import type { CallResult } from '../../model/call-result.ts';
+import { fitsProxy, isSameSite, proxyTagsOf, responsibleTags, type Site } from '../../machine/responsibility.ts';
+import type { Answer, CallResult } from '../../model/call-result.ts';
 import { PROXIED } from '../../model/names.ts';
 import type { NodeRecord } from '../../model/record.ts';
 import type { ServerRow } from '../../model/rows.ts';
@@ -12,14 +15,21 @@ import type { ProviderRegistry } from '../../providers/provider-registry.ts';
 import type { CallInFlight } from '../calls/capacity.ts';
 import type { Ledger } from '../ledger.ts';
 import { responsibleProvider } from '../passes/responsible-provider.ts';
-import { CheckSchedule, isAnswered } from './check-schedule.ts';
-import { FreshChecks } from './fresh-checks.ts';
+
+/** How long a check counts from its end. */
+const FRESH_MS = 30_000;
+/** The longest pause after failed checks, unless `checkSeconds` is longer. */
+const PAUSE_MS_MAX = 3_600_000;
+/** The share by which a pause differs from `checkSeconds`, up or down. */
+const JITTER = 0.1;
+/** So many failed checks in a row are shown. */
+const FAILURES_SHOWN = 3;
 
 /** The parts that checks are scheduled with. */
 export interface ServerChecksOptions {
   readonly ledger: Pick<Ledger, 'server' | 'read'>;
   readonly registry: Pick<ProviderRegistry, 'byName' | 'match'>;
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   /** In [0, 1). */
   readonly random: () => number;
   /** Returns the merged configuration of a server. Omitted: no proxy has servers. */
@@ -28,55 +38,139 @@ export interface ServerChecksOptions {
   readonly wake: (server: string) => void;
 }
 
+/** Checks of a server that failed, one after the other. */
+export interface CheckFailure {
+  /** When the first of them ended in this process: milliseconds since 1970. */
+  readonly since: number;
+  readonly message: string;
+}
+
+/** A check that a create may rely on while it is fresh. */
+interface NotedCheck {
+  readonly checker: Site;
+  readonly end: CheckEnd | 'absent';
+  readonly ended: ClockTimes;
+}
+
+/** The next check of a server at rest. */
+interface CheckPlan {
+  readonly provider: string;
+  /** When it is due, by the monotonic clock. From then on it waits for capacity, behind all actions. */
+  dueAt: number;
+  isRunning: boolean;
+  /** A user asked for it: it takes place also if the policy is `off`. */
+  isRequested: boolean;
+  failures: number;
+  failure: CheckFailure | undefined;
+  /** Users see the failure. */
+  isShown: boolean;
+}
+
+/** The checks of one server. */
+interface Checked {
+  /** The last ones, by sites that may have it; the last one last. */
+  noted: readonly NotedCheck[];
+  /** When its last routine check was answered, by the monotonic clock. */
+  answeredAt: number | undefined;
+  plan: CheckPlan | undefined;
+}
+
 /** All checks that this process has made or will make. */
 export class ServerChecks {
-  /** The checks of servers at rest. */
-  readonly schedule: CheckSchedule;
-  readonly #fresh: FreshChecks;
   readonly #options: ServerChecksOptions;
+  /** By server that this process has passed over, or checked. */
+  readonly #servers = new Map<string, Checked>();
 
   constructor(options: ServerChecksOptions) {
     this.#options = options;
-    const { ledger, registry, clock } = options;
-    this.#fresh = new FreshChecks(clock);
-    this.schedule = new CheckSchedule({
-      ...options,
-      entryOf: (name) => registry.byName(name),
-      rowOf: (server) => ledger.server(server),
-    });
+  }
+
+  /** The servers that {@link failureOf} returns something for. */
+  get failing(): ReadonlySet<string> {
+    const failing = [...this.#servers].filter(([, { plan }]) => plan?.isShown);
+    return new Set(failing.map(([server]) => server));
+  }
+
+  /** Number of servers whose next check is planned. */
+  get size(): number {
+    return this.#servers.values().reduce((count, { plan }) => count + (plan === undefined ? 0 : 1), 0);
+  }
+
+  /** Returns true if a pass over a server at rest may start its check, once there is capacity. */
+  isDue(server: string): boolean {
+    const plan = this.#planOf(server);
+    return plan !== undefined && !plan.isRunning && plan.dueAt <= this.#options.clock.monotonic();
+  }
+
+  /** Returns in how many milliseconds the next check of a server is due; undefined if none is planned for later. */
+  msLeft(server: string): number | undefined {
+    const plan = this.#planOf(server);
+    if (plan === undefined || plan.isRunning || this.isDue(server)) return undefined;
+    return plan.dueAt - this.#options.clock.monotonic();
   }
 
   /**
-   * Returns how the last check of a server ended that a create by a proxy with the tags `own` may rely on, or by any if
-   * omitted; see FreshChecks.
+   * Returns how the checks of a server fail, once several have failed in a row; at once if a user asked for the check,
+   * or its answer came from another place. Undefined otherwise.
+   */
+  failureOf(server: string): CheckFailure | undefined {
+    const plan = this.#planOf(server);
+    return plan?.isShown === true ? plan.failure : undefined;
+  }
+
+  /**
+   * Returns how the last fresh check of a server ended that a create by a proxy with the tags `own` may rely on, or by
+   * any if omitted; undefined if there is none, or an action has followed it.
    */
   lastOf(server: string, own?: readonly string[]): CheckEnd | undefined {
     const { provider, tags } = this.#siteToCheck(server);
-    return this.#fresh.of(server, {
-      provider,
-      tags: own === undefined ? tags : tags?.filter((tag) => own.includes(tag)),
-    });
+    const site = { provider, tags: own === undefined ? tags : tags?.filter((tag) => own.includes(tag)) };
+    const noted = this.#servers.get(server)?.noted ?? [];
+    const isFresh = ({ ended }: NotedCheck): boolean => msSince(ended, this.#options.clock) <= FRESH_MS;
+    const last = noted.findLast((check) => isSameSite(check.checker, site) && isFresh(check));
+    return last?.end === 'absent' ? 'answered' : last?.end;
   }
 
-  /** Follows what a pass has decided. See {@link CheckSchedule.follow}. */
+  /** Follows a pass: the row that it has decided on, null if that is removed, and what is next. */
   follow(server: string, row: ServerRow | null, next: Next): void {
-    if (row === null) this.#fresh.forget(server);
-    this.schedule.follow(server, row, next);
+    if (row === null) {
+      this.#servers.delete(server);
+      return;
+    }
+    // The others were at rest when this process started: their checks are spread.
+    const isKnown = this.#servers.has(server);
+    const checked = this.#checked(server);
+    const before = checked.plan;
+    const provider = this.#checkerOf(row, before?.isRequested ?? false);
+    if (provider === null) {
+      checked.plan = undefined;
+      return;
+    }
+    const isRoutine = (next.kind === 'check' || next.kind === 'capacity') && next.isRoutine === true;
+    const plan = before?.provider === provider ? before : newPlan(provider);
+    checked.plan = plan;
+    if (plan !== before) this.#planNext(plan, !isKnown);
+    else if (isRoutine) plan.isRunning = next.kind === 'check';
+    else if (this.isDue(server)) {
+      // Neither the check begins nor does it wait for capacity: no entry is responsible for it now.
+      plan.isRequested = false;
+      this.#planNext(plan);
+    }
   }
 
-  /** Notes that an action on a server begins: its last check tells nothing any more. */
+  /** Notes that an action on a server begins: no create may rely on a check before it. */
   forget(server: string): void {
-    this.#fresh.forget(server);
+    this.#checked(server).noted = [];
   }
 
   /**
    * Notes how a call has ended. Returns true if the next pass has to conclude it: a routine check that failed is no
-   * failed try of the action that may have become due meanwhile, and proxies of a site that is not responsible any more
-   * tell nothing of the server.
+   * failed try of the action that may have become due meanwhile, and an answer of proxies of a site that is no longer
+   * responsible does not count.
    */
   ended(server: string, result: CallResult | undefined, call: CallInFlight): boolean {
     const { isRoutine, tags: asked = [] } = call;
-    if (isRoutine) this.schedule.ended(server, result?.answer);
+    if (isRoutine) this.#routineEnded(server, result?.answer);
     if (result === undefined) return false;
     if (result.kind === 'check') {
       if (!fitsProxy(asked, this.#responsible(server))) return false;
@@ -86,11 +180,81 @@ export class ServerChecks {
     return !isRoutine || isAnswered(result.answer);
   }
 
+  /**
+   * Checks a server as soon as there is capacity, but not within `pauseMs` of its last check, whatever its policy.
+   * Returns false if it is not at rest.
+   */
+  request(server: string, pauseMs = 0): boolean {
+    const { ledger, clock, wake } = this.#options;
+    const row = ledger.server(server);
+    const provider = row === undefined ? null : this.#checkerOf(row, true);
+    if (provider === null) return false;
+    const checked = this.#checked(server);
+    checked.plan ??= newPlan(provider);
+    const { plan, answeredAt } = checked;
+    plan.isRequested = true;
+    if (plan.isRunning) return true;
+    const now = clock.monotonic();
+    plan.dueAt = Math.min(plan.dueAt, Math.max(now, (answeredAt ?? now - pauseMs) + pauseMs));
+    wake(server);
+    return true;
+  }
+
+  /** Checks a server whose last check has failed as soon as there is capacity. Returns false for any other. */
+  retry(server: string): boolean {
+    return (this.#planOf(server)?.failures ?? 0) > 0 && this.request(server);
+  }
+
+  #planOf(server: string): CheckPlan | undefined {
+    return this.#servers.get(server)?.plan;
+  }
+
+  #checked(server: string): Checked {
+    const known = this.#servers.get(server) ?? { noted: [], answeredAt: undefined, plan: undefined };
+    this.#servers.set(server, known);
+    return known;
+  }
+
+  /** A check without an answer was ended for an action: it is still due, and waits for capacity again. */
+  #routineEnded(server: string, answer: Answer | undefined): void {
+    const checked = this.#servers.get(server);
+    const plan = checked?.plan;
+    if (checked === undefined || plan?.isRunning !== true) return;
+    plan.isRunning = false;
+    if (answer === undefined) return;
+    checked.answeredAt = this.#options.clock.monotonic();
+    recordEnd(plan, answer, this.#options.clock.now());
+    this.#planNext(plan);
+  }
+
+  /**
+   * If other sites have found a server absent, that still counts for them: otherwise the sites of a list would be asked
+   * in turn for ever.
+   */
   #noteCheck(server: string, { provider, answer }: CallResult, tags: readonly string[]): void {
+    const { ledger, clock } = this.#options;
     // Actions that no row knows may still run: creates rely on checks after the recovery.
-    if (this.#options.ledger.read('recovery', RECOVERY) !== undefined) return;
+    if (ledger.read('recovery', RECOVERY) !== undefined) return;
     const end = answer.outcome === 'done' ? 'answered' : answer.outcome === 'absent' ? 'absent' : 'failed';
-    this.#fresh.record(server, end, { provider, tags });
+    const checker = { provider, tags };
+    const checked = this.#checked(server);
+    const kept = checked.noted.filter((check) => check.end === 'absent' && !isSameSite(check.checker, checker));
+    checked.noted = [...kept, { checker, end, ended: readClocks(clock) }];
+  }
+
+  /** `isAnyTime`: at any time within `checkSeconds`, so that the checks after a start are spread. */
+  #planNext(plan: CheckPlan, isAnyTime = false): void {
+    const { registry, random, clock } = this.#options;
+    const checkMs = (registry.byName(plan.provider)?.checkSeconds ?? 0) * 1000;
+    const ms = isAnyTime ? checkMs * random() : checkPauseMs(checkMs, plan.failures, random());
+    plan.dueAt = clock.monotonic() + ms;
+  }
+
+  /** Returns the provider entry that checks a server at rest, or null if the server is not to be checked. */
+  #checkerOf(row: ServerRow, isRequested: boolean): string | null {
+    const entry = row.provider === null || !isAtRest(row) ? undefined : this.#options.registry.byName(row.provider);
+    if (entry === undefined) return null;
+    return isRequested || driftPolicyOf(row, entry.drift) !== 'off' ? row.provider : null;
   }
 
   #matchOf(server: string): string | undefined {
@@ -104,12 +268,12 @@ export class ServerChecks {
     const row = this.#options.ledger.server(server);
     const tags = this.#tagsOf(server);
     if (row === undefined) return tags;
-    // Who is asked next, else what is found would be dropped, and asked for again at once.
+    // The one that is asked next: otherwise its answer would be dropped, and it would be asked again at once.
     const { name } = responsibleProvider(this.#options.registry, row);
     return name === null || name === PROXIED ? (responsibleTags(row, tags) ?? tags) : [];
   }
 
-  /** Returns who has to have checked a server for a create to rely on it. */
+  /** Returns the site that has to have checked a server for a create to rely on it. */
   #siteToCheck(server: string): Site {
     const row = this.#options.ledger.server(server);
     const provider = row?.wanted === null ? row.provider : this.#matchOf(server);
@@ -122,4 +286,31 @@ export class ServerChecks {
     if (row?.wanted === null) return (row.provider === PROXIED && row.proxyTags) || [];
     return this.#matchOf(server) === PROXIED ? proxyTagsOf(this.#options.recordOf?.(server) ?? {}) : [];
   }
+}
+
+/** Returns the plan of a server that was not planned before. */
+function newPlan(provider: string): CheckPlan {
+  const unfailed = { failures: 0, failure: undefined, isShown: false };
+  return { provider, dueAt: Number.POSITIVE_INFINITY, isRunning: false, isRequested: false, ...unfailed };
+}
+
+/** Returns true if a check shows whether the server is there. */
+function isAnswered({ outcome }: Answer): boolean {
+  return outcome === 'done' || outcome === 'absent';
+}
+
+/** Records how a check has ended: it was answered, or failed. */
+function recordEnd(plan: CheckPlan, answer: Answer, now: number): void {
+  const isFailed = !isAnswered(answer);
+  plan.failures = isFailed ? plan.failures + 1 : 0;
+  plan.failure = isFailed ? { since: plan.failure?.since ?? now, message: answer.message } : undefined;
+  const isNews = plan.isRequested || answer.isElsewhere === true || plan.failures >= FAILURES_SHOWN;
+  plan.isShown = isFailed && (plan.isShown || isNews);
+  plan.isRequested = false;
+}
+
+/** Returns the pause before the next check: longer after each failed one, and not the same for all servers. */
+function checkPauseMs(checkMs: number, failures: number, random: number): number {
+  const longer = Math.min(checkMs * 2 ** Math.min(failures, 10), Math.max(checkMs, PAUSE_MS_MAX));
+  return longer * (1 - JITTER + 2 * JITTER * random);
 }

@@ -36,7 +36,7 @@ export interface ContextSources extends ProviderSources, SecretRules {
   readonly isInFlight: (server: string) => boolean;
   /** Returns true if the next call of a server, or a check of it at rest, may take capacity of a provider now. */
   readonly hasCapacity: (server: string, provider: string, isRoutine: boolean) => boolean;
-  /** Returns how a server's last check by proxies with one of these tags ended, or by any; see FreshChecks. */
+  /** Returns how a server's last check by proxies with one of these tags ended, or by any; see ServerChecks.lastOf. */
   readonly lastCheckOf: (server: string, own?: readonly string[]) => CheckEnd | undefined;
   /** Returns true if a scheduled or requested check of a server may start now. */
   readonly isCheckDue: (server: string) => boolean;

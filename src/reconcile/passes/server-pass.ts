@@ -158,7 +158,7 @@ export class ServerPass {
     }
     this.#standInLine(name, next);
     checks.follow(name, after, next);
-    const checkMs = checks.schedule.msLeft(name);
+    const checkMs = checks.msLeft(name);
     if (checkMs !== undefined) queue.addAfter(name, checkMs);
   }
 
@@ -200,7 +200,7 @@ export class ServerPass {
     if (next.kind === 'run') executor.run(name, row);
     if (next.kind === 'again') queue.add(name);
     if (next.kind === 'budget') review();
-    if (next.kind === 'output' && next.until !== undefined) checks.schedule.request(next.server, OUTPUT_CHECK_MS);
+    if (next.kind === 'output' && next.until !== undefined) checks.request(next.server, OUTPUT_CHECK_MS);
     const until = passTime(row, next);
     if (until !== undefined) queue.addAfter(name, Math.min(until - clock.now(), passMsMax(next)));
   }

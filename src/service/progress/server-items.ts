@@ -11,8 +11,8 @@ import { fieldOf } from '../../model/json.ts';
 import { compareNames } from '../../model/names.ts';
 import type { ServerRow } from '../../model/rows.ts';
 import { STATES, type State } from '../../model/state.ts';
-import type { CheckFailure } from '../../reconcile/checks/check-schedule.ts';
 import type { SilentEntry } from '../../reconcile/checks/entry-answers.ts';
+import type { CheckFailure } from '../../reconcile/checks/server-checks.ts';
 import type { PropertyDifference, StateCounts, WaitingItem } from '../answers.ts';
 import type { RowsAtMoment } from '../views.ts';
 

@@ -1,16 +1,36 @@
-// Tests the schedule of checks of servers at rest: times and cost.
+// Tests when servers are checked: before a create, and at rest; times and cost.
 import { describe, expect, it } from 'vitest';
 import type { Answer } from '../../src/model/call-result.ts';
 import type { DriftPolicy } from '../../src/model/objects.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
-import { CheckSchedule } from '../../src/reconcile/checks/check-schedule.ts';
+import type { ProviderEntry } from '../../src/providers/provider-registry.ts';
+import type { CallInFlight } from '../../src/reconcile/calls/capacity.ts';
+import { ServerChecks } from '../../src/reconcile/checks/server-checks.ts';
 import { Queue } from '../../src/reconcile/queue.ts';
 import { ManualClock } from '../support/manual-clock.ts';
-import { answerOf, rowIn, SMALL } from './build.ts';
+import { answerOf, RETRY, rowIn, SMALL } from './build.ts';
 
 const PERIOD_MS = 300_000;
 const OK = answerOf('done');
 const DOWN = answerOf('retryable', { message: 'down' });
+
+const ENTRY = {
+  timeoutSeconds: 60,
+  concurrency: 10,
+  retry: RETRY,
+  provider: {
+    lostActionEnds: 'with its call',
+    perform: () => Promise.reject(new Error('not called')),
+    close: async () => undefined,
+  },
+} as const;
+
+const CALL: CallInFlight = {
+  provider: 'lab',
+  isRoutine: false,
+  claimed: { monotonic: 0, wall: 0 },
+  end: new AbortController(),
+};
 
 /** A schedule whose checks end by hand, on a queue of servers, with counts of what both do. */
 class Site {
@@ -20,7 +40,8 @@ class Site {
   wakes = 0;
   timers = 0;
   drift: DriftPolicy = 'report';
-  readonly schedule: CheckSchedule;
+  tags: readonly string[] = ['lab'];
+  readonly schedule: ServerChecks;
   readonly queue: Queue;
   #draws = 0;
 
@@ -39,9 +60,14 @@ class Site {
       ...{ clock: counting, concurrency: Number.POSITIVE_INFINITY },
       handle: async (server) => this.#pass(server),
     });
-    this.schedule = new CheckSchedule({
-      ...{ clock: counting, rowOf: (server) => this.rows.get(server), random: random ?? (() => this.#drawn()) },
-      entryOf: (name) => (name === 'gone' ? undefined : { checkSeconds: PERIOD_MS / 1000, drift: this.drift }),
+    const entry = (name: string): ProviderEntry | undefined =>
+      name === 'gone' ? undefined : { ...ENTRY, name, checkSeconds: PERIOD_MS / 1000, drift: this.drift };
+    this.schedule = new ServerChecks({
+      clock: counting,
+      ledger: { server: (server) => this.rows.get(server), read: () => undefined },
+      random: random ?? (() => this.#drawn()),
+      registry: { byName: entry, match: () => entry('proxied') },
+      recordOf: () => ({ ProxyTag: this.tags }),
       wake: (server) => this.queue.add(server),
     });
   }
@@ -68,11 +94,23 @@ class Site {
   async end(answer: Answer = OK): Promise<string[]> {
     const servers = this.running.splice(0);
     for (const server of servers) {
-      this.schedule.ended(server, answer);
+      this.endOne(server, answer);
       this.queue.add(server);
     }
     await this.settle();
     return servers;
+  }
+
+  /** Ends the routine check of a server; undefined: without an answer. */
+  endOne(server: string, answer: Answer | undefined): void {
+    const result = answer && ({ kind: 'check', provider: 'lab', answer } as const);
+    this.schedule.ended(server, result, { ...CALL, isRoutine: true });
+  }
+
+  /** Ends a check of a server that waits for its create. */
+  checked(server: string, outcome: Answer['outcome'], { provider = 'proxied', tags }: Partial<CallInFlight>): void {
+    this.rows.set(server, rowIn('pending', { provider: null, wanted: SMALL }));
+    this.schedule.ended(server, { kind: 'check', provider, answer: answerOf(outcome) }, { ...CALL, tags });
   }
 
   async settle(): Promise<void> {
@@ -179,7 +217,7 @@ describe('the time of a check', () => {
     expect(await site.end(DOWN)).toEqual(['a']);
     await site.pass(2 * PERIOD_MS);
     const [server = ''] = site.running.splice(0);
-    site.schedule.ended(server, undefined);
+    site.endOne(server, undefined);
     expect(site.schedule.isDue('a')).toBe(true);
     site.queue.add('a');
     await site.settle();
@@ -231,4 +269,42 @@ it('a timer that is rounded to whole milliseconds finds its server due', async (
   await site.settle();
   expect(site.timers - timers).toBeLessThanOrEqual(1);
   expect(site.running).toEqual(['a']);
+});
+
+describe('a check before a create', () => {
+  const lab = { tags: ['lab'] };
+  const edge = { tags: ['edge'] };
+
+  it('counts for 30 s by either clock, and until an action begins', () => {
+    const site = new Site();
+    site.checked('web', 'absent', lab);
+    site.checked('db', 'retryable', lab);
+    site.clock.setWall(0);
+    site.clock.advance(30_000);
+    expect(['web', 'db', 'other'].map((server) => site.schedule.lastOf(server))).toEqual([
+      'answered',
+      'failed',
+      undefined,
+    ]);
+    site.clock.advance(1);
+    expect(site.schedule.lastOf('web')).toBeUndefined();
+    site.checked('web', 'absent', lab);
+    site.clock.setWall(site.clock.now() + 30_001);
+    expect(site.schedule.lastOf('web')).toBeUndefined();
+    site.checked('web', 'absent', lab);
+    site.schedule.forget('web');
+    expect(site.schedule.lastOf('web')).toBeUndefined();
+  });
+
+  it('by another site replaces one that found a server, and not one that found none', () => {
+    const site = new Site();
+    site.tags = ['edge', 'lab'];
+    const ends = (): unknown => [lab, edge].map(({ tags }) => site.schedule.lastOf('web', tags));
+    site.checked('web', 'done', lab);
+    site.checked('web', 'absent', edge);
+    expect(ends()).toEqual([undefined, 'answered']);
+    site.checked('web', 'absent', lab);
+    site.checked('web', 'retryable', edge);
+    expect(ends()).toEqual(['answered', 'failed']);
+  });
 });
