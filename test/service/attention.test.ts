@@ -81,18 +81,6 @@ describe('what needs a person', () => {
     ]);
   });
 
-  it('is the same item until the servers have succeeded, whatever they do meanwhile', async () => {
-    const core = await coreOn(stack('shop', 2), failing);
-    const answer = Promise.withResolvers<void>();
-    core.provider.script = () => answer.promise.then(() => answerOf('done'));
-    await core.operator.retry({ ...core.order }, { instance: 'shop' });
-    await core.settle();
-    expect(attention(core)).toMatchObject([{ id: 'failed:shop', servers: { count: 2 } }]);
-    answer.resolve();
-    await core.settle();
-    expect(ids(core)).toEqual([]);
-  });
-
   it('is one item for each kind of an instance, in the order of kinds', async () => {
     const core = await coreOn({ ...stack('app'), ...stack('shop', 3) }, (call, servers) => {
       if (call.resource === 'shop-1') return failing(call, servers);
@@ -253,18 +241,6 @@ describe('what is acknowledged', () => {
     expect(attention(core).map((item) => item.acknowledged)).toEqual([null, null]);
   });
 
-  it('does not cover a cause that comes later', async () => {
-    const core = await failedShop();
-    await acknowledge(core, UNTIL);
-    core.source.commit({ 'stacks/instances/shop.yaml': 'stackTemplate: shpo\n' });
-    await core.poll();
-    const shops = attention(core).filter(({ instances }) => instances.includes('shop'));
-    expect(shops.map(({ id, acknowledged }) => [id, acknowledged === null])).toEqual([
-      ['invalid:stacks/instances/shop.yaml', true],
-      ['failed:shop', false],
-    ]);
-  });
-
   it('is so for every instance that it concerns, or not at all', async () => {
     const other = { 'stacks/instances/other.yaml': 'stackTemplate: shop\n' };
     const core = await coreOn({ ...stack('shop'), ...other, ...stack('app') });
@@ -317,48 +293,6 @@ describe('what is acknowledged', () => {
     await watch.stop();
   });
 
-  it('stays while a provider entry that answers nothing stands for its cause', async () => {
-    const core = await failedShop();
-    const { watch } = watchOf(core);
-    await core.pass(1_000);
-    await acknowledge(core, UNTIL);
-    core.provider.script = () => Promise.reject(new Error('connection refused'));
-    await core.operator.retry(core.order, { instance: 'shop' });
-    for (let minute = 0; minute < 10; minute += 1) await core.pass(60_000);
-    expect(ids(core)).toEqual(['provider:lab', 'failed:app']);
-    expect(core.ledger.read('acknowledgement', 'shop')?.causes).toEqual(['failed:shop']);
-    await watch.stop();
-  });
-
-  it('ends with a cause that ended while the controller was stopped, and stays for the causes that last', async () => {
-    const first = await coreOn(stack('shop', 2), failing);
-    first.source.commit({ 'stacks/instances/shop.yaml': 'stackTemplate: shpo\n' });
-    await first.poll();
-    await acknowledge(first, UNTIL);
-    first.source.commit(stack('shop', 2));
-    const core = await first.restart();
-    await core.poll();
-    const { watch } = watchOf(core);
-    await core.pass(300_000);
-    expect(core.ledger.read('acknowledgement', 'shop')?.causes).toHaveLength(2);
-    await core.pass(100_000);
-    expect(core.ledger.read('acknowledgement', 'shop')?.causes).toEqual(['failed:shop']);
-    await watch.stop();
-  });
-
-  it('ends with the last server of an instance that is deleted', async () => {
-    const core = await coreOn({ ...stack('app'), ...stack('shop') });
-    core.provider.script = ({ operation }) =>
-      operation === 'delete' ? Promise.resolve(answerOf('failed', { message: 'locked' })) : undefined;
-    core.source.commit({ 'stacks/instances/shop.yaml': null });
-    await core.poll();
-    await acknowledge(core, UNTIL);
-    core.provider.script = () => undefined;
-    await core.operator.retry(core.order, { instance: 'shop' });
-    await core.settle();
-    expect([core.ledger.list('acknowledgement').size, ids(core)]).toEqual([0, []]);
-  });
-
   it.each<[string, string, string | null, string]>([
     ['what does not need a person', 'calm', UNTIL, 'Nothing of calm needs a person'],
     ['an instance that is not there', 'shpo', UNTIL, 'There is no stack instance "shpo"; did you mean "shop"?'],
@@ -409,40 +343,6 @@ describe('what keeps many servers at once', () => {
     await core.pass(3_600_000);
     await core.pass(3_600_000);
     expect(ids(core)).toEqual([]);
-  });
-
-  it('is no item for each instance before that entry counts as silent, nor after its first answer', async () => {
-    const begun = new Set<string>();
-    const cut: Script = ({ operation, resource }) => {
-      if (operation === 'create') begun.add(resource);
-      return begun.has(resource) ? Promise.reject(new Error('the line was cut')) : undefined;
-    };
-    const core = await coreOn({ ...stack('app', 2), ...stack('shop', 2) }, cut, { retry: { attempts: 20 } });
-    const seen = new Set<string>();
-    const watch = async (): Promise<void> => {
-      for (let second = 0; second < 200; second += 1) {
-        await core.pass(1_000);
-        for (const id of ids(core)) seen.add(id);
-      }
-    };
-    await watch();
-    expect([...seen]).toEqual(['provider:lab']);
-    core.provider.script = () => undefined;
-    await watch();
-    expect([...seen]).toEqual(['provider:lab']);
-  });
-
-  it('ends with a retry of the provider entry, also where all of its servers were at rest', async () => {
-    const core = await coreOn(stack('shop', 3), undefined, { drift: 'report' });
-    core.provider.script = ({ operation }) =>
-      operation === 'check' ? Promise.resolve(answerOf('retryable', { message: 'no route' })) : undefined;
-    for (let checks = 0; checks < 3; checks += 1) await core.pass(400_000);
-    expect([ids(core), overview(core).counts]).toEqual([['provider:lab'], { done: 3 }]);
-    core.provider.script = () => undefined;
-    expect(await core.operator.retry({ ...core.order }, { provider: 'lab' })).toBe('Tried again: 3');
-    await core.settle();
-    expect(ids(core)).toEqual([]);
-    await expect(core.operator.retry({ ...core.order }, { provider: 'lab' })).rejects.toThrow('nothing to try again');
   });
 
   it('is one item for the servers at rest of an instance whose checks fail, where their entry answers others', async () => {
@@ -499,26 +399,6 @@ describe('what keeps many servers at once', () => {
     expect(ids(core)).toEqual(['unapplied:shop']);
     await confirm('shop-2', 'applied', '');
     expect(ids(core)).toEqual([]);
-  });
-
-  it('is one item for all servers whose proxies do not ask, by their tags', async () => {
-    const proxied = { hasProxied: true, entries: [] };
-    const clients = { 'clients/B1.yaml': 'role: proxy\ntags: [lab]\n' };
-    const files = {
-      ...stack('a', 2, 'ProxyTag: lab'),
-      ...stack('b', 1, 'ProxyTag: lab'),
-      ...stack('c', 1, 'ProxyTag: edge'),
-    };
-    const core = await coreOn({ ...files, ...clients }, undefined, proxied);
-    expect(ids(core)).toEqual(['proxies:edge']);
-    for (let minute = 0; minute < 6; minute += 1) await core.pass(60_000);
-    expect(attention(core)).toMatchObject([
-      { id: 'proxies:edge', instances: ['c'], reason: expect.stringContaining('"edge" is registered') },
-      { id: 'proxies:lab', instances: ['a', 'b'], servers: { count: 3 }, reason: expect.stringContaining('5 minutes') },
-    ]);
-    core.agent?.actions({ ...core.order.by, serial: 'B1', role: 'proxy', tags: ['lab'] }, 10);
-    await core.settle();
-    expect(ids(core)).toEqual(['proxies:edge']);
   });
 
   it('is one item for an entry that is gone from the settings and has made servers, also where these are at rest', async () => {

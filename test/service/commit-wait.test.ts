@@ -98,15 +98,6 @@ describe('a read that waits for a commit', () => {
     expect(await told).toBe(`not_ready: ${words}`);
   });
 
-  it('is told what keeps the controller from looking', async () => {
-    const scene = new Scene();
-    scene.followed = undefined;
-    const told = scene.reached('c');
-    await scene.settle();
-    scene.polls[0]?.reject(new ServiceError('not_ready', 'The repository cannot be followed at the moment: refused'));
-    expect(await told).toBe('not_ready: The repository cannot be followed at the moment: refused');
-  });
-
   it('is one of a hundred of its client at most, those included whose poll goes on without them', async () => {
     const scene = new Scene();
     const all = Array.from({ length: WAITS.ofClient + WAITS.waitingOfClient }, () => scene.reached('c'));

@@ -27,11 +27,6 @@ describe('before the first good commit', () => {
   it.each(Object.keys(questions))('%s is not ready', (name) => {
     expect(refusal(() => questions[name]?.())).toMatch(/^not_ready: No good commit/);
   });
-
-  it('nobody is registered, and the types are known', () => {
-    expect(reader.registered('A1')).toBeUndefined();
-    expect(reader.types()).toHaveLength(13);
-  });
 });
 
 describe('an instance', () => {
@@ -53,12 +48,6 @@ describe('an instance', () => {
     expect(service.reader.statusFull('shop')).toEqual(body.resources);
     expect(service.reader.instances()).toEqual([body]);
     expect(service.reader.status('shop')).toBe('In progress');
-  });
-
-  it('is done with its servers', async () => {
-    const service = await open();
-    await service.made('web-1', 'web-2');
-    expect(service.reader.status('shop')).toBe('Done');
   });
 
   it('shows a server that is to go until it is gone', async () => {
@@ -180,13 +169,6 @@ describe('clients', () => {
     expect(reader.client(PROXY, 'b2').body.serial).toBe('B2');
     expect(refusal(() => reader.client(PROXY, 'A1'))).toMatch(/^not_allowed/);
     expect(refusal(() => reader.client(PROXY, 'FF'))).toMatch(/^not_allowed/);
-  });
-
-  it('that were removed, or whose file is wrong, are gone', async () => {
-    const service = await open();
-    await service.commit({ 'clients/B2.yaml': null, 'clients/C3.yaml': 'role: king\n' });
-    expect(service.reader.clients(ADMINISTRATOR, undefined).map(({ serial }) => serial)).toEqual(['A1']);
-    expect(service.reader.registered('C3')).toBeUndefined();
   });
 });
 

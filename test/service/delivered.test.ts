@@ -80,18 +80,6 @@ describe('which nodes are delivered', () => {
     expect(ask({ instance: 'shop' }).counts).toEqual({ delivered: 1, outdated: 6, failed: 1, notReporting: 1 });
   });
 
-  it('failed if the last confirmation says so', async () => {
-    await confirm('web-1');
-    await confirm('web-1', 'failed', 'the reload has failed');
-    expect(ask().summary).toBe('1 of 1 nodes could not apply its present record: web-1; 9 more do not report');
-  });
-
-  it('changes with the commit that changes the record', async () => {
-    await confirm('web-1');
-    await service.commit({ 'types/role/web.yaml': 'port: 81\n' });
-    expect(ask().nodes).toMatchObject([{ name: 'web-1', state: 'outdated' }]);
-  });
-
   it('is asked for a commit', async () => {
     await confirm('web-1');
     const first = service.desired?.commit ?? '';

@@ -108,11 +108,6 @@ describe('confirmations', () => {
     expect(commits).toBe(1);
   });
 
-  it('of one node at once are written one after the other', async () => {
-    await Promise.all([confirm(WEB_1, 'web-1'), confirm(WEB_1, 'web-1', { digest: 'x'.repeat(22) })]);
-    expect(rowOf('web-1')).toMatchObject({ digest: 'x'.repeat(22), commit: null });
-  });
-
   it('that may not change anything leave what is known of a record', async () => {
     const noop = { outcome: 'noop' as const };
     await confirm(WEB_1, 'web-1', noop);

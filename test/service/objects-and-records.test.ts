@@ -43,18 +43,6 @@ describe('typed objects', () => {
     }
   });
 
-  it('of the type clientcert stay until their server is gone', async () => {
-    const service = await open();
-    await service.made('web-1', 'web-2');
-    await service.commit({ [SHOP]: 'stackTemplate: web\nparameters: { count: "1" }\n' });
-    expect(service.reader.object('clientcert', 'web-2').body).toMatchObject({
-      description: 'web of shop',
-      role: 'web',
-    });
-    await service.change('web-2', null);
-    expect(refusal(() => service.reader.object('clientcert', 'web-2'))).toMatch(/^not_found/);
-  });
-
   it('of all types are sorted by type and name', async () => {
     const { reader } = await open();
     expect(reader.objects('all').map(({ type, name }) => `${type}/${name}`)).toEqual([

@@ -123,16 +123,6 @@ describe('a server', () => {
     expect(why(core).summary).toMatch(/^data-db is failed: .*no such image.*; others that are not done: 1$/);
   });
 
-  it('that waits for no other server is the one that the summary names', async () => {
-    const files = stack('shop', { zdb: '', app: 'depends_on: zdb', web: 'depends_on: app' });
-    const core = await coreOn(files, ({ operation }, signal) =>
-      operation === 'create' ? untilAborted(signal) : undefined,
-    );
-    expect(why(core).summary).toBe(
-      `shop-zdb is creating: ${itemOf(core, 'shop-zdb')?.reason}; others that are not done: 2`,
-    );
-  });
-
   it('whose provider does not answer says so, and how its last try ended', async () => {
     const { db } = CHAIN;
     const core = await coreOn(stack('shop', { db }), (_call, signal) => untilAborted(signal));
@@ -150,59 +140,6 @@ describe('a server', () => {
     expect(itemOf(core, null)).toMatchObject({ state: 'Outage', reason: `the provider entry "lab" ${silent}` });
     const proxy = { ...core.order.by, role: 'proxy' } as const;
     expect(why(core, 'shop', proxy).waiting.map(({ resource }) => resource)).toEqual(['shop-db']);
-  });
-
-  it('whose create ended at its time limit says so in the next try', async () => {
-    const core = await coreOn(stack('shop', { db: '' }), ({ operation }, signal) =>
-      operation === 'create' ? untilAborted(signal) : undefined,
-    );
-    await core.pass(60_000);
-    await core.pass(10_000);
-    expect(itemOf(core, 'shop-db')).toMatchObject({
-      state: 'creating',
-      reason:
-        'the provider entry "lab" carries out the create, try 2; the last try had no answer: it did not end within its time limit (timeoutSeconds)',
-    });
-  });
-
-  it('that is tried again says when', async () => {
-    const core = await coreOn(stack('shop', { db: '' }), (call) =>
-      call.operation === 'create' ? Promise.resolve(answerOf('retryable', { message: 'busy' })) : undefined,
-    );
-    expect(itemOf(core, 'shop-db')).toEqual({
-      ...{ resource: 'shop-db', state: 'retrying', reason: expect.stringContaining('busy') },
-      ...{ since: expect.stringMatching(MOMENT), until: core.ledger.server('shop-db')?.due },
-      action: 'treeline retry --resource shop-db',
-    });
-  });
-
-  it('whose last outcome is not known and whose check fails says what to do', async () => {
-    let isMade = false;
-    const core = await coreOn(stack('shop', { db: '' }), ({ operation }) => {
-      isMade ||= operation === 'create';
-      if (operation === 'create') return Promise.reject(new Error('the line was cut'));
-      return isMade ? Promise.resolve(answerOf('failed', { message: 'no report' })) : undefined;
-    });
-    expect(itemOf(core, 'shop-db')).toMatchObject({
-      ...{ state: 'unknown', reason: expect.stringContaining('no report') },
-      action:
-        'correct what keeps the check from answering; it is checked again automatically, and at once with: treeline retry --resource shop-db',
-    });
-  });
-
-  it('that is being made names the provider entry and the deadline', async () => {
-    // Answered at the end, so that nothing is left under way.
-    const answer = Promise.withResolvers<void>();
-    const core = await coreOn(stack('shop', { db: '' }), ({ operation }) =>
-      operation === 'create' ? answer.promise.then(() => answerOf('done')) : undefined,
-    );
-    expect(itemOf(core, 'shop-db')).toEqual({
-      ...{ resource: 'shop-db', state: 'creating', reason: 'the provider entry "lab" carries out the create' },
-      ...{ since: expect.stringMatching(MOMENT), until: core.ledger.server('shop-db')?.action?.deadline },
-      action: null,
-    });
-    answer.resolve();
-    await core.settle();
   });
 
   it('that was there before says how to take it over', async () => {
@@ -232,29 +169,6 @@ describe('a server', () => {
     expect(why(core).waiting.map(({ reason }) => reason)).toContain(
       'waits until the provider entry "lab" has capacity',
     );
-  });
-
-  it('that waits for its turn names the group', async () => {
-    const core = await coreOn(group('small'));
-    core.provider.script = ({ operation }) =>
-      operation === 'update' ? Promise.resolve(answerOf('failed')) : undefined;
-    core.source.commit(group('large'));
-    await core.poll();
-    const { status, counts, waiting } = why(core, 'g');
-    expect([status, counts]).toEqual(['Failed', { pending: 2, failed: 1 }]);
-    expect(waiting[1]?.reason).toMatch(/^waits for a slot of the group g\/web: a member is failed/);
-  });
-
-  it('that waits since too many updates failed names the approval', async () => {
-    const six = (size: string): Files =>
-      Object.assign({}, ...Array.from({ length: 6 }, (_, index) => stack(`s${index}`, { a: `size: ${size}` })));
-    const core = await coreOn(six('small'), () => undefined, { concurrency: 1 });
-    core.provider.script = ({ operation }) =>
-      operation === 'update' ? Promise.resolve(answerOf('failed')) : undefined;
-    const commit = core.source.commit(six('large'));
-    await core.poll();
-    const waiting = Array.from({ length: 6 }, (_, index) => why(core, `s${index}`).waiting).flat();
-    expect(waiting.filter(({ action }) => action === `treeline approve failures-${commit}`)).not.toEqual([]);
   });
 });
 
@@ -388,20 +302,6 @@ describe('an instance as a whole', () => {
       ...{ state: 'Outage', reason: expect.stringContaining('"lab" has answered nothing since') },
     });
   });
-
-  it('names no place where there is none: nothing is left', async () => {
-    const core = await coreOn(stack('shop', { db: '' }));
-    const commit = core.source.commit({ 'stacks/instances/shop.yaml': null });
-    await core.poll();
-    const [held] = core.operator.held();
-    expect(held).toMatchObject({
-      kind: 'nothing left',
-      reason: expect.stringMatching(/^no stack instance would be left/),
-    });
-    expect(core.operator.overview(core.order.by).newest).toMatchObject({
-      ...{ commit, action: `treeline approve ${held?.digest}` },
-    });
-  });
 });
 
 describe('a client of a tenant', () => {
@@ -438,15 +338,6 @@ it('a server that keeps a value names the server that gave it only where that is
 });
 
 describe('everything', () => {
-  it('is shown with why commit statuses cannot be sent, but for proxies', async () => {
-    const core = await coreOn(stack('shop', { db: '' }));
-    expect(core.operator.overview(core.order.by)).not.toHaveProperty('statuses');
-    const statuses = { reason: 'the forge answered 500', since: '2026-11-20T10:13:56.000Z' };
-    core.outages = { statuses };
-    expect(core.operator.overview(core.order.by).statuses).toEqual(statuses);
-    expect(core.operator.overview({ ...core.order.by, role: 'proxy' })).not.toHaveProperty('statuses');
-  });
-
   it('is shown with the states of each instance and of all', async () => {
     const core = await coreOn(
       { ...stack('data', { db: '' }), ...stack('shop', { web: 'depends_on: data-db' }) },

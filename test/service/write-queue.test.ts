@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { withoutPause } from '../../src/base/breathe.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import type { PushOutcome } from '../../src/repository/publisher.ts';
-import { SourceError } from '../../src/repository/source.ts';
 import type { Draft, WriteOrder } from '../../src/service/write/draft.ts';
 import {
   deleteClientDraft,
@@ -107,25 +106,6 @@ describe('a process that sleeps until its lease is over', () => {
     expect(remote.pushes).toEqual([]);
   });
 
-  it('waits for no push when it stops, so that it may lead again soon', async () => {
-    let leads = true;
-    const scene = new Scene('commit', () => leads);
-    const { remote, submit } = bound(scene);
-    const push = gate();
-    remote.steps.push(async (prepared) => {
-      await push.wait();
-      return remote.take(prepared);
-    });
-    const answer = submit(put('a', 1));
-    await push.reached;
-    leads = false;
-    const stopping = scene.queue.stop(8_000);
-    scene.clock.advance(1);
-    await stopping;
-    expect(await answer).toContain('outcome_unknown');
-    push.open();
-  });
-
   it('does not push again what came too late', async () => {
     let leads = true;
     const { remote, submit } = bound(new Scene('commit', () => leads));
@@ -148,21 +128,6 @@ describe('what waits together', () => {
     expect(remote.written).toEqual(['Set role a', 'Set role b', 'Set role c']);
   });
 
-  it('is what came while another push was under way', async () => {
-    const { remote, submit } = bound(new Scene());
-    const first = gate();
-    remote.steps.push(async (push) => {
-      await first.wait();
-      return remote.take(push);
-    });
-    const answers = [submit(put('a', 1))];
-    await first.reached;
-    answers.push(...['b', 'c', 'd'].map((name) => submit(put(name, 1))));
-    first.open();
-    await Promise.all(answers);
-    expect(remote.pushes.map(({ length }) => length)).toEqual([1, 3]);
-  });
-
   it('is at most fifty', async () => {
     const scene = new Scene();
     const { remote, submit } = bound(scene);
@@ -176,33 +141,6 @@ describe('what waits together', () => {
     const { remote, submit } = bound(new Scene());
     const answers = await Promise.all([put('a', 1), put('a', 2), put('a', 2)].map((draft) => submit(draft)));
     expect(answers).toEqual(['write-1', 'write-2', null]);
-    expect(remote.head.catalog.files.get('types/role/a.yaml')?.object).toMatchObject({ port: 2 });
-  });
-
-  it('is not stopped by one that is refused', async () => {
-    const { remote, submit } = bound(new Scene());
-    const drafts = [put('a', 1), deleteObjectDraft('role', 'none'), put('b', 1)];
-    expect(await Promise.all(drafts.map((draft) => submit(draft)))).toEqual([
-      'write-1',
-      expect.stringMatching(/^not_found/),
-      'write-2',
-    ]);
-    expect(remote.written).toEqual(['Set role a', 'Set role b']);
-  });
-
-  it('is answered only once the push is known, also where it changes nothing or is refused on top of another', async () => {
-    const { remote, submit } = bound(new Scene());
-    remote.steps.push('refuse', 'refuse');
-    const makeA: Draft = {
-      ...put('a', 2),
-      edits(desired) {
-        if (desired.catalog.files.has('types/role/a.yaml')) throw new ServiceError('conflict', 'it exists already');
-        return put('a', 2).edits(desired);
-      },
-    };
-    const answers = await Promise.all([put('a', 1), put('a', 1), makeA].map((draft) => submit(draft)));
-    // Each is refused by itself: nothing is there that would be the same, or in the way.
-    expect(answers).toEqual(['push_refused: the hook says no', 'push_refused: the hook says no', 'write-3']);
     expect(remote.head.catalog.files.get('types/role/a.yaml')?.object).toMatchObject({ port: 2 });
   });
 
@@ -260,17 +198,6 @@ describe('a race that is lost', () => {
     expect(remote.written).toEqual([]);
   });
 
-  it('brings back nothing that was refused before', async () => {
-    const { remote, submit } = bound(new Scene());
-    remote.steps.push(() => {
-      remote.outside({ 'types/role/old.yaml': 'port: 1\n' });
-      return false;
-    });
-    const answers = await Promise.all([submit(deleteObjectDraft('role', 'old')), submit(put('a', 1))]);
-    expect(answers).toEqual([expect.stringMatching(/^not_found/), 'write-2']);
-    expect(remote.head.catalog.files.has('types/role/old.yaml')).toBe(true);
-  });
-
   it('again and again ends after 15 s, and nothing is written', async () => {
     const scene = new Scene();
     const { remote, submit } = bound(scene);
@@ -313,14 +240,6 @@ describe('an author who loses the right to write', () => {
     ]);
     expect(answers).toEqual(['write-1', 'write-2', GONE, GONE, GONE]);
     expect(remote.written).toEqual(['Set role a', 'Remove client B2']);
-  });
-
-  it('by a write that is refused itself goes on', async () => {
-    const { remote, submit } = registered();
-    remote.steps.push('refuse');
-    const answers = await Promise.all([submit(deleteClientDraft('B2')), submit(put('b', 1), { refusal })]);
-    expect(answers).toEqual(['push_refused: the hook says no', 'write-2']);
-    expect(remote.written).toEqual(['Set role b']);
   });
 
   it.each(['newest', 'followed'])('by the commit that wins the race writes nothing; %s', async (known) => {
@@ -400,36 +319,6 @@ describe('without a look at the remote', () => {
     expect(await submit(deleteObjectDraft('role', 'db'))).toBe('write-1');
     expect(remote.looks).toBe(1);
   });
-
-  it('is nothing refused beside a push that loses the race', async () => {
-    const { remote, submit } = behind({ 'types/role/db.yaml': 'port: 5432\n' });
-    const answers = await Promise.all([submit(deleteObjectDraft('role', 'db')), submit(put('a', 1))]);
-    expect(answers.every((answer) => answer?.startsWith('write-'))).toBe(true);
-    expect(remote.written).toEqual(['Delete role db', 'Set role a']);
-  });
-
-  it('is nothing called unchanged that an outsider has changed', async () => {
-    const { remote, submit } = behind({ [WEB]: 'port: 8080\n' });
-    expect(await submit(put('web', 80))).toBe('write-1');
-    expect(remote.head.catalog.files.get(WEB)?.object).toMatchObject({ port: 80 });
-  });
-
-  it('is If-Match held against the newest version', async () => {
-    const { remote, submit } = behind({ [WEB]: 'port: 8080\n' });
-    const ifMatch = [remote.head.catalog.files.get(WEB)?.oid ?? ''];
-    const old = [remote.known?.().catalog.files.get(WEB)?.oid ?? ''];
-    expect(await submit(put('web', 82), { ifMatch: old })).toMatch(/^precondition_failed/);
-    expect(await submit(put('web', 81), { ifMatch })).toBe('write-2');
-  });
-
-  it('is a conflict what an outsider changes once the branch was looked at', async () => {
-    const { remote, submit } = behind({ 'types/role/db.yaml': 'port: 5432\n' });
-    remote.steps.push('take', () => {
-      remote.outside({ [WEB]: 'port: 8080\n' });
-      return false;
-    });
-    expect(await submit(put('web', 81))).toMatch(/^conflict: role\/web was changed meanwhile/);
-  });
 });
 
 describe('If-Match', () => {
@@ -443,14 +332,6 @@ describe('If-Match', () => {
     expect(await submit(put('web', 83), { ifMatch: ['*'] })).toBe('write-2');
     expect(await submit(put('new', 1), { ifMatch: ['*'] })).toMatch(/^precondition_failed/);
   });
-
-  it('holds for one of two that go out together', async () => {
-    const { remote, submit } = bound(new Scene());
-    const ifMatch = [oidOf(remote)];
-    const answers = await Promise.all([81, 82].map((port) => submit(put('web', port), { ifMatch })));
-    expect(answers).toEqual(['write-1', expect.stringMatching(/^precondition_failed/)]);
-    expect(remote.head.catalog.files.get(WEB)?.object).toMatchObject({ port: 81 });
-  });
 });
 
 describe('If-None-Match', () => {
@@ -463,13 +344,6 @@ describe('If-None-Match', () => {
     expect(await submit(put('new', 1), { ifNoneMatch })).toBe('write-1');
     expect(await submit(put('new', 2), { ifNoneMatch })).toMatch(/^precondition_failed/);
   });
-
-  it('keeps the versions that it names, and no other', async () => {
-    const { remote, submit } = bound(new Scene());
-    const ifNoneMatch = [remote.head.catalog.files.get(WEB)?.oid ?? ''];
-    expect(await submit(put('web', 81), { ifNoneMatch })).toMatch(/^precondition_failed/);
-    expect(await submit(put('web', 81), { ifNoneMatch: ['other'] })).toBe('write-1');
-  });
 });
 
 describe('an answer that is lost', () => {
@@ -480,14 +354,6 @@ describe('an answer that is lost', () => {
     expect(remote.pushes).toEqual([['write-1']]);
   });
 
-  it('is found also below what others have pushed since', async () => {
-    const { remote, submit } = bound(new Scene());
-    remote.steps.push('lose');
-    remote.onFetch = () => remote.outside({ other: 'x' });
-    expect(await submit(put('a', 1))).toBe('write-1');
-    expect(remote.written).toEqual(['Set role a']);
-  });
-
   it('of a push that did not arrive sends the very same commits again', async () => {
     const { remote, submit } = bound(new Scene());
     remote.steps.push('drop');
@@ -496,14 +362,6 @@ describe('an answer that is lost', () => {
       ['write-1', 'write-2'],
       ['write-1', 'write-2'],
     ]);
-  });
-
-  it('of a push that cannot arrive any more is a lost race', async () => {
-    const { remote, submit } = bound(new Scene());
-    remote.steps.push('drop');
-    remote.onFetch = () => remote.outside({ other: 'x' });
-    expect(await submit(put('a', 1))).toBe('write-2');
-    expect(remote.written).toEqual(['Set role a']);
   });
 
   it('of a push that arrives late, below an outsider, is not committed twice', async () => {
@@ -528,23 +386,6 @@ describe('an answer that is lost', () => {
       /^outcome_unknown: It is not known .* the connection broke off; .*Treeline-Request-Id: request-1"/,
     );
     expect(remote.written).toEqual([]);
-  });
-
-  it('is not guessed where the remote cannot be asked, and is found when it can', async () => {
-    const scene = new Scene();
-    const { remote, submit } = bound(scene);
-    let asked = 0;
-    remote.onFetch = () => {
-      asked += 1;
-      if (asked < 4) throw new SourceError('nothing listens there');
-    };
-    remote.steps.push('lose', 'fail', 'fail', 'fail');
-    expect(await scene.patiently(submit(put('a', 1)))).toBe('write-1');
-    expect(asked).toBe(4);
-    remote.onFetch = () => new Promise(() => undefined);
-    remote.steps.push('lose', ...Array.from({ length: 100 }, () => 'fail' as const));
-    expect(await scene.patiently(submit(put('b', 1)))).toMatch(/^outcome_unknown/);
-    expect(remote.written).toEqual(['Set role a', 'Set role b']);
   });
 
   it('stops nobody else for longer than that', async () => {
@@ -626,30 +467,6 @@ describe('a repository that', () => {
     remote.onPoll = () => undefined;
     expect(await second).toBe('write-1');
     expect(scene.clock.pending).toBe(0);
-  });
-
-  it('is silent for too long for one of two that wait together gets only the other', async () => {
-    const scene = new Scene();
-    const { remote, submit } = bound(scene);
-    const [push, poll] = [gate(), gate()];
-    remote.steps.push(async (prepared) => {
-      await push.wait();
-      return remote.take(prepared);
-    });
-    const under = submit(put('first', 1));
-    await push.reached;
-    const early = submit(put('early', 1));
-    scene.clock.advance(10_000);
-    const late = submit(put('late', 1));
-    remote.onPoll = poll.wait;
-    push.open();
-    await settled();
-    await poll.reached;
-    scene.clock.advance(5_000);
-    expect(await early).toMatch(/^not_ready: .*nothing was written$/);
-    poll.open();
-    expect(await Promise.all([under, late])).toEqual(['write-1', 'write-2']);
-    expect(remote.written).toEqual(['Set role first', 'Set role late']);
   });
 
   it('fails in an unforeseen way does not hold up what comes later', async () => {
@@ -763,10 +580,6 @@ describe('a stop', () => {
     await settled();
     expect(remote.pushes).toEqual([]);
   });
-
-  it('without writes is over at once', async () => {
-    expect(await new Scene().queue.stop(5_000)).toBeUndefined();
-  });
 });
 
 describe('a proposal', () => {
@@ -777,14 +590,6 @@ describe('a proposal', () => {
     expect(remote.pushes).toEqual([['write-1'], ['write-2']]);
     expect(remote.written).toEqual([]);
     expect(remote.proposals.get('treeline/role-a-request-')?.[0]?.message).toMatch(/^Set role a\n/);
-  });
-
-  it('whose answer is lost is pushed again until it is there', async () => {
-    const scene = new Scene('propose');
-    const { remote, submit } = bound(scene);
-    remote.steps.push('drop', 'fail', 'take');
-    expect(await scene.patiently(submit(put('a', 1)))).toMatch(/^write-1 on /);
-    expect(remote.pushes).toEqual([['write-1'], ['write-1'], ['write-1']]);
   });
 
   it('approves nothing', async () => {

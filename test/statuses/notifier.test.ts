@@ -1,6 +1,6 @@
 // Who is told what and when, of the real follower and reconciler with a provider that does as it is told.
 import { describe, expect, it } from 'vitest';
-import { type Clock, pause } from '../../src/base/clock.ts';
+import type { Clock } from '../../src/base/clock.ts';
 import { createLog } from '../../src/base/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { NotificationRow } from '../../src/model/rows.ts';
@@ -208,57 +208,6 @@ describe('a subscriber that is away', () => {
     expect(told.rows().filter(({ state }) => state !== 'delivered')).toEqual([]);
   });
 
-  it('is asked ever more rarely, and keeps no other one waiting', async () => {
-    const told = new NotifyingCore({ away: ['held'], there: ['held'] });
-    await told.commit(shopFiles({ a: 'size: small' }));
-    told.answer = (to) => (to === 'away' ? AWAY : ACCEPTED);
-    await told.needs('held:shop');
-    expect(told.told('there')).toHaveLength(1);
-    await told.core.pass(HOUR_MS);
-    expect(told.told('away').length).toBeLessThan(25);
-  });
-
-  it('and takes long to accept each one keeps no other waiting for more than one of its answers', async () => {
-    const told = new NotifyingCore({ slow: ['held'], there: ['attention'] });
-    await told.commit(shopFiles({ a: 'size: small' }));
-    const { clock } = told.core;
-    told.answer = async (to) => {
-      if (to === 'slow') await pause(clock, 9_000);
-      return ACCEPTED;
-    };
-    const held = Array.from({ length: 40 }, (_, index) => `held:${index}`);
-    await told.needs(...held);
-    await told.needs(...held, 'failed:shop');
-    for (let seconds = 0; seconds < 15; seconds += 1) await told.core.pass(1_000);
-    expect(told.told('slow').length).toBeLessThan(4);
-    expect(told.told('there')).toEqual(['treeline.attention.firing failed:shop']);
-    for (let answers = 0; answers < 80; answers += 1) await told.core.pass(9_000);
-    expect(told.told('slow')).toHaveLength(40);
-  });
-
-  it('gets one request at a time, also where the answer of another one cannot be recorded', async () => {
-    const told = new NotifyingCore({ slow: ['held'], there: ['held'] });
-    await told.commit(shopFiles({ a: 'size: small' }));
-    const { clock, store } = told.core;
-    const underWay: number[] = [];
-    let count = 0;
-    told.answer = async (to) => {
-      if (to === 'there') {
-        await pause(clock, 1_000);
-        store.failures.push(new Error('disk full'));
-        return ACCEPTED;
-      }
-      count += 1;
-      underWay.push(count);
-      await pause(clock, 14_000);
-      count -= 1;
-      return ACCEPTED;
-    };
-    await told.needs('held:shop');
-    for (let seconds = 0; seconds < 30; seconds += 1) await told.core.pass(1_000);
-    expect(underWay).toEqual([1]);
-  });
-
   it('is waited for as long as it asks', async () => {
     const told = new NotifyingCore({ ops: ['held'] });
     await told.commit(shopFiles({ a: 'size: small' }));
@@ -310,14 +259,4 @@ it('the last hundred attempts are kept', async () => {
   await told.core.pass(60_000);
   expect(told.sent).toHaveLength(120);
   expect(told.rows()).toHaveLength(100);
-});
-
-it('an instance with a server that somebody else has made is not done', async () => {
-  const told = new NotifyingCore({ ops: ['done'] });
-  told.core.provider.script = ({ operation }) =>
-    operation === 'check' ? Promise.resolve(answerOf('done', { observed: { size: 'other' } })) : undefined;
-  await told.commit(shopFiles({ a: 'size: small' }));
-  await told.core.pass(HOUR_MS);
-  expect(told.core.states()).toEqual({ 'shop-a': 'blocked' });
-  expect(told.sent).toEqual([]);
 });

@@ -1,7 +1,6 @@
 // One status to a forge over real HTTPS: what the request holds, and what becomes of it where the forge misbehaves.
 import { writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
-import net from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import type { StatusesSettings } from '../../src/model/settings.ts';
@@ -10,7 +9,6 @@ import { createSendStatus } from '../../src/statuses/send-status.ts';
 import type { WantedStatus } from '../../src/statuses/wanted-statuses.ts';
 import { type FakeForge, FORGE_TOKEN, startFakeForge } from '../support/fake-forge.ts';
 import { startHttpProxy } from '../support/http-proxy.ts';
-import { listenInTest } from '../support/listen-in-test.ts';
 
 const COMMIT = '0123456789abcdef0123456789abcdef01234567';
 const STATUS: WantedStatus = { commit: COMMIT, context: 'apply', state: 'success', description: '2 servers done' };
@@ -176,11 +174,6 @@ describe('a forge that refuses', () => {
     await expectUnreachable(forge.settings, words, waitMs);
   });
 
-  it('by 403 while requests remain is about the token', async () => {
-    const forge = await answering((response) => response.writeHead(403, { 'x-ratelimit-remaining': '4999' }).end());
-    await expectUnreachable(forge.settings, /^the token may not set commit statuses \(403\)/, undefined);
-  });
-
   it('by a redirect is not followed, and its place is not repeated', async () => {
     const other = await startFakeForge('github');
     const location = `${other.settings.apiUrl}/repos/infra/stacks/statuses/${COMMIT}`;
@@ -220,29 +213,12 @@ describe('a forge that misbehaves', () => {
     });
   });
 
-  it('by dropping the line is tried again later', async () => {
-    const forge = await answering((response) => response.socket?.destroy());
-    await expectUnreachable(forge.settings, /socket hang up/);
-  });
-
-  it('by speaking no HTTP is tried again later', async () => {
-    const server = net.createServer((socket) => socket.end('SSH-2.0-OpenSSH_9.2\r\n'));
-    const port = await listenInTest(server);
-    const { settings } = await startFakeForge('github');
-    await expectUnreachable({ ...settings, apiUrl: `http://127.0.0.1:${port}` }, /Parse Error/);
-  });
-
   it('by a certificate that nobody trusted has signed gets no token', async () => {
     const forge = await startFakeForge('github');
     await expectUnreachable({ ...forge.settings, caFile: null }, /certificate/);
     const { settings } = await startFakeForge('github');
     await expectUnreachable({ ...forge.settings, caFile: settings.caFile }, /certificate|signature/);
     expect(forge.requests).toEqual([]);
-  });
-
-  it('by a large answer is read no further than its head', async () => {
-    const forge = await answering((response) => response.writeHead(200).end(Buffer.alloc(8 * 1024 * 1024)));
-    expect(await send(forge.settings)).toMatchObject({ isAccepted: true });
   });
 
   it('ends with the signal', async () => {

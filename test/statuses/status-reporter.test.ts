@@ -1,8 +1,7 @@
 // Which commit statuses a forge gets, of the real follower and reconciler with a provider that does as it is told.
 import { describe, expect, it } from 'vitest';
-import type { Attempt } from '../../src/statuses/post-once.ts';
 import { answerOf } from '../reconcile/build.ts';
-import { buildByHand, SHOP, shopFiles, TEMPLATE, templateText } from '../reconcile/shop.ts';
+import { SHOP, shopFiles, TEMPLATE, templateText } from '../reconcile/shop.ts';
 import { ACCEPTED, REFUSED, ReportingCore, UNREACHABLE } from './told-forge.ts';
 
 const GROUP = `parameters: { count: "1", size: small }
@@ -54,34 +53,6 @@ describe('a commit that is followed', () => {
     expect(told.requests).toHaveLength(3);
   });
 
-  it('stays done, whatever happens to its servers later', async () => {
-    const told = new ReportingCore();
-    const first = await told.commit(shopFiles({ a: 'size: small' }));
-    const calls = holdingCalls(told, 'delete');
-    await told.core.operator.replace(told.core.order, 'shop-a');
-    await told.core.settle();
-    await told.pass(20_000);
-    expect(told.core.states()).toEqual({ 'shop-a': 'deleting' });
-    await calls.release();
-    await told.pass(20_000);
-    expect(told.told(first, 'apply')).toEqual(['success: 1 server done']);
-  });
-
-  it('that changes no server is done at once', async () => {
-    const told = new ReportingCore();
-    await told.commit(shopFiles({ a: 'size: small' }));
-    const second = await told.commit({ 'README.md': 'text' });
-    expect(told.told(second, 'validate')).toEqual(['success: valid, 2 instances']);
-    expect(told.told(second, 'apply')).toEqual(['success: no server left to change']);
-  });
-
-  it('that deletes is done once the servers are gone', async () => {
-    const told = new ReportingCore();
-    await told.commit(groupFiles(3));
-    const second = await told.commit({ [SHOP]: groupOf(1) });
-    expect(told.told(second, 'apply').at(-1)).toBe('success: no server left to change');
-  });
-
   it('with mistakes is counted, without a word of what stands in the files', async () => {
     const told = new ReportingCore();
     await told.commit(shopFiles({ a: 'size: small' }));
@@ -93,14 +64,6 @@ describe('a commit that is followed', () => {
       expect.stringMatching(/^failure: \d+ errors in 2 files; 2 of 3 instances invalid$/),
     ]);
     expect(JSON.stringify(told.requests)).not.toContain('s3cret');
-  });
-
-  it('and then put right has both', async () => {
-    const told = new ReportingCore();
-    const wrong = await told.commit({ ...shopFiles({ a: 'size: small' }), [SHOP]: 'stackTemplate: none2\n' });
-    const right = await told.commit({ [SHOP]: 'stackTemplate: t\n' });
-    expect(told.told(wrong, 'validate')).toEqual(['failure: 1 error in 1 file; 1 of 2 instances invalid']);
-    expect(told.told(right, 'validate')).toEqual(['success: valid, 2 instances']);
   });
 });
 
@@ -131,16 +94,6 @@ describe('a commit that is not followed', () => {
     expect(told.told(other, 'validate').at(-1)).toBe('success: valid, 2 instances');
     expect(told.told(other, 'apply')).toEqual(['success: no server left to change']);
   });
-
-  it('as nothing would be left waits for a person', async () => {
-    const told = new ReportingCore();
-    const files = shopFiles({ a: 'size: small' });
-    await told.commit(files);
-    const gone = await told.commit(Object.fromEntries(Object.keys(files).map((path) => [path, null])));
-    expect(told.told(gone, 'validate')).toEqual([
-      'failure: not followed: nothing would be left; a person has to approve it',
-    ]);
-  });
 });
 
 describe('servers that do not get done', () => {
@@ -157,18 +110,6 @@ describe('servers that do not get done', () => {
     await told.pass(120_000);
     await told.pass(10_000);
     expect(told.told(first, 'apply').at(-1)).toBe('success: 2 servers done');
-  });
-
-  it('as a stranger has them are blocked', async () => {
-    const told = new ReportingCore();
-    await told.commit(shopFiles({ a: 'size: small' }));
-    buildByHand(told.core, 'shop-b');
-    const second = await told.commit({ [TEMPLATE]: templateText({ a: 'size: small', b: 'size: small' }) });
-    expect(told.told(second, 'apply').at(-1)).toBe('failure: 1 server: 1 blocked, 0 done');
-    await told.core.operator.adopt(told.core.order, { resource: 'shop-b' });
-    await told.core.settle();
-    await told.pass(60_000);
-    expect(told.told(second, 'apply').at(-1)).toBe('success: 1 server done');
   });
 
   it('as they wait for one of another commit that failed fail the commit', async () => {
@@ -197,15 +138,6 @@ describe('servers that do not get done', () => {
     await told.pass(10_000);
     expect(told.told(second, 'apply').at(-1)).toBe('success: no server left to change');
   });
-
-  it('as held deletes are superseded end with the next commit', async () => {
-    const told = new ReportingCore();
-    await told.commit(groupFiles(5));
-    const held = await told.commit({ [SHOP]: groupOf(1) });
-    const back = await told.commit({ [SHOP]: groupOf(5) });
-    expect(told.told(held, 'apply').at(-1)).toBe(`superseded: superseded by ${back}`);
-    expect(told.told(back, 'apply')).toEqual(['success: no server left to change']);
-  });
 });
 
 describe('a newer commit', () => {
@@ -223,28 +155,6 @@ describe('a newer commit', () => {
     await told.pass(60_000);
     expect(told.told(first, 'apply')).toHaveLength(2);
     expect([...told.core.ledger.list('commitStatus').keys()]).toEqual([second]);
-  });
-
-  it('leaves that of one that failed', async () => {
-    const told = new ReportingCore({ retry: { attempts: 1, failedSeconds: 7200 } });
-    told.core.provider.script = ({ operation }) =>
-      operation === 'create' ? Promise.resolve(answerOf('failed')) : undefined;
-    const first = await told.commit(groupFiles(2));
-    const second = await told.commit({ 'README.md': 'text' });
-    await told.pass(60_000);
-    expect(told.told(first, 'apply')).toEqual(['failure: 2 servers: 2 failed, 0 done']);
-    expect([...told.core.ledger.list('commitStatus').keys()]).toEqual([second]);
-  });
-
-  it('is the only one of those that came at once', async () => {
-    const told = new ReportingCore();
-    await told.commit(shopFiles({ a: 'size: small' }));
-    const { source } = told.core;
-    const between = Array.from({ length: 50 }, (_, index) => source.commit({ 'README.md': `text ${index}` }));
-    const last = await told.commit({ 'README.md': 'last' });
-    const commits = new Set(told.requests.map(({ commit }) => commit));
-    expect(between.filter((commit) => commits.has(commit))).toEqual([]);
-    expect(told.told(last, 'apply')).toHaveLength(1);
   });
 });
 
@@ -278,19 +188,6 @@ describe('the number of requests', () => {
     const first = await told.commit(groupFiles(3));
     for (let minute = 0; minute < 7 * 24 * 6; minute += 1) await told.pass(600_000);
     expect(told.told(first, 'apply').length).toBeLessThan(250);
-  });
-
-  it('is smaller for a forge that takes no progress', async () => {
-    const told = new ReportingCore();
-    Object.assign(told, { takesProgress: false });
-    await told.restart();
-    const calls = holdingCalls(told, 'create');
-    const first = await told.commit(groupFiles(20));
-    for (let count = 0; count < 20; count += 1) {
-      await calls.release(1);
-      await told.pass(2_000);
-    }
-    expect(told.told(first, 'apply')).toEqual(['in progress: 20 servers: 0 done', 'success: 20 servers done']);
   });
 });
 
@@ -326,20 +223,6 @@ describe('a forge that cannot be reached', () => {
     told.answer = () => ACCEPTED;
     await told.pass(3_000);
     expect(told.requests).toHaveLength(3);
-  });
-
-  it('while it hangs keeps nothing else', async () => {
-    const told = new ReportingCore();
-    const { promise, resolve } = Promise.withResolvers<Attempt>();
-    told.answer = () => promise;
-    await told.commit(groupFiles(2));
-    const second = await told.commit({ [SHOP]: groupOf(3, 'large') });
-    expect(told.core.states()).toEqual({ 'shop-s-1': 'done', 'shop-s-2': 'done', 'shop-s-3': 'done' });
-    expect(told.requests).toHaveLength(1);
-    resolve(ACCEPTED);
-    told.answer = () => ACCEPTED;
-    await told.pass(1_000);
-    expect(told.told(second, 'apply')).toEqual(['success: 3 servers done']);
   });
 
   it('and refuses one status gets the others, and that one at growing distances', async () => {
@@ -385,34 +268,6 @@ describe('a restart', () => {
     expect(told.core.ledger.read('commitStatus', second)).toMatchObject({ sentTo: 'elsewhere' });
   });
 
-  it('goes on with what was not done', async () => {
-    const told = new ReportingCore();
-    const calls = holdingCalls(told, 'create');
-    const first = await told.commit(groupFiles(2));
-    await told.restart({ isKilled: true });
-    await calls.release();
-    told.core.provider.script = () => undefined;
-    await told.pass(120_000);
-    await told.pass(10_000);
-    expect(told.told(first, 'apply').at(-1)).toBe('success: 2 servers done');
-    expect(told.told(first, 'validate')).toHaveLength(1);
-  });
-
-  it('ends the status of a commit that was superseded meanwhile', async () => {
-    const told = new ReportingCore();
-    holdingCalls(told, 'create');
-    const first = await told.commit(groupFiles(2));
-    told.answer = () => UNREACHABLE;
-    const second = await told.commit({ [SHOP]: groupOf(2, 'large') });
-    told.answer = () => ACCEPTED;
-    const before = told.requests.length;
-    await told.restart({ isKilled: true });
-    expect(told.requests.slice(before).map(({ commit, context, state }) => `${commit} ${context} ${state}`)).toContain(
-      `${first} apply superseded`,
-    );
-    expect(told.told(second, 'validate').at(-1)).toBe('success: valid, 2 instances');
-  });
-
   it('after a stop has little to send: the stop has sent what was due', async () => {
     const told = new ReportingCore();
     const first = told.core.source.commit(shopFiles({ a: 'size: small' }));
@@ -420,19 +275,6 @@ describe('a restart', () => {
     expect(told.requests).toEqual([]);
     await told.reporter.stop();
     expect(told.told(first, 'apply')).toEqual(['success: 1 server done']);
-  });
-
-  it('does not wait for a forge that hangs', async () => {
-    const told = new ReportingCore();
-    const { promise, resolve } = Promise.withResolvers<Attempt>();
-    told.answer = () => promise;
-    await told.commit(shopFiles({ a: 'size: small' }));
-    const stopped = told.reporter.stop();
-    await told.pass(3_000);
-    // As the real one does when its signal fires.
-    resolve(UNREACHABLE);
-    await stopped;
-    expect(told.requests).toHaveLength(1);
   });
 
   it('after the store failed to note what was sent loses nothing else', async () => {

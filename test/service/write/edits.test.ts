@@ -121,64 +121,6 @@ describe('a file full of comments', () => {
     expect(changedLines(SHOP, after ?? '')).toEqual(lines);
   });
 
-  it('is edited where it is, whatever folder that is', () => {
-    const repository = open();
-    expect(Object.keys(repository.write(put('shop', { ...body, tenant: 'other' })))).toEqual([SHOP_FILE]);
-  });
-
-  it('keeps its byte order mark, its line ends, and the missing last one', () => {
-    const text = '\uFEFF# kept\r\ncpus: 2 # two\r\nram: 4';
-    const repository = open({ 'types/shape/old.yaml': text });
-    expect(repository.write(putObjectDraft('shape', { name: 'old', cpus: 3, ram: 4 }))).toEqual({
-      'types/shape/old.yaml': '\uFEFF# kept\r\ncpus: 3 # two\r\nram: 4',
-    });
-  });
-
-  it('keeps the nodes of the tree as they are written, also what was filled in', () => {
-    const repository = open();
-    const leaf = (name: string) => ({ name, type: 'zone', description: '' });
-    const node = { name: 'production', description: 'Live', type: 'environment' };
-    const inside = { ...leaf('inside'), description: 'Inside' };
-    const { 'tree.yaml': after } = repository.write(
-      putTreeDraft({
-        name: 'global',
-        description: '',
-        type: 'common',
-        children: [{ ...node, children: [leaf('dmz'), inside, { name: 'archive', type: 'zone' }] }],
-      }),
-    );
-    expect(changedLines(FILES['tree.yaml'], after ?? '')).toEqual([
-      '+      - { name: archive, type: zone }',
-      '+    description: Live',
-    ]);
-  });
-
-  it('keeps the rest of a template whose one property changes', () => {
-    const repository = open();
-    const properties = { environment: 'production', zone: '<<zone>>', shape: 'spare' };
-    const web = {
-      type: 'Platform::ResourceGroup',
-      properties: { count: '<<count>>', resource_def: { properties } },
-    };
-    const body = { name: 'web', description: '', parameters: { count: '1', zone: '' }, resources: { web } };
-    const { 'stacks/templates/web.yaml': after } = repository.write(putObjectDraft('stack-template', body));
-    expect(changedLines(FILES['stacks/templates/web.yaml'], after ?? '')).toEqual([
-      '-        properties: { environment: production, zone: "<<zone>>", shape: small }',
-      '+        properties: { environment: production, zone: "<<zone>>", shape: spare }',
-    ]);
-  });
-
-  it('is left to a person where it cannot be edited line by line', () => {
-    const repository = open({ 'types/shape/odd.yaml': '? cpus\n: 2\n' });
-    expect(repository.refused(() => putObjectDraft('shape', { name: 'odd', cpus: 3 }))).toEqual({
-      code: 'edit_by_hand',
-      message:
-        'types/shape/odd.yaml cannot be changed without reformatting it: ' +
-        'a key is written with "?". Edit it by hand, with git',
-      details: [],
-    });
-  });
-
   it.each([
     ['comments alone', '# to be done\n'],
     ['a list', '- cpus\n'],
@@ -260,13 +202,6 @@ describe('a new file', () => {
 });
 
 describe('replacing', () => {
-  it('replaces the whole object: fields that are left out are gone', () => {
-    const repository = open();
-    expect(repository.write(putObjectDraft('zone', { name: 'inside', description: 'In', dns: ['10.0.0.2'] }))).toEqual({
-      'types/zone/inside.yaml': 'name: inside\ntype: zone\ndns: ["10.0.0.2"]\ndescription: In\n',
-    });
-  });
-
   it('of a client changes the given fields, and keeps the others', () => {
     const repository = open();
     expect(repository.write(putClientDraft({ serial: 'b2', role: 'automation-endpoint', tags: [] }))).toEqual({
@@ -294,13 +229,6 @@ describe('replacing', () => {
     const repository = open({ 'clients/D4.yaml': '# mine\nrole: admin\ndescription: Robot\n' });
     expect(repository.write(putClientDraft({ serial: 'd4', role: 'proxy' }))).toEqual({
       'clients/D4.yaml': '# mine\nrole: proxy\ndescription: Robot\n',
-    });
-  });
-
-  it('of the tree renames its root', () => {
-    const repository = open({ 'tree.yaml': 'name: global # root\ntype: common\n' });
-    expect(repository.write(putTreeDraft({ name: 'base', type: 'common', description: '' }))).toEqual({
-      'tree.yaml': 'name: base # root\ntype: common\n',
     });
   });
 });

@@ -8,13 +8,11 @@ import {
   deleteClientDraft,
   deleteObjectDraft,
   putClientDraft,
-  putInstanceDraft,
   putObjectDraft,
   putTreeDraft,
 } from '../../../src/service/write/drafts.ts';
 import { judgeRequest } from '../../../src/service/write/judge-writes.ts';
 import { snapshotOf } from '../../catalog/snapshots.ts';
-import { deletionFacts, removalsOf } from '../../desired/facts.ts';
 import { allowed } from '../../support/allowed.ts';
 import { DraftedRepository } from '../../support/drafted-repository.ts';
 import type { TextChanges } from '../../support/text-repository.ts';
@@ -40,12 +38,6 @@ const BREAKING: readonly RefusedRow[] = [
     'breaks_others',
     expect.stringMatching(/^This would break the stack instances orders, shop, and types\/clientcert\/lab-db\.yaml: /),
   ],
-  [
-    'an environment that selects',
-    () => putObjectDraft('environment', { name: 'production', zone: 'dmz' }),
-    'invalid_input',
-    expect.stringContaining('selects a layer'),
-  ],
 ];
 
 const IN_USE: readonly RefusedRow[] = [
@@ -66,13 +58,6 @@ const IN_USE: readonly RefusedRow[] = [
     ],
   ],
   [
-    'an object that a template names',
-    () => deleteObjectDraft('shape', 'small'),
-    'conflict',
-    'shape/small is still in use by the stack instances orders, shop',
-    [{ file: 'stacks/templates/web.yaml' }],
-  ],
-  [
     'an object that an instance names, and a clientcert',
     () => deleteObjectDraft('role', 'db'),
     'conflict',
@@ -85,13 +70,6 @@ const IN_USE: readonly RefusedRow[] = [
     'conflict',
     'zone/inside is still in use by the stack instance orders',
     [{ file: 'stacks/instances/orders.yaml', line: 1, column: 1, pointer: '', message: 'it is used here' }],
-  ],
-  [
-    'a place that a clientcert is in, too',
-    () => deleteObjectDraft('environment', 'production'),
-    'conflict',
-    'environment/production is still in use by the stack instances orders, shop, and types/clientcert/lab-db.yaml',
-    [{}, {}, {}],
   ],
   [
     'the base of every record',
@@ -114,13 +92,6 @@ const IN_USE: readonly RefusedRow[] = [
     'no administrator would be left; the client A1 stays one; register another administrator first',
     [{ file: 'clients/A1.yaml' }],
   ],
-  [
-    'the role of the last administrator',
-    () => putClientDraft({ serial: 'a1', role: 'proxy' }),
-    'conflict',
-    'no administrator would be left; the client A1 stays one; register another administrator first',
-    [{ file: 'clients/A1.yaml' }],
-  ],
 ];
 
 describe.each<[string, readonly RefusedRow[]]>([
@@ -139,11 +110,6 @@ it('what only an older version in force uses is in use', () => {
   repository.commit({ 'stacks/instances/orders.yaml': 'stackTemplate: nothing\n' });
   expect(repository.refused(() => deleteObjectDraft('role', 'db'))).toMatchObject({ code: 'conflict' });
   expect(repository.refused(() => deleteObjectDraft('zone', 'inside'))).toMatchObject({ code: 'conflict' });
-});
-
-it('a place without servers is not in use, although the tree has it', () => {
-  const repository = open({ 'stacks/instances/orders.yaml': null });
-  expect(repository.write(deleteObjectDraft('zone', 'inside'))).toEqual({ 'types/zone/inside.yaml': null });
 });
 
 describe('details', () => {
@@ -191,13 +157,6 @@ describe('an administrator', () => {
     const { code, message } = open(OTHER).refused(() => putClientDraft({ serial: 'a1', ...less }, by));
     expect({ code, message }).toMatchObject({ code: 'conflict', message: expect.stringContaining('limit itself') });
   });
-
-  it('may change its own record otherwise, and end another one', () => {
-    const repository = open(OTHER);
-    repository.write(putClientDraft({ serial: 'a1', role: 'administrator', description: 'Platform' }, by));
-    repository.write(deleteClientDraft('c3', by));
-    expect([...repository.desired.clients.keys()]).not.toContain('C3');
-  });
 });
 
 describe('a removal of what is not there', () => {
@@ -233,30 +192,11 @@ describe('a mistake in the body', () => {
     ]);
   });
 
-  it('of an object that is there names its file', () => {
-    const { details } = open().refused(() => putObjectDraft('role', { name: 'db', port: { a: 1 } }));
-    expect(details).toEqual([{ file: 'types/role/db.yaml', pointer: '/port', message: expect.any(String) }]);
-  });
-
   it('that is a plain secret is refused although nothing selects the object, and not quoted', () => {
     const repository = open({ 'hierarchy.yaml': 'secrets: { keys: [password], reference: "^secret/" }\n' });
     const refused = repository.refused(() => putObjectDraft('zone', { name: 'unused', db_password: 'hunter2' }));
     expect(refused).toMatchObject({ code: 'invalid_input', details: [{ pointer: '/db_password' }] });
     expect(JSON.stringify([refused.message, refused.details])).not.toContain('hunter2');
-  });
-});
-
-describe('an instance that depends on another one', () => {
-  it('keeps that from being removed', () => {
-    const repository = open({
-      'stacks/templates/one.yaml':
-        'resources: { a: { type: Platform::Server, properties: { depends_on: orders-web-1 } } }\n',
-      'stacks/instances/one.yaml': 'stackTemplate: one\n',
-    });
-    expect(repository.refused(() => remove('orders'))).toMatchObject({
-      code: 'conflict',
-      message: 'stack-instance/orders is still in use by the stack instance one',
-    });
   });
 });
 
@@ -283,12 +223,6 @@ describe('protection', () => {
       });
     }
   });
-
-  it('is lifted by a write of its own', () => {
-    const repository = open(guarded);
-    repository.write(put('orders', { ...body, protected: false }));
-    expect(repository.write(remove('orders'))).toEqual({ 'stacks/instances/orders.yaml': null });
-  });
 });
 
 describe('the last one', () => {
@@ -308,59 +242,6 @@ describe('the last one', () => {
       code: 'conflict',
       message: 'No client would be left, and so no administrator; register another one first',
     });
-  });
-
-  it('of the administrators may go once there is another', () => {
-    const repository = open();
-    repository.write(putClientDraft({ serial: 'c3', role: 'administrator' }));
-    expect(repository.write(deleteClientDraft('A1'))).toEqual({ 'clients/A1.yaml': null });
-    expect([...repository.desired.clients.keys()].sort()).toEqual(['B2', 'C3']);
-  });
-});
-
-describe('an instance that is going', () => {
-  it('is no reason to refuse: there is nothing left to commit', () => {
-    expect(open().write(remove('gone', true))).toEqual({});
-  });
-
-  it('comes back without force', () => {
-    const repository = open();
-    const body = { stackTemplate: 'web', parameters: { zone: 'dmz' } };
-    repository.write(remove('orders'));
-    expect(Object.keys(repository.write(putInstanceDraft('orders', body, { force: false })))).toEqual([
-      'stacks/instances/orders.yaml',
-    ]);
-  });
-
-  it('and waits for an approval goes on waiting, whatever else is written', () => {
-    const repository = open({
-      'stacks/templates/one.yaml':
-        'resources: { a: { type: Platform::Server, properties: { depends_on: orders-web-1 } } }\n',
-      'stacks/instances/one.yaml': 'stackTemplate: one\n',
-    });
-    const safety = { unprotected: new Set<string>(), deletions: deletionFacts({ limit: 0 }) };
-    const held = repository.commit(
-      { 'stacks/instances/orders.yaml': null, 'stacks/instances/one.yaml': null },
-      { safety },
-    );
-    expect([...held.held.keys()].sort()).toEqual(['one', 'orders']);
-    expect(held.held.get('orders')?.removals).toEqual(removalsOf('orders-web-1'));
-    const draft = putObjectDraft('shape', { name: 'small', cpus: 3 });
-    const after = desiredAfter(held, draft.edits(held), draft).desired;
-    expect([...after.held.keys()]).toEqual([...held.held.keys()]);
-    expect(after.owners).toEqual(held.owners);
-    expect(remove('orders').edits(held)).toEqual([]);
-  });
-
-  it('and was protected until a commit lifted that, stops nobody else either', () => {
-    const text = 'stackTemplate: web\nparameters: { zone: dmz }\nprotected: true\n';
-    const repository = open({ 'stacks/instances/orders.yaml': text });
-    const losses = new Map([['stack-instance/orders', { protected: false, deletion: 'delete' }]] as const);
-    const safety = { losses, deletions: deletionFacts({ limit: 0 }) };
-    const held = repository.commit({ 'stacks/instances/orders.yaml': null }, { safety });
-    expect([...held.held.keys()]).toEqual(['orders']);
-    const draft = putObjectDraft('shape', { name: 'small', cpus: 3 });
-    expect([...desiredAfter(held, draft.edits(held), draft).desired.held.keys()]).toEqual(['orders']);
   });
 });
 
@@ -385,12 +266,6 @@ describe('what was wrong before', () => {
     expect(repository.write(put('wrong', { description: 'Later', stackTemplate: 'nothing' }))).toEqual({
       'stacks/instances/wrong.yaml': 'stackTemplate: nothing\ndescription: Later\n',
     });
-  });
-
-  it('can be removed', () => {
-    const repository = open(broken);
-    expect(repository.write(remove('wrong'))).toEqual({ 'stacks/instances/wrong.yaml': null });
-    expect(repository.write(deleteObjectDraft('role', 'odd'))).toEqual({ 'types/role/odd.yaml': null });
   });
 
   it('is told apart from what the write adds', () => {
