@@ -112,7 +112,7 @@ function* serversOfProxies(
   { before, desired }: { readonly before: DesiredState | undefined; readonly desired: DesiredState },
 ): Generator<string> {
   if (before === undefined) return;
-  if (haveOtherTags(before.clients, desired.clients)) {
+  if (haveOtherProxies(before.clients, desired.clients)) {
     yield* ledger.list('server').keys();
     return;
   }
@@ -122,14 +122,8 @@ function* serversOfProxies(
   }
 }
 
-function haveOtherTags(before: Clients, after: Clients): boolean {
-  return before !== after && JSON.stringify(sortedTags(before)) !== JSON.stringify(sortedTags(after));
-}
-
-function sortedTags(clients: Clients): readonly string[] {
-  return proxiesIn(clients)
-    .map(({ tags }) => JSON.stringify([...tags].sort()))
-    .sort();
+function haveOtherProxies(before: Clients, after: Clients): boolean {
+  return before !== after && JSON.stringify(proxiesIn(before)) !== JSON.stringify(proxiesIn(after));
 }
 
 /** Returns a function that returns the place of the first mistake of an invalid instance; undefined for a valid one. */

@@ -131,7 +131,7 @@ export class Reconciler {
     this.#claims = new ClaimedPasses({ clock, wake, isInFlight: (server) => capacity.isInFlight(server) });
     this.presence = new ProxyPresence({
       ...{ clock, registered: () => options.proxies?.() },
-      changed: (tags) => [...this.offers.for(tags)].forEach(wake),
+      heard: (tags) => [...this.offers.for(tags)].forEach(wake),
     });
     const recordOf = knownRecords(ledger, options.recordOf);
     this.checks = new ServerChecks({ ...options, recordOf, wake });
@@ -140,6 +140,7 @@ export class Reconciler {
     this.#pass = new ServerPass({
       ...{ ...options, executor: this.#executor, offers: this.offers, queue: this.#queue },
       freed: () => this.#wakeForCapacity(),
+      silentMs: (tags) => this.presence.silentMs(tags),
       contextOf: (server) => decisionContextOf(server, this.#sources),
       ...{ checks: this.checks, absences: this.#absences, claims: this.#claims },
     });
@@ -265,7 +266,6 @@ export class Reconciler {
   /** Starts no more calls, waits up to `ms` for running ones, and records how they ended. */
   async stop(ms: number): Promise<void> {
     this.#resync.stop();
-    this.presence.stop();
     this.#claims.stop();
     await this.#executor.stop(ms);
     await this.#queue.stop();

@@ -37,6 +37,8 @@ export interface ServerPassOptions extends SecretRules {
   readonly offers: ProxyOffers;
   /** Is called when there may be capacity for another server. */
   readonly freed: () => void;
+  /** See ProxyPresence.silentMs. */
+  readonly silentMs: (tags: readonly string[]) => number | undefined;
   readonly queue: Pick<Queue, 'add' | 'addAfter'>;
   readonly contextOf: (server: string) => DecisionContext;
   /** The claims of proxies, each part of the context of one pass. */
@@ -164,10 +166,12 @@ export class ServerPass {
 
   /** Puts a server into the line that it waits in, and takes it out of every other. */
   #standInLine(name: string, next: Next): void {
-    const { executor, offers, freed } = this.#options;
+    const { executor, offers, freed, queue, silentMs } = this.#options;
     const wait = next.kind === 'capacity' ? next : undefined;
     if (wait?.tags === undefined) offers.delete(name);
     else offers.add(name, wait.tags, wait);
+    const untilSilentMs = wait?.tags === undefined || wait.isRoutine ? undefined : silentMs(wait.tags);
+    if (untilSilentMs !== undefined) queue.addAfter(name, untilSilentMs);
     if (wait === undefined || wait.tags !== undefined) executor.capacity.leave(name);
     else executor.capacity.wait(name, { provider: wait.provider, isRoutine: wait.isRoutine === true });
     executor.capacity.release(name);

@@ -1,7 +1,6 @@
-// Knows which of the registered proxies ask for work. Servers of proxies that none asked for do not continue, and a
-// person has to be told: see docs/concepts.md, proxies. It is known to the process that leads, from its own start on.
+// Knows which of the registered proxies ask for work. Servers do not continue while no proxy asks for them, and an
+// operator has to act: see docs/concepts.md, proxies. The process that leads knows it, from its own start on.
 import type { Clock } from '../../base/clock.ts';
-import { isSameList } from '../../base/lists.ts';
 import { durationOf } from '../../base/wording.ts';
 import type { Presence } from '../../machine/decision.ts';
 import { fitsProxy } from '../../machine/responsibility.ts';
@@ -14,7 +13,6 @@ export interface RegisteredProxy {
 
 interface KnownProxy {
   readonly tags: readonly string[];
-  presence: Presence;
   /** When it last asked, or else when it became known here; by the monotonic clock. */
   since: number;
   /** What `since` is the time of: its last request, its registration, or the start of this process. */
@@ -22,27 +20,24 @@ interface KnownProxy {
 }
 
 interface ProxyPresenceOptions {
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   /** Returns the proxies, the same array while they are the same; undefined before a desired state is active. */
   readonly registered: () => readonly RegisteredProxy[] | undefined;
-  /** Called when a proxy with these tags is heard of again, or is not any more. */
-  readonly changed: (tags: readonly string[]) => void;
+  /** Called when a proxy with these tags asks that did not ask before. */
+  readonly heard: (tags: readonly string[]) => void;
 }
 
 /** A proxy asks at least once a minute, and more often while it carries something out. */
 const SILENT_MS = 300_000;
-const TICK_MS = 30_000;
 
-/** Which proxies are heard of. A change of that is one moment for all who ask: it waits for no question. */
+/** Which proxies ask for work. */
 export class ProxyPresence {
   readonly #options: ProxyPresenceOptions;
   readonly #proxies = new Map<string, KnownProxy>();
   #registered: readonly RegisteredProxy[] | undefined;
-  #cancel: () => void;
 
   constructor(options: ProxyPresenceOptions) {
     this.#options = options;
-    this.#cancel = options.clock.after(TICK_MS, () => this.#tick());
   }
 
   /** The registered proxies. */
@@ -56,11 +51,10 @@ export class ProxyPresence {
     this.#follow();
     const proxy = this.#proxies.get(serial);
     if (proxy === undefined) return;
-    const isNew = proxy.presence !== 'heard';
+    const isNew = this.#presenceOf(proxy) !== 'heard';
     proxy.since = this.#options.clock.monotonic();
-    proxy.presence = 'heard';
     proxy.sign = 'request';
-    if (isNew) this.#options.changed(proxy.tags);
+    if (isNew) this.#options.heard(proxy.tags);
   }
 
   /** Returns the best presence of the registered proxies that manage servers with these tags. */
@@ -68,11 +62,22 @@ export class ProxyPresence {
     this.#follow();
     let best: Presence = 'silent';
     for (const proxy of this.#proxies.values()) {
-      if (proxy.presence === 'silent' || !fitsProxy(tags, proxy.tags)) continue;
-      if (proxy.presence === 'heard') return 'heard';
-      best = 'awaited';
+      const presence = fitsProxy(tags, proxy.tags) ? this.#presenceOf(proxy) : 'silent';
+      if (presence === 'heard') return 'heard';
+      if (presence === 'awaited') best = 'awaited';
     }
     return best;
+  }
+
+  /**
+   * Returns in how many milliseconds the proxies that manage servers with these tags are silent, if none of them asks
+   * until then; undefined if they are.
+   */
+  silentMs(tags: readonly string[]): number | undefined {
+    if (this.of(tags) === 'silent') return undefined;
+    const fitting = this.#proxies.values().filter((proxy) => fitsProxy(tags, proxy.tags));
+    const last = Math.max(...fitting.map(({ since }) => since));
+    return last + SILENT_MS - this.#options.clock.monotonic();
   }
 
   /**
@@ -104,38 +109,20 @@ export class ProxyPresence {
       .sort((a, b) => Number(b.sign === 'request') - Number(a.sign === 'request') || b.since - a.since)[0];
   }
 
-  /** Ends the watch. */
-  stop(): void {
-    this.#cancel();
-  }
-
-  /** Who is registered while this process leads has been heard of by that: a person is just about to start it. */
+  /** A proxy that is registered while this process leads counts as asking: an operator is about to start it. */
   #follow(): void {
     const registered = this.#options.registered();
     if (registered === undefined || registered === this.#registered) return;
-    const isStart = this.#registered === undefined;
-    const [presence, sign] = isStart ? (['awaited', 'start'] as const) : (['heard', 'registration'] as const);
+    const sign = this.#registered === undefined ? 'start' : 'registration';
     const since = this.#options.clock.monotonic();
     const before = new Map(this.#proxies);
     this.#registered = registered;
     this.#proxies.clear();
-    for (const { serial, tags } of registered) {
-      this.#proxies.set(serial, { presence, since, sign, ...before.get(serial), tags });
-    }
-    for (const [serial, { tags }] of this.#proxies) {
-      const known = before.get(serial);
-      if (known === undefined || !isSameList(known.tags, tags)) this.#options.changed(tags);
-    }
+    for (const { serial, tags } of registered) this.#proxies.set(serial, { since, sign, ...before.get(serial), tags });
   }
 
-  #tick(): void {
-    this.#follow();
-    const now = this.#options.clock.monotonic();
-    for (const proxy of this.#proxies.values()) {
-      if (proxy.presence === 'silent' || now - proxy.since < SILENT_MS) continue;
-      proxy.presence = 'silent';
-      this.#options.changed(proxy.tags);
-    }
-    this.#cancel = this.#options.clock.after(TICK_MS, () => this.#tick());
+  #presenceOf({ since, sign }: KnownProxy): Presence {
+    if (this.#options.clock.monotonic() - since >= SILENT_MS) return 'silent';
+    return sign === 'start' ? 'awaited' : 'heard';
   }
 }
