@@ -1,12 +1,9 @@
 // Turns a body of the interface into the text of its file: an edit of the present file, or a new file.
-import { quote } from '../../base/wording.ts';
 import type { Catalog, FileEntry, FileType } from '../../catalog/catalog.ts';
 import { FILE_BYTES_MAX } from '../../catalog/decode-text.ts';
 import { parseYaml, type YamlDocument } from '../../catalog/yaml.ts';
 import { entryAtAddress } from '../../desired/tracked-reads.ts';
-import { below } from '../../model/entry.ts';
-import { isMap, isSame, type Json, type JsonMap } from '../../model/json.ts';
-import { isWellFormed, keyLengthFault, textLengthFault } from '../../model/keys.ts';
+import { isMap, isSame, type JsonMap } from '../../model/json.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import { editYaml } from '../../yaml-edit/edit-yaml.ts';
 import { flowText, writeYaml } from '../../yaml-edit/print-yaml.ts';
@@ -48,11 +45,10 @@ function documentOf(file: FileEntry, text: string): YamlDocument {
 }
 
 /**
- * Returns the edit that makes the file say what the fields say; none where it does. Throws ServiceError `edit_by_hand`
- * where that would lose something of what a person wrote, and `invalid_input` where no file can hold the fields.
+ * Returns the edit that makes the file say what the fields say; none if it does. Throws ServiceError `edit_by_hand` if
+ * that would lose something that a person wrote, or if the edited file could not be read. A new file is not checked here.
  */
 export function editObjectFile(catalog: Catalog, { address, type, newPath, fields }: ObjectFile): readonly FileEdit[] {
-  requireWritable(fields);
   const file = fileOf(catalog, address);
   if (file === undefined) return [newFile(catalog, { path: newPath, type, content: newFields(type, fields) })];
   const raw = writtenIn(file);
@@ -87,41 +83,3 @@ function byHand(path: string, reason: string): ServiceError {
   const message = `${path} cannot be changed without reformatting it: ${reason}. Edit it by hand, with git`;
   return new ServiceError('edit_by_hand', message);
 }
-
-/** As deep as a file may be. */
-const DEPTH_MAX = 64;
-
-/** Throws ServiceError `invalid_input` for the first value that no file can hold, with its place. */
-function requireWritable(fields: JsonMap): void {
-  const fault = faultIn(fields, '', 1);
-  if (fault === undefined) return;
-  const [pointer, message] = fault;
-  throw new ServiceError('invalid_input', `${pointer === '' ? 'the body' : pointer} ${message}`, [
-    { pointer, message },
-  ]);
-}
-
-function faultIn(value: Json, pointer: string, depth: number): readonly [pointer: string, message: string] | undefined {
-  if (typeof value === 'number') return Number.isFinite(value) ? undefined : [pointer, 'is a number that is too large'];
-  if (typeof value === 'string') {
-    const fault = isWellFormed(value) ? textLengthFault(value) : NO_TEXT;
-    return fault === undefined ? undefined : [pointer, fault];
-  }
-  if (typeof value !== 'object' || value === null) return undefined;
-  if (depth > DEPTH_MAX) return ['', `has more than ${DEPTH_MAX} objects and lists inside one another`];
-  for (const [key, one] of isMap(value) ? Object.entries(value) : value.entries()) {
-    // A pointer with a long key would be as long.
-    const ofKey = keyFault(String(key));
-    const fault = ofKey === undefined ? faultIn(one, below(pointer, key), depth + 1) : ([pointer, ofKey] as const);
-    if (fault !== undefined) return fault;
-  }
-  return undefined;
-}
-
-function keyFault(key: string): string | undefined {
-  if (!isWellFormed(key)) return NO_TEXT;
-  const fault = keyLengthFault(key);
-  return fault === undefined ? undefined : `holds the key ${quote(key)}, which ${fault}`;
-}
-
-const NO_TEXT = 'holds NUL or half of a surrogate pair, which are no characters';

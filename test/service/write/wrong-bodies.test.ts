@@ -1,7 +1,5 @@
 // Bodies that are refused for what they say themselves, with which code and words.
 import { describe, expect, it } from 'vitest';
-import type { JsonMap } from '../../../src/model/json.ts';
-import type { Draft } from '../../../src/service/write/draft.ts';
 import {
   deleteClientDraft,
   deleteObjectDraft,
@@ -15,17 +13,8 @@ import { DraftedRepository } from '../../support/drafted-repository.ts';
 import { FILES, put, type RefusedRow, remove } from './stacks.ts';
 
 const KEY = 'k'.repeat(60_000);
-const LONG_KEY = `holds the key "${'k'.repeat(80)}…", which has 60000 characters, and a key may have 250`;
 const TEXT = 'x'.repeat(64 * 1024 + 1);
-const LONG_TEXT = 'has 65537 characters, and a text may have 65536';
-const LONG: readonly (readonly [what: string, draft: (map: JsonMap) => Draft])[] = [
-  ['in an object', (map) => putObjectDraft('role', { name: 'web', ...map })],
-  ['in a template', (map) => putObjectDraft('stack-template', { name: 'web', resources: map })],
-  ['in parameters', (map) => put('blog', { stackTemplate: 'shop', parameters: map })],
-  ['in additions', (map) => put('blog', { stackTemplate: 'shop', stackTemplateAdditions: { resources: map } })],
-  ['in a client', (map) => putClientDraft({ serial: 'b2', ...map })],
-  ['in the tree', (map) => putTreeDraft({ name: 'all', type: 'common', children: [map] })],
-];
+const NO_TEXT = 'the text holds an escape that is no character: NUL or half of a surrogate pair; remove the escape';
 
 /** Seen without looking at any other file. */
 const BODIES: readonly RefusedRow[] = [
@@ -78,48 +67,39 @@ const BODIES: readonly RefusedRow[] = [
     'half of a surrogate pair',
     () => putObjectDraft('role', { name: 'web', banner: '\ud83d' }),
     'invalid_input',
-    '/banner holds NUL or half of a surrogate pair, which are no characters',
+    NO_TEXT,
   ],
   [
     'a byte that is no character',
     () => putObjectDraft('role', { name: 'web', list: ['a', 'a\0b'] }),
     'invalid_input',
-    '/list/1 holds NUL or half of a surrogate pair, which are no characters',
+    NO_TEXT,
   ],
-  [
-    'a key that is none',
-    () => putObjectDraft('role', { name: 'web', 'a\ud83d': 'b' }),
-    'invalid_input',
-    'the body holds NUL or half of a surrogate pair, which are no characters',
-  ],
+  ['a key that is none', () => putObjectDraft('role', { name: 'web', 'a\ud83d': 'b' }), 'invalid_input', NO_TEXT],
   [
     'a number that is too large',
     () => putObjectDraft('role', JSON.parse('{ "name": "web", "a/b": 1e999 }')),
     'invalid_input',
-    '/a~1b is a number that is too large',
+    expect.stringContaining('is no number that JSON can hold'),
   ],
   [
-    'more lists inside one another than anybody counts',
-    () => put('blog', JSON.parse(`{ "parameters": ${'['.repeat(200_000)}${']'.repeat(200_000)} }`)),
+    'a key of 60,000 characters',
+    () => putObjectDraft('role', { name: 'web', [KEY]: 'x' }),
     'invalid_input',
-    'the body has more than 64 objects and lists inside one another',
+    expect.stringContaining('has 60000 characters, and a key may have 250'),
   ],
-  ...LONG.map(([what, draft]): RefusedRow => {
-    return [
-      `a key of 60,000 characters ${what}`,
-      () => draft({ [KEY]: 'x' }),
-      'invalid_input',
-      expect.stringContaining(LONG_KEY),
-    ];
-  }),
-  ...LONG.map(([what, draft]): RefusedRow => {
-    return [
-      `a text of 64 KiB and one ${what}`,
-      () => draft({ a: { b: ['', TEXT] } }),
-      'invalid_input',
-      expect.stringContaining(LONG_TEXT),
-    ];
-  }),
+  [
+    'a key of 60,000 characters in a file that is there',
+    () => putTreeDraft({ name: 'all', type: 'common', children: [{ [KEY]: 'x' }] }),
+    'edit_by_hand',
+    expect.stringContaining('has 60000 characters, and a key may have 250'),
+  ],
+  [
+    'a text of 64 KiB and one',
+    () => putObjectDraft('role', { name: 'web', a: TEXT }),
+    'invalid_input',
+    expect.stringContaining('has 65537 characters, and a text may have 65536'),
+  ],
   ['removing an instance that is not there', () => remove('blog'), 'not_found', 'There is no stack instance "blog"'],
   [
     'removing an object that is not there',
