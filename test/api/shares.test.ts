@@ -145,29 +145,3 @@ test('bodies of one client that do not arrive leave those of others to be read, 
   begun[0]?.destroy();
   expect(await own).toBeLessThan(500);
 });
-
-test('operations of one client are carried out one after the other, and those of others beside them', async () => {
-  const { retry } = api.operator;
-  const begun: string[] = [];
-  const opened = Promise.withResolvers<void>();
-  onTestFinished(() => void Object.assign(api.operator, { retry }));
-  api.operator.retry = async ({ by: { role }, reason }) => {
-    begun.push(`${role} ${reason}`);
-    if (role === 'automation-endpoint') await opened.promise;
-    return 'so it is';
-  };
-  const ask = async (role: 'automation-endpoint' | 'administrator', reason: string): Promise<number> => {
-    const body = JSON.stringify({ all: true, reason });
-    const headers = { 'Content-Type': 'application/json' };
-    const identity = api.identities[role];
-    return (await api.request('/operations/retry', { method: 'POST', headers, body, identity })).status;
-  };
-  const low = [ask('automation-endpoint', '1')];
-  await expect.poll(() => begun.length).toBe(1);
-  low.push(ask('automation-endpoint', '2'), ask('automation-endpoint', '3'));
-  expect([await ask('administrator', '1'), await ask('administrator', '2')]).toEqual([200, 200]);
-  expect(begun).toEqual(['automation-endpoint 1', 'administrator 1', 'administrator 2']);
-  opened.resolve();
-  expect(await Promise.all(low)).toEqual([200, 200, 200]);
-  expect(begun).toHaveLength(5);
-});

@@ -1,6 +1,5 @@
 // Routes of docs/rest.md, operations.
 import { type Request, type Response, Router } from 'express';
-import { type ShareLimits, Shares } from '../../base/shares.ts';
 import { didYouMean } from '../../base/wording.ts';
 import { isMap, type Json } from '../../model/json.ts';
 import { isCommitId } from '../../model/names.ts';
@@ -16,7 +15,7 @@ import { WITHHELD } from '../../service/progress/causes.ts';
 import type { ServerQuery } from '../../service/progress/server-list.ts';
 import { writeAnswer, writeLong } from '../answer.ts';
 import { auditAction, auditDone, operationFacts } from '../audit-requests.ts';
-import { callerOf, clientOf, requireAllowed } from '../authenticate.ts';
+import { callerOf, clientOf } from '../authenticate.ts';
 import { allow, type Right } from '../authorize.ts';
 import { readLag } from '../forward.ts';
 import { jsonBody, REASON, readFields, TEXT, TIME, TRUE } from '../json-body.ts';
@@ -26,8 +25,6 @@ import { queryNumber, queryText } from '../query.ts';
 import { breathe, type ListReads, readList, readsOn } from '../reads.ts';
 import type { RouteParts } from './route-parts.ts';
 
-/** Each is alone while it writes its rows, and passes wait for it. */
-const OPERATIONS: ShareLimits = { ofClient: 1, waitingOfClient: 100 };
 const TARGET = { instance: TEXT, resource: TEXT, provider: TEXT, all: TRUE, reason: REASON } as const;
 
 /** Returns the routes below `/operations`. */
@@ -35,7 +32,6 @@ export function operationRoutes({ reader, operator, explainer, lists }: RoutePar
   const router = Router({ caseSensitive: true });
   const reads = { reader };
   const addRead = readsOn(router, reads);
-  const operations = new Shares(OPERATIONS);
   addLists(router, { operator, reads: { ...reads, lists } });
   addAsked(router, { reader, operator, explainer, lists });
   addRead('/operations/clients', (request) => ({ body: { clients: operator.clients(clientOf(request)) } }));
@@ -48,10 +44,7 @@ export function operationRoutes({ reader, operator, explainer, lists }: RoutePar
 
   /** One operation: who may do it, and what it does with its body. */
   function operation(name: string, right: Right, carryOut: (order: Order, body: unknown) => Promise<string>): void {
-    router
-      .route(`/operations/${name}`)
-      .all(only('POST'))
-      .post(allow(right), jsonBody(), inTurn(operations, name, carryOut));
+    router.route(`/operations/${name}`).all(only('POST')).post(allow(right), jsonBody(), handlerOf(name, carryOut));
   }
 
   operation('approve', 'operate', (order, body) => {
@@ -198,18 +191,14 @@ function stateNamed(text: string): State {
   throw new ServiceError('invalid_input', `There is no state "${text}"; ${advice}`);
 }
 
-/** Returns the handler that carries an operation out in the turn of its client, and answers with what became of it. */
-function inTurn(operations: Shares, name: string, carryOut: (order: Order, body: unknown) => Promise<string>) {
+/** Returns the handler that carries an operation out, and answers with the result. */
+function handlerOf(name: string, carryOut: (order: Order, body: unknown) => Promise<string>) {
   return async (request: Request, response: Response): Promise<void> => {
     const order = { ...callerOf(request), reason: givenReason(request.body) };
     auditAction(response, operationFacts(name, request.body, order.reason));
-    await operations.run(order.by.serial, async () => {
-      if (response.destroyed) return;
-      requireAllowed(request);
-      const text = await carryOut(order, request.body);
-      auditDone(response);
-      sendEnvelope(response, 200, text);
-    });
+    const text = await carryOut(order, request.body);
+    auditDone(response);
+    sendEnvelope(response, 200, text);
   };
 }
 

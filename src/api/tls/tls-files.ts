@@ -19,14 +19,6 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const FILE_BYTES_MAX = 16 * 1024 * 1024;
 const PARTS: readonly TlsPart[] = ['key', 'cert', 'ca', 'crl'];
 
-/** The consequence for people, and what to do. */
-const MEANINGS: Readonly<Record<Expiry['what'], string>> = {
-  'server certificate': 'clients refuse to connect to an expired one, so replace it',
-  'client authority': 'clients of an expired one are refused, so give them certificates of another and add that one',
-  'revocation list':
-    'an expired one locks out every client that its authority vouches for, administrators included, so fetch a newer one',
-};
-
 /** Absolute paths; symbolic links are followed. */
 export interface TlsPaths {
   readonly key: string;
@@ -119,8 +111,8 @@ export class TlsFiles {
   #watch: FileWatch | undefined;
   /** The last complaint about the files; empty: they are right. */
   #complaint = '';
-  /** When a warning of each expiry was logged last. */
-  #warned: ReadonlyMap<string, number> = new Map();
+  /** The day of the last warnings, in days since 1970. */
+  #warnedOn = 0;
 
   constructor({ paths, clock, log }: TlsFilesOptions, material: TlsMaterial, { expiries }: CheckedTls) {
     this.#paths = paths;
@@ -209,26 +201,17 @@ export class TlsFiles {
     if (this.#complaint !== '') this.#log.info('the TLS files are those in force again');
     this.#complaint = '';
   }
-
-  /** Warns once a day of each certificate and list that expires soon. */
+  /** Warns once a day of each certificate and list that ends soon. What the leader serves with is also a cause. */
   #warn(): void {
     const now = this.#clock.now();
+    const day = Math.floor(now / DAY_MS);
     const due = this.#expiries.filter(({ from, until }) => now >= dueFrom({ begins: from, ends: until }));
-    this.#warned = new Map(
-      due.map((expiry) => {
-        const key = JSON.stringify(expiry);
-        const before = this.#warned.get(key);
-        if (before !== undefined && now - before < DAY_MS) return [key, before];
-        this.#logExpiry(expiry, now);
-        return [key, now];
-      }),
-    );
-  }
-
-  #logExpiry({ what, part, name, until }: Expiry, now: number): void {
-    const fields = { file: pathOf(this.#paths, part), name, expires: momentOf(until) };
-    if (now < until) this.#log.warn(fields, `a ${what} expires soon: ${MEANINGS[what]} in time`);
-    else this.#log.error(fields, `a ${what} has expired: ${MEANINGS[what]} now`);
+    if (due.length === 0 || day === this.#warnedOn) return;
+    this.#warnedOn = day;
+    for (const { what, part, name, until } of due) {
+      const fields = { file: pathOf(this.#paths, part), name, expires: momentOf(until) };
+      this.#log.warn(fields, `a ${what} ${now < until ? 'expires soon' : 'has expired'}: replace it`);
+    }
   }
 }
 

@@ -14,7 +14,7 @@ import { checkSignature } from './signature.ts';
 interface WebhookOptions extends ListenAddress {
   /** A path. Read again for each hook. */
   readonly secretFile: string;
-  /** Called at most once a second. */
+  /** Asks for a poll; several requests during a poll make one further poll. */
   readonly poll: () => void;
   readonly clock: Clock;
   readonly log: Logger;
@@ -24,36 +24,26 @@ const MIB = 1024 * 1024;
 /** GitHub sends no larger ones. */
 const BODY_BYTES_MAX = 25 * MIB;
 const SETTING = 'webhook.secretFile';
-const POLL_PAUSE_MS = 1_000;
 
 /** Returns the listener, which answers from now on. Throws SecretFileError; also where the address is taken. */
 export async function createWebhook(options: WebhookOptions): Promise<Listening> {
   // Told at the start, and not by the first hook.
   await readSecretFile(options.secretFile, SETTING);
-  const polls = throttle(options.poll, { clock: options.clock, pauseMs: POLL_PAUSE_MS });
-  const logOnce = logOnceAMinute(options.clock);
-  const server = createPlainServer(serveHooks({ ...options, logOnce }, () => polls.requestPoll()));
+  const server = createPlainServer(serveHooks({ ...options, logOnce: logOnceAMinute(options.clock) }));
   const { address, port } = await listenOn(server, options, 'webhook.port');
-  return {
-    host: address,
-    port,
-    async close() {
-      polls.stop();
-      await closeAtOnce(server);
-    },
-  };
+  return { host: address, port, close: () => closeAtOnce(server) };
 }
 
 interface Hooks extends WebhookOptions {
   readonly logOnce: LogOnceAMinute;
 }
 
-function serveHooks(options: Hooks, accepted: () => void) {
+function serveHooks(options: Hooks) {
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     try {
       checkRoute(request, response);
       await checkHook(request, options);
-      accepted();
+      options.poll();
       sendEnvelope(response, 202, 'The repository is looked at');
     } catch (error) {
       if (error instanceof ServiceError) sendError(response, error);
@@ -103,57 +93,22 @@ async function secretIn({ secretFile, log, logOnce }: Pick<Hooks, 'secretFile' |
 }
 
 /**
- * Passes the body on as it arrives. Resolves with false if it is too large: the rest is then read and forgotten. Throws
+ * Passes the body on as it arrives. Resolves with false if it is too large: the rest is then read and dropped. Throws
  * if it breaks off.
  */
-function readBody(request: IncomingMessage, take: (bytes: Uint8Array) => void): Promise<boolean> {
-  const { promise, resolve, reject } = Promise.withResolvers<boolean>();
-  const brokeOff = (): void => reject(new Error('the request broke off'));
-  const isTooLarge = Number(request.headers['content-length'] ?? 0) > BODY_BYTES_MAX;
-  let bytes = isTooLarge ? BODY_BYTES_MAX : 0;
-  if (isTooLarge) resolve(false);
-  request.on('data', (piece: Buffer) => {
-    bytes += piece.length;
-    if (bytes > BODY_BYTES_MAX) resolve(false);
-    else take(piece);
-  });
-  request.on('end', () => resolve(true));
-  request.on('error', reject);
-  request.on('close', brokeOff);
-  // It may have done so before anybody listened.
-  if (request.destroyed) brokeOff();
-  return promise;
-}
-
-/** How often hooks make the follower poll: the first hook at once, later ones together at the end of a pause. */
-interface Throttle {
-  /** Asks for a poll. */
-  requestPoll(): void;
-  /** Forgets a poll that is still to come. */
-  stop(): void;
-}
-
-/** Returns the limit: two calls of `poll` are at least `pauseMs` apart. */
-export function throttle(poll: () => void, { clock, pauseMs }: { clock: Clock; pauseMs: number }): Throttle {
-  let cancelPause: (() => void) | undefined;
-  let isAsked = false;
-
-  function callAndPause(): void {
-    isAsked = false;
-    cancelPause = clock.after(pauseMs, () => {
-      cancelPause = undefined;
-      if (isAsked) callAndPause();
-    });
-    poll();
+async function readBody(request: IncomingMessage, take: (bytes: Uint8Array) => void): Promise<boolean> {
+  let bytes = 0;
+  let isTooLarge = Number(request.headers['content-length'] ?? 0) > BODY_BYTES_MAX;
+  // The connection has to outlive a body that is refused.
+  const body = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+  if (!isTooLarge) {
+    for await (const piece of body) {
+      bytes += piece.length;
+      isTooLarge = bytes > BODY_BYTES_MAX;
+      if (isTooLarge) break;
+      take(piece);
+    }
   }
-
-  return {
-    requestPoll() {
-      if (cancelPause === undefined) callAndPause();
-      else isAsked = true;
-    },
-    stop() {
-      cancelPause?.();
-    },
-  };
+  request.resume();
+  return !isTooLarge;
 }

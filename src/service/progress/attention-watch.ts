@@ -10,9 +10,8 @@ import type { AttentionItem } from '../answers.ts';
 import { shortened } from './attention.ts';
 import type { AllAttention } from './progress-reads.ts';
 
-/** What changes at once is looked at once, and a tenth of the time at most is spent on that. */
+/** Changes that come this close to each other are handled together. */
 const SETTLE_MS = 1_000;
-const PAUSE_FACTOR = 9;
 /** Some causes begin or end with time alone, or outside of what is recorded. */
 const RESYNC_MS = 5_000;
 /** A process that is not older has not seen all causes outside yet. */
@@ -45,8 +44,6 @@ export class AttentionWatch {
   #ended: ReadonlySet<string> = new Set();
   /** From when on a cause that is not seen is over, by the monotonic clock. */
   readonly #knowsAt: number;
-  /** When it may look again, by the monotonic clock: the last look took a share of the time. */
-  #restedAt = 0;
   readonly #loop: WokenLoop;
 
   constructor(options: AttentionWatchOptions) {
@@ -78,7 +75,7 @@ export class AttentionWatch {
 
   /** Has it look soon: something has changed. May be called as often as something changes. */
   wake(): void {
-    this.#loop.wakeWithin(Math.max(SETTLE_MS, this.#restMs()));
+    this.#loop.wakeWithin(SETTLE_MS);
   }
 
   /** Resolves once it looks no more. */
@@ -86,18 +83,9 @@ export class AttentionWatch {
     await this.#loop.close();
   }
 
-  #restMs(): number {
-    return this.#restedAt - this.#options.clock.monotonic();
-  }
-
   /** Never rejects. */
   async #refresh(signal: AbortSignal): Promise<false> {
-    if (this.#restMs() > 0) {
-      this.#loop.wakeWithin(this.#restMs());
-      return false;
-    }
     const { attention, clock, log } = this.#options;
-    const began = clock.monotonic();
     const before = momentOf(clock.now());
     try {
       const found = attention();
@@ -109,8 +97,6 @@ export class AttentionWatch {
       const repeats = this.#logOnceAMinute(error);
       if (repeats) log.error({ err: error, ...repeats }, 'what needs a person cannot be found');
     }
-    const now = clock.monotonic();
-    this.#restedAt = now + PAUSE_FACTOR * (now - began);
     return false;
   }
 
