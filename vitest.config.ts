@@ -34,6 +34,7 @@ const STATELESS = [
   'test/reconcile/**/*.test.ts',
   'test/sample-repo.test.ts',
   'test/service/**/*.test.ts',
+  'test/texts/problems.test.ts',
   'test/yaml-edit/**/*.test.ts',
 ];
 

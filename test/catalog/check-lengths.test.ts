@@ -8,9 +8,6 @@ const TEXT = 'x'.repeat(64 * 1024 + 1);
 /** Files that hold a map of one key and text somewhere, and the line on which it stands. */
 const FILES: readonly (readonly [path: string, line: number, pointer: string, text: (map: string) => string])[] = [
   ['types/role/web.yaml', 2, '', (map) => `port: 1\n${map}\n`],
-  ['types/clientcert/web-1.yaml', 1, '', (map) => `${map}\n`],
-  ['types/action/x.yaml', 3, '/a/0', (map) => `a:\n  -\n    ${map}\n`],
-  ['stacks/templates/web.yaml', 2, '/parameters', (map) => `parameters:\n  ${map}\n`],
   [
     'stacks/templates/web.yaml',
     5,
@@ -25,7 +22,6 @@ const FILES: readonly (readonly [path: string, line: number, pointer: string, te
     (map) => `stackTemplate: web\nstackTemplateAdditions:\n  resources:\n    web:\n      properties:\n        ${map}\n`,
   ],
   ['hierarchy.yaml', 2, '/merge', (map) => `merge:\n  ${map}\n`],
-  ['tree.yaml', 3, '', (map) => `name: all\ntype: common\n${map}\n`],
   ['clients/A1.yaml', 2, '', (map) => `role: proxy\n${map}\n`],
 ];
 

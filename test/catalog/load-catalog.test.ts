@@ -7,7 +7,6 @@ import { type Entry, isValidEntry } from '../../src/model/entry.ts';
 import { LAYOUT_BYTES_MAX } from '../../src/model/snapshot.ts';
 import { SOURCE_LIMITS } from '../../src/repository/source-limits.ts';
 import { countRuns } from '../support/count-runs.ts';
-import { processorMs } from '../support/processor-time.ts';
 import { linkTo, snapshotOf, TREE } from './snapshots.ts';
 
 const SHOP = {
@@ -113,30 +112,6 @@ describe('names that two files claim', () => {
     expect(catalog.fatal).toEqual([]);
   });
 
-  test('of three, the message names two and counts the rest', () => {
-    const catalog = loadCatalog(
-      snapshotOf({
-        ...SHOP,
-        'types/zone/a.yaml': 'x: 1',
-        'types/zone/b/a.yaml': 'x: 1',
-        'types/zone/c/a.yaml': 'x: 1',
-      }),
-    );
-    expect(catalog.problems.map(({ file, message }) => [file, message])).toEqual(
-      ['types/zone/a.yaml', 'types/zone/b/a.yaml', 'types/zone/c/a.yaml'].map((file) => [
-        file,
-        'the zone "a" stands in two files: types/zone/a.yaml and types/zone/b/a.yaml and 1 more',
-      ]),
-    );
-  });
-
-  test('the mistake is gone with the other file', () => {
-    const twice = loadCatalog(snapshotOf({ ...SHOP, 'types/zone/a.yaml': 'x: 1', 'types/zone/b/a.yaml': 'x: 2' }));
-    const once = loadCatalog(snapshotOf({ ...SHOP, 'types/zone/a.yaml': 'x: 1' }), twice);
-    expect(once.problems).toEqual([]);
-    expect(once.parsed).toBe(0);
-  });
-
   test('one name in two types is no mistake', () => {
     expect(loadCatalog(snapshotOf({ ...SHOP, 'types/zone/prod.yaml': 'x: 1' })).problems).toEqual([]);
   });
@@ -177,23 +152,6 @@ describe('what stops a whole commit', () => {
     expect(said(catalog)).toEqual(problems);
     expect(catalog.fatal).toEqual(catalog.problems);
     expect(isValidEntry(catalog.tree) && isValidEntry(catalog.hierarchy)).toBe(false);
-  });
-
-  test('a level is explained', () => {
-    const [problem] = loadCatalog(snapshotOf(tree(`${TREE}children:\n- { name: c, type: common }`))).fatal;
-    expect(problem).toMatchObject({
-      message: '"c" of the type "common" cannot stand below "global" of the type "common"',
-      hint: 'the order of the layers is: common, environment, location, zone, shape, role, configuration',
-      pointer: '/children/0/type',
-    });
-    const short = {
-      ...SHOP,
-      'hierarchy.yaml': 'order: [common, { type: environment, name: "<<role>>" }, zone]\nprovisioning: []\n',
-    };
-    expect(loadCatalog(snapshotOf(short)).fatal[0]).toMatchObject({
-      message: '"environment" is no level of the order in hierarchy.yaml',
-      hint: 'the order of the layers is: common, zone',
-    });
   });
 
   test('without a tree there is advice', () => {
@@ -308,22 +266,6 @@ describe('reading only what changed', () => {
     expect(second.clients.size).toBe(2);
   });
 
-  test('the same content at another path is another object', () => {
-    const first = loadCatalog(snapshotOf({ ...SHOP, 'types/zone/a.yaml': 'x: 1' }));
-    const second = loadCatalog(snapshotOf({ ...SHOP, 'types/zone/b.yaml': 'x: 1' }), first);
-    expect(second.objects.get('zone/b')?.object?.name).toBe('b');
-    expect(second.objects.has('zone/a')).toBe(false);
-    expect(second.parsed).toBe(1);
-  });
-
-  test('a file that became a link with its old content is a link', () => {
-    const first = loadCatalog(snapshotOf(SHOP));
-    const path = 'types/environment/prod.yaml';
-    const link = loadCatalog(snapshotOf(SHOP, { modes: { [path]: '120000' } }), first);
-    expect(said(link)).toEqual([`error ${path}:1:1 not_a_file`]);
-    expect(loadCatalog(snapshotOf(SHOP), link).problems).toEqual([]);
-  });
-
   test('a file that was parsed beforehand is used where path and content are the same, and where it is no link', () => {
     const path = 'types/environment/prod.yaml';
     const edited = snapshotOf({ ...SHOP, [path]: 'ntp: [edited]\n' });
@@ -399,20 +341,6 @@ describe('reading only what changed', () => {
   });
 });
 
-test('20,000 files are read in seconds', () => {
-  const many = Object.fromEntries(
-    Array.from({ length: FILES_MAX - 1 }, (_, i) => [
-      `types/zone/s${i % 50}/z${i}.yaml`,
-      `description: zone ${i}\nntp: [a${i}, b]\nmtu: 1500\n`,
-    ]),
-  );
-  const snapshot = snapshotOf({ ...many, 'tree.yaml': TREE });
-  const start = processorMs();
-  expect(loadCatalog(snapshot).objects.size).toBe(FILES_MAX - 1);
-  // About 0.4 s on a quiet machine; the limit only tells a line from a square.
-  expect(processorMs() - start).toBeLessThan(15_000);
-});
-
 /** All of a catalog but `parsed`, as plain data. */
 function contentOf(catalog: Catalog): unknown {
   const plain = ({ path, oid, object, problems }: Entry<unknown>) => ({ path, oid, object, problems });
@@ -427,21 +355,3 @@ function contentOf(catalog: Catalog): unknown {
     fatal,
   };
 }
-
-test('files that were parsed beforehand change nothing in the answer', () => {
-  const first = loadCatalog(snapshotOf(SHOP));
-  const next = { ...SHOP, 'types/environment/prod.yaml': 'ntp: [b]\n', 'types/zone/c.yaml': 'x: {}\n' };
-  const snapshot = snapshotOf(next, { wants: wantsBlob(first) });
-  const parsed = loadCatalog(snapshotOf(next)).files;
-  const catalog = loadCatalog(snapshot, first, parsed);
-  const alone = loadCatalog(snapshot, first);
-  expect(catalog.files.get('types/zone/c.yaml')).toBe(parsed.get('types/zone/c.yaml'));
-  expect(catalog.parsed).toBe(2);
-  expect(said(catalog)).toEqual(said(alone));
-  expect(catalog.objects.get('environment/prod')?.object).toEqual(alone.objects.get('environment/prod')?.object);
-});
-
-test('nothing of a commit with too many files is parsed', () => {
-  const many = Object.fromEntries(Array.from({ length: FILES_MAX + 1 }, (_, n) => [`types/role/r${n}.yaml`, 'a: 1\n']));
-  expect(loadCatalog(snapshotOf(many)).parsed).toBe(0);
-});

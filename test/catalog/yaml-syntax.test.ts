@@ -71,18 +71,3 @@ test.each([
     },
   ]);
 });
-
-/** A mistake in a line as long as a file may be: what explains it looked at every pair of characters. */
-test.each([
-  ['blanks around colons', `a: ${' '.repeat(400_000)}: ${' '.repeat(400_000)}:\n`],
-  ['blanks before a comment', `a: b: c${' '.repeat(800_000)}d: e\n`],
-  ['closing characters', `a: "x"${'" '.repeat(400_000)}\n`],
-  ['opening characters', `a: b\n c: ${'[ '.repeat(30)}${' '.repeat(800_000)}: x\n`],
-  ['a line above', `a: b ${' "'.repeat(400_000)}\n c: [\nd`],
-])('explains %s in time', (_, text) => {
-  const start = process.cpuUsage();
-  const { problems } = parseYaml('a.yaml', text);
-  const { user } = process.cpuUsage(start);
-  expect(problems.map(({ code }) => code)).toEqual(['yaml_syntax']);
-  expect(user / 1000).toBeLessThan(1000);
-});

@@ -168,17 +168,6 @@ describe('what is refused', () => {
     expect(problemsOf(listOf(40_000))).toEqual([]);
   });
 
-  test('hints quote what was written', () => {
-    const hints = parseYaml('a.yaml', 'a: 1.10\nb: *x\nc: !!str 5\nd: !x 5\n&y e: 1').problems.map(({ hint }) => hint);
-    expect(hints).toEqual([
-      'to keep it as written, put it in quotes: "1.10"',
-      'write the value out; a text that begins with "*" needs quotes: "*x"',
-      'write the value in quotes instead',
-      'leave it out, or put the whole text in quotes',
-      'leave it out; a text that begins with "&" needs quotes: "&y"',
-    ]);
-  });
-
   test.each([
     [
       'a byte of Latin-1',
@@ -254,10 +243,6 @@ describe('places', () => {
     }
   });
 
-  test('of a key that stands twice, the first is found', () => {
-    expect(parseYaml('a.yaml', 'a: 1\na: {b: 2}').locate('/a/b')).toEqual({ line: 1, column: 4 });
-  });
-
   test('a value that was left empty is found after what stands before it', () => {
     const { locate } = parseYaml('a.yaml', '- a\n-\n- b: \n  c:\n');
     expect([locate('/1'), locate('/2/b'), locate('/2/c')]).toEqual([
@@ -274,9 +259,5 @@ describe('places', () => {
   test('a plain scalar is known as it was written', () => {
     const { writtenAt } = parseYaml('a.yaml', 'a: 1.10\nb: "1.10"\nc: [x]\nd:\n');
     expect(['/a', '/b', '/c', '/d', '/e'].map(writtenAt)).toEqual(['1.10', null, null, null, null]);
-  });
-
-  test('a file without any object answers with its beginning', () => {
-    expect(parseYaml('a.yaml', 'a: b: c').locate('/a')).toEqual({ line: 1, column: 1 });
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { layerOf, outputsLayer, problemInLayer, propertiesLayer } from '../../src/hiera/layers.ts';
-import type { Json, JsonMap } from '../../src/model/json.ts';
+import { layerOf, outputsLayer, propertiesLayer } from '../../src/hiera/layers.ts';
+import type { JsonMap } from '../../src/model/json.ts';
 import { recordKeyFault } from '../../src/model/keys.ts';
 import { objectEntry, serverOf } from './build.ts';
 
@@ -18,10 +18,6 @@ describe('the layer of a file', () => {
     });
   });
 
-  test('knows where each is written', () => {
-    expect(layerOf(entry).origin('a/b')).toEqual({ entry, pointer: '/a~1b' });
-  });
-
   test('is made once for an entry, however many nodes share it', () => {
     expect(layerOf(entry)).toBe(layerOf(entry));
     expect(layerOf({ ...entry })).not.toBe(layerOf(entry));
@@ -30,10 +26,6 @@ describe('the layer of a file', () => {
   test('leaves out what no record can hold', () => {
     const wrong = objectEntry('types/action/x.yaml', 'map: { a: 1 }\nmixed: [a, 1]\nnested: [[a]]\nright: [a]\n');
     expect({ ...layerOf(wrong).values }).toEqual({ right: ['a'] });
-  });
-
-  test('has no prototype to reach', () => {
-    expect(Object.getPrototypeOf(layerOf(entry).values)).toBeNull();
   });
 });
 
@@ -46,17 +38,6 @@ test('the layer of properties is a clientcert of the server, written where the s
 });
 
 describe('the layer of what a provider reports', () => {
-  test.each<[string, Json]>([
-    ['string', 'text'],
-    ['empty', ''],
-    ['number', 1.5],
-    ['boolean', false],
-    ['list', ['a', 'b']],
-    ['none', []],
-  ])('has a %s', (key, value) => {
-    expect({ ...outputsLayer('web-1', { [key]: value }).values }).toEqual({ [key]: value });
-  });
-
   test.each<[string, JsonMap]>([
     ['null, which would remove configuration', { a: null }],
     ['a map', { a: { b: 'c' } }],
@@ -69,15 +50,6 @@ describe('the layer of what a provider reports', () => {
     ['a selector', { environment: 'x', location: 'x', zone: 'x', shape: 'x', role: 'x', configuration: 'x' }],
   ])('leaves out %s', (_, outputs) => {
     expect({ ...outputsLayer('web-1', { ...outputs, ip: '10.0.0.1' }).values }).toEqual({ ip: '10.0.0.1' });
-  });
-
-  test('was written by nobody, so that nobody can be told to correct it', () => {
-    const layer = outputsLayer('web-1', { ip: '10.0.0.1' });
-    expect(layer).toMatchObject({ type: 'clientcert', name: 'web-1' });
-    expect(layer.origin('ip')).toBeNull();
-    expect(() => problemInLayer(layer, 'ip', { code: 'bad_key', message: 'y' })).toThrow(
-      'a file sets "ip" of clientcert web-1',
-    );
   });
 });
 

@@ -74,15 +74,6 @@ const VALUE = fc.oneof(
 const LAYERS = fc.array(fc.dictionary(KEY, VALUE, { maxKeys: 4 }), { maxLength: 6 });
 
 describe('properties of merging', () => {
-  test('the order of keys within a file does not count', () => {
-    fc.assert(
-      fc.property(LAYERS, (layers) => {
-        const turned = layers.map((one) => Object.fromEntries(Object.entries(one).reverse()));
-        expect(valuesOf(layersOf(turned))).toEqual(valuesOf(layersOf(layers)));
-      }),
-    );
-  });
-
   test('first is what the last writer wrote', () => {
     fc.assert(
       fc.property(LAYERS, KEY, (layers, key) => {
@@ -97,14 +88,6 @@ describe('properties of merging', () => {
       fc.property(fc.array(fc.array(fc.constantFrom('x', 'y', 'z')), { minLength: 1 }), (lists) => {
         const joined = mergeValues(layersOf(lists.map((list) => ({ list }))), RULES).get('list');
         expect(joined).toEqual([...new Set(lists.toReversed().flat())]);
-      }),
-    );
-  });
-
-  test('a layer that sets nothing changes nothing, wherever it stands', () => {
-    fc.assert(
-      fc.property(LAYERS, fc.nat({ max: 6 }), (layers, at) => {
-        expect(valuesOf(layersOf(layers.toSpliced(at, 0, {})))).toEqual(valuesOf(layersOf(layers)));
       }),
     );
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { NodeOwner, ResolvedNode } from '../../src/hiera/node.ts';
+import type { ResolvedNode } from '../../src/hiera/node.ts';
 import { resolveNode } from '../../src/hiera/resolve-node.ts';
 import type { Problem } from '../../src/model/problem.ts';
 import { objectEntry, type ScopeParts, type ServerParts, scopeOf, serverOf } from './build.ts';
@@ -45,10 +45,6 @@ describe('the node of a server', () => {
     ['is not a list', { description: ['a'] }, undefined, 'web of shop'],
   ])('its description %s', (_, properties = {}, clientcert, want) => {
     expect(resolveServer({ properties }, {}, clientcert).node.description).toBe(want);
-  });
-
-  test('takes the merge rules of the hierarchy', () => {
-    expect(resolveServer({}, { hierarchy: 'merge: { ntp: unique }' }).node.hierarchy.merge).toEqual({ ntp: 'unique' });
   });
 });
 
@@ -107,12 +103,6 @@ describe('problems of a server name the instance that they stop', () => {
     ]);
   });
 
-  test('values of shared layers are checked too', () => {
-    const objects = [objectEntry('types/common/base.yaml', 'ntp: a')];
-    const { problems } = resolveServer({}, { objects, hierarchy: 'merge: { ntp: unique }' });
-    expect(problems).toMatchObject([{ file: 'types/common/base.yaml', instances: ['shop'] }]);
-  });
-
   test('a clientcert file of another tenant than its stack is reported at its tenant', () => {
     const clientcert = objectEntry('types/clientcert/web-1.yaml', 'port: 1\ntenant: ta\n');
     const problemsFor = (tenant: string) =>
@@ -121,12 +111,6 @@ describe('problems of a server name the instance that they stop', () => {
     expect(problemsFor('tb')).toMatchObject([
       { code: 'foreign_layer', file: 'types/clientcert/web-1.yaml', line: 2, instances: ['shop'] },
     ]);
-  });
-
-  test('warnings stop nobody', () => {
-    const { problems } = resolveServer({ properties: { tenant: 'acme' } });
-    expect(problems).toMatchObject([{ severity: 'warning' }]);
-    expect(problems[0]).not.toHaveProperty('instances');
   });
 });
 
@@ -225,22 +209,4 @@ describe('the content of provisioning layers', () => {
     expect(problems).toEqual([]);
     expect(JSON.parse(JSON.stringify(provisioning))).toEqual(want);
   });
-
-  test('laying one over the other leaves the objects as they are', () => {
-    const properties = { environment: 'prod', configuration: 'shop' };
-    resolveServer({ properties }, { objects, hierarchy: TWO });
-    const [general] = resolveServer(
-      { properties: { environment: 'prod' } },
-      { objects, hierarchy: TWO },
-    ).node.shared.slice(1);
-    expect({ ...general?.values }).toEqual({ a: 'general', b: 'general' });
-  });
-});
-
-test('the same input gives the same node', () => {
-  const objects = [objectEntry('types/role/web.yaml', 'port: 80')];
-  const owner: NodeOwner = { server: serverOf({ properties: { role: 'web' } }), clientcert: undefined };
-  expect(JSON.stringify(resolveNode(owner, scopeOf({ objects })))).toBe(
-    JSON.stringify(resolveNode(owner, scopeOf({ objects: [...objects].reverse() }))),
-  );
 });

@@ -77,13 +77,6 @@ describe('layers that are selected', () => {
       'shape/no-such',
     ]);
   });
-
-  test('two nodes share the layer of one object', () => {
-    const scope = scopeOf({ objects: OBJECTS });
-    const [a, b] = ['web-1', 'web-2'].map((name) => selectLayers(propertiesLayer(serverOf({ name })), scope).layers[0]);
-    expect(a).toBeDefined();
-    expect(a).toBe(b);
-  });
 });
 
 describe('compound layers', () => {
@@ -146,15 +139,6 @@ describe('objects of another tenant', () => {
     const { layers, problems } = select({ role: 'a' }, { objects, tenant });
     expect(problems.map(({ code }) => code)).toEqual(codes);
     expect(layers.includes('role/a')).toBe(codes.length === 0);
-  });
-
-  test('are reported at the text that selects them', () => {
-    const [problem] = select({ environment: 'test', role: 'a' }, { objects }).problems;
-    expect(problem).toMatchObject({
-      ...{ code: 'foreign_layer', file: 'stacks/templates/shop.yaml', line: 5 },
-      message: 'the role "a" belongs to the tenant "ta", but the record that uses it belongs to no tenant',
-      hint: 'use an object without tenant',
-    });
   });
 
   test('are reported at the last selector of a compound layer', () => {
@@ -256,20 +240,6 @@ describe('selectors that are wrong', () => {
     ['only an environment', { environment: 'lab' }],
   ])('a right path: %s', (_, properties) => {
     expect(select(properties).problems).toEqual([]);
-  });
-
-  test('all mistakes are told at once', () => {
-    const { problems } = select({ shape: 'no', role: ['x'], environment: 'lab', location: 'eu' });
-    expect(problems.map(({ code }) => code).sort()).toEqual([
-      'not_a_tree_path',
-      'selector_not_string',
-      'unknown_object',
-    ]);
-  });
-
-  test('long texts are cut', () => {
-    const [problem] = select({ role: 'x'.repeat(1000) }, {}).problems;
-    expect(problem?.message).toBe(`there is no role "${'x'.repeat(80)}…"`);
   });
 });
 

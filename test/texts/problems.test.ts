@@ -13,6 +13,8 @@ const GOLDEN = new URL('problems.txt', import.meta.url);
 
 /** Longer ones are cut: it is the words that are read here. */
 const LINE_MAX = 400;
+/** Of one file, so many mistakes are read. */
+const SHOWN_MAX = 12;
 
 function problemsOf([title, ...commits]: WrongFile): readonly Problem[] {
   const repository = new TextRepository();
@@ -37,8 +39,8 @@ test('problems.txt has every text, and every code of docs/problems.md', () => {
     ...mistakes.flatMap((mistake) => {
       const problems = problemsOf(mistake);
       for (const { code } of problems) codes.add(code);
-      const texts = problems.slice(0, 3).flatMap((problem) => formatProblem(problem).split('\n'));
-      const more = problems.length > 3 ? [`… and ${problems.length - 3} more`] : [];
+      const texts = problems.slice(0, SHOWN_MAX).flatMap((problem) => formatProblem(problem).split('\n'));
+      const more = problems.length > SHOWN_MAX ? [`… and ${problems.length - SHOWN_MAX} more`] : [];
       return ['', `# ${mistake[0]}`, ...[...texts, ...more].map((line) => line.slice(0, LINE_MAX))];
     }),
     '',

@@ -124,9 +124,87 @@ const FIELDS: readonly WrongFile[] = [
   ['a word that is none of those', { [SHOP]: `${RIGHT[SHOP]}drift: heel\n` }],
   ['a fingerprint that is none', { 'clients/B2.yaml': 'role: proxy\nfingerprint: "12:34"\n' }],
   ['a text that is too long', { [ROLE]: `a: ${'x'.repeat(65_537)}\n` }],
+  [
+    'an instance full of slips',
+    { [SHOP]: 'stackTemplte: web\ndrift: heel\ndeletion: keep\nprotected: "yes"\nadopt:\n' },
+  ],
+  ['a template in the place of an instance', { [SHOP]: 'resources: { a: { type: "Platform::Server" } }\n' }],
+  ['an instance in the place of a template', { [TEMPLATE]: 'stackTemplate: web\n' }],
+  ['a template that is not indented', { [TEMPLATE]: 'resources:\nweb:\n  type: Platform::Server\n' }],
+  [
+    'parameters and fields with slips',
+    { [TEMPLATE]: 'parameters: { index: "1", a b: "", size: 2, m: {} }\nresource: {}\nresources\u00a0: {}\n' },
+  ],
+  [
+    'resources that are none',
+    { [TEMPLATE]: 'resources:\n  web: { type: Platform::Servr }\n  db: {}\n  -x: { type: Platform::Server }\n' },
+  ],
+  ['properties that are no texts', server('port: 5432, version: 1.10, on: true, m: {}, l: [1], e: ')],
+  ['a group with slips', group('count: 3, max_unavailable: 1, cuont: "2", resource_def: { propertys: {} }')],
+  ['a group without members', group('count: "1", resource_def: ')],
+  [
+    'additions and substractions that do not fit',
+    {
+      [SHOP]: `stackTemplate: ""
+parameters: { port: 03, on: true }
+stackTemplateAdditions: { resource: {}, resources: { web: { properties: { count: 5, x: { y: z } } } } }
+stackTemplateSubstractions: { resources: { a: 1, b: false, c: no, d: [x], web: { index: [2, "x"] } } }
+`,
+    },
+  ],
+  ['a layer with wrong fields', { [ROLE]: 'name: wbe\ntype: rol\ndescription: 5\ntenant:\n' }],
+  ['a list of other things than texts', { [ROLE]: 'ntp: [a, 1.10, [b], true]\n' }],
+  [
+    'keys with hidden letters',
+    { [ROLE]: 'c/d: 1\nstackInstance: x\nconstructor: x\npass\u200bword: x\np\u0430ss: x\n' },
+  ],
+  ['a tag of a client that is no list', { 'clients/B2.yaml': 'tags: proxy\n' }],
+  [
+    'a client full of slips',
+    { 'clients/B2.yaml': 'role: administrtor\nrol: x\nzzz: x\ntags:\ntenant: null\nserial: 12\n' },
+  ],
+  ['an empty tag', { 'clients/B2.yaml': 'role: proxy\ntags: [""]\nfingerprint: ""\nname: C3\n' }],
+  [
+    'a client of a node with a wrong view',
+    { 'clients/B2.yaml': 'role: proxy\nnode: all\nreads: own\nwrites: nothing\n' },
+  ],
+  ['a node that is no name', { 'clients/B2.yaml': 'role: proxy\nnode: -a\n' }],
+  ['a client of all nodes', { 'clients/B2.yaml': 'role: proxy\nnode: all\n' }],
+  ['an administrator of one node', { 'clients/B2.yaml': 'role: administrator\nnode: web-1\n' }],
 ];
 
 const TREE_AND_HIERARCHY: readonly WrongFile[] = [
+  [
+    'a tree full of slips',
+    {
+      [TREE]: `name: global
+type: environment
+children:
+- { name: prod }
+- { name: "", type: zone, childrn: [] }
+- { name: x, type: zonee }
+`,
+    },
+  ],
+  ['a name with a slash', { [TREE]: 'name: global\ntype: common\nchildren: [{ name: a/b, type: zone }]\n' }],
+  [
+    'a hierarchy full of slips',
+    { [HIERARCHY]: 'order: []\nmerge: { a: uniq, b: 1 }\nprovisioning: [action]\nsecrets: { keys: [] }\noder: []\n' },
+  ],
+  ['levels that are none', { [HIERARCHY]: 'order: [commn, { type: zone, nam: x }, 5, { name: x }]\n' }],
+  [
+    'compound levels that are none',
+    {
+      [HIERARCHY]: `order:
+- { type: configuration, name: "<<role>>/<<zone>>" }
+- { type: configuration, name: "<<common>>" }
+- { type: role, name: "<<role>>-x" }
+- { type: role, name: "<<role>>-x" }
+provisioning: [zone, zone]
+secrets: { keys: ["("], reference: "^secret/" }
+`,
+    },
+  ],
   ['a pattern that looks ahead', { [HIERARCHY]: 'secrets: { keys: ["(?=a)b"], reference: "^secret/" }\n' }],
   ['a compound level without a placeholder', { [HIERARCHY]: 'order: [common, { type: role, name: web }]\n' }],
   ['a compound level with a slip', { [HIERARCHY]: 'order: [common, zone, { type: role, name: "<<zoen>>" }]\n' }],
