@@ -54,30 +54,9 @@ describe('dependencyOrder', () => {
       }),
     );
   });
-
-  test('a circle is found exactly where one can be walked', () => {
-    const edges = fc.array(fc.tuple(fc.nat(6), fc.nat(6)), { maxLength: 10 });
-    fc.assert(
-      fc.property(edges, (pairs) => {
-        const needs = (node: number): number[] => pairs.filter(([from]) => from === node).map(([, to]) => to);
-        const { cycles } = dependencyOrder([0, 1, 2, 3, 4, 5, 6], needs);
-        for (const cycle of cycles) {
-          for (const [position, node] of cycle.entries()) {
-            expect(needs(node)).toContain(cycle[(position + 1) % cycle.length]);
-          }
-        }
-        expect(cycles.length > 0).toBe([0, 1, 2, 3, 4, 5, 6].some((node) => reaches(node, node, needs)));
-      }),
-    );
-  });
 });
 
 describe('printCycle', () => {
-  test('shows the way back to the start', () => {
-    expect(printCycle(['a'])).toBe('a → a');
-    expect(printCycle(['a', 'b'])).toBe('a → b → a');
-  });
-
   test('leaves the middle of a long one out', () => {
     const printed = printCycle(Array.from({ length: 30 }, (_, node) => `n${node}`));
     expect(printed).toContain('n9 → … (11 more) → n21');
@@ -85,14 +64,3 @@ describe('printCycle', () => {
     expect(printed.endsWith('n29 → n0')).toBe(true);
   });
 });
-
-function reaches(from: number, to: number, needs: (node: number) => number[]): boolean {
-  const seen = new Set<number>();
-  const ahead = needs(from);
-  for (let node = ahead.pop(); node !== undefined; node = ahead.pop()) {
-    if (node === to) return true;
-    if (!seen.has(node)) ahead.push(...needs(node));
-    seen.add(node);
-  }
-  return false;
-}

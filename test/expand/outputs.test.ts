@@ -106,11 +106,6 @@ describe('a mistake', () => {
       `  web: { type: Platform::ResourceGroup, properties: { count: "${ADDRESS}", resource_def: { properties: {} } } }\n`,
       `web.yaml:5:62 misplaced_output: "${ADDRESS}" cannot stand in a property of the group itself: ${placed} (${advice})`,
     ],
-    [
-      'of a resource that is not there',
-      web(`{ a: "<<(Output)['bd']['address']>>" }`),
-      `web.yaml:5:51 unknown_output_resource: "<<(Output)['bd']['address']>>" names no resource (did you mean "db"?)`,
-    ],
     ...[
       ['', '"" is empty'],
       ['db.address', '"db.address" holds "/" or "."'],
@@ -126,21 +121,6 @@ describe('a mistake', () => {
       web(`{ a: "<<(Output)['web']['address']>>" }`),
       'web.yaml:5:51 dependency_cycle: dependencies go in a circle: web → web (remove one of these depends_on or Output placeholders)',
     ],
-    [
-      'of one that depends on it',
-      `${web(`{ a: "<<(Output)['next']['address']>>" }`)}  next: { type: Platform::Server, properties: { depends_on: web } }\n`,
-      'web.yaml:5:51 dependency_cycle: dependencies go in a circle: web → next → web (remove one of these depends_on or Output placeholders)',
-    ],
-    [
-      'an Array of a property that takes one',
-      `${web(`{ a: "${ADDRESS}" }`)}  next: { type: Platform::Server, properties: { b: "<<(Array)['web']['a']>>" } }\n`,
-      `web.yaml:6:52 array_of_outputs: "<<(Array)['web']['a']>>" lists a property that takes outputs, whose values are known only later (take those outputs here, too)`,
-    ],
-    [
-      'with blanks',
-      web(`{ a: "<< (Output)['db']['address'] >>" }`),
-      `warning web.yaml:5:51 not_a_placeholder: "<< (Output)['db']['address'] >>" looks like a placeholder and is none (write <<parameter>>, <<index>>, <<(Array)['resource']['property']>> or <<(Output)['resource']['name']>>, without spaces)`,
-    ],
   ])('%s', (_what, resources, problem) => {
     expect(problemsOf(resources)).toEqual([problem]);
   });
@@ -149,13 +129,5 @@ describe('a mistake', () => {
     const resources = `${web(`{ name: w, a: "<<(Output)['next']['address']>>" }`)}  next: { type: Platform::Server, properties: { depends_on: w } }\n`;
     const { problems } = expandStack(instanceEntry('stackTemplate: web\n'), templateEntry(`${HEAD}${resources}`));
     expect(describeProblems(problems)).toEqual([expect.stringContaining('dependencies go in a circle: ')]);
-  });
-
-  test('an output as a parameter is text for nobody', () => {
-    const { problems } = expandStack(
-      instanceEntry('stackTemplate: web\n'),
-      templateEntry(`parameters: { a: "${ADDRESS}" }\nresources:\n${DB}`),
-    );
-    expect(describeProblems(problems)).toEqual([expect.stringContaining('placeholder_in_parameter')]);
   });
 });

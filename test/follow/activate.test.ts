@@ -107,17 +107,6 @@ describe('those are looked at', () => {
     ]);
   });
 
-  it('all, where nobody knows what was in force before', async () => {
-    const { repository, activateCommit, enqueued } = open();
-    const desired = repository.commit({ [A]: two('x', 'y') });
-    await activateCommit(desired);
-    await activateCommit(desired);
-    expect(enqueued).toEqual([
-      ['x', 'y'],
-      ['x', 'y'],
-    ]);
-  });
-
   it('that were held and are not any more, although nothing in their rows tells of it', async () => {
     const { repository, activateCommit, made, enqueued, ledger, lines } = open();
     const first = repository.commit({ [A]: two('x', 'y') });
@@ -132,20 +121,6 @@ describe('those are looked at', () => {
     await activateCommit(repository.commit({ [A]: two('x', 'y') }, { safety: SAFETY }), held);
     expect(ledger.read('held', 'a')).toBeUndefined();
     expect(enqueued).toEqual([['x', 'y'], [], ['x', 'y']]);
-  });
-});
-
-it('a server that goes keeps its last record, with the time of its last update', async () => {
-  const { repository, activateCommit, made, ledger } = open();
-  const first = repository.commit({ [A]: two('x', 'y') });
-  await activateCommit(first);
-  await made('x', 'y');
-  await activateCommit(repository.commit({ [A]: one('x') }), first);
-  expect(ledger.server('y')).toMatchObject({ state: 'marked for delete', wanted: null });
-  expect(ledger.server('y')?.lastRecord).toMatchObject({
-    name: { value: 'y' },
-    stackInstance: { value: ['a'] },
-    last_stack_update: { value: first.time },
   });
 });
 

@@ -95,15 +95,6 @@ describe('a commit that is waited for', () => {
     expect(await waiting).toBe('not_ready: The repository cannot be followed at the moment: another look, that failed');
   });
 
-  it('outlives the failure of a look that began before', async () => {
-    const scene = new Scene();
-    scene.arrivals.begin();
-    const waiting = scene.wait('a');
-    scene.arrivals.failed(new Error('too early'));
-    await scene.poll('a');
-    expect(await waiting).toBe('a');
-  });
-
   it('that is looked at and not followed is a conflict, with the reason', async () => {
     const scene = new Scene();
     scene.follow('a');
@@ -113,16 +104,6 @@ describe('a commit that is waited for', () => {
     await scene.arrivals.polled();
     expect(await refused).toMatch(/^conflict: .* b is not followed: tree.yaml is wrong/);
     expect(await later).toMatch(/^conflict: .*tree.yaml is wrong/);
-  });
-
-  it('is not there where the branch went back to it: the followed one comes after it and is no part of the branch', async () => {
-    const scene = new Scene();
-    scene.follow('c');
-    const waiting = scene.wait('b');
-    scene.arrivals.begin();
-    scene.refuse('b', 'the history was rewritten');
-    await scene.arrivals.polled();
-    expect(await waiting).toMatch(/^conflict: .*the history was rewritten/);
   });
 
   it('of which the local copy cannot tell is not waited for in vain, nor are those behind it', async () => {

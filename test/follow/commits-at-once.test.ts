@@ -39,35 +39,10 @@ function commit({ source }: Core, change: TextChanges | Pushed): string {
 /** What becomes of the servers in the end is the same, however the commits come. */
 const SAME: Readonly<Record<string, Story>> = {
   'servers are retained, then the file is removed': [{ [A]: servers('x', 2, RETAIN) }, { [A]: null }],
-  'servers are retained, one goes, and that is taken back': [
-    { [A]: servers('x', 2, RETAIN) },
-    { [A]: servers('x', 1, RETAIN) },
-    { [A]: servers('x', 1) },
-  ],
   'one protects an instance, and another removes it': [{ [A]: servers('x', 2, PROTECTED) }, { [A]: null }],
-  'one protects an instance, and another scales it in': [
-    { [A]: servers('x', 2, PROTECTED) },
-    { [A]: servers('x', 1, PROTECTED) },
-  ],
-  'an instance is protected, made wrong, and removed': [
-    { [A]: servers('x', 2, PROTECTED) },
-    { [A]: WRONG },
-    { [A]: null },
-  ],
-  'an instance is protected, and given to one that is not': [
-    { [A]: servers('x', 2, PROTECTED) },
-    { [A]: null, [B]: servers('x', 2) },
-    { [B]: null },
-  ],
   'protection is lifted, and a server goes': [
     { [A]: servers('x', 2, PROTECTED) },
     { [A]: servers('x', 2) },
-    { [A]: servers('x', 1) },
-  ],
-  'protection is lifted and set again, and a server goes': [
-    { [A]: servers('x', 2, PROTECTED) },
-    { [A]: servers('x', 2) },
-    { [A]: servers('x', 2, PROTECTED) },
     { [A]: servers('x', 1) },
   ],
   'protection is lifted by a commit that cannot be followed': [
@@ -75,40 +50,15 @@ const SAME: Readonly<Record<string, Story>> = {
     { [A]: servers('x', 2), 'tree.yaml': 'name: [\n' },
     { [A]: null, 'tree.yaml': TREE },
   ],
-  'protection is set with a mistake, and the instance is removed': [{ [A]: `${WRONG}${PROTECTED}` }, { [A]: null }],
-  'one scales in and retains, and another ends the retention': [
-    { [A]: servers('x', 1, RETAIN) },
-    { [A]: servers('x', 1) },
-  ],
-  'retention ends, and a server goes': [
-    { [A]: servers('x', 2, RETAIN) },
-    { [A]: servers('x', 2) },
-    { [A]: servers('x', 1) },
-  ],
-  'servers are retained in a commit that cannot be followed': [
-    { [A]: servers('x', 2, RETAIN), 'tree.yaml': 'name: [\n' },
-    { 'tree.yaml': TREE },
-    { [A]: null },
-  ],
   'servers are retained in a commit that can never be read': [
     { [A]: servers('x', 2, RETAIN), [TOO_MUCH]: '' },
     { [TOO_MUCH]: null },
     { [A]: null },
   ],
-  'an instance cannot be read, and is removed': [{ [A]: 'stackTemplate: [\n' }, { [A]: null }],
-  'an instance is renamed and protected, and then removed': [
-    { [A]: null, [B]: servers('x', 2, PROTECTED) },
-    { [B]: null },
-  ],
   'retained servers are handed over to an instance that is removed': [
     { [A]: servers('x', 2, RETAIN) },
     { [A]: null, [B]: servers('x', 2, RETAIN) },
     { [B]: null },
-  ],
-  'an instance is renamed, and loses a server': [
-    { [A]: null, [B]: servers('x', 2) },
-    { [B]: servers('x', 1, RETAIN) },
-    { [B]: servers('x', 1) },
   ],
 };
 
@@ -166,41 +116,6 @@ describe.each(Object.entries(SAME))('if %s', (_name, story) => {
   });
 });
 
-/** Stories in which the number of polls decides what is made and managed, and never whether these servers are deleted. */
-const KEPT: Readonly<Record<string, { readonly story: Story; readonly kept: readonly string[] }>> = {
-  'one scales in and protects, and another removes the rest': {
-    story: [{ [A]: servers('x', 1, PROTECTED) }, { [A]: null }],
-    kept: ['x-1'],
-  },
-  'servers are retained and removed, and the last commit can never be read': {
-    story: [{ [A]: servers('x', 2, RETAIN) }, { [A]: null }, { [TOO_MUCH]: '' }],
-    kept: ['x-1', 'x-2'],
-  },
-  'servers are retained and removed, and the last commit cannot be followed': {
-    story: [{ [A]: servers('x', 2, RETAIN) }, { [A]: null }, { 'tree.yaml': 'name: [\n' }],
-    kept: ['x-1', 'x-2'],
-  },
-};
-
-describe.each(Object.entries(KEPT))('if %s', (_name, { story, kept }) => {
-  it.each([
-    ['one by one', { groups: (all: Story) => all.map((changes) => [changes]) }] as const,
-    ...Object.entries<Way>(WAYS),
-  ])('no protected or retained server is deleted: %s', async (_way, { groups, isDown = false }: Way) => {
-    const { servers: left } = await play(START, groups(story), isDown);
-    expect([...left.keys()]).toEqual(expect.arrayContaining([...kept]));
-  });
-});
-
-it.each(['one by one', 'at once'])(
-  'retained servers that another instance wants, and gives up, are not deleted: %s',
-  async (way) => {
-    const story = [{ [A]: servers('x', 2, RETAIN) }, { [A]: null }, { [B]: servers('x', 2) }, { [B]: null }];
-    const groups = way === 'at once' ? [story] : story.map((changes) => [changes]);
-    expect((await play(START, groups)).deleted).toEqual([]);
-  },
-);
-
 describe('a trailer', () => {
   const MANY = { ...START, [A]: servers('x', 5), [OTHER]: servers('other', 5) };
   const LESS = { [A]: servers('x', 2) };
@@ -227,16 +142,6 @@ describe('a trailer', () => {
     const groups = [[story], story.map((change) => [change])];
     for (const group of groups) expect((await play(MANY, group)).deleted).toHaveLength(3);
   });
-});
-
-it('a server that was never made is not counted: at once fewer go, and those may go unasked', async () => {
-  const story = [{ [A]: servers('x', 3) }, { [A]: servers('x', 0) }];
-  const oneByOne = await play(
-    START,
-    story.map((changes) => [changes]),
-  );
-  expect(oneByOne.deleted).toEqual([]);
-  expect((await play(START, [story])).deleted).toEqual(['x-1', 'x-2']);
 });
 
 it('servers that were never made do not raise the limit of those that may go', async () => {
@@ -322,22 +227,6 @@ describe('how many updates may fail', () => {
     expect([...core.ledger.list('rollout')]).toEqual([[core.current.get()?.commit, { updates }]]);
     expect(core.calls('update')).toHaveLength(begun);
   });
-
-  it('stays, and so does the yes to more, where other updates are wanted and taken back', async () => {
-    const core = await failing();
-    const first = core.source.commit(instances('few', 12, 'large'));
-    await core.poll();
-    expect(core.calls('update')).toHaveLength(4);
-    answering(core, 'update', () => new Promise(() => undefined));
-    await core.approve(core.held(null)?.digest ?? '');
-    const recorded = () => [[...core.ledger.list('rollout')], [...core.ledger.list('approval').keys()]];
-    const before = recorded();
-    expect(before).toEqual([[[first, { updates: 12 }]], [`failures-${first}`]]);
-    core.source.commit(instances('few', 12, 'huge'));
-    core.source.commit(instances('few', 12, 'large'));
-    await core.poll();
-    expect(recorded()).toEqual(before);
-  });
 });
 
 describe('a commit that can never be read', () => {
@@ -378,31 +267,7 @@ describe('a commit that can never be read', () => {
   });
 });
 
-it.each(['one by one', 'at once'])('a retained server that is wanted again is managed: %s', async (way) => {
-  const core = await up();
-  answering(core, 'update', () => new Promise(() => undefined));
-  core.source.commit({ [A]: servers('x', 2, '', 'middle') });
-  await core.poll();
-  expect(core.states()).toMatchObject({ 'x-1': 'updating' });
-  for (const files of [
-    { [A]: servers('x', 2, RETAIN, 'middle') },
-    { [A]: null },
-    { [A]: servers('x', 2, '', 'large') },
-  ]) {
-    core.source.commit(files);
-    if (way === 'one by one') await core.poll();
-  }
-  await core.poll();
-  const again = await core.restart();
-  again.provider.script = () => undefined;
-  await again.pass(120_000);
-  await again.pass(120_000);
-  expect(again.ledger.server('x-1')).toMatchObject({ state: 'done', applied: { properties: { size: 'large' } } });
-});
-
 describe('a merge after a followed commit of others whose first parent takes away what that commit keeps', () => {
-  const TEMPLATE = 'stacks/templates/t.yaml';
-  const ONE_LESS = { [TEMPLATE]: START[TEMPLATE]?.replace('<<count>>', '1') ?? '' };
   const GONE = { [A]: null };
 
   interface Pull {
@@ -415,12 +280,6 @@ describe('a merge after a followed commit of others whose first parent takes awa
 
   const PULLS: Readonly<Record<string, Pull>> = {
     'they protect it, and it was removed': { own: GONE, theirs: { [A]: servers('x', 2, PROTECTED) } },
-    'they protect it, and it was scaled in by its template, which is no conflict': {
-      own: ONE_LESS,
-      theirs: { [A]: servers('x', 2, PROTECTED) },
-      merged: { [A]: servers('x', 2, PROTECTED) },
-    },
-    'they retain its servers, and it was removed': { own: GONE, theirs: { [A]: servers('x', 2, RETAIN) } },
     'they protect it and another, and a trailer approves that both go': {
       own: approving(9, { ...GONE, [OTHER]: null, [B]: servers('new', 1) }),
       theirs: { [A]: servers('x', 2, PROTECTED), [OTHER]: servers('other', 1, PROTECTED) },

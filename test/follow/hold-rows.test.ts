@@ -10,11 +10,10 @@ import {
   type ServerRowChange,
 } from '../../src/follow/hold-rows.ts';
 import { deletesDigest, failuresDigest } from '../../src/machine/hold-digests.ts';
-import { keptRemovals, REMOVAL_MS } from '../../src/machine/removals.ts';
 import type { ApprovalRow, HeldRow, ServerRow } from '../../src/model/rows.ts';
 import { RowIndex } from '../../src/reconcile/row-index.ts';
 import { removalsOf } from '../desired/facts.ts';
-import { at, LARGE, NOW, rowIn, running, SMALL } from '../reconcile/build.ts';
+import { at, LARGE, NOW, rowIn, SMALL } from '../reconcile/build.ts';
 
 const COMMIT = 'commit-2';
 
@@ -43,22 +42,12 @@ describe('the rows of what is held', () => {
     expect(heldRows({ held: judged, commit: COMMIT }, new Map([['shop', recorded]]), NOW).get('shop')).toBe(recorded);
   });
 
-  it('begin anew where something else is held', () => {
-    const recorded = { ...fresh, digest: held('a').digest, servers: ['a'], since: at(NOW - 5_000) };
-    const judged = new Map([['shop', held('a', 'b')]]);
-    expect(heldRows({ held: judged, commit: COMMIT }, new Map([['shop', recorded]]), NOW).get('shop')).toEqual(fresh);
-  });
-
   it('remember what may be meant for a wrong instance', () => {
     const handOver = { ...held('a', 'b'), isHandOver: true };
     const row = heldRows({ held: new Map([['shop', handOver]]), commit: COMMIT }, new Map([['shop', fresh]]), NOW).get(
       'shop',
     );
     expect(row).toEqual({ ...fresh, isHandOver: true });
-  });
-
-  it('go with what is not held any more', () => {
-    expect(heldRows({ held: new Map(), commit: COMMIT }, new Map([['shop', fresh]]), NOW).size).toBe(0);
   });
 });
 
@@ -108,36 +97,6 @@ describe('an approval', () => {
   it('of something else does not stay for its name', () => {
     const odd = new Map([[failuresDigest('c1'), approval('deletes')]]);
     expect(keptApprovals(odd, { ...taken('c1'), rollouts: new Map([['c1', { updates: 9 }]]) }).size).toBe(0);
-  });
-});
-
-it('a delete is remembered for an hour', () => {
-  const recorded = new Map([
-    ['a/1', { time: at(NOW) }],
-    ['b/1', { time: at(NOW - REMOVAL_MS + 1) }],
-    ['c/1', { time: at(NOW - REMOVAL_MS) }],
-  ]);
-  expect([...keptRemovals(recorded, { rowOf: () => undefined, now: NOW }).keys()]).toEqual(['a/1', 'b/1']);
-});
-
-describe('a delete whose server is there', () => {
-  const action = running('delete', null);
-  it.each<[name: string, row: ServerRow, isKept: boolean]>([
-    ['counts for as long as it runs', rowIn('deleting', { action }), true],
-    [
-      'counts for as long as it runs, also where the server is wanted',
-      rowIn('unknown', { action, wanted: LARGE }),
-      true,
-    ],
-    ['counts no more once a person has approved it', rowIn('deleting', { action, approved: true }), false],
-    [
-      'counts for its hour where another building of it is deleted',
-      rowIn('deleting', { action, incarnation: 8 }),
-      false,
-    ],
-  ])('%s', (_name, row, isKept) => {
-    const recorded = new Map([['web-1/7', { time: at(NOW - REMOVAL_MS) }]]);
-    expect(keptRemovals(recorded, { rowOf: () => row, now: NOW }).size).toBe(isKept ? 1 : 0);
   });
 });
 

@@ -253,23 +253,6 @@ describe('a standby', () => {
     await standby.follower.stop();
   });
 
-  it('tells the same of two instances that exchange their names while one of them is held', async () => {
-    const { core, standby } = await started();
-    const instance = (prefix: string, count: number): string =>
-      `stackTemplate: t\nparameters: { prefix: ${prefix}, count: "${count}", needs: "" }\n`;
-    for (const files of [
-      { 'stacks/instances/b.yaml': instance('y', 2) },
-      { 'stacks/instances/a.yaml': instance('other', 2) },
-      { 'stacks/instances/other.yaml': instance('x', 3), 'stacks/instances/b.yaml': instance('Y', 4) },
-    ]) {
-      core.source.commit(files);
-      await core.poll();
-    }
-    expect(core.current.get()?.problems.map(({ code }) => code)).toEqual(['server_name_taken']);
-    await standby.follower.catchUp();
-    expect(restOf(standby)).toEqual(restOf(core));
-  });
-
   it('reads the files that a commit changes, and derives the instances that it concerns', async () => {
     const { core, standby } = await started();
     core.source.commit(shop(2));

@@ -104,13 +104,6 @@ describe('the rows after a commit', () => {
     expect(await books.take(repository.commit({ [PRINTER]: null }))).toEqual(['-node printer', 'head head']);
   });
 
-  it('are the same after a restart: nothing changes where nothing waits', async () => {
-    const { repository, books } = await open();
-    const desired = repository.commit({ 'README.md': 'hello' });
-    await books.take(desired);
-    expect(await books.take(desired, { isRestart: true })).toEqual([]);
-  });
-
   it('are found wanting after a restart too: what went meanwhile is unwanted', async () => {
     const { repository, books } = await open();
     const shrunk = repository.commit({ [SHOP]: 'stackTemplate: web\nparameters: { count: "1" }\n' });
@@ -208,12 +201,6 @@ describe('what is terminating', () => {
     expect(await books.take(repository.commit({ 'README.md': 'again' }), { isRestart: true })).toEqual(['head head']);
     const back = repository.commit({ [SHOP]: 'stackTemplate: web\n' });
     expect(await books.take(back)).toEqual(['-terminating shop', 'head head', 'server web-1', 'server web-2']);
-  });
-
-  it('is no instance that never had a server', async () => {
-    const { repository, books } = await open();
-    await books.take(repository.commit(OTHER));
-    expect(await books.take(repository.commit({ 'stacks/instances/other.yaml': null }))).toEqual(['head head']);
   });
 
   it('is no instance whose last server is gone', async () => {
