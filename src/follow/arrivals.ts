@@ -49,16 +49,6 @@ export class Arrivals {
     this.#begun += 1;
   }
 
-  /** Settles the requests for a commit that is followed without a poll, and returns whether one of them is left. */
-  pushed(commit: string): boolean {
-    const desired = this.#current.get();
-    const due = this.#waiters.filter((waiter) => waiter.commit === commit);
-    if (desired?.commit !== commit || this.#current.refused !== undefined) return due.length > 0;
-    this.#waiters = this.#waiters.filter((waiter) => waiter.commit !== commit);
-    for (const { resolve } of due) resolve(desired);
-    return false;
-  }
-
   /** Settles the requests that came before the poll began. */
   async polled(): Promise<void> {
     for (const { commit, resolve, reject } of this.#takeDue()) {

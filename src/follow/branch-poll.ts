@@ -28,7 +28,7 @@ export interface BranchPollOptions extends CommitFollowerOptions {
 export class BranchPoll {
   readonly #options: BranchPollOptions;
   readonly #commits: CommitFollower;
-  /** What was active before this part was built is active in it, if there is anything. */
+  /** What was active before this part was built is restored, if there is anything. */
   #hasBegun = false;
   /** The head that was polled last, followed or not. */
   #polledHead: string | undefined;
@@ -50,16 +50,6 @@ export class BranchPoll {
     return isNewest ? desired : undefined;
   }
 
-  /** Follows a commit that was the branch's head a moment ago. Anything unusual is left to a poll. */
-  async followPushed({ commit, base }: { readonly commit: string; readonly base: string }, poll: Poll): Promise<void> {
-    const { source, reviews } = this.#options;
-    const isAtBase = this.followed?.commit === base;
-    if (!isAtBase || reviews.isOpen || !(await source.has(commit))) return;
-    this.#polledHead = undefined;
-    await this.#judge(commit, { isReview: false, poll });
-    this.#polledHead = this.#headAfter(commit);
-  }
-
   /**
    * Polls the branch once, has its newest commit followed, and returns what became of it. Throws where the remote, the
    * local copy or the store fails.
@@ -67,11 +57,10 @@ export class BranchPoll {
   async poll(poll: Poll): Promise<'unchanged' | 'followed' | 'refused'> {
     const { source, ledger, current, reviews } = this.#options;
     const recorded = ledger.read('head', HEAD);
-    if (!this.#hasBegun && current.get() !== undefined) await this.#takeOver(poll);
+    // If a rewritten history is held and the recorded head is lost, only a fetch can bring that back.
+    const isAway = current.get() === undefined && this.#polledHead === undefined;
+    if (recorded !== undefined && (isAway || !this.#hasBegun)) await this.#resume(poll);
     this.#hasBegun = true;
-    // Where a rewritten history is held and the recorded head is lost, only a fetch can bring that back.
-    const isAway = recorded !== undefined && current.get() === undefined && this.#polledHead === undefined;
-    if (isAway) await this.#resume(poll);
     // A person approves what is held here, so neither the remote nor a newer commit decides whether it counts.
     if (reviews.isOpen && reviews.asked !== this.#reviewed) await this.#review(poll);
     const head = await this.#fetch(recorded?.commit ?? null);
@@ -82,7 +71,8 @@ export class BranchPoll {
     const isThere = recorded !== undefined && (await source.has(recorded.commit));
     if (isThere && current.get() === undefined) await this.#commits.restore(poll);
     await this.#judge(head.oid, { isReview, poll });
-    this.#polledHead = this.#headAfter(head.oid);
+    // The keys of a signature that is refused may change.
+    this.#polledHead = current.refused?.signature === undefined ? head.oid : undefined;
     reviews.judged(asked);
     return current.refused === undefined ? 'followed' : 'refused';
   }
@@ -97,11 +87,6 @@ export class BranchPoll {
       if (!signal.aborted) metrics?.count('treeline_fetches_total', { outcome: 'failed' });
       throw error;
     }
-  }
-
-  /** Returns the head that needs no further judgement; undefined where the keys of its signature may change. */
-  #headAfter(judged: string): string | undefined {
-    return this.#options.current.refused?.signature === undefined ? judged : undefined;
   }
 
   /** Judges again what is active and what is held of it, by what is here already; where that fails, after the fetch. */
@@ -156,21 +141,15 @@ export class BranchPoll {
     return verdict.kind === 'followed';
   }
 
-  /** Goes on from what a standby shows; where that is not what is recorded, from that. */
-  async #takeOver(poll: Poll): Promise<void> {
-    if (await this.#commits.takeOver(poll)) return;
-    poll.log.warn('what this process shows is not what is recorded; restoring that as at a start');
-    this.#options.current.forget();
-  }
-
   /**
-   * Serves what was active before, without the remote; where the local copy is gone, the fetch that follows restores
-   * it.
+   * Serves what was active before, without the remote. If the local copy is gone, the fetch that follows restores it.
    */
   async #resume(poll: Poll): Promise<void> {
     try {
       await this.#commits.restore(poll);
     } catch (error) {
+      // A standby may have shown something else.
+      this.#options.current.forget();
       poll.log.warn({ err: error }, 'the followed commit is not in the local copy; fetching it');
     }
   }

@@ -6,7 +6,7 @@ import type { Source } from '../repository/source.ts';
 /** What is followed, and what is in the way of continuing from it. */
 interface Followed {
   readonly commit: string;
-  readonly place: FollowedPlace | undefined;
+  readonly place: FollowedPlace;
   /** Nothing is active: no copy has the commit, or it does not make what is recorded. */
   readonly isLost: boolean;
   /** What of the commit is not as recorded; undefined where it is not known. */
@@ -21,13 +21,13 @@ export type Continuation =
 
 /** Returns true where what is recorded was followed by other settings. */
 export function isElsewhere({ place }: Pick<HeadRow, 'place'>, now: FollowedPlace): boolean {
-  return place !== undefined && changedKeys(place, now).length > 0;
+  return changedKeys(place, now).length > 0;
 }
 
 /** Returns whether a commit of the branch, read where the settings say now, continues what is followed. */
 export async function judgeContinuation(source: Source, commit: string, followed: Followed): Promise<Continuation> {
   const { place: now } = source;
-  const { place = now, isLost } = followed;
+  const { place, isLost } = followed;
   const keys = changedKeys(place, now);
   const broken = (reason: string, check?: string): Continuation => {
     const changes = keys.map((key) => `; repository.${key} was "${place[key]}" and is "${now[key]}"`).join('');

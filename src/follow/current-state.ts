@@ -77,6 +77,7 @@ export class CurrentState {
 
   /** Shows nothing, as at a start: what was shown is not what is recorded. */
   forget(): void {
+    if (this.#desired === undefined) return;
     this.#desired = undefined;
     this.#version += 1;
     this.#notify();

@@ -19,7 +19,7 @@ import { findLosses, SEARCHED_MAX } from './loss-policy.ts';
 import { HEAD } from './object-rows.ts';
 import type { OwnPushes } from './own-pushes.ts';
 import { deriveAt } from './read-commit.ts';
-import { differenceFromRows, isOfRows, recordedBaseline, restoreDesired } from './restore.ts';
+import { recordedBaseline, restoreDesired } from './restore.ts';
 import { approvedCountOf, readSafety, withoutApprovals } from './safety.ts';
 
 /** The source, the delete budget, the lock between passes and commits, and the parts of an activation. */
@@ -40,7 +40,7 @@ type CommitVerdict =
 interface Followed {
   readonly commit: string;
   readonly baseline: Baseline;
-  readonly place: FollowedPlace | undefined;
+  readonly place: FollowedPlace;
   /** No copy has the commit any more, or it does not make what is recorded: `baseline` is from the rows. */
   readonly isLost: boolean;
   /** What the recorded head makes otherwise than recorded, in words; undefined: nothing, or it is not known. */
@@ -81,33 +81,21 @@ export class CommitFollower {
   }
 
   /**
-   * Activates what was active before; nothing where the recorded head makes something else. What was approved since is
+   * Activates what was active before; nothing if the recorded head makes something else. What was approved since is
    * judged after that, when it is known what would go.
    */
   async restore(poll: Poll): Promise<void> {
-    const { source, ledger: rows, breathe } = this.#options;
-    const restored = await restoreDesired({ source, rows, breathe });
+    const { source, ledger: rows, breathe, current } = this.#options;
+    const restored = await restoreDesired({ source, rows, breathe, earlier: current.get() });
     this.#difference = typeof restored === 'string' ? restored : undefined;
-    if (typeof restored !== 'string') await this.#resume(restored, poll);
-  }
-
-  /**
-   * Goes on from what this process shows as a standby, without deriving it again, and returns true. Returns false where
-   * that is not what the rows tell now: it was restored from them, so only that they are still the same is checked.
-   */
-  async takeOver(poll: Poll): Promise<boolean> {
-    const { ledger, current } = this.#options;
-    const shown = current.get();
-    if (shown === undefined || !isOfRows(shown, ledger)) return false;
-    const difference = differenceFromRows(shown.units, ledger);
-    if (difference === undefined) await this.#resume(shown, poll);
-    return difference === undefined;
+    if (typeof restored === 'string') current.forget();
+    else await this.#resume(restored, poll);
   }
 
   /** Judges by the present facts what was active before, and has every server examined. */
   async #resume(active: DesiredState, poll: Poll): Promise<void> {
     const { source, ledger, gate, deleteBudget: budget, clock } = this.#options;
-    const { place = source.place } = ledger.read('head', HEAD) ?? {};
+    const { place } = ledger.read('head', HEAD) ?? source;
     await gate.exclusive(async () => {
       const safety = withoutApprovals(readSafety(ledger, { budget, now: clock.now() }));
       const judged = judgeAgain(active, safety);
@@ -123,7 +111,7 @@ export class CommitFollower {
     if (followed === undefined || poll.isReview) {
       const bad = poll.isReview ? undefined : await this.#firstBad([commit]);
       if (bad !== undefined) return unsigned(commit, bad);
-      const place = followed?.place ?? source.place;
+      const { place } = followed ?? source;
       return await this.#take(commit, poll, { followed, isNext: true, place, commits: [], between: [] });
     }
     const continued = await judgeContinuation(source, commit, followed);
@@ -178,7 +166,6 @@ export class CommitFollower {
       baseline,
       earlier: before,
       directory: place.directory,
-      parsedFiles: pushes.parsedFiles,
       breathe,
       // What is followed was accepted once.
       isAccepted: (isNext && commit === before?.commit) || isApproved(ledger, nothingLeftDigest(commit)),
@@ -230,13 +217,13 @@ export class CommitFollower {
   /** The commit that was followed last, and what was active then; undefined before the first. */
   #followed(): Followed | undefined {
     const { ledger, current } = this.#options;
-    const desired = current.get();
     const head = ledger.read('head', HEAD);
-    const place = head?.place;
-    if (desired !== undefined) return { commit: desired.commit, baseline: desired, place, isLost: false };
     if (head === undefined) return undefined;
+    const { commit, place } = head;
+    const desired = current.get();
+    if (desired !== undefined) return { commit, baseline: desired, place, isLost: false };
     const baseline = recordedBaseline(ledger, head);
-    return { commit: head.commit, baseline, place, isLost: true, difference: this.#difference };
+    return { commit, baseline, place, isLost: true, difference: this.#difference };
   }
 }
 
@@ -278,7 +265,7 @@ function isApproved(ledger: Pick<Ledger, 'read'>, digest: string): boolean {
 export async function refusalOfLost(
   source: Source,
   newest: string,
-  followed: Pick<Followed, 'commit' | 'difference'> & { readonly place?: FollowedPlace },
+  followed: Pick<Followed, 'commit' | 'difference' | 'place'>,
 ): Promise<Omit<RefusedCommit, 'since'>> {
   const { commit, difference, place } = followed;
   const continued = await judgeContinuation(source, newest, { commit, difference, place, isLost: true });

@@ -4,13 +4,11 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from '../base/log.ts';
 import { type LogOnceAMinute, logOnceAMinute } from '../base/log-once-a-minute.ts';
 import { momentOf, reasonOf } from '../base/wording.ts';
-import type { ParsedFiles } from '../catalog/load-catalog.ts';
 import type { DesiredState } from '../desired/desired-state.ts';
 import type { Writings } from '../model/writing.ts';
 import { Queue } from '../reconcile/queue.ts';
 import type { PreparedCommits } from '../repository/publisher.ts';
 import type { Trigger } from '../repository/source.ts';
-import type { Poll } from './activate.ts';
 import { Arrivals } from './arrivals.ts';
 import { BranchPoll, type BranchPollOptions } from './branch-poll.ts';
 import { HEAD } from './object-rows.ts';
@@ -21,7 +19,6 @@ const RETRY_MS = 5_000;
 /** Some hosts lock an account that asks with a wrong password too often. */
 const RETRY_MS_MAX = 120_000;
 const BRANCH = 'branch';
-const PUSHED = 'pushed commit';
 
 interface FollowerOptions extends Omit<BranchPollOptions, 'pushes' | 'signal'> {
   readonly triggers: readonly Trigger[];
@@ -39,12 +36,8 @@ export class Follower {
   readonly #queue: Queue;
   readonly #branch: BranchPoll;
   readonly #logOnceAMinute: LogOnceAMinute;
-  /** Those of pushed commits: a poll follows, and tells by itself what is wrong. */
-  readonly #logPushOnceAMinute: LogOnceAMinute;
   readonly #arrivals: Arrivals;
   readonly #pushes = new OwnPushes();
-  /** The newest commit that this process has pushed; undefined once following it has begun. */
-  #pushed: { readonly commit: string; readonly base: string } | undefined;
   readonly #stopping = new AbortController();
   /** Polls that failed, one after the other. */
   #failures = 0;
@@ -59,9 +52,8 @@ export class Follower {
     this.#unread = { since: momentOf(clock.now()), sinceStart: true };
     this.#branch = new BranchPoll({ ...options, pushes: this.#pushes, signal: this.#stopping.signal });
     this.#logOnceAMinute = logOnceAMinute(clock);
-    this.#logPushOnceAMinute = logOnceAMinute(clock);
     this.#arrivals = new Arrivals(current, (ancestor, descendant) => source.isAncestor(ancestor, descendant));
-    this.#queue = new Queue({ clock, concurrency: 1, handle: (name) => this.#handle(name) });
+    this.#queue = new Queue({ clock, concurrency: 1, handle: () => this.#handle() });
     reviews.listen(() => this.poll());
   }
 
@@ -94,18 +86,12 @@ export class Follower {
   }
 
   /**
-   * Takes commits before they are pushed, with the files that they change and the clients that write them. The function
-   * that it returns is to be called once the branch has them, and resolves like {@link desiredAt} for the last one:
-   * where the branch was at their base and is followed, they are followed without a poll.
+   * Takes commits before they are pushed, with the clients that write them. The function that it returns is to be
+   * called once the branch has them, and resolves like {@link desiredAt} for the last one.
    */
-  announce({ base, commits }: PreparedCommits, files: ParsedFiles, writings: Writings): () => Promise<DesiredState> {
-    const commit = commits.at(-1) ?? base;
-    this.#pushes.add(files, writings);
-    return () =>
-      this.#arrivals.wait(commit, () => {
-        this.#pushed = { commit, base };
-        this.#queue.add(PUSHED);
-      });
+  announce({ base, commits }: PreparedCommits, writings: Writings): () => Promise<DesiredState> {
+    this.#pushes.add(writings);
+    return () => this.desiredAt(commits.at(-1) ?? base);
   }
 
   /** Asks for a poll, and resolves with the desired state of the commit that it finds; see Arrivals. Throws like {@link desiredAt}. */
@@ -134,10 +120,9 @@ export class Follower {
   }
 
   /** Never throws: the one place where a poll that failed is caught. */
-  async #handle(name: string): Promise<void> {
+  async #handle(): Promise<void> {
     const operation = randomUUID();
     const log = this.#options.log.child({ operation });
-    if (name === PUSHED) return await this.#tryPushed({ operation, log });
     try {
       this.#arrivals.begin();
       const outcome = await this.#branch.poll({ operation, log });
@@ -162,20 +147,5 @@ export class Follower {
       this.#queue.addAfter(BRANCH, Math.min(RETRY_MS_MAX, RETRY_MS * 2 ** this.#failures));
       this.#failures += 1;
     }
-  }
-
-  /** Follows the pushed commit, or asks for a poll, which then also says what is wrong. Never throws. */
-  async #tryPushed(poll: Poll): Promise<void> {
-    const pushed = this.#pushed;
-    this.#pushed = undefined;
-    if (pushed === undefined) return;
-    try {
-      await this.#branch.followPushed(pushed, poll);
-    } catch (error) {
-      const repeats = this.#options.leads?.() === false ? undefined : this.#logPushOnceAMinute(error);
-      const fields = { err: error, commit: pushed.commit, ...repeats };
-      if (repeats) poll.log.warn(fields, 'the pushed commit could not be followed at once; polling');
-    }
-    if (this.#arrivals.pushed(pushed.commit)) this.poll();
   }
 }

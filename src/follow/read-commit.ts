@@ -12,7 +12,7 @@ import type { Source } from '../repository/source.ts';
 /** Reads the files of commits. */
 type SnapshotSource = Pick<Source, 'snapshot'>;
 
-interface ReadOptions extends Before {
+interface ReadOptions extends Omit<Before, 'parsedFiles'> {
   /** Default: by the machine's clock. */
   readonly breathe?: Breathe | undefined;
   /** Left out: the one that is followed. */
@@ -57,8 +57,8 @@ export async function proposeAt(
 ): Promise<Reusable | undefined> {
   const snapshot = await orContentError(readCommit(source, commit, options));
   if (snapshot instanceof Error) return undefined;
-  const { earlier, parsedFiles } = options;
-  const proposed = await proposeInTurns(snapshot, { baseline: EMPTY_BASELINE, earlier, parsedFiles }, breathe);
+  const { earlier } = options;
+  const proposed = await proposeInTurns(snapshot, { baseline: EMPTY_BASELINE, earlier }, breathe);
   return proposed.isFollowed ? proposed : undefined;
 }
 
@@ -66,9 +66,9 @@ export async function proposeAt(
 export async function readCommit(
   source: SnapshotSource,
   commit: string,
-  { earlier, parsedFiles, directory, isRead }: Omit<ReadOptions, 'baseline'>,
+  { earlier, directory, isRead }: Omit<ReadOptions, 'baseline'>,
 ): Promise<Snapshot> {
-  const wants = wantsBlob(earlier?.catalog, parsedFiles);
+  const wants = wantsBlob(earlier?.catalog);
   if (isRead === undefined) return await source.snapshot(commit, wants, directory);
   const whole = await source.snapshot(commit, (path, oid) => isRead(path) && wants(path, oid), directory);
   return { ...whole, files: new Map([...whole.files].filter(([path]) => isRead(path))) };

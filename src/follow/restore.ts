@@ -18,7 +18,6 @@ import type { Entry } from '../model/entry.ts';
 import type { Client, StackInstance } from '../model/objects.ts';
 import { isError } from '../model/problem.ts';
 import type { Document, HeadRow, HeldRow, PinnedRow } from '../model/rows.ts';
-import type { Snapshot } from '../model/snapshot.ts';
 import type { WantedServer } from '../model/spec.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import type { Source } from '../repository/source.ts';
@@ -48,9 +47,7 @@ export async function restoreDesired(parts: RestoreParts): Promise<DesiredState 
   const { source, rows, breathe, earlier } = parts;
   const head = rows.read('head', HEAD);
   invariant(head !== undefined, 'there is a recorded head to restore');
-  const snapshot = await readCommit(source, head.commit, { earlier, directory: head.place?.directory });
-  const continued = earlier && (await continueFrom(earlier, snapshot, parts));
-  if (continued !== undefined) return continued;
+  const snapshot = await readCommit(source, head.commit, { earlier, directory: head.place.directory });
   const proposed = await proposeInTurns(snapshot, { baseline: EMPTY_BASELINE, earlier }, breathe);
   if (!proposed.isFollowed) return proposed.problems.find(isError)?.message ?? 'it is wrong';
   const pinned = rows.list('pinned');
@@ -70,30 +67,6 @@ export async function restoreDesired(parts: RestoreParts): Promise<DesiredState 
   const restored = await deriveInTurns({ ...snapshot, blobs: new Map() }, known, breathe);
   invariant(restored.isFollowed, `the recorded head ${head.commit} was taken once, so it is right`);
   return restored.desired;
-}
-
-/**
- * Returns the desired state of a commit after another one where no instance is pinned in either, at the cost of what
- * changed; undefined where the rows tell of something else.
- */
-async function continueFrom(
-  earlier: DesiredState,
-  snapshot: Snapshot,
-  { rows, breathe }: RestoreParts,
-): Promise<DesiredState | undefined> {
-  const isPlain = (names: Iterable<string>): boolean =>
-    [...names].every((name) => splitAddress(name)[0] !== 'stack-instance');
-  if (earlier.invalid.size + earlier.held.size + rows.list('held').size > 0) return undefined;
-  if (!isPlain(rows.list('pinned').keys())) return undefined;
-  const derived = await deriveInTurns(snapshot, { baseline: earlier, earlier, isAccepted: true }, breathe);
-  if (!derived.isFollowed || derived.desired.invalid.size > 0) return undefined;
-  const { desired } = derived;
-  if (!isSameRows(pinnedRows(desired), rows.list('pinned'))) return undefined;
-  const changed = [...desired.units.values()].filter((unit) => earlier.units.get(unitAddress(unit)) !== unit);
-  const isRecorded = changed.every(({ servers }) =>
-    [...servers.values()].every((server) => isAsRecorded(server, rows)),
-  );
-  return isRecorded ? desired : undefined;
 }
 
 /** Returns true if this desired state is that of the recorded head, with the recorded instances pinned and held. */
@@ -231,7 +204,7 @@ async function proposedAt(
     if (!isObjectPath(placed) || placed.type !== 'stack-instance') return true;
     return wanted.has(instanceAddress(placed.name));
   };
-  const directory = rows.read('head', HEAD)?.place?.directory;
+  const directory = rows.read('head', HEAD)?.place.directory;
   return await proposeAt(source, commit, { earlier, directory, isRead, breathe });
 }
 

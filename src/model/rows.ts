@@ -11,8 +11,8 @@ export interface HeadRow {
   readonly commit: string;
   /** Committer time, RFC 3339. */
   readonly time: string;
-  /** Where it was followed; omitted by former versions. */
-  readonly place?: FollowedPlace;
+  /** Where it was followed. */
+  readonly place: FollowedPlace;
 }
 
 /** What the settings name as `repository`: what is recorded belongs to it. */

@@ -4,6 +4,7 @@ import { withoutPause } from '../../src/base/breathe.ts';
 import { createLog } from '../../src/base/log.ts';
 import { StandbyFollower, type StandbyFollowerOptions, showAllWritten } from '../../src/follow/standby-follower.ts';
 import { Core } from '../reconcile/core.ts';
+import { headRow } from '../support/rows.ts';
 import { allReads, lead, MirrorStore, ReplicaSource, Standby } from '../support/standby.ts';
 import { A, OTHER, START, servers } from './two-instances.ts';
 
@@ -78,15 +79,15 @@ describe('a standby that becomes the leader', () => {
     expect(standby.ledger.server('x-5')).toMatchObject({ wanted: null, approved: true });
   });
 
-  it('restores as at a start where what it shows is not what is recorded', async () => {
+  it('restores what is recorded, and not what it shows', async () => {
     const scene = await started();
-    const { core, standby, source } = scene;
+    const { core, standby } = scene;
     core.source.commit({ [OTHER]: servers('other', 1, '', 'large') });
     await core.poll();
     await core.stop();
     await standby.follower.catchUp();
     const row = standby.ledger.read('head', 'head');
-    const value = { ...(row ?? { time: '' }), commit: 'commit-1' };
+    const value = { ...headRow('commit-1'), ...row, commit: 'commit-1' };
     const other = standby.ledger.server('other-1');
     const wanted = standby.current.get()?.units.get('stack-instance/other')?.servers.get('other-1')?.spec;
     const small = { ...other, wanted: wanted && { ...wanted, properties: { ...wanted.properties, size: 'small' } } };
@@ -95,8 +96,6 @@ describe('a standby that becomes the leader', () => {
       { kind: 'server', name: 'other-1', value: small as never, expected: other },
     ]);
     const { examined } = await takeOver(scene);
-    expect(scene.lines.join()).toContain('what this process shows is not what is recorded');
-    expect(source.filesRead).toBeGreaterThan(0);
     expect(examined.size).toBe(6);
     expect(standby.current.get()?.commit).toBe('commit-2');
   });

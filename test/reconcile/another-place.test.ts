@@ -1,5 +1,6 @@
 // Other settings at the next start: another URL, branch or directory than the one that was followed; or rows of elsewhere.
 import { describe, expect, it } from 'vitest';
+import type { ServerRow } from '../../src/model/rows.ts';
 import { Core } from './core.ts';
 
 const TEMPLATE = `parameters: { count: "1", size: small }
@@ -186,30 +187,17 @@ describe('rows that are not of what is followed', () => {
     expectUntouched(core);
   });
 
-  async function asFormer(core: Core): Promise<void> {
-    const expected = core.ledger.read('head', 'head');
-    const { place: _, ...value } = expected ?? { commit: '', time: '' };
-    await core.ledger.commit([{ kind: 'head', name: 'head', value, expected }]);
-  }
-
-  it.each([
-    ['other servers', below('test', layout(1))],
-    ['other properties', below('test', { ...layout(), 'stacks/templates/t.yaml': TEMPLATE.replace('small', 'large') })],
-    ['no protection', below('test', layout())],
-    ['nothing', {}],
-  ])('of a former version are held where the directory was changed as well, to one with %s', async (_name, there) => {
-    const { core: before, followed } = await up({ ...below('prod', layout(3, PROTECTED)), ...there }, 'prod');
-    await asFormer(before);
-    const core = await moved(before, { directory: 'test' });
-    for (let poll = 0; poll < 2; poll += 1) await core.poll();
-    expectUntouched(core);
+  it('are held if the followed commit makes something else', async () => {
+    const { core: before, followed } = await up(layout());
+    const [[name = '', expected] = []] = before.ledger.list('server');
+    const wanted = expected?.wanted ?? null;
+    const value = { ...expected, wanted: wanted && { ...wanted, properties: { ...wanted.properties, size: 'other' } } };
+    await before.ledger.commit([{ kind: 'server', name, value: value as ServerRow, expected }]);
+    const core = await before.restart();
     expect(core.held(null)).toMatchObject({
       kind: 'history',
       digest: `history-${followed}`,
       reason: expect.stringContaining(`the followed commit ${followed} does not make what is recorded`),
     });
-    const again = await moved(core, { directory: 'prod' });
-    expect(again.operator.held()).toEqual([]);
-    expectUntouched(again);
   });
 });

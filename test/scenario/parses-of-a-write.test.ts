@@ -17,7 +17,7 @@ const FILES = {
 type Row = readonly [what: string, path: string, body: JsonMap, parsed: number, edited: number];
 
 test.each<Row>([
-  ['a changed file: before and after', '/types/role/', { name: 'web', port: 81 }, 2, 1],
+  ['a changed file: before, after, and once it is followed', '/types/role/', { name: 'web', port: 81 }, 3, 1],
   ['a dry run: before and after', '/types/role/?dry_run=true', { name: 'web', port: 81 }, 2, 1],
 ])('%s', async (_what, path, body, parsed, edited) => {
   const scene = await upAndWriting(undefined, FILES);

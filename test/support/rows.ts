@@ -5,7 +5,7 @@ import type { Change, FollowedPlace, HeadRow, NodeRow, ServerRow } from '../../s
 export const PLACE: FollowedPlace = { url: '/srv/stacks.git', branch: 'main', directory: '.' };
 
 export function headRow(commit: string): HeadRow {
-  return { commit, time: '2026-11-20T10:13:56Z' };
+  return { commit, time: '2026-11-20T10:13:56Z', place: PLACE };
 }
 
 /** A row that holds any text. */

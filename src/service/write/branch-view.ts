@@ -1,5 +1,4 @@
 // Defines what writing needs of the part that follows the branch.
-import type { ParsedFiles } from '../../catalog/load-catalog.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import type { Writings } from '../../model/writing.ts';
 import type { PreparedCommits } from '../../repository/publisher.ts';
@@ -24,11 +23,10 @@ export interface BranchView {
   desiredAt(commit: string): Promise<DesiredState>;
 
   /**
-   * Hands over commits that are about to be pushed to the branch: their bytes and the files that they change, so that
-   * nothing of them is fetched or parsed again, and the clients that write them. The function that it returns is to be
-   * called once the branch has them; it resolves like `desiredAt` for the last one.
+   * Hands over commits that are about to be pushed to the branch, with the clients that write them. The function that it
+   * returns is to be called once the branch has them; it resolves like `desiredAt` for the last one.
    */
-  announce(prepared: PreparedCommits, files: ParsedFiles, writings: Writings): () => Promise<DesiredState>;
+  announce(prepared: PreparedCommits, writings: Writings): () => Promise<DesiredState>;
 
   /**
    * Asks the remote where the branch is, followed or not; that commit's history is here afterwards. Throws SourceError.

@@ -1,6 +1,5 @@
 // Judges the writes of one batch on top of a desired state, one after the other. It commits nothing.
 import type { Breathe } from '../../base/breathe.ts';
-import type { FileEntry } from '../../catalog/catalog.ts';
 import type { FollowedDerivation } from '../../derive.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import type { Unit } from '../../desired/unit.ts';
@@ -23,8 +22,6 @@ export type WriteVerdict =
       readonly is: 'commit';
       readonly write: PendingWrite;
       readonly commit: NewCommit;
-      /** The parsed files that the commit changes. */
-      readonly files: readonly FileEntry[];
     }
   | { readonly is: 'unchanged'; readonly write: PendingWrite }
   | { readonly is: 'refused'; readonly write: PendingWrite; readonly error: unknown };
@@ -67,8 +64,7 @@ function judge(
     if (isNewest) requireUnchanged(write, base);
     const { edits, desired: after } = judgeRequest(write.request, desired);
     if (edits.length === 0) return { verdict: { is: 'unchanged', write }, after };
-    const files = edits.flatMap(({ path }) => after.catalog.files.get(path) ?? []);
-    return { verdict: { is: 'commit', write, commit: { ...commitText(draft.subject, order), edits }, files }, after };
+    return { verdict: { is: 'commit', write, commit: { ...commitText(draft.subject, order), edits } }, after };
   } catch (error) {
     return { verdict: { is: 'refused', write, error }, after: desired };
   }

@@ -131,8 +131,7 @@ async function publishCommits(
   let arrival: Arrival | undefined;
   if (proposal === null) {
     for (const { write } of commits) takeBacks.push((await write.request.beforePush?.()) ?? NOTHING_NOTED);
-    const files = commits.flatMap((verdict) => verdict.files.map((file) => [file.path, file] as const));
-    arrival = parts.branch.announce(prepared, new Map(files), listWritings(commits, prepared));
+    arrival = parts.branch.announce(prepared, listWritings(commits, prepared));
   }
   const outcome = await pushUntilKnown(parts, prepared, proposal);
   if (outcome.is !== 'pushed') {
