@@ -57,28 +57,20 @@ export class ReportDelivery {
     const { signal } = this.#stopped;
     for (let failures = 0; !signal.aborted; failures += 1) {
       if (await this.#send(kept, failures)) {
-        await this.#forget(kept);
+        this.#forget(kept);
         return;
       }
       await pause(this.#options.clock, pauseMs(failures, this.#options.random), signal);
     }
   }
 
-  /**
-   * A claim that is not forgotten, as on a disk that became read-only, would be reported again after the next start.
-   */
-  async #forget(kept: KeptClaim): Promise<void> {
-    const { work, clock, log, random } = this.#options;
-    const { signal } = this.#stopped;
-    for (let failures = 0; !signal.aborted; failures += 1) {
-      try {
-        work.forget(kept);
-        return;
-      } catch (error) {
-        if (failures === 0)
-          log.warn({ action: kept.id, err: error }, 'the claim could not be removed; it is tried again');
-      }
-      await pause(clock, pauseMs(failures, random), signal);
+  /** A claim that stays, as on a disk that became read-only, is reported again after the next start. */
+  #forget(kept: KeptClaim): void {
+    const { work, log } = this.#options;
+    try {
+      work.forget(kept);
+    } catch (error) {
+      log.warn({ action: kept.id, err: error }, 'the claim could not be removed');
     }
   }
 

@@ -53,7 +53,7 @@ it.each([400, 404, 409, 413])('sends no report again that is refused with %d', a
   expect(lines).toEqual(['the controller refuses the report; it is not sent again']);
 });
 
-it('lives on where the claim of an accepted report cannot be removed, and removes it once it can', async () => {
+it('continues if the claim of an accepted report cannot be removed', async () => {
   const directory = temporaryDirectory();
   const work = new ClaimedWork(directory);
   const lines: JsonMap[] = [];
@@ -71,10 +71,7 @@ it('lives on where the claim of an accepted report cannot be removed, and remove
   mkdirSync(path);
   delivery.deliver(kept);
   const count = (text: string): number => lines.filter(({ msg }) => msg === text).length;
-  await expect.poll(() => count('the claim could not be removed; it is tried again')).toBe(1);
-  rmSync(path, { recursive: true });
-  writeFileSync(path, JSON.stringify(kept));
-  await expect.poll(() => work.list(), { timeout: 10_000 }).toEqual([]);
+  await expect.poll(() => count('the claim could not be removed')).toBe(1);
   await delivery.stop(0);
-  expect([sent, count('the claim could not be removed; it is tried again')]).toEqual([1, 1]);
+  expect(sent).toBe(1);
 });

@@ -173,19 +173,6 @@ describe('a race that is lost', () => {
     expect(remote.head.catalog.files.has('types/role/db.yaml')).toBe(true);
   });
 
-  it('is a conflict where the same object was changed meanwhile', async () => {
-    const { remote, submit } = bound(new Scene());
-    remote.steps.push(() => {
-      remote.outside({ [WEB]: 'port: 8080\n' });
-      return false;
-    });
-    expect(await Promise.all([submit(put('web', 81)), submit(put('a', 1))])).toEqual([
-      'conflict: role/web was changed meanwhile; read it again and decide again',
-      'write-3',
-    ]);
-    expect(remote.head.catalog.files.get(WEB)?.object).toMatchObject({ port: 8080 });
-  });
-
   it('is checked in full again: what the other has broken is not committed', async () => {
     const scene = new Scene();
     const { remote, submit } = bound(scene);

@@ -19,12 +19,8 @@ import { isAsWanted, ManagedFileError, writeManagedFile } from './managed-file.t
 import { renderTemplate, TemplateError } from './render-template.ts';
 
 const ONE_RENDERER = 'Two must not share it: stop the other one, or give this one a "directory" of its own.';
-/**
- * An answer that comes sooner was not waited for, as by a controller that does not know how: then it is asked so
- * seldom.
- */
+/** The pause after an answer that came sooner, as from a controller that stops. */
 const SOON_MS = 1_000;
-const UNWAITED_MS = 5_000;
 /** How long a command may continue when this process stops, and then, asked to end. */
 const STOP_MS = 20_000;
 const GRACE_MS = 5_000;
@@ -160,12 +156,11 @@ export class Renderer {
     const { clock } = this.#options;
     const { signal } = this.#stopping;
     for (let failures = 0; !signal.aborted; ) {
-      const [begun, known] = [clock.monotonic(), this.#kept?.record.etag];
+      const begun = clock.monotonic();
       const { unanswered, failed } = await this.pass(failures > 0 ? 0 : this.#settings.checkSeconds);
       const isWell = unanswered === null && failed === null;
       failures = isWell ? 0 : failures + 1;
-      const isSoon = clock.monotonic() - begun < SOON_MS;
-      const restMs = isSoon ? (known === this.#kept?.record.etag ? UNWAITED_MS : SOON_MS) : 0;
+      const restMs = clock.monotonic() - begun < SOON_MS ? SOON_MS : 0;
       await pause(clock, isWell ? restMs : pauseMs(failures), signal);
     }
   }
@@ -281,10 +276,9 @@ export class Renderer {
     } catch (error) {
       const status = error instanceof ControllerRefusal ? error.status : 0;
       if (status < 400 || status >= 500 || status === 429) return;
-      // Another try would end the same. An older controller has no such path.
+      // Another try would end the same.
       this.#told = { body, at };
-      if (status !== 404 && status !== 405)
-        this.#options.log.warn({ err: error }, 'the controller takes no confirmation');
+      this.#options.log.warn({ err: error }, 'the controller does not accept the confirmation');
     }
   }
 }

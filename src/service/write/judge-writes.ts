@@ -28,17 +28,17 @@ export type WriteVerdict =
 
 /**
  * Returns a verdict for each write, in order. A verdict that comes after a commit holds only once that commit is on the
- * branch: the write was judged on top of it. `isNewest`: the remote was asked for the base after the writes came.
+ * branch: the write was judged on top of it.
  */
 export async function judgeWrites(
   writes: readonly PendingWrite[],
   base: DesiredState,
-  { isNewest, breathe }: { readonly isNewest: boolean; readonly breathe: Breathe },
+  breathe: Breathe,
 ): Promise<readonly WriteVerdict[]> {
   const verdicts: WriteVerdict[] = [];
   let desired = base;
   for (const write of writes) {
-    const { verdict, after } = judge(write, { base, desired, isNewest });
+    const { verdict, after } = judge(write, desired);
     verdicts.push(verdict);
     desired = after;
     await breathe();
@@ -46,22 +46,12 @@ export async function judgeWrites(
   return verdicts;
 }
 
-interface Ground {
-  /** The desired state of the branch. */
-  readonly base: DesiredState;
-  /** What changes after the base has changed since the writes came. */
-  readonly isNewest: boolean;
-  /** The desired state after the commits of the writes before this one. */
-  readonly desired: DesiredState;
-}
-
 function judge(
   write: PendingWrite,
-  { base, desired, isNewest }: Ground,
+  desired: DesiredState,
 ): { readonly verdict: WriteVerdict; readonly after: DesiredState } {
   const { draft, order } = write.request;
   try {
-    if (isNewest) requireUnchanged(write, base);
     const { edits, desired: after } = judgeRequest(write.request, desired);
     if (edits.length === 0) return { verdict: { is: 'unchanged', write }, after };
     return { verdict: { is: 'commit', write, commit: { ...commitText(draft.subject, order), edits } }, after };
@@ -156,16 +146,6 @@ function requireOwnServers({ by, recorded }: WriteOrder, unit: Unit | undefined,
   const hidden = [...unit.nodes.keys(), ...needed].find((name) => recorded?.server(name) && !scope.seesServer(name));
   if (hidden === undefined) return;
   throw new ServiceError('conflict', `The name of the server "${hidden}" is taken; this client does not see by what`);
-}
-
-/** Throws where another client changed the object since the write was first judged. */
-function requireUnchanged(write: PendingWrite, base: DesiredState): void {
-  const { address } = write.request.draft;
-  const oid = blobOf(base, address);
-  if (write.firstSeen !== undefined && write.firstSeen !== oid) {
-    throw new ServiceError('conflict', `${address} was changed meanwhile; read it again and decide again`);
-  }
-  write.firstSeen = oid;
 }
 
 function requireMatch(address: string, { ifMatch, ifNoneMatch = [] }: WriteOrder, oid: string | null): void {

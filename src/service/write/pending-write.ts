@@ -29,8 +29,6 @@ export class PendingWrite {
   readonly request: WriteRequest;
   /** Resolves once the write is on the remote and followed here. */
   readonly answer: Promise<WriteResult>;
-  /** The object's blob when the write was first looked at; another one later means that another client changed it. */
-  firstSeen: string | null | undefined;
   readonly #settle: PromiseWithResolvers<WriteResult>;
   readonly #cancelTimer: () => void;
   #isOverdue = false;

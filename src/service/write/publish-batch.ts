@@ -84,7 +84,7 @@ async function publishOnce(
   open: Group,
   { desired, isNewest }: { readonly desired: DesiredState; readonly isNewest: boolean },
 ): Promise<Left> {
-  const judged = await judgeWrites(open, desired, { isNewest, breathe: parts.breathe });
+  const judged = await judgeWrites(open, desired, parts.breathe);
   const verdicts = isNewest ? settleUncommitted(judged) : judged;
   const left = verdicts.map(({ write }) => write);
   const commits = verdicts.filter((verdict) => verdict.is === 'commit');
