@@ -87,6 +87,7 @@ async function compose(
   const management = opened.adopt(health, (it: Listening) => it.close());
   const replica = await openReplica(settings, {
     ...{ log, clock, adapting: observeCommits(metrics, { clock, adapting }), opened, waitsFor: present.waitsFor },
+    handler: present.handler,
     onTaken: () => void roles?.switchTo('leader'),
     onLost: () => roles?.switchTo('standby'),
   });

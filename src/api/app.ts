@@ -16,7 +16,7 @@ import { auditRequests } from './audit-requests.ts';
 import { type AuthenticateOptions, authenticate, type RequestStep } from './authenticate.ts';
 import { answerErrors } from './errors.ts';
 import type { EventStreams } from './event-streams.ts';
-import { type FollowedLeader, forwardToLeader, waitForShownCommit } from './forward.ts';
+import { type FollowedLeader, forwardToLeader } from './forward.ts';
 import { openApiRoutes, SECTIONS } from './openapi.ts';
 import { servePage } from './page/page.ts';
 import { compressAnswers, markAnswers } from './present.ts';
@@ -116,7 +116,6 @@ interface StandbyOptions
  */
 export function createStandbyApp({ operator, leader, ...options }: StandbyOptions): RequestListener {
   const known = authenticate(options);
-  const parts = { leader, clock: options.clock, authenticate: known };
   const reads = {
     operator: onLeaderOnly<Operator>(operator),
     ...{
@@ -125,7 +124,7 @@ export function createStandbyApp({ operator, leader, ...options }: StandbyOption
       readAnswer: onLeaderOnly<AgentRoutes['readAnswer']>(),
     },
   };
-  return createListener({ ...options, ...reads }, known, [forwardToLeader(parts), waitForShownCommit(parts)]);
+  return createListener({ ...options, ...reads }, known, [forwardToLeader(leader, options.clock)]);
 }
 
 /** Stands for what is missing of a part: requests that would use it are forwarded before a route is found. */

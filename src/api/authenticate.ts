@@ -3,7 +3,6 @@
 // authentication, and ARCHITECTURE.md, "Certificates and rights".
 import type { X509Certificate } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Clock } from '../base/clock.ts';
 import { invariant } from '../base/invariant.ts';
 import type { Logger } from '../base/log.ts';
@@ -50,8 +49,8 @@ export const PAGE_CLIENT: Client = {
 const clients = new WeakMap<IncomingMessage, Client>();
 /** Requests whose client is seen anew. */
 const unrecorded = new WeakSet<IncomingMessage>();
-/** What the requests of a connection were let in by, and are judged by again. */
-const judges = new WeakMap<Socket, AuthenticateOptions>();
+/** What admitted a request, and judges it again. */
+const judges = new WeakMap<IncomingMessage, AuthenticateOptions>();
 const overShares = new WeakMap<Logger, LogOnceAMinute>();
 
 /** A step that a request passes, or ends at. */
@@ -66,7 +65,7 @@ export function authenticate(options: AuthenticateOptions) {
   return (request: IncomingMessage, _response: ServerResponse, next: () => void): void => {
     const client = admitCounted(options, request);
     clients.set(request, client);
-    if (client !== PAGE_CLIENT && options.seen?.note(identifyPeer(request.socket))) unrecorded.add(request);
+    if (client !== PAGE_CLIENT && options.seen?.note(identifyPeer(request))) unrecorded.add(request);
     next();
   };
 }
@@ -87,8 +86,8 @@ function admitCounted(options: AuthenticateOptions, request: IncomingMessage): C
  */
 export function admit(options: AuthenticateOptions, request: IncomingMessage, registry?: Registry): Client {
   const { reader, clock } = options;
-  const peer = identifyPeer(request.socket);
-  judges.set(request.socket, options);
+  const peer = identifyPeer(request);
+  judges.set(request, options);
   if (peer.certificate === undefined) return admitPage(request);
   const now = clock.now();
   if (peer.expires <= now) {
@@ -128,7 +127,7 @@ export function requireAllowed(request: IncomingMessage): void {
  * it is, and for one that was not let pass.
  */
 export function findRefusal(request: IncomingMessage, registry?: Registry): ServiceError | undefined {
-  const options = judges.get(request.socket);
+  const options = judges.get(request);
   if (options === undefined) return undefined;
   try {
     requireSameRights(admit(options, request, registry), clients.get(request));
@@ -154,11 +153,11 @@ function requireSameRights(client: Client, asked: Client | undefined): void {
  * Says in the log that the client of a request that was let pass asked for more than its share, for the operator: who
  * it is, and how often.
  */
-export function logOverShare({ socket }: IncomingMessage, reason: string): void {
-  const options = judges.get(socket);
+export function logOverShare(request: IncomingMessage, reason: string): void {
+  const options = judges.get(request);
   if (options === undefined) return;
   const { log, clock, reader } = options;
-  const { serial } = identifyPeer(socket);
+  const { serial } = identifyPeer(request);
   const logOnce = overShares.get(log) ?? logOnceAMinute(clock);
   overShares.set(log, logOnce);
   const client = reader.registered(serial)?.name ?? null;

@@ -34,7 +34,8 @@ export interface TimeLimits {
   readonly closeMs: number;
 }
 
-const TIME_LIMITS: TimeLimits = {
+/** The limits, except in tests. */
+export const TIME_LIMITS: TimeLimits = {
   handshakeMs: 10_000,
   headersMs: 10_000,
   requestMs: 30_000,
@@ -103,7 +104,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     },
     async close() {
       endOldConnections();
-      await close(server, limits.closeMs);
+      await closeGently(server, limits.closeMs);
     },
   };
 }
@@ -209,7 +210,8 @@ function refuseAuthorities(server: Server, refused: Refused): void {
   });
 }
 
-async function close(server: Server, withinMs: number): Promise<void> {
+/** Stops accepting, ends idle connections, waits for answers under way, and ends what is left after a while. */
+export async function closeGently(server: Server, withinMs: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());
   const idle = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_MS);

@@ -1,9 +1,8 @@
-// The client at the other end of a connection, as its certificate names it: of a TLS connection, or of a request that
-// another replica has forwarded. Whether that client is registered is for authenticate.ts to say.
+// The client of a request, as its certificate names it: that of the TLS connection, or the one that another replica has
+// verified and sent along. authenticate.ts decides whether that client is registered.
 
 import { X509Certificate } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import { keepNewest } from '../base/lists.ts';
@@ -22,6 +21,11 @@ export interface Peer {
   readonly isForwarded?: true;
 }
 
+/**
+ * The certificate of the client whose request a replica forwards: DER in base64, empty for the page of a management
+ * listener. Only the listener for replicas reads it.
+ */
+export const CLIENT_CERTIFICATE = 'x-treeline-client-certificate';
 /** A certificate that is parsed takes about 10 KiB; the others are parsed again. */
 const FORWARDED_MAX = 1_000;
 
@@ -34,22 +38,24 @@ const PAGE: Peer = {
   certificate: undefined,
 };
 
-const peers = new WeakMap<Duplex, Peer>();
-/** By their certificates, as PEM. */
+/** Of a connection, or of one request on a connection that several clients share. */
+const peers = new WeakMap<Duplex | IncomingMessage, Peer>();
+/** By their certificates, as they are sent. */
 const forwardedPeers = new Map<string, Peer>();
 
 /**
  * Returns whose share a request takes that was admitted: two authorities may give the same serial to different clients.
  */
-export function fingerprintOf({ socket }: IncomingMessage): string {
-  return identifyPeer(socket).fingerprint;
+export function fingerprintOf(request: IncomingMessage): string {
+  return identifyPeer(request).fingerprint;
 }
 
-/** Returns what the certificate of a connection says. Throws ServiceError `unauthorized` where it has no valid one. */
-export function identifyPeer(socket: Socket): Peer {
-  const known = peers.get(socket);
+/** Returns the client of a request. Throws ServiceError `unauthorized` if it has no valid certificate. */
+export function identifyPeer(request: IncomingMessage): Peer {
+  const known = findPeer(request);
   if (known !== undefined) return known;
-  // The handshake refuses who has no valid certificate. Looked at again, since everything else rests on it.
+  const { socket } = request;
+  // The handshake refuses a client without a valid certificate. This is checked again, since everything depends on it.
   const certificate = socket instanceof TLSSocket && socket.authorized ? socket.getPeerX509Certificate() : undefined;
   const peer = certificate && readPeer(certificate);
   if (peer === undefined) throw new ServiceError('unauthorized', 'This needs a valid client certificate');
@@ -57,45 +63,41 @@ export function identifyPeer(socket: Socket): Peer {
   return peer;
 }
 
-/** Returns what was read of the certificate of a connection already; undefined where nothing was. */
-export function findPeer({ socket }: IncomingMessage): Peer | undefined {
-  return peers.get(socket);
+/** Returns the client of a request if it is known already. */
+export function findPeer(request: IncomingMessage): Peer | undefined {
+  return peers.get(request) ?? peers.get(request.socket);
 }
 
-/** Returns the certificate of a client that TLS has verified, as PEM; none for the page of a management listener. */
-export function certificatesOf({ socket }: IncomingMessage): readonly string[] {
-  const { certificate } = identifyPeer(socket);
-  return certificate === undefined ? [] : [certificate.toString()];
+/** Returns the value of {@link CLIENT_CERTIFICATE} for a request. */
+export function certificateToForward(request: IncomingMessage): string {
+  return identifyPeer(request).certificate?.raw.toString('base64') ?? '';
 }
 
-/**
- * Makes a connection within this process one of the client with these certificates, which another replica has verified.
- * Throws where they name no client.
- */
-export function presentCertificates(connection: Duplex, certificates: readonly string[]): void {
-  const key = certificates.join('');
-  const peer = forwardedPeers.get(key) ?? readForwarded(certificates);
+/** Makes a request of another replica one of the client that it names. Throws ServiceError if it names none. */
+export function presentForwarded(request: IncomingMessage): void {
+  const sent = String(request.headers[CLIENT_CERTIFICATE]);
+  const peer = forwardedPeers.get(sent) ?? readForwarded(sent);
   if (peer === undefined) throw new ServiceError('unauthorized', 'This needs a valid client certificate');
-  keepNewest(forwardedPeers, [key, peer], FORWARDED_MAX);
-  peers.set(connection, peer);
+  keepNewest(forwardedPeers, [sent, peer], FORWARDED_MAX);
+  peers.set(request, peer);
 }
 
 /** Returns whether a request came from another replica, and not from the client itself. */
-export function isForwarded({ socket }: IncomingMessage): boolean {
-  return peers.get(socket)?.isForwarded === true;
+export function isForwarded(request: IncomingMessage): boolean {
+  return peers.get(request)?.isForwarded === true;
 }
 
-/** Makes a connection of a management listener one of its page, which may read and nothing else. */
-export function presentPage(connection: Duplex): void {
-  peers.set(connection, PAGE);
+/** Makes a request of a management listener one of its page, which may read and nothing else. */
+export function presentPage(request: IncomingMessage): void {
+  peers.set(request, PAGE);
 }
 
-function readForwarded([certificate]: readonly string[]): Peer | undefined {
-  const peer = certificate === undefined ? PAGE : readPeer(new X509Certificate(certificate));
+function readForwarded(sent: string): Peer | undefined {
+  const peer = sent === '' ? PAGE : readPeer(new X509Certificate(Buffer.from(sent, 'base64')));
   return peer && { ...peer, isForwarded: true };
 }
 
-/** Returns what a certificate says; undefined where it has no serial that names a client. */
+/** Returns what a certificate says; undefined if it has no serial that names a client. */
 function readPeer(certificate: X509Certificate): Peer | undefined {
   const { serialNumber, fingerprint256, validFromDate, validToDate } = certificate;
   const serial = canonicalSerial(serialNumber);

@@ -1,5 +1,5 @@
 // A small certificate authority: creates keys and certificates as PEM text and writes no files. For the demo, for
-// tests, and for operators without an authority of their own; no part that serves requests depends on this file.
+// tests, for operators without an authority of their own, and for the connections between replicas.
 import 'reflect-metadata';
 import { createPrivateKey, X509Certificate as NodeCertificate, randomBytes, webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';

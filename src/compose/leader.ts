@@ -1,8 +1,6 @@
 // Builds the role of a leader: what follows the repository, drives the servers, writes, answers and reports, upon the
 // parts of its replica.
-import type { RequestListener } from 'node:http';
 import { createApp } from '../api/app.ts';
-import { carryOutForwarded } from '../api/carry-out.ts';
 import { dashboardAddress } from '../api/page/dashboard.ts';
 import { invariant } from '../base/invariant.ts';
 import { logOnceAMinute } from '../base/log-once-a-minute.ts';
@@ -15,15 +13,13 @@ import { forgottenDeliveries } from '../service/deliveries/deliveries.ts';
 import { AttentionWatch } from '../service/progress/attention-watch.ts';
 import type { Notifier } from '../statuses/notifier.ts';
 import type { StatusReporter } from '../statuses/status-reporter.ts';
-import { RequestInbox } from '../store/postgres/request-inbox.ts';
 import { StoreError } from '../store/store-error.ts';
 import { type Core, type ShownStore, startCore } from './core.ts';
 import { measureLeader } from './open-metrics.ts';
 import { openNotifications, openProviders, openStatuses } from './open-parts.ts';
-import type { SharedDatabase } from './open-store.ts';
 import type { ServingRole } from './present-role.ts';
 import type { RoleParts } from './replica.ts';
-import { partsToFollow, STOP_ANSWERING_MS } from './standby.ts';
+import { partsToFollow } from './standby.ts';
 
 /** Builds a leader. */
 export async function composeLeader(parts: RoleParts): Promise<ServingRole> {
@@ -77,12 +73,7 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   const answers = { ...known, replica: settings.replica.name, dashboard: dashboardAddress(settings.management) };
   const { proxyReads, requestsPerSecond } = settings.api;
   const handler = createApp({ ...core, agent, readAnswer: answerIn, ...answers, proxyReads, requestsPerSecond });
-  const inbox = database && takeRequests(database, { fencing, handler, clock, log });
-  let waiting: Promise<unknown> | undefined;
-  const stopWaiting = async (): Promise<void> => {
-    waiting ??= Promise.all([core.stopWaiting(), inbox?.stop(leads() ? STOP_ANSWERING_MS : 0)]);
-    await waiting;
-  };
+  const stopWaiting = (): Promise<void> => core.stopWaiting();
   opened.defer(async () => void (await Promise.all([stopWaiting(), leads() ? undefined : reconciler.stop(0)])));
   return {
     ...{ handler, reader: core.reader, stopWaiting },
@@ -138,20 +129,6 @@ function watchAttention(
   shown.ledger.watch(() => watch.wake());
   shown.current.watch(() => watch.wake());
   return watch;
-}
-
-interface LeaderAnswers extends Pick<RoleParts, 'clock' | 'log'> {
-  readonly fencing: number;
-  readonly handler: RequestListener;
-}
-
-/** Has the requests of other replicas carried out, for as long as this process leads. */
-function takeRequests(
-  { options, wakes, lease }: SharedDatabase,
-  { fencing, handler, clock, log }: LeaderAnswers,
-): RequestInbox {
-  const carryOut = carryOutForwarded(handler);
-  return new RequestInbox(options, { wakes, fencing, leads: () => lease.fencing === fencing, carryOut, clock, log });
 }
 
 function forgetWatchers({ ledger, current }: ShownStore): void {

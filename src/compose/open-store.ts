@@ -1,6 +1,7 @@
 // Opens the store that the settings name: the embedded one in the directory, or a database, which is waited for. The
 // directory belongs to this process in both cases.
 import { readdir } from 'node:fs/promises';
+import type { RequestListener } from 'node:http';
 import { resolve } from 'node:path';
 import { pause } from '../base/clock.ts';
 import { logOnceAMinute } from '../base/log-once-a-minute.ts';
@@ -12,25 +13,24 @@ import { refuseNetwork } from '../store/database.ts';
 import { makeDirectory } from '../store/files.ts';
 import { lockDirectory } from '../store/lock.ts';
 import { createLowdbStore, type LowdbStore } from '../store/lowdb-store.ts';
-import type { DatabaseOptions } from '../store/postgres/connection.ts';
 import { readDatabaseSettings } from '../store/postgres/database-url.ts';
 import { Lease, type LeaseOptions } from '../store/postgres/lease.ts';
 import { migrate } from '../store/postgres/migrate.ts';
 import { openPostgresStore } from '../store/postgres/postgres-adapter.ts';
-import { Replicas } from '../store/postgres/replicas.ts';
 import { requireEmbedded, SeenFile } from '../store/postgres/seen-state.ts';
 import { Wakes } from '../store/postgres/wakes.ts';
 import { codeOf, mayPass } from '../store/store-error.ts';
 import type { SharedParts } from './open-parts.ts';
+import { openPeers, type Peers } from './open-peers.ts';
 
 /** Between two tries to open a store. */
 const RETRY_MS = 2_000;
 
 /** What several processes share, beside the rows. */
 export interface SharedDatabase {
-  readonly options: DatabaseOptions;
   readonly wakes: Wakes;
   readonly lease: Lease;
+  readonly peers: Peers;
 }
 
 /** An open store. */
@@ -49,8 +49,8 @@ export interface EarlierState {
   accept(): void;
 }
 
-/** What follows where this process begins or ceases to lead. */
-export type Leadership = Pick<LeaseOptions, 'onTaken' | 'onLost'>;
+/** What follows if this process begins or ceases to lead, and what answers requests that other replicas forward. */
+export type Leadership = Pick<LeaseOptions, 'onTaken' | 'onLost'> & { readonly handler: RequestListener };
 
 /** The parts that a store is opened with. */
 interface OpeningParts extends SharedParts, Leadership {
@@ -99,7 +99,7 @@ export async function openConfiguredStore(settings: Settings, parts: OpeningPart
 async function openDatabase(
   place: DatabaseSettings,
   settings: Settings,
-  { log, clock, adapting, opened, onTaken, onLost }: OpeningParts,
+  { log, clock, adapting, opened, onTaken, onLost, handler }: OpeningParts,
 ): Promise<{ readonly store: LowdbStore; readonly database: SharedDatabase; readonly seen: SeenFile }> {
   // Read for each try: they may be corrected meanwhile.
   const { replica } = settings;
@@ -116,12 +116,11 @@ async function openDatabase(
   const { directory } = settings.store;
   const shown = { directory, store, isEmpty: store.revision === 0, clock, log };
   const seen = parts.adopt(await SeenFile.open(options, shown), async (it) => it.close());
-  const told = { name: replica.name, settings: settingsToAgree(settings), lease };
-  const replicas = parts.adopt(new Replicas(options, { ...told, clock, log }), (it) => it.close());
-  replicas.start();
+  const told = { replica, settings: settingsToAgree(settings), lease, handler };
+  const peers = await openPeers(options, { ...told, clock, log, opened: parts });
   const kept = parts.move();
   opened.defer(() => kept.disposeAsync());
-  return { store, database: { options, wakes, lease }, seen };
+  return { store, database: { wakes, lease, peers }, seen };
 }
 
 /** Returns what shows that a database knows less than was done. */

@@ -1,20 +1,17 @@
 // Builds what a replica does that does not lead: it shows what the leader has written, and has the leader answer what
 // only that may.
 import { createStandbyApp } from '../api/app.ts';
+import { LeaderLink } from '../api/leader-link.ts';
 import { dashboardAddress } from '../api/page/dashboard.ts';
 import { StandbyFollower, type StandbyFollowerOptions } from '../follow/standby-follower.ts';
 import type { ToldWait } from '../machine/wait.ts';
 import type { Outage } from '../service/answers.ts';
 import { progressReads } from '../service/progress/progress-reads.ts';
 import { recordReads } from '../service/progress/record-reads.ts';
-import { LeaderRequests } from '../store/postgres/requests.ts';
 import { wireReads } from './core.ts';
 import type { SharedDatabase } from './open-store.ts';
 import type { ServingRole } from './present-role.ts';
 import type { RoleParts } from './replica.ts';
-
-/** How long requests between replicas that a leader has taken may wait for their answers when a replica stops. */
-export const STOP_ANSWERING_MS = 8_000;
 
 /** What a standby answers with, which also answers between two roles. */
 export interface Standby extends Pick<ServingRole, 'handler' | 'reader' | 'stopWaiting'> {
@@ -45,8 +42,12 @@ export function createStandby(parts: RoleParts, database: SharedDatabase, opened
     ...{ ...views, stallsOf, waitOf: () => KNOWN_TO_LEADER, checkFailureOf: () => undefined, lag },
     leader: () => lease.leader() ?? null,
   });
-  const asked = new LeaderRequests(database.options, { wakes: database.wakes, replica: name, clock });
-  opened.adopt(asked, (it) => it.close());
+  const { identity, find } = database.peers;
+  const findLeader = async () => {
+    const leader = lease.leader();
+    return leader && (await find(leader));
+  };
+  const link = opened.adopt(new LeaderLink({ identity, find: findLeader }), (it) => it.close());
   const handler = createStandbyApp({
     ...{ reader, explainer, streams, replica: name, ambiguityOf, audit, seen, clock, log, metrics },
     proxyReads: settings.api.proxyReads,
@@ -56,13 +57,13 @@ export function createStandby(parts: RoleParts, database: SharedDatabase, opened
     leader: {
       isKnown: () => lease.leader() !== undefined,
       lag,
-      forward: (...question) => asked.send(...question),
+      open: (question) => link.open(question),
       // Without a standby follower, rows of another desired state are refused, and so is what waits for them.
       refresh: () => (present === undefined ? store.refresh() : present.catchUp()),
       shows: (commit) => isShown(parts, commit),
     },
   });
-  const stopWaiting = (): Promise<void> => asked.stop(STOP_ANSWERING_MS);
+  const stopWaiting = async (): Promise<void> => link.stop();
   const make = async (): Promise<ServingRole> => {
     const follower = new StandbyFollower(partsToFollow(parts));
     follower.start();

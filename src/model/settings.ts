@@ -71,6 +71,8 @@ export interface DatabaseSettings {
 export interface ReplicaSettings {
   /** At most 63 characters. */
   readonly name: string;
+  /** Host, and port if it is fixed, where other replicas reach this one; null: the address that reaches the database. */
+  readonly address: string | null;
   /** How long the leader may be silent before another replica takes over. */
   readonly leaseSeconds: number;
 }

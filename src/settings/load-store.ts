@@ -48,8 +48,9 @@ export function fillInStore(written: WrittenStore = {}, { file, base, environmen
 }
 
 /** Returns the setting with its defaults. */
-export function fillInReplica({ name, leaseSeconds = LEASE_SECONDS }: Partial<ReplicaSettings> = {}): ReplicaSettings {
-  return { name: name ?? hostName(), leaseSeconds };
+export function fillInReplica(written: Partial<ReplicaSettings> = {}): ReplicaSettings {
+  const { name = hostName(), address = null, leaseSeconds = LEASE_SECONDS } = written;
+  return { name, address, leaseSeconds };
 }
 
 /** Returns the name of this machine, in the characters of a replica's name. */

@@ -10,6 +10,7 @@ import { createAuthority, issueClientCertificate } from '../../src/base/developm
 import { createLog } from '../../src/base/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
+import { linkTo, type TestLink } from '../support/leader-link.ts';
 import { PATIENCE } from '../support/running-controller.ts';
 import { startTestApi, startTestStandby, type TestApi, type TestStandby } from '../support/test-api.ts';
 
@@ -23,7 +24,8 @@ let folder: string;
 let files: { readonly leader: string; readonly standby: string };
 let leader: TestApi;
 let standby: TestStandby;
-let forward: FollowedLeader['forward'];
+let link: TestLink;
+let open: FollowedLeader['open'];
 const read = { leader: 0, standby: 0 };
 
 beforeAll(async () => {
@@ -33,14 +35,16 @@ beforeAll(async () => {
   const auditOf = (replica: 'leader' | 'standby') =>
     new AuditLog({ file: files[replica], replica, clock: PAUSED, log });
   leader = await startTestApi(systemClock, auditOf('leader'));
+  link = await linkTo(leader.handler);
   const followed: FollowedLeader = {
     ...{ isKnown: () => true, lag: () => undefined, refresh: async () => undefined, shows: async () => true },
-    forward: (...question) => forward(...question),
+    open: (question) => open(question),
   };
   standby = await startTestStandby(leader, followed, { audit: auditOf('standby') });
 });
 afterAll(async () => {
   await standby.api.close();
+  await link.close();
   await leader.api.close();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -48,7 +52,7 @@ beforeEach(() => {
   linesOf('leader');
   linesOf('standby');
   leader.writer.outcome = { commit: COMMIT, branch: null };
-  forward = (...question) => leader.carryOut(...question);
+  open = (question) => link.link.open(question);
 });
 
 /** Returns the lines since the last call. */
@@ -176,9 +180,9 @@ describe('a request that a standby has forwarded', () => {
   });
 
   it('is written by the standby where no leader has answered it', async () => {
-    forward = () => Promise.reject(new ServiceError('not_ready', 'No replica leads'));
+    open = () => Promise.reject(new ServiceError('not_ready', 'No replica leads'));
     await standby.request('/tree', JSON_POST);
-    forward = () => Promise.reject(new ServiceError('outcome_unknown', 'It is not known'));
+    open = () => Promise.reject(new ServiceError('outcome_unknown', 'It is not known'));
     await standby.request('/operations/approve', JSON_POST);
     expect(linesOf('standby')).toMatchObject([
       { kind: 'write', decision: 'refused', code: 'not_ready', replica: 'standby' },
@@ -187,7 +191,7 @@ describe('a request that a standby has forwarded', () => {
   });
 
   it('is not written where a proxy asks for it that no leader answers: such lines are not throttled', async () => {
-    forward = () => Promise.reject(new ServiceError('not_ready', 'No replica leads'));
+    open = () => Promise.reject(new ServiceError('not_ready', 'No replica leads'));
     const identity = leader.identities.proxy;
     for (const path of ['/tree', '/operations/approve', '/clients', '/nowhere']) {
       expect(await standby.request(path, { ...JSON_POST, identity })).toMatchObject({ status: 503 });

@@ -1,19 +1,15 @@
-// A replica that does not lead, beside its leader: both over real TLS, and between them a real PostgreSQL. What a client is answered is
-// the same on both.
+// A replica that does not lead, beside its leader: both over real TLS, and between them too. A client gets the same answer from both.
+import { X509Certificate } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { FollowedLeader } from '../../src/api/forward.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { type Credential, issueClientCertificate } from '../../src/base/development-pki.ts';
-import { createLog } from '../../src/base/log.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import { ClientsSeen } from '../../src/service/progress/clients-seen.ts';
-import { RequestInbox } from '../../src/store/postgres/request-inbox.ts';
-import { LeaderRequests } from '../../src/store/postgres/requests.ts';
-import { Wakes } from '../../src/store/postgres/wakes.ts';
 import { StoreError } from '../../src/store/store-error.ts';
 import { type Ask, keepAll, type Reply } from '../support/https-client.ts';
-import { type PostgresServer, startPostgresServer } from '../support/postgres-server.ts';
+import { linkTo, type TestLink } from '../support/leader-link.ts';
 import { EXCEPTIONS, pathsOf, ROUTES } from '../support/route-table.ts';
 import { ACTION } from '../support/sample-agent.ts';
 import { WHY } from '../support/sample-operator.ts';
@@ -24,12 +20,9 @@ const COMMIT = '0123456789abcdef0123456789abcdef01234567';
 const JSON_BODY = { method: 'POST', headers: { 'Content-Type': 'application/json' } } as const;
 
 let stranger: Credential;
-let postgres: PostgresServer;
 let leader: TestApi;
 let standby: TestStandby;
-let requests: LeaderRequests;
-let inbox: RequestInbox;
-let wakes: readonly [Wakes, Wakes];
+let between: TestLink;
 /** Kept: each handshake takes longer than most answers. */
 const connections = keepAll();
 /** What the replica is told of the leader; a test may replace parts of it. */
@@ -40,9 +33,9 @@ const seen: string[] = [];
 const usual: FollowedLeader = {
   isKnown: () => true,
   lag: () => undefined,
-  forward(request, signal) {
-    seen.push(`${request.method} ${request.target}`);
-    return requests.send(request, signal);
+  open(question) {
+    seen.push(`${question.method} ${question.path}`);
+    return between.link.open(question);
   },
   async refresh() {
     seen.push('refresh');
@@ -53,24 +46,14 @@ const usual: FollowedLeader = {
 };
 
 beforeAll(async () => {
-  postgres = await startPostgresServer();
-  const url = await postgres.create();
-  await postgres.run('UPDATE treeline.state SET fencing = 1', url);
   leader = await startTestApi();
   stranger = await issueClientCertificate(leader.authority, { commonName: 'stranger', now: Date.now() });
-  wakes = [new Wakes({ url }), new Wakes({ url })];
-  const [asking, answering] = wakes;
-  requests = new LeaderRequests({ url }, { wakes: asking, replica: 'test-2' });
-  const inboxOptions = { wakes: answering, fencing: 1, leads: () => true, log: createLog('silent') };
-  inbox = new RequestInbox(
-    { url },
-    { ...inboxOptions, carryOut: (request, signal) => leader.carryOut(request, signal) },
-  );
+  between = await linkTo(leader.handler);
   followed = { ...usual };
   standby = await startTestStandby(leader, {
     isKnown: () => followed.isKnown(),
     lag: () => followed.lag(),
-    forward: (request, signal) => followed.forward(request, signal),
+    open: (question) => followed.open(question),
     refresh: () => followed.refresh(),
     shows: (commit) => followed.shows(commit),
   });
@@ -78,11 +61,8 @@ beforeAll(async () => {
 afterAll(async () => {
   connections.destroy();
   await standby.api.close();
-  await inbox.stop(0);
-  await requests.close();
-  await Promise.all(wakes.map((each) => each.close()));
+  await between.close();
   await leader.api.close();
-  await postgres.remove();
 });
 beforeEach(() => {
   seen.length = 0;
@@ -131,7 +111,7 @@ describe('progress', () => {
   );
 
   test.each(PATHS)('%s is answered by the replica itself where no leader answers', async (path) => {
-    followed.forward = () => Promise.reject(new ServiceError('not_ready', 'the database is away'));
+    followed.open = () => Promise.reject(new ServiceError('not_ready', 'the database is away'));
     const { status, headers, body } = await standby.request(path);
     expect([status, headers['x-treeline-replica'], body]).toEqual([
       200,
@@ -139,12 +119,12 @@ describe('progress', () => {
       expect.objectContaining({ counts: expect.anything() }),
     ]);
     followed.isKnown = () => false;
-    followed.forward = () => Promise.reject(new Error('nobody is asked'));
+    followed.open = () => Promise.reject(new Error('nobody is asked'));
     expect((await standby.request(path)).status).toBe(200);
   });
 
   test('what else only the leader knows is refused then', async () => {
-    followed.forward = () => Promise.reject(new ServiceError('not_ready', 'the database is away'));
+    followed.open = () => Promise.reject(new ServiceError('not_ready', 'the database is away'));
     expect((await standby.request('/operations/held')).status).toBe(503);
   });
 });
@@ -152,7 +132,7 @@ describe('progress', () => {
 test('the leader is told once of a client whose reads the replica answers itself, and cannot keep them waiting', async () => {
   const own = await startTestStandby(
     leader,
-    { ...usual, forward: (...question) => followed.forward(...question) },
+    { ...usual, open: (question) => followed.open(question) },
     {
       seen: new ClientsSeen(systemClock),
     },
@@ -161,7 +141,7 @@ test('the leader is told once of a client whose reads the replica answers itself
   const read = async () => (await own.request('/stacks/instances/')).status;
   expect([await read(), await read()]).toEqual([200, 200]);
   await expect.poll(() => seen).toEqual(['GET /types']);
-  followed.forward = () => Promise.reject(new ServiceError('not_ready', 'the database is away'));
+  followed.open = () => Promise.reject(new ServiceError('not_ready', 'the database is away'));
   const { status } = await own.request('/tree', { identity: leader.identities.proxy });
   expect(status).toBe(200);
 });
@@ -252,17 +232,19 @@ describe('of a request', () => {
   });
 
   test('no header travels that the interface does not know, nor an id of the client', async () => {
-    const sent: Readonly<Record<string, string>>[] = [];
-    followed.forward = (request, signal) => {
-      sent.push(request.headers);
-      return usual.forward(request, signal);
+    const sent: object[] = [];
+    followed.open = (question) => {
+      sent.push(question.headers);
+      return usual.open(question);
     };
     const id = '00000000-0000-4000-8000-000000000000';
     const reply = await standby.request('/operations/held', {
       headers: { Cookie: 'a=b', 'X-Request-Id': id, 'X-Forwarded-For': 'x', Accept: 'x/y' },
     });
     expect(reply.headers['x-request-id']).not.toBe(id);
-    expect(sent.map((headers) => Object.keys(headers))).toEqual([['x-treeline-forwarded-by', 'host', 'accept']]);
+    expect(sent.map((headers) => Object.keys(headers))).toEqual([
+      ['host', 'accept', 'x-treeline-client-certificate', 'x-treeline-forwarded-by', 'x-request-id'],
+    ]);
   });
 
   test('a long answer comes whole, packed and plain', async () => {
@@ -283,7 +265,7 @@ describe('of a request', () => {
     ).toBe('gzip');
   });
 
-  test('a body that is too large is refused, and not carried', async () => {
+  test('a body that is too large is refused', async () => {
     const body = JSON.stringify({ description: 'x'.repeat(1024 * 1024) });
     for (const each of [leader, standby]) {
       expect(await each.request(shop, { ...JSON_BODY, body })).toMatchObject({
@@ -293,7 +275,6 @@ describe('of a request', () => {
     }
     const chunked = { ...JSON_BODY, headers: { ...JSON_BODY.headers, 'Transfer-Encoding': 'chunked' } };
     expect(await standby.request(shop, { ...chunked, body })).toMatchObject({ status: 413 });
-    expect(seen).toEqual([]);
     const report = {
       ...JSON_BODY,
       identity: leader.identities.proxy,
@@ -343,51 +324,6 @@ describe('rights', () => {
       body: { error: 'not_allowed' },
     });
   });
-
-  test('are looked up again when the leader begins, and before it answers', async () => {
-    const late = await startLate();
-    const { carryOut } = leader;
-    onTestFinished(() => void Object.assign(leader, { carryOut }));
-    Object.assign(leader, {
-      carryOut: (...asked: Parameters<typeof carryOut>) => {
-        change(leader.identities['automation-endpoint'], undefined);
-        return carryOut(...asked);
-      },
-    });
-    const reply = await late.request('/operations/held', { identity: leader.identities['automation-endpoint'] });
-    expect(reply).toMatchObject({ status: 403, body: { error: 'client_not_registered' } });
-  });
-
-  test('that end on the replica while the leader answers end the answer', async () => {
-    const late = await startLate();
-    const { forward: ask } = usual;
-    const { serial } = leader.identities['automation-endpoint'];
-    const ending = await startTestStandby(
-      leader,
-      {
-        ...usual,
-        async forward(request, signal) {
-          const answer = await ask(request, signal);
-          late.reader.registry.delete(serial);
-          return answer;
-        },
-      },
-      { reader: late.reader },
-    );
-    onTestFinished(() => ending.api.close());
-    const reply = await ending.request('/operations/retry', {
-      ...JSON_BODY,
-      body: '{"all":true}',
-      identity: leader.identities['automation-endpoint'],
-    });
-    expect(reply).toMatchObject({
-      status: 403,
-      body: {
-        error: 'client_not_registered',
-        message: expect.stringMatching(/What this request asked for was done before$/),
-      },
-    });
-  });
 });
 
 describe('a proxy that waits for actions', () => {
@@ -428,22 +364,6 @@ describe('a proxy that waits for actions', () => {
     await until(() => waiting[0]?.aborted === true);
     agent.destroy();
   });
-
-  test('has its share of waits, and other requests have theirs', async () => {
-    const { waiting } = holdWaits();
-    const identity = leader.identities.proxy;
-    const gone = Array.from({ length: 10 }, () =>
-      standby.request('/agent/actions?wait=30', { identity }).catch(() => undefined),
-    );
-    await until(() => waiting.length === 10);
-    const reply = await standby.request('/agent/actions?wait=30', { identity });
-    expect(reply).toMatchObject({ status: 429, headers: { 'retry-after': '5' }, body: { error: 'too_many_requests' } });
-    const claim = await standby.request(`/agent/actions/${ACTION.id}/claim`, { ...JSON_BODY, identity, body: '{}' });
-    expect(claim.status).toBe(200);
-    // Waits end as they do when the leader stops.
-    for (const signal of waiting) signal.dispatchEvent(new Event('abort'));
-    for (const each of gone) expect((await each)?.status).toBe(200);
-  });
 });
 
 describe('what goes wrong between replicas', () => {
@@ -461,9 +381,8 @@ describe('what goes wrong between replicas', () => {
       { error: 'outcome_unknown', message: 'Nobody knows' },
       undefined,
     ],
-    ['the database is away', new StoreError('It is away'), { error: 'not_ready', message: 'It is away' }, '5'],
   ])('%s: 503, and reads are answered', async (_name, error, body, retryAfter) => {
-    followed.forward = () => Promise.reject(error);
+    followed.open = () => Promise.reject(error);
     for (const path of ['/stacks/instances/shop', '/operations/resume', `/types/zone/`]) {
       const reply = await standby.request(path, write);
       expect(reply).toMatchObject({ status: 503, body: { ...body, return_code: 503 } });
@@ -493,28 +412,61 @@ describe('what goes wrong between replicas', () => {
     expect((await standby.request(`/agent/actions/${ACTION.id}/claim`, claim)).status).toBe(200);
   });
 
-  test('an answer that breaks off on the leader is one of which nobody knows', async () => {
-    const { carryOut } = leader;
-    onTestFinished(() => void Object.assign(leader, { carryOut }));
-    Object.assign(leader, { carryOut: () => Promise.reject(new Error('half an answer')) });
-    expect(await standby.request('/operations/resume', write)).toMatchObject({
-      status: 503,
-      body: { error: 'outcome_unknown' },
-    });
+  /** Has the replica ask another leader until the test is over. */
+  async function ask(...to: Parameters<typeof linkTo>): Promise<void> {
+    const other = await linkTo(...to);
+    onTestFinished(other.close);
+    followed.open = (question) => other.link.open(question);
+  }
+
+  test('a connection that breaks: nobody knows what became of a write, and a read is asked again', async () => {
+    await ask((request) => request.socket.destroy());
+    const reply = await standby.request('/operations/resume', write);
+    expect(reply).toMatchObject({ status: 503, body: { error: 'outcome_unknown' } });
+    expect(JSON.stringify(reply.body)).toContain(`Treeline-Request-Id: ${reply.headers['x-request-id']}`);
+    expect(await standby.request('/operations/held')).toMatchObject({ status: 503, body: { error: 'not_ready' } });
+  });
+
+  test.each<[name: string, message: string, to: Parameters<typeof linkTo>[1]]>([
+    ['the leader does not know this replica', 'does not know the certificate of the replica', { isKnown: false }],
+    ['another one answers there', 'another certificate than the database says', { expected: 'AA:BB' }],
+  ])('%s: nothing was done', async (_name, message, to) => {
+    const before = leader.writer.asked.length;
+    await ask(leader.handler, to);
+    const reply = await standby.request('/stacks/instances/shop', write);
+    expect(reply).toMatchObject({ status: 503, body: { error: 'not_ready' } });
+    expect(JSON.stringify(reply.body)).toContain(message);
+    expect(leader.writer.asked.length).toBe(before);
+  });
+
+  test('a request is forwarded once: a replica that does not lead refuses it', async () => {
+    await ask(standby.handler);
+    for (const asked of ['/operations/held', '/tree']) {
+      const { status, body } = await standby.request(asked, { headers: { 'X-Treeline-Min-Commit': COMMIT } });
+      expect({ status, body }).toMatchObject({
+        status: 503,
+        body: { message: expect.stringContaining('does not lead') },
+      });
+    }
+  });
+
+  test('only the listener for replicas takes the certificate of a client from a header', async () => {
+    const headers = {
+      'X-Treeline-Client-Certificate': new X509Certificate(leader.identities.administrator.cert).raw.toString('base64'),
+    };
+    const { status } = await leader.request('/operations/clients', { headers, identity: stranger });
+    expect(status).toBe(403);
   });
 });
 
 describe('a read that names a commit', () => {
   const ask = { headers: { 'X-Treeline-Min-Commit': COMMIT } };
 
-  test('waits until the leader follows it and this replica shows it', async () => {
-    let looks = 0;
-    followed.shows = async () => ++looks > 3;
+  test('is answered by the leader if this replica does not show it yet', async () => {
     leader.commits.asked.length = 0;
-    const reply = await standby.request('/tree', ask);
-    expect(reply.status).toBe(200);
+    expect((await standby.request('/tree', ask)).status).toBe(200);
     expect(leader.commits.asked).toEqual([COMMIT]);
-    expect(seen).toEqual(['GET /types', 'refresh', 'refresh', 'refresh']);
+    expect(seen).toEqual(['GET /tree']);
   });
 
   test('does not ask the leader where it is shown already', async () => {

@@ -1,13 +1,14 @@
 // Asks every route as every kind of client, over the real application, in random estates with tenants and sites, and compares the answers
 // with the rules of docs/rest.md, least rights. Every value that is hidden has a word of its own, which no answer may contain. Names of
 // hidden objects may be in texts only.
+import { X509Certificate } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import fc from 'fast-check';
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createApp } from '../../src/api/app.ts';
-import { carryOutForwarded } from '../../src/api/carry-out.ts';
 import { EventStreams } from '../../src/api/event-streams.ts';
+import { CLIENT_CERTIFICATE } from '../../src/api/peer.ts';
 import { type Credential, createAuthority, issueClientCertificate } from '../../src/base/development-pki.ts';
 import { createLog } from '../../src/base/log.ts';
 import type { Client } from '../../src/model/objects.ts';
@@ -16,6 +17,7 @@ import { judgeRequest } from '../../src/service/write/judge-writes.ts';
 import { createWriter } from '../../src/service/write/writer.ts';
 import { Core } from '../reconcile/core.ts';
 import { countRuns } from '../support/count-runs.ts';
+import { linkTo } from '../support/leader-link.ts';
 import { ROUTES } from '../support/route-table.ts';
 
 const TENANTS = ['', 'ta', 'tb'] as const;
@@ -331,7 +333,8 @@ async function start(estate: Estate): Promise<Controller> {
     log: createLog('silent'),
     ambiguityOf: () => undefined,
   });
-  const carryOut = carryOutForwarded(app);
+  const { ask: send, close } = await linkTo(app);
+  onTestFinished(close);
   return {
     core,
     async stream(kind) {
@@ -365,15 +368,12 @@ async function start(estate: Estate): Promise<Controller> {
       return sent.join('');
     },
     async ask(kind, method, path, body, head = {}) {
-      const certificates = [credentials.get(kind)?.cert ?? ''];
-      const bytes = body === undefined ? null : Buffer.from(JSON.stringify(body));
-      const headers = {
-        ...head,
-        ...(bytes === null ? {} : { 'content-type': 'application/json', 'content-length': String(bytes.length) }),
-      };
-      const request = { id: crypto.randomUUID(), certificates, method, target: path, headers, body: bytes };
-      const answer = await carryOut(request, AbortSignal.timeout(10_000));
-      const text = Buffer.from(answer.body).toString();
+      const certificate = new X509Certificate(credentials.get(kind)?.cert ?? '').raw.toString('base64');
+      const sent = body === undefined ? undefined : JSON.stringify(body);
+      const ofBody = sent === undefined ? {} : { 'content-type': 'application/json', 'content-length': sent.length };
+      const headers = { [CLIENT_CERTIFICATE]: certificate, ...head, ...ofBody };
+      const answer = await send({ method, path, headers }, sent);
+      const { text } = answer;
       return {
         status: answer.status,
         text,

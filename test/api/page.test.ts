@@ -3,15 +3,17 @@ import { request as ask } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createApp, createStandbyApp } from '../../src/api/app.ts';
-import { carryOutForwarded } from '../../src/api/carry-out.ts';
+import type { Question } from '../../src/api/leader-link.ts';
 import { createManagement } from '../../src/api/management.ts';
 import { createDashboard } from '../../src/api/page/dashboard.ts';
 import { pageFiles } from '../../src/api/page/page.ts';
+import { CLIENT_CERTIFICATE } from '../../src/api/peer.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { createLog } from '../../src/base/log.ts';
 import { ROLES } from '../../src/model/names.ts';
 import { answerIn } from '../../src/providers/answer-json.ts';
 import { createHttpsClient, type HttpsClient } from '../support/https-client.ts';
+import { linkTo } from '../support/leader-link.ts';
 import { ROUTES } from '../support/route-table.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
 
@@ -206,29 +208,24 @@ describe('on the management listener', () => {
   });
 
   test('a standby has the leader answer it, as nobody but the page', async () => {
-    const carryOut = carryOutForwarded(handler);
+    const { link, ask, close } = await linkTo(handler);
+    onTestFinished(close);
     const forwarded: string[] = [];
     const leader = {
       ...{ isKnown: () => true, lag: () => undefined, refresh: async () => undefined, shows: async () => true },
-      forward: async (...[request, signal]: Parameters<typeof carryOut>) => {
-        forwarded.push(`${request.certificates.length} ${request.target}`);
-        return await carryOut(request, signal);
+      open: async (question: Question) => {
+        forwarded.push(`${question.headers[CLIENT_CERTIFICATE]} ${question.path}`);
+        return await link.open(question);
       },
     };
     const get = await dashboardOn(
       createStandbyApp({ ...api, ...shown, streams: api.sample.streams, leader, ambiguityOf }),
     );
     expect((await get('/ui/api/operations/status')).status).toBe(200);
-    expect(forwarded).toEqual(['0 /operations/status']);
-    const order = {
-      id: 'a',
-      certificates: [],
-      method: 'POST',
-      target: '/operations/retry',
-      body: Buffer.from('{"all":true}'),
-    };
-    const headers = { host: 'x', 'content-type': 'application/json', 'content-length': '12' };
-    expect((await carryOut({ ...order, headers }, AbortSignal.timeout(5_000))).status).toBe(403);
+    expect(forwarded).toEqual([' /operations/status']);
+    const headers = { [CLIENT_CERTIFICATE]: '', host: 'x', 'content-type': 'application/json' };
+    const { status } = await ask({ method: 'POST', path: '/operations/retry', headers }, '{"all":true}');
+    expect(status).toBe(403);
     expect(api.operator.asked).toEqual([]);
   });
 });

@@ -14,10 +14,10 @@ import { createHttpsClient, type HttpsClient, type Identity } from '../support/h
 import { type PostgresServer, startPostgresServer } from '../support/postgres-server.ts';
 import { createSite, type Site } from '../support/site.ts';
 
-const PATIENCE = { timeout: 20_000, interval: 50 };
-const LEASE_SECONDS = 2;
+const PATIENCE = { timeout: 30_000, interval: 50 };
+const LEASE_SECONDS = 8;
 
-vi.setConfig({ testTimeout: 90_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 let server: PostgresServer;
 
@@ -53,7 +53,7 @@ async function start(site: Site, url: string, name: string): Promise<Running> {
   const store = { kind: 'postgres', directory, url: place, caFile: null, poolSize: 4 } as const;
   const lines: JsonMap[] = [];
   const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });
-  const replica = { name, leaseSeconds: LEASE_SECONDS };
+  const replica = { name, address: null, leaseSeconds: LEASE_SECONDS };
   const controller = await startController({ ...settings, store, replica }, { log });
   onTestFinished(() => controller.stop());
   const server = { port: controller.api.port, ca: site.ca };
@@ -211,34 +211,6 @@ it('reads are answered while the database is away, operations are not, and one l
     await expect.poll(() => statusAt(replica, 'blog'), PATIENCE).toBe('Done');
   }
   expect((await leader.client.request('/operations/held')).status).toBe(200);
-});
-
-it('one that stops answers what waits for a leader, and takes it back', async () => {
-  const site = await createSite(FILES);
-  const url = await server.create();
-  const replica = await start(site, url, 'a');
-  await allReady([replica]);
-  // Another process leads, and takes nothing.
-  await server.run(
-    `UPDATE treeline.lease SET holder = 'ghost', fencing = fencing + 1,
-      expires_at = clock_timestamp() + interval '1 hour'`,
-    url,
-  );
-  await expect.poll(() => leaderOf([replica]), PATIENCE).toEqual([]);
-  const written = replica.client.request('/stacks/instances/blog', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ stackTemplate: 'web', parameters: { name: 'blog-web' } }),
-  });
-  const waiting = async () => await server.run('SELECT id FROM treeline.requests', url);
-  await expect.poll(waiting, PATIENCE).toHaveLength(1);
-  const stopped = replica.controller.stop();
-  expect(await written).toMatchObject({
-    status: 503,
-    body: { error: 'not_ready', message: 'This replica is stopping. Nothing was done; ask again' },
-  });
-  await stopped;
-  expect(await waiting()).toEqual([]);
 });
 
 it('a client of a tenant sees and changes what is its own, whichever replica it asks', async () => {

@@ -41,7 +41,7 @@ async function settingsOn(url: string): Promise<Settings> {
   const { directory } = settings.store;
   const place = { kind: 'settings', url, file: site.config } as const;
   const store = { kind: 'postgres', directory, url: place, caFile: null, poolSize: 4 } as const;
-  return { ...settings, store, replica: { name: 'host-1', leaseSeconds: 10 } };
+  return { ...settings, store, replica: { name: 'host-1', address: null, leaseSeconds: 10 } };
 }
 
 async function start(settings: Settings) {
@@ -56,7 +56,7 @@ it('makes its tables in an empty database, locks its directory, and goes on afte
   const settings = await settingsOn(url);
   const first = await start(settings);
   await vi.waitFor(() => expect(first.ready()).toBe(true), PATIENCE);
-  expect(lines).toContainEqual(expect.objectContaining({ migrations: ['0001_store'] }));
+  expect(lines).toContainEqual(expect.objectContaining({ migrations: ['0001_store', '0002_forwarding'] }));
   await expect(startController(settings, { log: createLog('silent') })).rejects.toThrow(/is in use by another process/);
   await first.stop();
   expect(first.ready()).toContain('it is stopping');

@@ -101,9 +101,7 @@ export async function startPostgresServer(flags: readonly string[] = []): Promis
     },
     async clear(url) {
       // Not TRUNCATE, which makes new files.
-      const emptied = ['rows', 'events', 'terms', 'requests']
-        .map((table) => `DELETE FROM treeline.${table};`)
-        .join(' ');
+      const emptied = ['rows', 'events', 'terms'].map((table) => `DELETE FROM treeline.${table};`).join(' ');
       await server.run(`${emptied} UPDATE treeline.state SET revision = 0, bytes = 0, forgotten = 0`, url);
     },
     async run(statement, url) {

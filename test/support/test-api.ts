@@ -1,7 +1,7 @@
 // The REST interface on a free port, with an authority and one registered client a role.
 
+import type { RequestListener } from 'node:http';
 import { createApp, createStandbyApp } from '../../src/api/app.ts';
-import { carryOutForwarded } from '../../src/api/carry-out.ts';
 import type { FollowedLeader } from '../../src/api/forward.ts';
 import { type Listener, startListener } from '../../src/api/listener.ts';
 import { findAmbiguity, type TlsMaterial } from '../../src/api/tls/tls-material.ts';
@@ -31,8 +31,7 @@ import { createSampleWriter, type SampleWriter } from './sample-writer.ts';
 
 export interface TestApi extends HttpsClient {
   readonly api: Listener;
-  /** Has the application answer a request of another replica. */
-  readonly carryOut: ReturnType<typeof carryOutForwarded>;
+  readonly handler: RequestListener;
   readonly server: Server;
   readonly tls: TlsMaterial;
   readonly reader: SampleReader;
@@ -99,7 +98,6 @@ export async function startTestApi(clock: Clock = systemClock, audit?: AuditLog)
       streams.endAll();
     },
   };
-  const carryOut = carryOutForwarded(handler);
   const server = { port: api.port, ca: authority.cert };
   const register = (credential: Credential, fields: Partial<Client> = {}): Client => {
     const client = clientOf(credential, fields);
@@ -110,12 +108,13 @@ export async function startTestApi(clock: Clock = systemClock, audit?: AuditLog)
   register(identities['automation-endpoint'], { role: 'automation-endpoint' });
   register(identities.proxy, { role: 'proxy', tags: ['lab'] });
   const { request } = describedClient(createHttpsClient(server, identities.administrator));
-  return { ...asked, sample, api, carryOut, server, tls, authority, identities, lines, register, request };
+  return { ...asked, sample, api, handler, server, tls, authority, identities, lines, register, request };
 }
 
 /** A replica that does not lead; requests are an administrator's where they do not say otherwise. */
 export interface TestStandby extends HttpsClient {
   readonly api: Listener;
+  readonly handler: RequestListener;
   readonly server: Server;
   /** What it reads from; that of the leader where no other was given. */
   readonly reader: SampleReader;
@@ -154,6 +153,7 @@ export async function startTestStandby(
   const server = { port: api.port, ca: leader.server.ca };
   return {
     api,
+    handler,
     server,
     reader,
     request: describedClient(createHttpsClient(server, leader.identities.administrator)).request,

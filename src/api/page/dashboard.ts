@@ -69,7 +69,7 @@ function readData(request: IncomingMessage, response: ServerResponse, handler: R
   if (!READS.test(target.split('?', 1)[0] ?? '')) {
     throw new ServiceError('not_found', `The page reads nothing at ${target}`);
   }
-  presentPage(request.socket);
+  presentPage(request);
   request.url = target;
   handler(request, response);
 }

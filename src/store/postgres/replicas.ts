@@ -1,14 +1,15 @@
-// Records in the database which processes share it. The leader warns if the settings of another process differ from its
-// own, and removes old marks of removed rows.
+// Records in the database which processes share it, and where they answer each other. The leader warns if the settings of
+// another process differ from its own, and removes old marks of removed rows.
 import { createHash, randomUUID } from 'node:crypto';
 import { type Clock, pause, systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import { reasonOf } from '../../base/wording.ts';
 import { DatabaseConnections, type DatabaseOptions, type RunStatement } from './connection.ts';
-import { type CommitLease, limitCommits } from './lease.ts';
+import { type CommitLease, type Leader, limitCommits } from './lease.ts';
 import {
   HAS_OLD_MARKS,
   LOCKED_STATE,
+  PEERS,
   REMOVE_MARKS,
   REMOVE_REPLICA,
   REMOVE_SILENT_REPLICAS,
@@ -16,10 +17,18 @@ import {
   RUNNING_REPLICAS,
 } from './statements.ts';
 
-/** This process, as it is recorded. */
-export interface ReplicasOptions {
+/** Where a replica answers the others. */
+export interface RecordedPeer {
   /** No other process may have it. */
   readonly name: string;
+  /** Host and port. */
+  readonly address: string;
+  /** SHA-256 of its certificate. */
+  readonly certificate: string;
+}
+
+/** This process, as it is recorded. */
+export interface ReplicasOptions extends RecordedPeer {
   /**
    * The settings that must agree between all processes, by name, without secrets. The database gets digests of them.
    */
@@ -41,6 +50,10 @@ export class Replicas {
   readonly #closing = new AbortController();
   /** What was warned of, by the name of the other replica. */
   readonly #warned = new Map<string, string>();
+  /** All replicas, as they were last read. */
+  #peers: readonly RecordedPeer[] = [];
+  /** The fencing number of the leader since which they were read. */
+  #readFor: number | undefined;
   #running: Promise<void> | undefined;
   #hasReported = false;
 
@@ -51,17 +64,34 @@ export class Replicas {
     this.#settings = Object.fromEntries(Object.entries(options.settings).map(([name, text]) => [name, digestOf(text)]));
   }
 
-  /** Begins to report every few seconds. Nothing is thrown later: the database may be away. */
-  start(): void {
+  /** Reports now and every few seconds. Throws StoreError if the first report fails; later the database may be away. */
+  async start(): Promise<void> {
+    await this.report();
     this.#running ??= this.#run();
   }
 
-  /** Records this process. On the leader, removes old marks and compares settings. Throws StoreError. */
+  /** Returns whether a replica has a certificate with this SHA-256. An unknown one is looked up. Never rejects. */
+  async isPeer(fingerprint: string): Promise<boolean> {
+    const isKnown = (): boolean => this.#peers.some(({ certificate }) => certificate === fingerprint);
+    if (!isKnown()) await this.#try(() => this.#connections.read((run) => this.#readPeers(run)));
+    return isKnown();
+  }
+
+  /** Resolves with where a leader answers; undefined if it has not recorded that. Throws StoreError. */
+  async find({ name, fencing }: Pick<Leader, 'name' | 'fencing'>): Promise<RecordedPeer | undefined> {
+    if (this.#readFor !== fencing) await this.#connections.read((run) => this.#readPeers(run));
+    this.#readFor = fencing;
+    return this.#peers.find((each) => each.name === name);
+  }
+
+  /** Records this process, and reads the others. On the leader, removes old marks and compares settings. Throws StoreError. */
   async report(): Promise<void> {
-    const { name, lease } = this.#options;
+    const { name, lease, address, certificate } = this.#options;
     const { fencing } = lease;
     const [former, hasMarks] = await this.#connections.write(async (run) => {
-      const [[process] = []] = await run(REPORT_REPLICA, [name, this.#process, JSON.stringify(this.#settings)]);
+      const own = [name, this.#process, JSON.stringify(this.#settings), address, certificate];
+      const [[process] = []] = await run(REPORT_REPLICA, own);
+      await this.#readPeers(run);
       if (fencing === undefined) return [process, false];
       await run(REMOVE_SILENT_REPLICAS);
       this.#compareSettings(await run(RUNNING_REPLICAS));
@@ -88,9 +118,16 @@ export class Replicas {
   async #run(): Promise<void> {
     const { clock = systemClock } = this.#options;
     while (!this.#closing.signal.aborted) {
-      await this.#try(() => this.report());
       await pause(clock, PAUSE_MS, this.#closing.signal);
+      if (!this.#closing.signal.aborted) await this.#try(() => this.report());
     }
+  }
+
+  async #readPeers(run: RunStatement): Promise<void> {
+    const rows = await run(PEERS);
+    this.#peers = rows
+      .map((row) => row.map(String))
+      .map(([name = '', address = '', certificate = '']) => ({ name, address, certificate }));
   }
 
   async #try(work: () => Promise<unknown>): Promise<void> {

@@ -165,71 +165,6 @@ export const LISTEN = `LISTEN ${SCHEMA}`;
 /** Sends texts ($1) to all connections that listen. */
 export const NOTIFY = `SELECT pg_notify('${SCHEMA}', text) FROM unnest($1::text[]) AS given (text)`;
 
-/**
- * Asks the leader: id ($1), process ($2), replica ($3), whether it only reads ($4), request ($5), body ($6), and
- * milliseconds to take ($7) and to answer ($8) it.
- */
-export const ADD_REQUEST = `
-  INSERT INTO ${SCHEMA}.requests (id, asker, replica, is_read, request, body, take_until, answer_until)
-  VALUES ($1::uuid, $2::uuid, $3, $4, $5, $6, clock_timestamp() + $7::bigint * interval '1 millisecond',
-    clock_timestamp() + $8::bigint * interval '1 millisecond')
-  ON CONFLICT (id) DO NOTHING`;
-
-/** Removes requests ($1) of a process ($2). */
-export const REMOVE_REQUESTS = `DELETE FROM ${SCHEMA}.requests WHERE asker = $2::uuid AND id = ANY($1::uuid[])`;
-
-/**
- * Removes the requests of a process ($1) that no leader has taken in time, or has taken at all ($2), and returns their
- * ids. Nobody carries them out.
- */
-export const REMOVE_LATE_REQUESTS = `
-  DELETE FROM ${SCHEMA}.requests
-  WHERE asker = $1::uuid AND taken_by IS NULL AND answer IS NULL AND ($2::boolean OR take_until <= clock_timestamp())
-  RETURNING id`;
-
-/** The ids of all requests of a process ($1). */
-export const OWN_REQUESTS = `SELECT id FROM ${SCHEMA}.requests WHERE asker = $1::uuid`;
-
-/** The answers to requests of a process ($1): ids, answers and their bodies. */
-export const OWN_ANSWERS = `
-  SELECT id, answer, answer_body FROM ${SCHEMA}.requests WHERE asker = $1::uuid AND answer IS NOT NULL`;
-
-/**
- * Takes at most $2 requests for the leader with the fencing number $1, the oldest first, while no other leads. Of those
- * that it has taken already, only such are taken again as it does not know of ($3). Returns id, process, request and
- * body.
- */
-export const TAKE_REQUESTS = `
-  WITH chosen AS (
-    SELECT id FROM ${SCHEMA}.requests
-    WHERE answer IS NULL AND EXISTS (SELECT FROM ${SCHEMA}.state WHERE fencing = $1::bigint)
-      AND (taken_by IS NULL AND take_until > clock_timestamp()
-        OR taken_by < $1::bigint AND is_read AND answer_until > clock_timestamp()
-        OR taken_by = $1::bigint AND NOT id = ANY($3::uuid[]))
-    ORDER BY asked LIMIT $2 FOR UPDATE SKIP LOCKED
-  )
-  UPDATE ${SCHEMA}.requests r SET taken_by = $1::bigint FROM chosen WHERE r.id = chosen.id
-  RETURNING r.id, r.asker, r.request, r.body`;
-
-/**
- * Answers that nobody knows what became of what an earlier leader than $1 has taken. Returns the processes that have
- * asked.
- */
-export const GIVE_UP_REQUESTS = `
-  UPDATE ${SCHEMA}.requests SET answer = '' WHERE answer IS NULL AND taken_by < $1::bigint AND NOT is_read RETURNING asker`;
-
-/** Answers the request $1 that the leader $2 has taken, with $3 and the body $4. */
-export const ANSWER_REQUEST = `
-  UPDATE ${SCHEMA}.requests SET answer = $3, answer_body = $4 WHERE id = $1::uuid AND taken_by = $2::bigint AND answer IS NULL`;
-
-/** Of these requests ($1), the ids of those that the leader $2 still has to answer. */
-export const WANTED_REQUESTS = `
-  SELECT id FROM ${SCHEMA}.requests WHERE id = ANY($1::uuid[]) AND taken_by = $2::bigint AND answer IS NULL`;
-
-/** Removes the requests of processes that have not fetched their answers. */
-export const REMOVE_OLD_REQUESTS = `
-  DELETE FROM ${SCHEMA}.requests WHERE answer_until < clock_timestamp() - interval '1 minute'`;
-
 /** The lease: holder, fencing number, since when, and how many seconds are left. */
 export const LEASE = `
   SELECT holder, fencing, ${momentOf('since')}, extract(epoch FROM expires_at - clock_timestamp())::float8 FROM ${SCHEMA}.lease`;
@@ -265,13 +200,15 @@ export const END_LEASES = `
   WHERE holder IS NULL OR expires_at <= clock_timestamp() RETURNING fencing`;
 
 /**
- * Records the replica $1, which is the process $2 and has the settings $3. Returns the process that was recorded
- * before.
+ * Records the replica $1, which is the process $2, has the settings $3, and answers the others at $4 with the
+ * certificate $5. Returns the process that was recorded before.
  */
 export const REPORT_REPLICA = `
   WITH former AS (SELECT process FROM ${SCHEMA}.replicas WHERE name = $1::text)
-  INSERT INTO ${SCHEMA}.replicas (name, process, seen_at, settings) VALUES ($1::text, $2::uuid, clock_timestamp(), $3::text)
-  ON CONFLICT (name) DO UPDATE SET process = excluded.process, seen_at = excluded.seen_at, settings = excluded.settings
+  INSERT INTO ${SCHEMA}.replicas (name, process, seen_at, settings, address, certificate)
+  VALUES ($1::text, $2::uuid, clock_timestamp(), $3::text, $4::text, $5::text)
+  ON CONFLICT (name) DO UPDATE SET process = excluded.process, seen_at = excluded.seen_at, settings = excluded.settings,
+    address = excluded.address, certificate = excluded.certificate
   RETURNING (SELECT process FROM former)`;
 
 /** Removes the replica $1, if it is the process $2. */
@@ -279,6 +216,9 @@ export const REMOVE_REPLICA = `DELETE FROM ${SCHEMA}.replicas WHERE name = $1::t
 
 /** Removes replicas that were silent for long. */
 export const REMOVE_SILENT_REPLICAS = `DELETE FROM ${SCHEMA}.replicas WHERE seen_at < clock_timestamp() - interval '1 day'`;
+
+/** Where each replica answers the others, and the SHA-256 of its certificate. */
+export const PEERS = `SELECT name, address, certificate FROM ${SCHEMA}.replicas WHERE certificate IS NOT NULL`;
 
 /** The name and the settings of each replica that is running. */
 export const RUNNING_REPLICAS = `SELECT name, settings FROM ${SCHEMA}.replicas WHERE seen_at > clock_timestamp() - interval '1 minute'`;

@@ -45,7 +45,10 @@ async function open(
       warnings.push(fields);
     },
   });
-  const replicas = new Replicas({ url }, { name, settings, lease, log });
+  const replicas = new Replicas(
+    { url },
+    { name, address: `${name}.example:7443`, certificate: `of ${name}`, settings, lease, log },
+  );
   onTestFinished(async () => {
     await replicas.close();
     await store.close();
@@ -192,13 +195,19 @@ describe('the leader warns', () => {
   });
 });
 
-it('reports by itself, and forgets the replica when it ends', async () => {
+it('reports by itself, finds the others, and forgets the replica when it ends', async () => {
   const url = await server.create();
-  const { replicas } = await open(url, 'one');
-  replicas.start();
+  const [{ replicas }, other] = [await open(url, 'one'), await open(url, 'two')];
+  await replicas.start();
   const names = async (): Promise<unknown> =>
     (await server.run('SELECT name FROM treeline.replicas', url)).map(({ name }) => name);
-  await expect.poll(names, { timeout: 20_000 }).toEqual(['one']);
+  expect(await names()).toEqual(['one']);
+  expect([await replicas.isPeer('of one'), await replicas.isPeer('of two')]).toEqual([true, false]);
+  const leader = { name: 'two', fencing: 1 };
+  expect(await replicas.find(leader)).toBeUndefined();
+  await other.replicas.report();
+  expect(await replicas.isPeer('of two')).toBe(true);
+  expect(await replicas.find(leader)).toEqual({ name: 'two', address: 'two.example:7443', certificate: 'of two' });
   await replicas.close();
-  expect(await names()).toEqual([]);
+  expect(await names()).toEqual(['two']);
 });

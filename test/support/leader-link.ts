@@ -1,0 +1,41 @@
+// The connection of a standby to an application that leads, over real TLS.
+import type { RequestListener } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { LeaderLink, type Question } from '../../src/api/leader-link.ts';
+import { startPeerListener } from '../../src/api/peer-listener.ts';
+import { createAuthority } from '../../src/base/development-pki.ts';
+
+/** A link to an application, which may be asked as a client is. */
+export interface TestLink {
+  readonly link: LeaderLink;
+  ask(question: Question, body?: string): Promise<{ status: number; headers: readonly string[]; text: string }>;
+  close(): Promise<void>;
+}
+
+/** Returns a link to `handler`. Close it in the end. `isKnown`: the leader finds the standby in the database. */
+export async function linkTo(
+  handler: RequestListener,
+  { isKnown = true, expected }: { readonly isKnown?: boolean; readonly expected?: string } = {},
+): Promise<TestLink> {
+  const { fingerprint, ...identity } = await createAuthority({ commonName: 'replica', now: Date.now() });
+  const isPeer = async (shown: string): Promise<boolean> => isKnown && shown === fingerprint;
+  const listening = await startPeerListener({ identity, isPeer, handler, host: '127.0.0.1', port: 0 });
+  const place = { ...listening, name: 'test-1', fingerprint: expected ?? fingerprint };
+  const link = new LeaderLink({ identity, find: async () => place });
+  return {
+    link,
+    async ask(question, body) {
+      const asked = await link.open(question);
+      const { promise, resolve, reject } = Promise.withResolvers<Awaited<ReturnType<TestLink['ask']>>>();
+      asked.on('error', reject).on('response', async (answer) => {
+        resolve({ status: answer.statusCode ?? 0, headers: answer.rawHeaders, text: await text(answer) });
+      });
+      asked.end(body);
+      return await promise;
+    },
+    async close() {
+      link.close();
+      await listening.close();
+    },
+  };
+}
