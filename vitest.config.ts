@@ -50,9 +50,6 @@ const ALONE = [
 /** Commands that a test calls in its own process run in the root folder: in this one they would find a demo. */
 const IN_ROOT_FOLDER = { npm_package_name: 'treeline', npm_lifecycle_event: 'test', INIT_CWD: '/' };
 
-/** Run on a real PostgreSQL too. Of scenarios, test:long runs all on it. */
-const ON_POSTGRES = [...['events', 'rest-transcript'].map((name) => `test/scenario/${name}.test.ts`)];
-
 export default defineConfig({
   test: {
     projects: [
@@ -66,16 +63,6 @@ export default defineConfig({
           exclude: [...ALONE, ...STATELESS],
           isolate: false,
           globalSetup: 'test/support/bundle-once.ts',
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'postgres',
-          include: ON_POSTGRES,
-          isolate: false,
-          globalSetup: ['test/support/bundle-once.ts', 'test/support/scenario-database.ts'],
-          env: { SCENARIO_STORE: 'postgres' },
         },
       },
       { extends: true, test: { name: 'stateless', include: STATELESS, isolate: false } },

@@ -4,14 +4,14 @@ import { globSync, readFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 import { COMPILED } from './test/support/bundle-once.ts';
 
-const PROPERTIES = globSync('test/**/*.test.ts').filter((file) =>
+const PROPERTIES = globSync(['test/*.test.ts', 'test/!(scenario)/**/*.test.ts']).filter((file) =>
   readFileSync(file, 'utf8').includes('support/count-runs.ts'),
 );
 
 const report = process.env.TEST_REPORT;
-const SCENARIOS = ['test/scenario/**/*.test.ts'];
+const SCENARIOS = ['test/scenario/**/*.{test,long}.ts'];
 /** What these have to do with is the files of the embedded store. */
-const ON_FILES = ['full-disk', 'lost-store'].map((name) => `test/scenario/${name}.test.ts`);
+const ON_FILES = ['full-disk', 'lost-store'].map((name) => `test/scenario/${name}.long.ts`);
 
 // biome-ignore lint/style/noDefaultExport: vitest asks for it
 export default defineConfig({

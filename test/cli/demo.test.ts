@@ -9,6 +9,7 @@ import { expect, it } from 'vitest';
 import { ensureCredentials } from '../../src/cli/demo/credentials.ts';
 import { ensureRepository } from '../../src/cli/demo/stacks-repository.ts';
 import { treeline } from '../support/command-line.ts';
+import { itInFull } from '../support/count-runs.ts';
 import { freePort } from '../support/free-port.ts';
 import { runGit } from '../support/git-repository.ts';
 import { createHttpsClient } from '../support/https-client.ts';
@@ -105,72 +106,76 @@ function runs(pid: number | undefined): boolean {
   return pid !== undefined && existsSync(stat) && !/\) Z /.test(readFileSync(stat, 'utf8'));
 }
 
-it('keeps everything when it is killed and when it is ended, and its proxy ends and comes back with it', async () => {
-  const place = new Place(await smallDemoFolder());
-  const first = new RunningDemo(place.folder);
-  const printed = await first.printed();
-  expect(printed).toContain('Bringing the stacks up:');
-  expect(printed).toContain('.treeline/lab/local-server list\n');
-  expect(printed.split('\n').filter((line) => line.length > COLUMNS && !line.includes('README.md'))).toEqual([]);
-  expect(await place.status()).toMatch(DONE);
-  expect((await place.lab('list')).split('\n')).toHaveLength(2);
-  expect(place.creates()).toEqual(SMALL_DEMO);
-  const record = await place.ask(printed, `/hiera/${WEB}/`);
-  await expect.poll(() => shownBy(record, 'log_level'), LONG).toBe('info');
-  expect(await treeline(['proxy', 'check', place.path('lab/proxy.yaml')])).toMatchObject({ code: 0 });
-  const beside = await treeline(['demo'], { cwd: place.folder });
-  expect(beside.code).toBe(3);
-  expect(beside.stderr).toMatch(/ is in use by another process\. The demo runs here already: .*\n$/);
+itInFull(
+  'keeps everything when it is killed and when it is ended, and its proxy ends and comes back with it',
+  async () => {
+    const place = new Place(await smallDemoFolder());
+    const first = new RunningDemo(place.folder);
+    const printed = await first.printed();
+    expect(printed).toContain('Bringing the stacks up:');
+    expect(printed).toContain('.treeline/lab/local-server list\n');
+    expect(printed.split('\n').filter((line) => line.length > COLUMNS && !line.includes('README.md'))).toEqual([]);
+    expect(await place.status()).toMatch(DONE);
+    expect((await place.lab('list')).split('\n')).toHaveLength(2);
+    expect(place.creates()).toEqual(SMALL_DEMO);
+    const record = await place.ask(printed, `/hiera/${WEB}/`);
+    await expect.poll(() => shownBy(record, 'log_level'), LONG).toBe('info');
+    expect(await treeline(['proxy', 'check', place.path('lab/proxy.yaml')])).toMatchObject({ code: 0 });
+    const beside = await treeline(['demo'], { cwd: place.folder });
+    expect(beside.code).toBe(3);
+    expect(beside.stderr).toMatch(/ is in use by another process\. The demo runs here already: .*\n$/);
 
-  // A server that is killed is created again.
-  process.kill(Number(await place.lab('pid', WEB)), 'SIGKILL');
-  await expect.poll(() => place.lab('pid', WEB).catch(() => ''), SELDOM).toMatch(/^\d+$/);
-  await expect.poll(() => place.status(), SELDOM).toMatch(DONE);
+    // A server that is killed is created again.
+    process.kill(Number(await place.lab('pid', WEB)), 'SIGKILL');
+    await expect.poll(() => place.lab('pid', WEB).catch(() => ''), SELDOM).toMatch(/^\d+$/);
+    await expect.poll(() => place.status(), SELDOM).toMatch(DONE);
 
-  // A demo that is killed takes the proxy with it, and leaves the servers.
-  const [orphan, server] = [place.proxy(), await place.lab('pid', WEB)];
-  await first.end('SIGKILL');
-  await expect.poll(() => runs(orphan), LONG).toBe(false);
-  expect(await shownBy(record, 'name')).toBe(WEB);
+    // A demo that is killed takes the proxy with it, and leaves the servers.
+    const [orphan, server] = [place.proxy(), await place.lab('pid', WEB)];
+    await first.end('SIGKILL');
+    await expect.poll(() => runs(orphan), LONG).toBe(false);
+    expect(await shownBy(record, 'name')).toBe(WEB);
 
-  // The next one finds them as they are.
-  const second = new RunningDemo(place.folder);
-  const creates = place.creates();
-  expect(portIn(await second.printed())).toBe(portIn(printed));
-  expect(await place.lab('pid', WEB)).toBe(server);
-  await expect.poll(() => place.proxy() !== undefined && runs(place.proxy()), LONG).toBe(true);
-  await second.end('SIGKILL');
+    // The next one finds them as they are.
+    const second = new RunningDemo(place.folder);
+    const creates = place.creates();
+    expect(portIn(await second.printed())).toBe(portIn(printed));
+    expect(await place.lab('pid', WEB)).toBe(server);
+    await expect.poll(() => place.proxy() !== undefined && runs(place.proxy()), LONG).toBe(true);
+    await second.end('SIGKILL');
 
-  // If another program uses its port, it says how to choose others; its servers follow it there.
-  await takePort(portIn(printed));
-  expect(await treeline(['demo'], { cwd: place.folder })).toMatchObject({
-    code: 3,
-    stderr: expect.stringMatching(/:\d+ is in use by another program: .* "treeline demo --port \d+" does\n$/),
-  });
-  const port = await freePort();
-  const third = new RunningDemo(place.folder, ['--port', String(port)]);
-  const moved = await third.printed();
-  expect(portIn(moved)).toBe(port);
-  expect(await place.ask(moved, `/hiera/${WEB}/`)).toEqual(record);
-  await place.setLogLevel('debug');
-  await expect.poll(() => shownBy(record, 'log_level'), LONG).toBe('debug');
-  const [last, left] = [place.proxy(), await place.lab('pid', WEB)];
-  expect([runs(last), runs(Number(left))]).toEqual([true, true]);
-  expect(await third.end('SIGINT')).toBe(0);
-  expect([runs(last), runs(Number(left))]).toEqual([false, false]);
-  await expect(shownBy(record, 'log_level')).rejects.toThrow();
+    // If another program uses its port, it says how to choose others; its servers follow it there.
+    await takePort(portIn(printed));
+    expect(await treeline(['demo'], { cwd: place.folder })).toMatchObject({
+      code: 3,
+      stderr: expect.stringMatching(/:\d+ is in use by another program: .* "treeline demo --port \d+" does\n$/),
+    });
+    const port = await freePort();
+    const third = new RunningDemo(place.folder, ['--port', String(port)]);
+    const moved = await third.printed();
+    expect(portIn(moved)).toBe(port);
+    expect(await place.ask(moved, `/hiera/${WEB}/`)).toEqual(record);
+    await place.setLogLevel('debug');
+    await expect.poll(() => shownBy(record, 'log_level'), LONG).toBe('debug');
+    const [last, left] = [place.proxy(), await place.lab('pid', WEB)];
+    expect([runs(last), runs(Number(left))]).toEqual([true, true]);
+    expect(await third.end('SIGINT')).toBe(0);
+    expect([runs(last), runs(Number(left))]).toEqual([false, false]);
+    await expect(shownBy(record, 'log_level')).rejects.toThrow();
 
-  // Servers that ended with the demo start with it.
-  const fourth = new RunningDemo(place.folder);
-  const again = await fourth.printed();
-  expect(again).not.toContain('Bringing the stacks up');
-  expect(portIn(again)).toBe(portIn(moved));
-  expect(await place.ask(again, `/hiera/${WEB}/`)).toMatchObject({ ...(record as object), log_level: 'debug' });
-  await expect.poll(() => shownBy(record, 'log_level'), LONG).toBe('debug');
-  expect(await place.ask(again, '/stacks/instances/orders-db/status')).toBe('Done');
-  expect(place.creates()).toEqual(creates);
-  expect(await fourth.end('SIGINT')).toBe(0);
-}, 240_000);
+    // Servers that ended with the demo start with it.
+    const fourth = new RunningDemo(place.folder);
+    const again = await fourth.printed();
+    expect(again).not.toContain('Bringing the stacks up');
+    expect(portIn(again)).toBe(portIn(moved));
+    expect(await place.ask(again, `/hiera/${WEB}/`)).toMatchObject({ ...(record as object), log_level: 'debug' });
+    await expect.poll(() => shownBy(record, 'log_level'), LONG).toBe('debug');
+    expect(await place.ask(again, '/stacks/instances/orders-db/status')).toBe('Done');
+    expect(place.creates()).toEqual(creates);
+    expect(await fourth.end('SIGINT')).toBe(0);
+  },
+  240_000,
+);
 
 it('fills a repository that an interrupted start has left empty', async () => {
   const folder = temporaryDirectory();

@@ -8,6 +8,7 @@ import { openPostgresStore } from '../../src/store/postgres/postgres-adapter.ts'
 import { rowsOf, type StoreDocument } from '../../src/store/store-document.ts';
 import { readBackup } from '../../src/store/store-file.ts';
 import { filesOf, serversOf } from '../support/churned-repository.ts';
+import { itInFull } from '../support/count-runs.ts';
 import { type PostgresServer, startPostgresServer } from '../support/postgres-server.ts';
 import { writeText } from '../support/rows.ts';
 import { createSite, type Site } from '../support/site.ts';
@@ -32,39 +33,43 @@ function contentOf(document: StoreDocument): unknown {
   return { rows, events: [...document.events.stored()] };
 }
 
-it('moves an installation into a database and back: nothing is lost, made twice or removed', async () => {
-  const site = await createSite(filesOf(WANTED));
-  const embedded = await serveUntilDone(site);
-  expect(await embedded.end('SIGTERM')).toBe(0);
-  expect(await runStore(site, 'backup', 'embedded')).toMatchObject({ code: 0 });
+itInFull(
+  'moves an installation into a database and back: nothing is lost, made twice or removed',
+  async () => {
+    const site = await createSite(filesOf(WANTED));
+    const embedded = await serveUntilDone(site);
+    expect(await embedded.end('SIGTERM')).toBe(0);
+    expect(await runStore(site, 'backup', 'embedded')).toMatchObject({ code: 0 });
 
-  const url = await server.create('empty');
-  const name = new URL(url).pathname.slice(1);
-  const place = `the database "${name}" at 127.0.0.1:${server.port}`;
-  writeFileSync(join(site.folder, 'database-url'), `${url}\n`, { mode: 0o600 });
-  choose(site, '{ kind: postgres, urlFile: database-url, directory: state }');
-  const restored = await runStore(site, 'restore', 'embedded');
-  expect(restored).toEqual({ code: 0, stdout: expect.stringContaining(`\nto ${place}\n`), stderr: '' });
-  await site.repository.commit(filesOf({ ...WANTED, release: 2 }));
-  const shared = await serveUntilDone(site);
-  expect(shared.lines.filter(({ to }) => to === 'creating')).toEqual([]);
-  expect(shared.lines.filter(({ to }) => to === 'updating')).toHaveLength(Object.keys(serversOf(WANTED)).length);
+    const url = await server.create('empty');
+    const name = new URL(url).pathname.slice(1);
+    const place = `the database "${name}" at 127.0.0.1:${server.port}`;
+    writeFileSync(join(site.folder, 'database-url'), `${url}\n`, { mode: 0o600 });
+    choose(site, '{ kind: postgres, urlFile: database-url, directory: state }');
+    const restored = await runStore(site, 'restore', 'embedded');
+    expect(restored).toEqual({ code: 0, stdout: expect.stringContaining(`\nto ${place}\n`), stderr: '' });
+    await site.repository.commit(filesOf({ ...WANTED, release: 2 }));
+    const shared = await serveUntilDone(site);
+    expect(shared.lines.filter(({ to }) => to === 'creating')).toEqual([]);
+    expect(shared.lines.filter(({ to }) => to === 'updating')).toHaveLength(Object.keys(serversOf(WANTED)).length);
 
-  const beside = await runStore(site, 'restore', 'embedded', '--force');
-  expect(beside).toMatchObject({ code: 3, stdout: '' });
-  expect(beside.stderr).toContain('Stop all replicas first. Nothing was restored.');
-  expect(await runStore(site, 'backup', 'shared')).toMatchObject({ code: 0, stderr: '' });
-  expect(await shared.end('SIGTERM')).toBe(0);
-  const over = await runStore(site, 'restore', 'embedded');
-  expect(over.stderr).toMatch(new RegExp(`^treeline: T${place.slice(1)} holds rows already \\(\\d+\\)\\. .*--force`));
+    const beside = await runStore(site, 'restore', 'embedded', '--force');
+    expect(beside).toMatchObject({ code: 3, stdout: '' });
+    expect(beside.stderr).toContain('Stop all replicas first. Nothing was restored.');
+    expect(await runStore(site, 'backup', 'shared')).toMatchObject({ code: 0, stderr: '' });
+    expect(await shared.end('SIGTERM')).toBe(0);
+    const over = await runStore(site, 'restore', 'embedded');
+    expect(over.stderr).toMatch(new RegExp(`^treeline: T${place.slice(1)} holds rows already \\(\\d+\\)\\. .*--force`));
 
-  choose(site, '{ kind: lowdb, directory: state }');
-  expect(await runStore(site, 'restore', 'shared', '--force')).toMatchObject({ code: 0, stderr: '' });
-  const back = await serveUntilDone(site);
-  expect(back.lines.filter(({ to }) => ['creating', 'updating', 'deleting'].includes(String(to)))).toEqual([]);
-  expect(await back.end('SIGTERM')).toBe(0);
-  expect(releasesIn(site)).toEqual(serversOf({ ...WANTED, release: 2 }));
-}, 180_000);
+    choose(site, '{ kind: lowdb, directory: state }');
+    expect(await runStore(site, 'restore', 'shared', '--force')).toMatchObject({ code: 0, stderr: '' });
+    const back = await serveUntilDone(site);
+    expect(back.lines.filter(({ to }) => ['creating', 'updating', 'deleting'].includes(String(to)))).toEqual([]);
+    expect(await back.end('SIGTERM')).toBe(0);
+    expect(releasesIn(site)).toEqual(serversOf({ ...WANTED, release: 2 }));
+  },
+  180_000,
+);
 
 it('keeps every row and event, and what it replaces', async () => {
   const site = await createSite(filesOf(WANTED));

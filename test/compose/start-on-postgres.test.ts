@@ -15,8 +15,8 @@ import { migrate } from '../../src/store/postgres/migrate.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-adapter.ts';
 import { StoreError } from '../../src/store/store-error.ts';
 import { filesOf, serversOf } from '../support/churned-repository.ts';
+import { itInFull } from '../support/count-runs.ts';
 import { freePort } from '../support/free-port.ts';
-import { startPgbouncer, WITHOUT_PGBOUNCER } from '../support/pgbouncer.ts';
 import { type PostgresServer, startPostgresServer } from '../support/postgres-server.ts';
 import { writeText } from '../support/rows.ts';
 import { createSite, type Site } from '../support/site.ts';
@@ -99,51 +99,30 @@ it('waits for a server that is away, and tells so', async () => {
   expect(JSON.stringify(lines)).not.toMatch(/se%|se%25/);
 });
 
-it.each(['migrated', 'empty'] as const)(
-  'waits where the transactions of the database are read-only (%s), and goes on once they are not',
-  async (from) => {
-    const url = await server.create(from);
-    const name = new URL(url).pathname.slice(1);
-    await server.run(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
-    const settings = await settingsOn(url);
-    const starting = start(settings);
-    const reason = expect.stringMatching(
-      new RegExp(
-        `^The database "${name}" at 127\\.0\\.0\\.1:\\d+ can only be read: .*\\(default_transaction_read_only\\)\\. Name`,
-      ),
-    );
-    await expect.poll(() => lines, PATIENCE).toContainEqual(expect.objectContaining({ level: 40, reason }));
-    await server.run(`ALTER DATABASE ${name} RESET default_transaction_read_only`);
-    // Connections keep what they were opened with.
-    await server.run(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`);
-    const controller = await starting;
-    await vi.waitFor(() => expect(controller.ready()).toBe(true), PATIENCE);
-  },
-);
+it('waits where the transactions of the database are read-only, and goes on once they are not', async () => {
+  const url = await server.create('empty');
+  const name = new URL(url).pathname.slice(1);
+  await server.run(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+  const settings = await settingsOn(url);
+  const starting = start(settings);
+  const reason = expect.stringMatching(
+    new RegExp(
+      `^The database "${name}" at 127\\.0\\.0\\.1:\\d+ can only be read: .*\\(default_transaction_read_only\\)\\. Name`,
+    ),
+  );
+  await expect.poll(() => lines, PATIENCE).toContainEqual(expect.objectContaining({ level: 40, reason }));
+  await server.run(`ALTER DATABASE ${name} RESET default_transaction_read_only`);
+  // Connections keep what they were opened with.
+  await server.run(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`);
+  const controller = await starting;
+  await vi.waitFor(() => expect(controller.ready()).toBe(true), PATIENCE);
+});
 
-it.skipIf(WITHOUT_PGBOUNCER !== undefined)(
-  `leads behind PgBouncer in transaction mode${WITHOUT_PGBOUNCER ?? ''}`,
-  async () => {
-    const url = await server.create();
-    const controller = await start(await settingsOn(await startPgbouncer(url)));
-    await vi.waitFor(() => expect(controller.ready()).toBe(true), PATIENCE);
-    await controller.stop();
-    const store = await openPostgresStore({ url });
-    expect(store.read('head', 'head')?.commit).toBe(await site.repository.head());
-    await store.close();
-    const warnings = lines.filter(({ level }) => Number(level) > 30).map(({ msg }) => msg);
-    expect(warnings).toEqual(['every user of this machine may read a secret: chmod o-r']);
-  },
-);
-
-it.each([
-  ['a wrong password', () => server.urlOf('made', 'treeline', 'wrong'), 'refuses the password of "treeline"'],
-  ['a missing database', () => server.urlOf('nowhere'), 'is not there. Make it: CREATE DATABASE "nowhere"'],
-])('ends at once with %s, and releases what it has opened', async (_case, url, want) => {
-  const settings = await settingsOn(url());
+it('ends at once with a wrong password, and releases what it has opened', async () => {
+  const settings = await settingsOn(server.urlOf('made', 'treeline', 'wrong'));
   const error: unknown = await startController(settings, { log: createLog('silent') }).catch((thrown) => thrown);
   expect(error).toBeInstanceOf(StoreError);
-  expect(error).toMatchObject({ message: expect.stringContaining(want) });
+  expect(error).toMatchObject({ message: expect.stringContaining('refuses the password of "treeline"') });
   const again = await start(await settingsOn(await server.create()));
   await vi.waitFor(() => expect(again.ready()).toBe(true), PATIENCE);
 });
@@ -177,34 +156,37 @@ describe('what a replica remembers of its database', () => {
     return { recovery: tables.recovery.get('recovery'), servers: [...tables.server.values()] };
   }
 
-  it('tells that it was set back to an earlier backup: what was done since is not repeated under the same ids', async () => {
-    site = await createSite(filesOf(WANTED));
-    const url = await server.create();
-    const name = new URL(url).pathname.slice(1);
-    const settings = await settingsOn(url);
-    await serveUntilDone(settings);
-    await server.run(`CREATE DATABASE ${name}_before TEMPLATE ${name}`);
-    const before = await rowsIn(url);
-    await site.repository.commit(filesOf({ ...WANTED, release: 2 }));
-    await serveUntilDone(settings);
-    await server.run(`DROP DATABASE ${name}`);
-    await server.run(`ALTER DATABASE ${name}_before RENAME TO ${name}`);
-    const suspended = await start(settings);
-    const begins = 'a recovery begins: no action starts until a person resumes it';
-    await vi.waitFor(() => expect(lines.map(({ msg }) => msg)).toContain(begins), PATIENCE);
-    await suspended.stop();
-    const after = await rowsIn(url);
-    expect(before.recovery).toBeUndefined();
-    expect(after.recovery?.reason).toMatch(/^the database was set back: this replica had seen its commit \d+ at /);
-    const incarnations = ({ servers }: typeof after) => servers.map(({ incarnation }) => incarnation);
-    expect(Math.min(...incarnations(after))).toBeGreaterThan(Math.max(...incarnations(before)));
-    // Once.
-    const again = await start(settings);
-    await vi.waitFor(() => expect(again.ready()).toBe(true), PATIENCE);
-    await again.stop();
-    const last = await rowsIn(url);
-    expect([last.recovery, incarnations(last)]).toEqual([after.recovery, incarnations(after)]);
-  });
+  itInFull(
+    'tells that it was set back to an earlier backup: what was done since is not repeated under the same ids',
+    async () => {
+      site = await createSite(filesOf(WANTED));
+      const url = await server.create();
+      const name = new URL(url).pathname.slice(1);
+      const settings = await settingsOn(url);
+      await serveUntilDone(settings);
+      await server.run(`CREATE DATABASE ${name}_before TEMPLATE ${name}`);
+      const before = await rowsIn(url);
+      await site.repository.commit(filesOf({ ...WANTED, release: 2 }));
+      await serveUntilDone(settings);
+      await server.run(`DROP DATABASE ${name}`);
+      await server.run(`ALTER DATABASE ${name}_before RENAME TO ${name}`);
+      const suspended = await start(settings);
+      const begins = 'a recovery begins: no action starts until a person resumes it';
+      await vi.waitFor(() => expect(lines.map(({ msg }) => msg)).toContain(begins), PATIENCE);
+      await suspended.stop();
+      const after = await rowsIn(url);
+      expect(before.recovery).toBeUndefined();
+      expect(after.recovery?.reason).toMatch(/^the database was set back: this replica had seen its commit \d+ at /);
+      const incarnations = ({ servers }: typeof after) => servers.map(({ incarnation }) => incarnation);
+      expect(Math.min(...incarnations(after))).toBeGreaterThan(Math.max(...incarnations(before)));
+      // Once.
+      const again = await start(settings);
+      await vi.waitFor(() => expect(again.ready()).toBe(true), PATIENCE);
+      await again.stop();
+      const last = await rowsIn(url);
+      expect([last.recovery, incarnations(last)]).toEqual([after.recovery, incarnations(after)]);
+    },
+  );
 
   it('refuses the rows of another installation, and the embedded store that it has left', async () => {
     const [url, other] = [await server.create(), await server.create('empty')];

@@ -14,6 +14,7 @@ import type { DeliveryRow } from '../../src/model/rows.ts';
 import { loadSettings } from '../../src/settings/load-settings.ts';
 import { createAnsible, HAS_ANSIBLE, listAnswers, NO_ANSIBLE, type PluginOptions } from '../support/ansible.ts';
 import type { ProcessResult } from '../support/command-line.ts';
+import { itInFull } from '../support/count-runs.ts';
 import { createHttpsClient, type HttpsClient } from '../support/https-client.ts';
 import { createSiteIn, type Site } from '../support/site-on-disk.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -207,7 +208,7 @@ describe.runIf(HAS_ANSIBLE)(`the inventory${NO_ANSIBLE}`, () => {
     expect(await list()).toEqual(listed);
   });
 
-  it('brings texts as texts: Ansible runs none as a template', async () => {
+  itInFull('brings texts as texts: Ansible runs none as a template', async () => {
     const { folder, write, run } = createAnsible(options, 'compose: { composed: treeline.motd }\n');
     write('other.j2', '[% treeline.words[0] %]');
     write('play.yaml', PLAY);
@@ -220,7 +221,7 @@ describe.runIf(HAS_ANSIBLE)(`the inventory${NO_ANSIBLE}`, () => {
 });
 
 describe.runIf(HAS_ANSIBLE)(`the callback${NO_ANSIBLE}`, () => {
-  it('confirms for each host the record that it was given', async () => {
+  itInFull('confirms for each host the record that it was given', async () => {
     const { inventory, write, run } = createAnsible(options);
     inventory('site', await proxyOfBerlin());
     write('play.yaml', FAILING_PLAY);
@@ -247,7 +248,7 @@ describe.runIf(HAS_ANSIBLE)(`the callback${NO_ANSIBLE}`, () => {
 });
 
 describe.runIf(HAS_ANSIBLE)(`an inventory that cannot be read${NO_ANSIBLE}`, () => {
-  it('says why', async () => {
+  itInFull('says why', async () => {
     const { inventory, parse } = createAnsible(options);
     const faults: Readonly<Record<string, readonly [changed: PluginOptions, message: string]>> = {
       unregistered: [await strangerOf(site), 'answered 403 client_not_registered: '],

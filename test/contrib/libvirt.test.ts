@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { factsIn, fill, valuesIn, withValues } from '../../contrib/providers/libvirt/domain-xml.mjs';
 import { counted, wantedOf } from '../../contrib/providers/libvirt/machine.mjs';
+import { itInFull } from '../support/count-runs.ts';
 import { createRig } from './libvirt-rig.ts';
 
 const WEB = { name: 'web-1', role: 'web', shape: 'small' };
@@ -47,33 +48,36 @@ it('makes a machine with its disk and seed, checks it and deletes it; every call
   });
 });
 
-it('changes in place what can be, starts again where that is needed, and asks for a replacement for the rest', async () => {
-  const { call, changes } = createRig();
-  await call('create', 'web-1', asked);
-  changes();
-  const role = { properties: { ...WEB, role: 'db' }, record: SMALL };
-  expect(await call('update', 'web-1', role)).toMatchObject({ outcome: 'done', observed: role.properties });
-  expect(changes()).toEqual(['define']);
-  const larger = { properties: WEB, record: { ...SMALL, disk: '5' } };
-  expect(await call('update', 'web-1', larger)).toMatchObject({ outcome: 'done', observed: WEB });
-  expect(changes()).toEqual(['blockresize', 'define']);
-  const more = { properties: WEB, record: { ...SMALL, disk: '5', memory: '1G', vcpus: 2 } };
-  expect(await call('update', 'web-1', more)).toMatchObject({ outcome: 'done', observed: WEB });
-  expect(changes()).toEqual(['define', 'shutdown', ...SEED_AGAIN, 'start']);
+itInFull(
+  'changes in place what can be, starts again where that is needed, and asks for a replacement for the rest',
+  async () => {
+    const { call, changes } = createRig();
+    await call('create', 'web-1', asked);
+    changes();
+    const role = { properties: { ...WEB, role: 'db' }, record: SMALL };
+    expect(await call('update', 'web-1', role)).toMatchObject({ outcome: 'done', observed: role.properties });
+    expect(changes()).toEqual(['define']);
+    const larger = { properties: WEB, record: { ...SMALL, disk: '5' } };
+    expect(await call('update', 'web-1', larger)).toMatchObject({ outcome: 'done', observed: WEB });
+    expect(changes()).toEqual(['blockresize', 'define']);
+    const more = { properties: WEB, record: { ...SMALL, disk: '5', memory: '1G', vcpus: 2 } };
+    expect(await call('update', 'web-1', more)).toMatchObject({ outcome: 'done', observed: WEB });
+    expect(changes()).toEqual(['define', 'shutdown', ...SEED_AGAIN, 'start']);
 
-  expect(await call('update', 'web-1', asked)).toMatchObject({
-    ...{ outcome: 'replace', message: 'its disk has 5, and cannot be made smaller' },
-  });
-  // A machine that cannot be made is not deleted first.
-  const other = { properties: { ...WEB, image: 'fedora.qcow2' }, record: SMALL };
-  expect(await call('update', 'web-1', other)).toMatchObject({
-    ...{ outcome: 'failed', message: 'there is no image "fedora.qcow2" in the pool images' },
-  });
-  expect(changes()).toEqual(['pool-refresh']);
-  expect(await call('check', 'web-1', more)).toMatchObject({ outcome: 'done', observed: WEB });
-});
+    expect(await call('update', 'web-1', asked)).toMatchObject({
+      ...{ outcome: 'replace', message: 'its disk has 5, and cannot be made smaller' },
+    });
+    // A machine that cannot be made is not deleted first.
+    const other = { properties: { ...WEB, image: 'fedora.qcow2' }, record: SMALL };
+    expect(await call('update', 'web-1', other)).toMatchObject({
+      ...{ outcome: 'failed', message: 'there is no image "fedora.qcow2" in the pool images' },
+    });
+    expect(changes()).toEqual(['pool-refresh']);
+    expect(await call('check', 'web-1', more)).toMatchObject({ outcome: 'done', observed: WEB });
+  },
+);
 
-it('finds what somebody has done by hand, and keeps the disk until the server is deleted', async () => {
+itInFull('finds what somebody has done by hand, and keeps the disk until the server is deleted', async () => {
   const { call, virsh, read, write } = createRig();
   const { outputs } = await call('create', 'web-1', asked);
   const id = String(outputs.uuid);
@@ -103,7 +107,7 @@ it('finds what somebody has done by hand, and keeps the disk until the server is
   expect(read('log')?.match(/vol-create-as machines web-1\.qcow2/g)).toHaveLength(1);
 });
 
-it('takes no machine or volume of a person for its own that has its name, a blank and more', async () => {
+itInFull('takes no machine or volume of a person for its own that has its name, a blank and more', async () => {
   const { call, changes, machines, virsh, read, write } = createRig();
   write('web-1.xml', FOREIGN.replace('<name>web-1</name>', '<name>web-1 old</name>'));
   virsh('define', join(machines, 'web-1.xml'));
@@ -118,7 +122,7 @@ it('takes no machine or volume of a person for its own that has its name, a blan
   expect(read('pools/machines/web-1.qcow2 old')).toBeDefined();
 });
 
-it('knows a machine that was there before, changes what it is told to, and never deletes its disk', async () => {
+itInFull('knows a machine that was there before, changes what it is told to, and never deletes its disk', async () => {
   const { call, changes, machines, virsh, read, write } = createRig();
   write('web-1.xml', FOREIGN);
   virsh('define', join(machines, 'web-1.xml'));
@@ -144,7 +148,7 @@ it('knows a machine that was there before, changes what it is told to, and never
 });
 
 describe.each(['start'])('a create that ends before %s', (command) => {
-  it('is repeated with one machine in the end, and nothing is left of it', async () => {
+  itInFull('is repeated with one machine in the end, and nothing is left of it', async () => {
     const { call, write, read } = createRig();
     write('fails', command);
     expect(await call('create', 'web-1', asked)).toMatchObject({

@@ -1,5 +1,5 @@
-// The kills of test/scenario/kill-processes.test.ts, more often; and 1,000 kills with 200 servers whose creates take up to
-// 10 s. `npm run test:long`.
+// A controller and proxies with real processes as servers, under kill -9: 100 kills with few servers, and 1,000 with 200 whose
+// creates take up to 10 s. `npm run test:long`.
 import { expect, it } from 'vitest';
 import { killProcesses, SMALL_RUN } from '../support/killed-processes.ts';
 

@@ -1,6 +1,7 @@
 // Tests the delete budget of a whole controller: a commit may take two servers away before a person approves.
 import { describe, expect, it } from 'vitest';
 import { treeline } from '../support/command-here.ts';
+import { itInFull } from '../support/count-runs.ts';
 import type { FileChanges } from '../support/git-repository.ts';
 import { effectsIn } from '../support/running-controller.ts';
 import { commandLineOptions } from '../support/server-options.ts';
@@ -10,7 +11,6 @@ import {
   headOf,
   heldIn,
   push,
-  pushAtOnce,
   restart,
   SHOP_FILES,
   untilServers,
@@ -19,7 +19,6 @@ import {
 } from './scene.ts';
 import { instanceText, SHOP } from './stacks.ts';
 
-const OVER: FileChanges = { [SHOP]: instanceText('shop', 1) };
 const LAST_THREE = ['shop-web-2', 'shop-web-3', 'shop-web-4'];
 
 interface Case {
@@ -66,8 +65,6 @@ describe('a commit that', () => {
 });
 
 describe('what is held goes on when it is approved', () => {
-  const LEFT = ['office-db', 'office-web-1', 'shop-db', 'shop-web-1'];
-
   it('by treeline approve, also after a restart', async () => {
     const scene = await upAndDone();
     await push(scene, { [SHOP]: null });
@@ -80,25 +77,13 @@ describe('what is held goes on when it is approved', () => {
     await untilStatus(scene, 'shop', 'not_found');
     await untilServers(scene, ['office-db', 'office-web-1']);
   });
-
-  it('by the largest trailer of several commits that come at once, and not by a smaller number', async () => {
-    const scene = await upAndDone();
-    await push(scene, OVER, 'Fewer\n\nTreeline-Approve-Deletes: 2\n');
-    expect(await scene.running.status('shop')).toBe('Awaiting approval');
-    await pushAtOnce(scene, [
-      { files: { 'README.md': '1' }, message: 'a\n\nTreeline-Approve-Deletes: 1\n' },
-      { files: { 'README.md': '2' }, message: 'b\n\nTreeline-Approve-Deletes: 3\n' },
-      { files: { 'README.md': '3' }, message: 'c\n\nTreeline-Approve-Deletes: 2\n' },
-    ]);
-    await untilServers(scene, LEFT);
-  });
 });
 
 describe('a protected instance', () => {
   const PROTECTED = 'protected: true\n';
   const files = { ...SHOP_FILES, [SHOP]: instanceText('shop', 4, PROTECTED) };
 
-  it('loses nothing, whatever the budget, until an earlier commit has lifted it', async () => {
+  itInFull('loses nothing, whatever the budget, until an earlier commit has lifted it', async () => {
     const scene = await upAndDone(files);
     const effects = effectsIn(scene.site);
     await push(scene, { [SHOP]: instanceText('shop', 3, PROTECTED) });

@@ -7,6 +7,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findBarriers, NO_BROWSER, openPage, PHONE, startBrowser } from '../support/browser.ts';
 import { ROOT } from '../support/command-line.ts';
+import { itInFull } from '../support/count-runs.ts';
 import { type FileChanges, yamlFilesIn } from '../support/git-repository.ts';
 import { PATIENCE, type RunningController, runController, withProvider } from '../support/running-controller.ts';
 import { createSite } from '../support/site.ts';
@@ -97,7 +98,7 @@ describe.skipIf(NO_BROWSER !== undefined)('the page', () => {
     expect(faults).toEqual([]);
   });
 
-  it('follows a commit while it rolls out, without being asked', async () => {
+  itInFull('follows a commit while it rolls out, without being asked', async () => {
     const { site, running, address } = await served(STACKS, { createMs: 3_000 });
     const { page, faults } = await openPage(browser, `${address}instances/shop`);
     await running.untilDone(await headOf(site), 'shop');
@@ -153,7 +154,7 @@ describe.skipIf(NO_BROWSER !== undefined)('the page', () => {
     expect(await page.content()).not.toContain('secret/shop/mail');
   });
 
-  it('is used by keyboard, on a phone, in both colours, and by who does not see it', async () => {
+  itInFull('is used by keyboard, on a phone, in both colours, and by who does not see it', async () => {
     const { site, running, address } = await served(STACKS);
     await running.untilDone(await headOf(site), 'shop', 'office');
     await site.repository.commit({ [OFFICE]: 'stackTemplate: wep\n' });

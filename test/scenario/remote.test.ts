@@ -78,23 +78,8 @@ it.each<[what: string, change: Partial<Settings['repository']>, reason: RegExp]>
     /^No good commit of the stacks repository has been read yet: "\S+stakcs\.git" is not a Git repository: name a bare one.*\. This is tried again by itself, and the log tells of it; after a change of the settings, restart the controller$/,
   ],
   [
-    'another branch',
-    { branch: 'mian' },
-    /: "\S+" has no branch "mian"; did you mean "main"\? \(its branches: main\)\. This is tried again/,
-  ],
-  [
     'another directory',
     { directory: 'infra' },
-    /: the commit \S+ is not followed: tree\.yaml:1:1 \[tree_missing\]; "treeline validate" says more, of the folder /,
-  ],
-  [
-    'a branch without commits',
-    { url: 'empty.git' },
-    /: "\S+" has no commits yet: push the first one to its branch "main"\. This is tried again/,
-  ],
-  [
-    'a directory without a tree',
-    { directory: 'stacks' },
     /: the commit \S+ is not followed: tree\.yaml:1:1 \[tree_missing\]; "treeline validate" says more, of the folder /,
   ],
 ])('a first start with %s answers why nothing is followed, and what to do', async (_, change, reason) => {

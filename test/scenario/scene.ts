@@ -2,7 +2,7 @@
 import { expect } from 'vitest';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { Settings } from '../../src/model/settings.ts';
-import type { FileChanges, NewCommit } from '../support/git-repository.ts';
+import type { FileChanges } from '../support/git-repository.ts';
 import { existing, PATIENCE, type RunningController, runController } from '../support/running-controller.ts';
 import { createSite, type Site } from '../support/site.ts';
 import { instanceText, SHOP, STACKS } from './stacks.ts';
@@ -45,15 +45,6 @@ export async function push({ site, running }: Scene, files: FileChanges, message
   const commit = await site.repository.commit(files, { message });
   await running.untilDone(commit);
   return commit;
-}
-
-/** Pushes several commits at once, and resolves once the last one is followed. */
-export async function pushAtOnce(scene: Scene, commits: readonly NewCommit[]): Promise<void> {
-  const { repository } = scene.site;
-  await repository.git('update-ref', 'refs/heads/next', 'refs/heads/main');
-  const last = await repository.commitAll(commits, 'next');
-  await repository.git('update-ref', 'refs/heads/main', 'refs/heads/next');
-  await scene.running.untilDone(last);
 }
 
 /** One item of `/operations/held`. */

@@ -1,17 +1,21 @@
-// How much of what has many cases is tried: of a property a fifth, of two tables some pairs in `npm test`, and all of it in
+// How much of what has many cases is tried: of a property a tenth, of two tables a part of the pairs in `npm test`, and all of it in
 // `npm run test:long`, which runs each file that imports this one.
+import { it } from 'vitest';
+
+const IS_WHOLE = process.env.PROPERTY_RUNS === 'all';
+
+/** Tests that take long, and whose rule a quicker test judges too: only in `npm run test:long`. */
+export const itInFull = it.runIf(IS_WHOLE);
 
 /** Returns how often a property is tried, of the number that is worth trying. */
 export function countRuns(whole: number): number {
-  return process.env.PROPERTY_RUNS === 'all' ? whole : Math.ceil(whole / 5);
+  return IS_WHOLE ? whole : Math.ceil(whole / 10);
 }
 
 /**
- * Returns the cases of a table that are tried beside the row `row` of another table: two of them in `npm test`, others for
- * each row, so that each case meets some rows and each row some cases; all of them in `npm run test:long`.
+ * Returns the cases of a table that are tried beside the row `row` of another table: one of them in `npm test`, another for
+ * each row, so that each case meets some rows; all of them in `npm run test:long`.
  */
 export function pickCases<Case>(cases: readonly Case[], row: number): readonly Case[] {
-  if (process.env.PROPERTY_RUNS === 'all') return cases;
-  const half = Math.floor(cases.length / 2);
-  return cases.filter((_, index) => (index - row) % half === 0);
+  return IS_WHOLE ? cases : cases.filter((_, index) => index === row % cases.length);
 }

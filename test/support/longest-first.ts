@@ -6,14 +6,12 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  * of their own stand together: a shared worker ends where one of them is the next.
  */
 const LONGEST = [
-  'test/cli/demo.test.ts',
   'test/tutorial.test.ts',
   'test/readme.test.ts',
   'test/simulation/simulation.test.ts',
   'test/counted-work.test.ts',
   'test/scenario/writes.test.ts',
   'test/scenario/proxies.test.ts',
-  'test/contrib/plan-comments.test.ts',
   'test/store/postgres/postgres-store.test.ts',
   'test/cli/provider-command.test.ts',
   'test/providers/exec/exec-provider.test.ts',
@@ -22,12 +20,9 @@ const LONGEST = [
   'test/cli/store-command.test.ts',
   'test/command.test.ts',
   'test/repository/git-source.test.ts',
-  'test/scenario/operations.test.ts',
   'test/contrib/local-server.test.ts',
   'test/scenario/budget.test.ts',
   'test/api/rights-during-work.test.ts',
-  'test/scenario/statuses.test.ts',
-  'test/scenario/kill-processes.test.ts',
 ];
 
 /** Starts the files of {@link LONGEST} first, and the others as vitest does. */

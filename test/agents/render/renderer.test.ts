@@ -9,7 +9,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { createAuthority } from '../../../src/base/development-pki.ts';
 import { createLog } from '../../../src/base/log.ts';
 import type { JsonMap } from '../../../src/model/json.ts';
-import { treeline } from '../../support/command-line.ts';
+import { treeline } from '../../support/command-here.ts';
 import { createHttpsClient, type Identity } from '../../support/https-client.ts';
 import { PATIENCE, type RunningController, runController } from '../../support/running-controller.ts';
 import { ServingProcess } from '../../support/serving-process.ts';
