@@ -18,7 +18,6 @@ import { Lease, type LeaseOptions } from '../store/postgres/lease.ts';
 import { migrate } from '../store/postgres/migrate.ts';
 import { openPostgresStore } from '../store/postgres/postgres-adapter.ts';
 import { requireEmbedded, SeenFile } from '../store/postgres/seen-state.ts';
-import { Wakes } from '../store/postgres/wakes.ts';
 import { codeOf, mayPass } from '../store/store-error.ts';
 import type { SharedParts } from './open-parts.ts';
 import { openPeers, type Peers } from './open-peers.ts';
@@ -28,7 +27,6 @@ const RETRY_MS = 2_000;
 
 /** What several processes share, beside the rows. */
 export interface SharedDatabase {
-  readonly wakes: Wakes;
   readonly lease: Lease;
   readonly peers: Peers;
 }
@@ -107,11 +105,9 @@ async function openDatabase(
   const made = await migrate(options);
   if (made.length > 0) log.info({ migrations: made }, 'the tables in the database were made or changed');
   await using parts = new AsyncDisposableStack();
-  const wakes = parts.adopt(new Wakes(options, { clock, log }), (it) => it.close());
-  const held = { ...replica, onTaken, onLost, wakes, clock, log };
+  const held = { ...replica, onTaken, onLost, clock, log };
   const lease = parts.adopt(new Lease(options, held), (it) => it.close());
-  const onSaved = (): void => wakes.notify('commit');
-  const store = await openPostgresStore(options, { log, clock, adapting, lease, onSaved });
+  const store = await openPostgresStore(options, { log, clock, adapting, lease });
   parts.adopt(store, (it) => it.close());
   const { directory } = settings.store;
   const shown = { directory, store, isEmpty: store.revision === 0, clock, log };
@@ -120,7 +116,7 @@ async function openDatabase(
   const peers = await openPeers(options, { ...told, clock, log, opened: parts });
   const kept = parts.move();
   opened.defer(() => kept.disposeAsync());
-  return { store, database: { wakes, lease, peers }, seen };
+  return { store, database: { lease, peers }, seen };
 }
 
 /** Returns what shows that a database knows less than was done. */

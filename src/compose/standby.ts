@@ -68,7 +68,6 @@ export function createStandby(parts: RoleParts, database: SharedDatabase, opened
     const follower = new StandbyFollower(partsToFollow(parts));
     follower.start();
     present = follower;
-    const stopListening = database.wakes.listen('commit', () => follower.wake());
     return {
       ...{ handler, reader, stopWaiting },
       leads: () => `not leading: ${leaderOf(database)}`,
@@ -77,7 +76,6 @@ export function createStandby(parts: RoleParts, database: SharedDatabase, opened
       // The leader polls.
       poll: () => undefined,
       async stop() {
-        stopListening();
         present = undefined;
         await follower.stop();
       },

@@ -19,8 +19,8 @@ import { refusalOfLost } from './follow-commit.ts';
 import { HEAD } from './object-rows.ts';
 import { isOfRows, type RecordedRows, restoreDesired } from './restore.ts';
 
-/** How long what the leader has written may be unseen if no wake announces it. */
-const POLL_MS = 1_000;
+/** Between two looks at the rows of the leader. */
+const POLL_MS = 500;
 /** How long the same derivation is not tried again after it failed: twice as long each time, from a poll on. */
 const RETRY_MS_MAX = 30_000;
 /** A poll that takes longer is told: a database that hangs refuses nothing for a while. */
@@ -122,11 +122,6 @@ export class StandbyFollower {
     if (current.get() !== undefined) current.catchUp();
     this.#lag = { reason: this.notReadyReason, since: momentOf(clock.now()), sinceStart: true };
     ledger.prepareMoments((...arriving) => this.#prepare(...arriving));
-    this.wake();
-  }
-
-  /** Has it look at once; many such requests make one look. */
-  wake(): void {
     this.#queue.add(ROWS);
   }
 

@@ -63,7 +63,7 @@ export interface DatabaseSettings {
   readonly url: SecretPlace | { readonly kind: 'settings'; readonly url: string; readonly file: string };
   /** Path of the trusted certificate authorities, PEM; null: those that Node trusts. */
   readonly caFile: string | null;
-  /** How many connections this process has at most, but for one that waits for notifications. */
+  /** How many connections this process has at most, beside those of the lease and the replicas. */
   readonly poolSize: number;
 }
 

@@ -147,9 +147,10 @@ it('one leads, all answer reads, writes and operations alike, and name themselve
   const servers = ['treeline_servers{state="done"} 2', 'treeline_instances{status="Suspended"} 1'];
   for (const { controller, name } of replicas) {
     const leads = name === leader.name ? 1 : 0;
-    const text = await (await fetch(`http://127.0.0.1:${controller.management.port}/metrics`)).text();
+    const lines = async () =>
+      (await (await fetch(`http://127.0.0.1:${controller.management.port}/metrics`)).text()).split('\n');
     const own = [`treeline_leader ${leads}`, `treeline_fencing_number ${leads}`, 'treeline_ready 1'];
-    expect(text.split('\n')).toEqual(expect.arrayContaining([...own, ...servers]));
+    await expect.poll(lines, PATIENCE).toEqual(expect.arrayContaining([...own, ...servers]));
   }
   const { events } = (await leader.client.request('/operations/events?instance=blog&limit=1000')).body as ListedEvents;
   expect(events.at(-1)).toMatchObject({ reason: expect.stringMatching(/^suspend: looking/), instance: 'blog' });

@@ -2,7 +2,6 @@
 // and at the server.
 import { setTimeout } from 'node:timers/promises';
 import pg from 'pg';
-import { systemClock, within } from '../../base/clock.ts';
 import { invariant } from '../../base/invariant.ts';
 import { readDatabaseUrl } from './database-url.ts';
 import { type DatabaseAddress, explainFailure, isLost, LostCommit, nameOf } from './postgres-error.ts';
@@ -30,12 +29,6 @@ export interface DatabaseLimits extends ServerLimits {
   readonly pauseMs: number;
 }
 
-/** A connection outside of the pool, which its owner keeps. It runs one statement after the other. */
-export interface KeptConnection {
-  readonly run: RunStatement;
-  close(): Promise<void>;
-}
-
 /** Runs one statement, and returns its rows as lists of values. */
 export type RunStatement = (text: string, values?: readonly unknown[]) => Promise<readonly (readonly unknown[])[]>;
 
@@ -48,15 +41,12 @@ export const LIMITS: DatabaseLimits = {
   answerMs: 5_000,
   pauseMs: 1_000,
 };
-/** A connection whose end the server does not confirm is left to the system. */
-const CLOSE_MS = 1_000;
 const POOL_SIZE = 4;
 
 /** A database, through a few connections that are opened when they are needed. */
 export class DatabaseConnections {
   readonly address: DatabaseAddress;
   readonly limits: DatabaseLimits;
-  readonly #config: pg.ClientConfig;
   readonly #pool: pg.Pool;
   #closing: Promise<void> | undefined;
 
@@ -64,7 +54,7 @@ export class DatabaseConnections {
     const { address, password, isEncrypted } = readDatabaseUrl(options.url, options.ca !== undefined);
     this.address = address;
     this.limits = { ...LIMITS, ...options.limits };
-    this.#config = {
+    this.#pool = new pg.Pool({
       ...address,
       ...(password === '' ? {} : { password }),
       ssl: isEncrypted && (options.ca === undefined || { ca: options.ca }),
@@ -72,8 +62,9 @@ export class DatabaseConnections {
       connectionTimeoutMillis: this.limits.connectMs,
       query_timeout: this.limits.statementMs + this.limits.answerMs,
       keepAlive: true,
-    };
-    this.#pool = new pg.Pool({ ...this.#config, max: options.poolSize ?? POOL_SIZE, allowExitOnIdle: true });
+      max: options.poolSize ?? POOL_SIZE,
+      allowExitOnIdle: true,
+    });
     // A connection that nobody uses was closed, as by a restart of the server. The next one is opened when it is
     // needed.
     this.#pool.on('error', ignoreLoss);
@@ -95,25 +86,6 @@ export class DatabaseConnections {
    */
   write<Result>(work: (run: RunStatement) => Promise<Result>): Promise<Result> {
     return this.#transact(beginWriting(this.limits), work);
-  }
-
-  /**
-   * Opens a connection that its owner keeps. `onMessage` gets what other connections send to the channels that it
-   * listens to, `onEnd` is called once when it is closed or lost. Throws StoreError.
-   */
-  async open(onMessage: (payload: string) => void, onEnd: () => void): Promise<KeptConnection> {
-    const client = new pg.Client(this.#config);
-    client.on('error', ignoreLoss);
-    client.on('notification', ({ payload }) => onMessage(payload ?? ''));
-    client.once('end', onEnd);
-    const close = async (): Promise<void> => void (await within(systemClock, CLOSE_MS, client.end()));
-    try {
-      await client.connect();
-    } catch (error) {
-      await close();
-      throw explainFailure(error, this.address);
-    }
-    return { run: (text, values) => this.#run(client, text, values), close };
   }
 
   /** Resolves after the time that lies between two tries. */

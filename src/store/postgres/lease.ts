@@ -5,7 +5,6 @@ import type { Logger } from '../../base/log.ts';
 import { reasonOf } from '../../base/wording.ts';
 import { DatabaseConnections, type DatabaseLimits, type DatabaseOptions, LIMITS } from './connection.ts';
 import { ACQUIRE_LEASE, FENCE, LEASE, RELEASE_LEASE, RENEW_LEASE } from './statements.ts';
-import type { Wakes } from './wakes.ts';
 
 /** Who tries to hold the lease, and what follows. */
 export interface LeaseOptions {
@@ -20,8 +19,6 @@ export interface LeaseOptions {
    * parts of the former leader may still run. Must not wait for `release` or `close`.
    */
   readonly onLost: (reason: string) => void | Promise<void>;
-  /** A lease that was given back is seen at once by them. They stay open. */
-  readonly wakes?: Wakes | undefined;
   readonly clock?: Clock;
   readonly log?: Logger | undefined;
 }
@@ -89,7 +86,6 @@ export class Lease {
   readonly #options: LeaseOptions;
   readonly #clock: Clock;
   readonly #connections: DatabaseConnections;
-  readonly #endWakes: (() => void) | undefined;
   #held: Held | undefined;
   #cancelExpiry: (() => void) | undefined;
   /** Of the last look, while another process leads; at that time by the monotonic clock. */
@@ -112,7 +108,7 @@ export class Lease {
   #isRetired = false;
 
   constructor(database: DatabaseOptions, options: LeaseOptions) {
-    const { leaseSeconds, clock = systemClock, wakes } = options;
+    const { leaseSeconds, clock = systemClock } = options;
     const statementMs = Math.max(STATEMENT_MS_MIN, (leaseSeconds * 1_000) / RENEWALS);
     const limits = {
       connectMs: statementMs,
@@ -127,9 +123,6 @@ export class Lease {
       ...database,
       poolSize: 1,
       limits: { ...database.limits, ...limits, answerMs: STATEMENT_MS_MIN },
-    });
-    this.#endWakes = wakes?.listen('lease', () => {
-      if (this.#held === undefined) this.#attention.abort();
     });
   }
 
@@ -206,7 +199,6 @@ export class Lease {
   }
 
   async close(): Promise<void> {
-    this.#endWakes?.();
     this.#closing.abort();
     await this.#backingOff;
     await this.release();
@@ -288,7 +280,7 @@ export class Lease {
 
   /** Takes the lease if it is over. Whoever commits at that moment comes first, or this throws StoreError. */
   async #acquire(): Promise<number> {
-    const { name, onTaken, wakes, log } = this.#options;
+    const { name, onTaken, log } = this.#options;
     const sent = readClocks(this.#clock);
     const values = [name, this.leaseSeconds, this.#fencingMax];
     const [acquired] = await this.#connections.write(async (run) => {
@@ -300,7 +292,6 @@ export class Lease {
     const fencing = Number(acquired[0]);
     const held: Held = { leader: { name, since: String(acquired[1]), fencing }, sent };
     this.#fencingMax = fencing;
-    wakes?.notify('lease');
     if (this.#stopping.signal.aborted || this.#msLeft(held) <= 0) {
       await this.#giveBack(fencing);
       return this.#pollMs;
@@ -345,10 +336,9 @@ export class Lease {
 
   /** Changes nothing where another process has the lease. Where the database is away, the lease ends by itself. */
   async #giveBack(fencing: number): Promise<void> {
-    const { name, wakes, log } = this.#options;
+    const { name, log } = this.#options;
     try {
       await this.#connections.write((run) => run(RELEASE_LEASE, [name, fencing]));
-      wakes?.notify('lease');
     } catch (error) {
       log?.info({ reason: reasonOf(error) }, 'the lease could not be given back, and ends by itself');
     }

@@ -52,8 +52,6 @@ const LOOK_UPS_MAX = 8;
  */
 export interface PostgresStoreOptions extends LowdbStoreOptions {
   readonly lease?: CommitLease | undefined;
-  /** Called after each commit, for those who follow. Must not throw. */
-  readonly onSaved?: (() => void) | undefined;
 }
 
 /** Opens the store in a database whose tables are there. Throws StoreError where it cannot be read. */
@@ -84,7 +82,6 @@ export class PostgresAdapter implements DocumentAdapter {
   readonly #connections: DatabaseConnections;
   readonly #breathe: Breathe;
   readonly #lease: CommitLease | undefined;
-  readonly #onSaved: PostgresStoreOptions['onSaved'];
   #installation: string | undefined;
   /**
    * The fencing numbers under which the last commits were made that this process has read or written, by their
@@ -92,16 +89,11 @@ export class PostgresAdapter implements DocumentAdapter {
    */
   #terms: ReadonlyMap<number, number> = new Map();
 
-  constructor(
-    options: DatabaseOptions,
-    breathe: Breathe,
-    { lease, onSaved }: Pick<PostgresStoreOptions, 'lease' | 'onSaved'> = {},
-  ) {
+  constructor(options: DatabaseOptions, breathe: Breathe, { lease }: Pick<PostgresStoreOptions, 'lease'> = {}) {
     const limits = lease === undefined ? options.limits : limitCommits(lease.leaseSeconds, options.limits);
     this.#connections = new DatabaseConnections({ ...options, ...(limits === undefined ? {} : { limits }) });
     this.#breathe = breathe;
     this.#lease = lease;
-    this.#onSaved = onSaved;
   }
 
   /** How messages name the database. */
@@ -166,7 +158,6 @@ export class PostgresAdapter implements DocumentAdapter {
       if (!(await this.#isCommitted(revision, term))) throw notSaved(error);
     }
     this.#terms = new Map([[revision, term]]);
-    this.#onSaved?.();
     return saved;
   }
 

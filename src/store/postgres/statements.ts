@@ -159,12 +159,6 @@ export const REMOVE_EVENTS = `
 /** No row takes any bytes. */
 export const NO_BYTES = `UPDATE ${SCHEMA}.state SET bytes = 0`;
 
-/** Gets what {@link NOTIFY} sends. */
-export const LISTEN = `LISTEN ${SCHEMA}`;
-
-/** Sends texts ($1) to all connections that listen. */
-export const NOTIFY = `SELECT pg_notify('${SCHEMA}', text) FROM unnest($1::text[]) AS given (text)`;
-
 /** The lease: holder, fencing number, since when, and how many seconds are left. */
 export const LEASE = `
   SELECT holder, fencing, ${momentOf('since')}, extract(epoch FROM expires_at - clock_timestamp())::float8 FROM ${SCHEMA}.lease`;

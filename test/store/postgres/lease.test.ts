@@ -7,7 +7,6 @@ import { DatabaseConnections } from '../../../src/store/postgres/connection.ts';
 import { type CommitLease, Lease, type LeaseOptions, limitCommits } from '../../../src/store/postgres/lease.ts';
 import { openPostgresStore, PostgresAdapter } from '../../../src/store/postgres/postgres-adapter.ts';
 import { FENCE } from '../../../src/store/postgres/statements.ts';
-import { Wakes } from '../../../src/store/postgres/wakes.ts';
 import { NotLeading } from '../../../src/store/store-error.ts';
 import { committedFencings, startLeadingProcess } from '../../support/leading-process.ts';
 import { pausing } from '../../support/pausing.ts';
@@ -131,22 +130,6 @@ describe('of several processes', () => {
     first?.lease.start();
     const second = all.find(({ lease }) => lease.holds());
     await expect.poll(() => first?.lease.leader(), PATIENCE).toEqual(second?.lease.leader());
-  });
-
-  it('another is woken where the leader gives the lease back', async () => {
-    const url = await server.create();
-    const wakes = [new Wakes({ url }), new Wakes({ url })];
-    onTestFinished(async () => void (await Promise.all(wakes.map((each) => each.close()))));
-    const connected = wakes.map((each) => new Promise<void>((resolve) => each.listen('request', () => resolve())));
-    await Promise.all(connected);
-    const one = start(url, { wakes: wakes[0] });
-    await expect.poll(() => one.taken, PATIENCE).toEqual([1]);
-    // It never looks by itself.
-    const clock = { ...systemClock, after: () => () => undefined };
-    const two = start(url, { name: 'two', wakes: wakes[1], clock });
-    await expect.poll(() => two.lease.leader()?.name, PATIENCE).toBe('one');
-    await one.lease.close();
-    await expect.poll(() => two.taken, PATIENCE).toEqual([2]);
   });
 
   it('one that cannot lead leaves that to others and tries again, and knows for how long none could', async () => {

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Lease } from '../../../src/store/postgres/lease.ts';
 import { migrate } from '../../../src/store/postgres/migrate.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-adapter.ts';
-import { Wakes } from '../../../src/store/postgres/wakes.ts';
 import { refusal } from '../../support/database-refusal.ts';
 import { startPgbouncer, WITHOUT_PGBOUNCER } from '../../support/pgbouncer.ts';
 import { type PostgresServer, startPostgresServer } from '../../support/postgres-server.ts';
@@ -36,12 +35,11 @@ describe.skipIf(WITHOUT_PGBOUNCER !== undefined)(
       await Promise.all(stores.map((store) => store.close()));
     });
 
-    it('one leads after the other, although no wake comes', async () => {
+    it('one leads after the other', async () => {
       const pooled = await startPgbouncer(await server.create());
       const taken: string[] = [];
-      const wakes = new Wakes({ url: pooled });
       const leases = ['one', 'two'].map((name) => {
-        const options = { name, leaseSeconds: 2, onTaken: () => void taken.push(name), onLost: () => undefined, wakes };
+        const options = { name, leaseSeconds: 2, onTaken: () => void taken.push(name), onLost: () => undefined };
         const lease = new Lease({ url: pooled }, options);
         lease.start();
         return lease;
@@ -50,7 +48,6 @@ describe.skipIf(WITHOUT_PGBOUNCER !== undefined)(
       await leases.find((lease) => lease.holds())?.close();
       await expect.poll(() => [...taken].sort(), PATIENCE).toEqual(['one', 'two']);
       await Promise.all(leases.map((lease) => lease.close()));
-      await wakes.close();
     });
 
     it('a wrong password is told, and nothing is tried again', async () => {
