@@ -218,9 +218,6 @@ itInFull(
   },
 );
 
-<<<<<<< HEAD
-it('a client of a tenant sees and changes what is its own, whichever replica it asks', async () => {
-=======
 it('one that stops answers what waits for a leader, and takes it back', async () => {
   const site = await createSite(FILES);
   const url = await server.create();
@@ -250,7 +247,6 @@ it('one that stops answers what waits for a leader, and takes it back', async ()
 });
 
 itInFull('a client of a tenant sees and changes what is its own, whichever replica it asks', async () => {
->>>>>>> 5a2ddac3 (test: leave to test:long what takes long and is judged twice)
   const tenants = { 'stacks/instances/shop.yaml': `tenant: ours\n${instance('shop-web')}` };
   const others = { 'stacks/instances/vault.yaml': `tenant: theirs\n${instance('vault-web')}` };
   const site = await createSite({ ...FILES, ...tenants, ...others });
