@@ -144,18 +144,14 @@ const EXISTS: Reason = { code: 'exists_already', text: 'it is already there; ado
 function concludeCheck(row: ServerRow, result: CallResult, at: ConcludeContext): ServerRow | null {
   const { outcome } = result.answer;
   if (outcome === 'done' || outcome === 'absent') {
-    if (row.state === 'unknown') {
-      const { failedChecks: _, ...answered } = row;
-      return concludeLost(answered, result.answer, at);
-    }
+    if (row.state === 'unknown') return concludeLost(row, result.answer, at);
     if (isAtRest(row) || isToBeConfirmed(row)) return concludeDrift(row, result.answer, at);
     return concludePresence(row, result, at);
   }
   // A failed check on which nothing depends does not count as a failed try.
   if (row.state !== 'unknown' && (row.state !== 'pending' || row.wanted === null)) return row;
   const reason: Reason = { code: 'check_failed', text: result.answer.message || `the check answered "${outcome}"` };
-  const counted = row.state === 'unknown' ? { ...row, failedChecks: (row.failedChecks ?? 0) + 1 } : row;
-  return fail(counted, { isFinal: outcome === 'failed', reason, at });
+  return fail(row, { isFinal: outcome === 'failed', reason, at });
 }
 
 type ProviderAnswer = Pick<CallResult, 'answer' | 'provider'>;

@@ -202,7 +202,7 @@ function readsAtOnce(row: ServerRow): boolean {
 }
 
 function reread(row: ServerRow, { outputs, now }: DecisionContext): ServerRow {
-  return outputs === undefined ? row : rereadRow(row, outputs, now);
+  return rereadRow(row, outputs, now);
 }
 
 /**
@@ -212,7 +212,7 @@ function reread(row: ServerRow, { outputs, now }: DecisionContext): ServerRow {
 function decideOutputs(row: ServerRow, context: DecisionContext): Step | undefined {
   const { wanted, applied, since } = row;
   const { outputs, now } = context;
-  if (wanted?.reads === undefined || outputs === undefined) return undefined;
+  if (wanted?.reads === undefined) return undefined;
   const unknown = missingOutput(wanted, outputs);
   if (unknown === undefined) {
     const times = applied === null ? undefined : tooManyRereads(row, now);
@@ -234,7 +234,7 @@ function decideOutputs(row: ServerRow, context: DecisionContext): Step | undefin
 
 /** Returns what a server at rest waits for: an output that is for configuration only, or nothing. */
 function restWait({ wanted }: ServerRow, { outputs, now }: DecisionContext): Next {
-  const unknown = wanted === null || outputs === undefined ? undefined : missingOutput(wanted, outputs);
+  const unknown = wanted === null ? undefined : missingOutput(wanted, outputs);
   if (unknown === undefined) return REST;
   return { kind: 'output', server: unknown.server, output: unknown.output, until: now + OUTPUT_MS };
 }

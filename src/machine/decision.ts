@@ -70,16 +70,16 @@ export interface DecisionContext extends Needs {
   readonly providerFor: (row: ServerRow) => ResponsibleProvider;
   /** When the row's action, which this process does not run, can no longer be running: milliseconds since 1970. */
   readonly lostActionEnds: (action: RunningAction) => number;
-  /** The outputs of others as they are recorded. Left out: no server takes any. */
-  readonly outputs?: RecordedOutputs;
+  /** The outputs of others as they are recorded. */
+  readonly outputs: RecordedOutputs;
   /** Why the row's action ended without an answer, if this process knows it. */
-  readonly lostBecause?: string | undefined;
+  readonly lostBecause: string | undefined;
   /** An action or check of the server is in flight in this process. */
   readonly isInFlight: boolean;
   /** Returns true if one more call of that provider may start now; `isRoutine`: a check of a server at rest. */
   readonly hasCapacity: (provider: string, isRoutine?: boolean) => boolean;
   /** The proxy that asks for the next call; undefined if none does. */
-  readonly claimant?: Claimant | undefined;
+  readonly claimant: Claimant | undefined;
   /**
    * Returns true if its replacement, which is not approved, fits the budget. Undefined if its recorded row does not
    * show the replacement yet, so that others do not count it.

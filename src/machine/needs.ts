@@ -8,17 +8,14 @@ import type { Wait, WaitOfKind } from './wait.ts';
 /** A wait for the row of another server. */
 type ServerWait = WaitOfKind<'dependency' | 'holder'>;
 
-/** Servers that are looked at one after the other; undefined for each that is not in the way. */
-export type ServersInTheWay = Iterable<string | undefined>;
-
 /** The facts about a server's needs. They follow from the rows alone, whoever reads them. */
 export interface Needs {
   /** Until when no action of its instance may start, milliseconds since 1970; infinity: until a person resumes it. */
   readonly stoppedUntil: number | undefined;
-  /** Returns the dependencies of this server that are not up. */
-  readonly unmetDependencies: (row: ServerRow) => ServersInTheWay;
-  /** Returns the servers that still need this one, which is to be deleted. */
-  readonly holders: () => ServersInTheWay;
+  /** Returns a dependency of this server that is not up. */
+  readonly unmetDependency: (row: ServerRow) => string | undefined;
+  /** Returns a server that still needs this one, which is to be deleted. */
+  readonly holder: () => string | undefined;
   /** Returns true if too many updates of the row's commit have failed, so that no further one starts. */
   readonly updatesAreHeld: (row: ServerRow) => boolean;
   /**
@@ -35,17 +32,11 @@ export function isWaiting(state: State): boolean {
   return WAITING.has(state);
 }
 
-/** Returns the wait for the first of these servers; undefined if none is in the way. */
-function firstWait(kind: ServerWait['kind'], servers: ServersInTheWay): ServerWait | undefined {
-  for (const server of servers) if (server !== undefined) return { kind, server };
-  return undefined;
-}
-
 /** Returns the wait of a server for one that it depends on, or of an unwanted one for one that still needs it. */
 export function serverWait(row: ServerRow, needs: Needs): ServerWait | undefined {
   if (ignoresOrder(row)) return undefined;
-  if (row.wanted === null) return firstWait('holder', needs.holders());
-  return firstWait('dependency', needs.unmetDependencies(row));
+  const server = row.wanted === null ? needs.holder() : needs.unmetDependency(row);
+  return server === undefined ? undefined : { kind: row.wanted === null ? 'holder' : 'dependency', server };
 }
 
 /** Returns the wait of an update or a replacement for the rollout of its commit, or for a slot of its group. */

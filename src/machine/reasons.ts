@@ -38,18 +38,18 @@ export function isStuck({ state, reason }: Pick<ServerRow, 'state' | 'reason'>):
   return state === 'unknown' && reason !== null && UNTOLD.has(reason.code);
 }
 
-/** So many failed checks in a row are no passing fault. */
+/** So many failed checks after a lost outcome, which is a failed try too, are no passing fault. */
 const FAILED_CHECKS = 3;
 
 /**
  * Returns true if the outcome of an action was lost and the checks that would tell it fail, several in a row or until a
  * long wait. It continues by itself once one is answered; a person has to see to that.
  */
-export function isUntold({ state, reason, gaveUp, failedChecks = 0 }: CountedRow): boolean {
-  return state === 'unknown' && reason?.code === 'check_failed' && (gaveUp || failedChecks >= FAILED_CHECKS);
+export function isUntold({ state, reason, gaveUp, attempt }: CountedRow): boolean {
+  return state === 'unknown' && reason?.code === 'check_failed' && (gaveUp || attempt > FAILED_CHECKS);
 }
 
-type CountedRow = Pick<ServerRow, 'state' | 'reason' | 'gaveUp' | 'failedChecks'>;
+type CountedRow = Pick<ServerRow, 'state' | 'reason' | 'gaveUp' | 'attempt'>;
 
 /** Returns the state that counts for the status of an instance: a server that cannot be checked counts as blocked. */
 export function effectiveState(row: CountedRow): State {

@@ -322,8 +322,6 @@ export interface ServerRow extends ServerPosition {
   readonly replacing: boolean;
   /** Failed tries of the current step. */
   readonly attempt: number;
-  /** In the state `unknown`, the checks that have failed in a row. Omitted: none. */
-  readonly failedChecks?: number;
   /**
    * It gave up on its wanted spec, and has not succeeded since. While it waits for its next try, it still counts as
    * failed.

@@ -244,7 +244,6 @@ describe('the check after a lost outcome', () => {
         state: 'unknown',
         since: lostCreate.since,
         reason: { code: 'check_failed', text: 'full' },
-        failedChecks: 1,
         ...SECOND_WAIT,
       },
     },
@@ -255,7 +254,6 @@ describe('the check after a lost outcome', () => {
         state: 'unknown',
         since: lostCreate.since,
         reason: { code: 'check_failed', text: 'full' },
-        failedChecks: 1,
         ...LONG_WAIT,
       },
     },
@@ -264,13 +262,6 @@ describe('the check after a lost outcome', () => {
   it.each(Object.entries(LOST))('%s', (_name, { row, answer, changes }) => {
     const after = endCheck(row, answer);
     expect(after).toEqual(changes === null ? null : { ...row, ...SINCE_NOW, ...changes });
-  });
-
-  it('counts those that fail in a row, until one is answered', () => {
-    const first = endCheck(lostCreate, full);
-    const second = first && endCheck(first, wrong);
-    expect(second?.failedChecks).toBe(2);
-    expect(second && endCheck(second, answerOf('absent'))).not.toHaveProperty('failedChecks');
   });
 
   it('also counts where nobody remembers the action', () => {

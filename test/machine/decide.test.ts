@@ -134,7 +134,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'it was never seen': { row: rowIn('pending', { checked: false, provider: null }), next: CHECK },
   'it was never seen, and dependencies are not done': {
     row: rowIn('pending', { checked: false }),
-    context: { unmetDependencies: () => ['db'] },
+    context: { unmetDependency: () => 'db' },
     next: CHECK,
   },
   'it was never seen, and nobody may call now': {
@@ -168,13 +168,13 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   'it is to be forgotten and left as it is': {
     row: { ...unwanted, policy: { ...unwanted.policy, deletion: 'retain' } },
-    context: { holders: () => ['web-2'] },
+    context: { holder: () => 'web-2' },
     next: REST,
     changes: null,
   },
   'somebody needs it still': {
     row: unwanted,
-    context: { holders: () => ['web-2'] },
+    context: { holder: () => 'web-2' },
     next: { kind: 'holder', server: 'web-2' },
   },
   'it is to go, and nobody may call now': { row: unwanted, context: NO_ROOM, next: ROOM },
@@ -189,14 +189,14 @@ const CASES: Readonly<Record<string, Case>> = {
   'it is as it should be': { row: done, next: REST },
   'it turns out to be as it should be': {
     row: rowIn('pending', { applied: specOf('small', { dependsOn: ['db'] }), attempt: 2 }),
-    context: { unmetDependencies: () => ['db'], hasSlot: () => false },
+    context: { unmetDependency: () => 'db', hasSlot: () => false },
     next: REST,
     changes: { state: 'done', applied: SMALL, attempt: 0, ...SINCE_NOW },
   },
 
   'what it depends on is not done': {
     row: rowIn('pending'),
-    context: { unmetDependencies: () => ['db'] },
+    context: { unmetDependency: () => 'db' },
     next: { kind: 'dependency', server: 'db' },
   },
   'it is to be created': {
@@ -235,7 +235,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   'its last check is too old, and what it depends on is not done': {
     row: rowIn('pending'),
-    context: { lastCheck: undefined, unmetDependencies: () => ['db'] },
+    context: { lastCheck: undefined, unmetDependency: () => 'db' },
     next: { kind: 'dependency', server: 'db' },
   },
   'its last check is too old, and its instance is suspended': {
@@ -301,7 +301,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   'it is to be updated, and what it depends on is not done': {
     row: outdated,
-    context: { unmetDependencies: () => ['db'] },
+    context: { unmetDependency: () => 'db' },
     next: { kind: 'dependency', server: 'db' },
   },
   'it is to be updated, and others of its group are away': {
@@ -347,7 +347,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   'a person has it go on though another one needs it': {
     row: { ...unwanted, ignoresOrder: unwanted.generation },
-    context: { holders: () => ['lb-1'] },
+    context: { holder: () => 'lb-1' },
     next: RUN,
     changes: {
       state: 'deleting',
@@ -404,7 +404,7 @@ const READERS: typeof CASES = {
   },
   'what it takes the output of is not done': {
     row: rowIn('pending', { wanted: READING }),
-    context: reported({}, { unmetDependencies: () => ['db'] }),
+    context: reported({}, { unmetDependency: () => 'db' }),
     next: { kind: 'dependency', server: 'db' },
   },
   'it takes an output that has not been reported for long': {

@@ -157,7 +157,7 @@ describe('healing', () => {
     ['capacity', { hasCapacity: () => false }, { kind: 'capacity', provider: 'lab', instance: 'shop' }],
     ['the end of a suspension', { stoppedUntil: NOW + 1 }, { kind: 'instance', instance: 'shop', until: NOW + 1 }],
     ['fewer failed updates', { updatesAreHeld: () => true }, { kind: 'failures', commit: done.commit }],
-    ['a dependency', { unmetDependencies: () => ['db'] }, { kind: 'dependency', server: 'db' }],
+    ['a dependency', { unmetDependency: () => 'db' }, { kind: 'dependency', server: 'db' }],
   ])('waits for %s, like every update', (_what, context, next) => {
     expect(nextOf(check(done, SEEN_LARGE, { drift }), context)).toEqual(next);
   });

@@ -105,13 +105,13 @@ describe('what needs a person', () => {
     );
     const statuses: unknown[] = [];
     for (let checks = 1; checks <= 3; checks += 1) {
-      statuses.push([core.ledger.server('shop-1')?.failedChecks, overview(core).instances[0]?.status]);
+      statuses.push([core.ledger.server('shop-1')?.attempt, overview(core).instances[0]?.status]);
       await core.pass(600_000);
     }
     expect(statuses).toEqual([
-      [1, 'In progress'],
       [2, 'In progress'],
-      [3, 'Blocked'],
+      [3, 'In progress'],
+      [4, 'Blocked'],
     ]);
     // Its entry has answered nothing since: that is the one cause, until it answers that it cannot tell.
     expect(ids(core)).toEqual(['provider:lab']);

@@ -79,24 +79,16 @@ export class RecordedNeeds implements Needs {
     return last === 0 ? undefined : last;
   }
 
-  /**
-   * The last one first: servers come up in order, so those that wait for the first would be woken once for each of
-   * them.
-   */
-  *unmetDependencies({ wanted }: ServerRow): Generator<string | undefined> {
-    const names = wanted?.dependsOn ?? [];
-    for (let place = names.length - 1; place >= 0; place -= 1) {
-      const server = names[place];
-      yield server === undefined || isUp(this.#ledger.server(server)) ? undefined : server;
-    }
+  /** The last one: servers come up in order, so those that wait for the first would be woken once for each of them. */
+  unmetDependency({ wanted }: ServerRow): string | undefined {
+    return wanted?.dependsOn.findLast((server) => !isUp(this.#ledger.server(server)));
   }
 
-  *holders(): Generator<string | undefined> {
-    const name = this.#name;
-    for (const dependent of this.#ledger.index.dependentsOf(name)) {
-      const row = dependent === name ? undefined : this.#ledger.server(dependent);
-      yield isHolding(name, row) ? dependent : undefined;
+  holder(): string | undefined {
+    for (const dependent of this.#ledger.index.dependentsOf(this.#name)) {
+      if (dependent !== this.#name && isHolding(this.#name, this.#ledger.server(dependent))) return dependent;
     }
+    return undefined;
   }
 
   /** A failed server is retried all the same; so the hold can end by itself. */
