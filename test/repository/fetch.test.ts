@@ -62,7 +62,6 @@ function open(url: string, options: Partial<GitSourceOptions> = {}): Promise<Git
 const HOST = 'git.example';
 
 const TRANSPORTS: Readonly<Record<string, () => Promise<FollowedRepository>>> = {
-  'a bare repository': () => followRepository(async ({ path }) => ({ url: path })),
   http: () => followOverHttp(),
   'http with protocol version 0 and multi_ack': async () => {
     const followed = await followOverHttp();
@@ -71,16 +70,6 @@ const TRANSPORTS: Readonly<Record<string, () => Promise<FollowedRepository>>> = 
       return false;
     };
     return followed;
-  },
-  'https with a private authority': async () => {
-    const authority = await newAuthority();
-    const tls = await issueServerCertificate(authority, { now: Date.now() });
-    const caFile = await fileOf(authority.cert, 'ca ü.pem');
-    return await followOverHttp({ access: { ...NO_ACCESS, caFile } }, { tls });
-  },
-  'ssh://': async () => {
-    await fakeSsh();
-    return await followRepository(async ({ path }) => ({ url: `ssh://git@git.example:2222${path}` }));
   },
 };
 
@@ -194,51 +183,43 @@ function status(code: number, headers: Record<string, string> = {}, body = 'no')
 
 const HTML = '<!DOCTYPE html><title>Sign in</title>';
 
-const FAULTS: readonly (readonly [Stage, string, (exchange: Exchange) => unknown, RegExp])[] = [
-  ['advertisement', 'is reset', ({ request }) => request.socket.resetAndDestroy(), /broke off the connection/],
+/** The advertisement: what the server answers first. The result: the pack. */
+const FAULTS: readonly (readonly [Stage, (exchange: Exchange) => unknown, RegExp])[] = [
+  ['advertisement', ({ request }) => request.socket.resetAndDestroy(), /broke off the connection/],
   [
     'advertisement',
-    'is HTML',
     status(200, { 'content-type': 'text/html' }, HTML),
     /a web page instead of a repository looks the same/,
   ],
   [
     'advertisement',
-    'needs a password',
     status(401, { 'www-authenticate': 'Basic realm="git"' }),
     /asks for a user name and a password: write them into files/,
   ],
-  ['advertisement', 'is forbidden', status(403), /may not be read by this user/],
-  ['advertisement', 'is not found', status(404), /is not a Git repository, or is not shown without a password/],
-  [
-    'advertisement',
-    'redirects',
-    status(302, { location: 'http://localhost:1/elsewhere' }),
-    /redirects are not followed: write the new address as repository.url/,
-  ],
-  ['advertisement', 'never comes', () => undefined, /did not answer in time/],
-  [
-    'result',
-    'is truncated, and says that it is complete',
-    altered((body) => body.subarray(0, body.length / 2)),
-    /"http/,
-  ],
-  ['result', 'has a corrupted byte', altered(flip), /"http/],
-  ['result', 'stops in the middle', brokenOff(() => undefined), /did not answer in time/],
+  ['advertisement', status(403), /may not be read by this user/],
+  ['advertisement', status(404), /is not a Git repository, or is not shown without a password/],
+  ['advertisement', () => undefined, /did not answer in time/],
+  // Truncated, although the server says that it is complete.
+  ['result', altered((body) => body.subarray(0, body.length / 2)), /"http/],
+  // A corrupted byte.
+  ['result', altered(flip), /"http/],
+  ['result', brokenOff(() => undefined), /did not answer in time/],
 ];
 
 describe('a fetch that fails', () => {
-  it.each(FAULTS)('keeps the head and says why if the %s %s', async (stage, _what, work, message) => {
+  it('keeps the head and says why, whatever the server does', async () => {
     const { server, expectFailure, expectSuccess, source } = await followOverHttp({
       limits: { silenceMs: 1_000, fetchMs: 20_000 },
     });
-    const misbehave = at(stage, work);
-    server.misbehave = (exchange) => {
-      // With protocol version 0, every POST is a fetch.
-      delete exchange.request.headers['git-protocol'];
-      return misbehave(exchange);
-    };
-    await expectFailure(message);
+    for (const [stage, work, message] of FAULTS) {
+      const misbehave = at(stage, work);
+      server.misbehave = (exchange) => {
+        // With protocol version 0, every POST is a fetch.
+        delete exchange.request.headers['git-protocol'];
+        return misbehave(exchange);
+      };
+      await expectFailure(message);
+    }
     server.misbehave = undefined;
     await expectSuccess();
     await source.close();
@@ -284,17 +265,22 @@ describe('a fetch that fails', () => {
     expect(isAlive(Number(readFileSync(`${pid}.2`, 'utf8')))).toBe(false);
   });
 
-  it.each([
-    ['Host key verification failed.', /has a host key that is not known here/],
-    ['git@x: Permission denied (publickey).', /does not accept the key/],
-    ['ssh: Could not resolve hostname x: Name or service not known', /has a host that the name service does not know/],
-    ['kex_exchange_identification: Connection closed by remote host', /broke off the connection/],
-    ['Welcome to the machine', /cannot be read: .*Welcome to the machine/],
-  ])('explains what ssh says: %s', async (words, message) => {
+  it('explains what ssh says', async () => {
     const ssh = await fakeSsh();
     const { expectFailure } = await followRepository(async ({ path }) => ({ url: `ssh://git@git.example${path}` }));
-    await ssh.become(`echo "${words}" >&2; exit 255`);
-    await expectFailure(message);
+    for (const [words, message] of [
+      ['Host key verification failed.', /has a host key that is not known here/],
+      ['git@x: Permission denied (publickey).', /does not accept the key/],
+      [
+        'ssh: Could not resolve hostname x: Name or service not known',
+        /has a host that the name service does not know/,
+      ],
+      ['kex_exchange_identification: Connection closed by remote host', /broke off the connection/],
+      ['Welcome to the machine', /cannot be read: .*Welcome to the machine/],
+    ] as const) {
+      await ssh.become(`echo "${words}" >&2; exit 255`);
+      await expectFailure(message);
+    }
   });
 
   it('names the branches if the followed one is gone, and follows it when it is back', async () => {
@@ -306,14 +292,13 @@ describe('a fetch that fails', () => {
     await expectSuccess();
   });
 
-  it.each(['path', 'http'])('calls a shallow clone one, reached by %s', async (kind) => {
+  it('calls a shallow clone one', async () => {
     const folder = temporaryDirectory();
     const repository = await createGitRepository(join(folder, 'whole.git'));
     for (const a of ['1', '2', '3']) await repository.commit({ a });
     const path = join(folder, 'short.git');
     await runGit(['clone', '--quiet', '--bare', '--depth', '1', `file://${repository.path}`, path]);
-    const url = kind === 'path' ? path : (await startGitHttpServer({ repository: path })).url;
-    const source = await createGitSource({ url, branch: 'main', directory: '.', cache: join(folder, 'cache') });
+    const source = await createGitSource({ url: path, branch: 'main', directory: '.', cache: join(folder, 'cache') });
     await expect(source.fetch(null)).rejects.toThrow(
       /it is a shallow clone and lacks older commits: run "git fetch --unshallow"/,
     );
@@ -324,20 +309,9 @@ describe('a fetch that fails', () => {
 });
 
 describe('a password', () => {
-  it.each([
-    ['name and password', LOGIN, (access: RepositoryAccess) => access],
-    [
-      'only a password',
-      { username: 'x-access-token', password: LOGIN.password },
-      (access: RepositoryAccess) => ({ ...access, username: null }),
-    ],
-    [
-      'only a name',
-      { username: LOGIN.username, password: '' },
-      (access: RepositoryAccess) => ({ ...access, password: null }),
-    ],
-  ])('is sent after 401, as %s', async (_, login, of) => {
-    const access = of(await accessBy(`${LOGIN.username}\r\n`, `${LOGIN.password}\n`));
+  it('is sent after 401 without a name too', async () => {
+    const access = { ...(await accessBy('', `${LOGIN.password}\n`)), username: null };
+    const login = { username: 'x-access-token', password: LOGIN.password };
     const { server, expectSuccess } = await followOverHttp({ access });
     server.login = login;
     await expectSuccess();
@@ -432,7 +406,6 @@ describe('a certificate', () => {
   it.each([
     ['of another host', { hosts: ['other.example'] }, 0],
     ['that has expired', {}, -400 * DAY_MS],
-    ['that is not valid yet', {}, 10 * DAY_MS],
   ])('%s is refused before a request is sent', async (_, options, shift) => {
     const authority = await newAuthority();
     const tls = await issueServerCertificate(authority, { now: Date.now() + shift, ...options });
