@@ -1,8 +1,8 @@
-// The load balancer of `npm run cluster`: it asks every replica for /leaderz and /readyz, as one in front of a real installation does, and
-// passes TLS connections through to those that are ready, in turn. It ends no TLS, so clients still show their certificates to the replica.
+// The load balancer of `npm run cluster`: it passes each TLS connection to the next replica that answers /readyz with 200.
+// It does not end TLS, so clients still show their certificates to the replica.
 import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { connect, createServer, type Server } from 'node:net';
+import { pipeline } from 'node:stream';
 
 /** A replica as the balancer reaches it. */
 export interface Target {
@@ -11,89 +11,33 @@ export interface Target {
   readonly managementPort: number;
 }
 
-/** What a replica has answered: HTTP statuses, null where nothing came in time. */
-export interface Health {
-  readonly leaderz: number | null;
-  readonly readyz: number | null;
-}
-
-/** A running balancer. */
-export interface Balancer {
-  readonly port: number;
-  close(): Promise<void>;
-}
-
 const HOST = '127.0.0.1';
-const LOOK_MS = 250;
 const ANSWER_MS = 1_000;
 
-/** Starts a balancer. `onHealth` is told of every look, by the name of the replica; it must not throw. */
-export async function startBalancer(
-  targets: readonly Target[],
-  onHealth: (healths: ReadonlyMap<string, Health>) => void,
-): Promise<Balancer> {
-  const stopping = new AbortController();
-  const sockets = new Set<Socket>();
-  let healths: ReadonlyMap<string, Health> = new Map();
+/** Starts a balancer on a free port. */
+export async function startBalancer(targets: readonly Target[]): Promise<Server> {
   let turn = 0;
-  const keep = (socket: Socket): Socket => {
-    sockets.add(socket);
+  const server = createServer(async (socket) => {
     socket.on('error', () => socket.destroy());
-    socket.on('close', () => sockets.delete(socket));
-    return socket;
-  };
-  const server = createServer((socket) => {
-    keep(socket);
-    const ready = targets.filter(({ name }) => healths.get(name)?.readyz === 200);
-    const target = ready[turn++ % Math.max(1, ready.length)];
-    if (target === undefined) {
-      socket.destroy();
+    const at = turn++ % targets.length;
+    for (const target of [...targets.slice(at), ...targets.slice(0, at)]) {
+      if ((await statusOf(target, 'readyz')) !== 200) continue;
+      const onward = connect(target.apiPort, HOST);
+      // A connection that breaks ends the other one: nobody else needs to know.
+      pipeline(socket, onward, () => undefined);
+      pipeline(onward, socket, () => undefined);
       return;
     }
-    const onward = keep(connect(target.apiPort, HOST));
-    socket.pipe(onward).pipe(socket);
-    socket.on('close', () => onward.destroy());
-    onward.on('close', () => socket.destroy());
+    socket.destroy();
   });
-  server.listen(0, HOST);
-  await once(server, 'listening');
-  const address = server.address();
-  async function look(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      const found = await Promise.all(targets.map(async (target) => [target.name, await healthOf(target)] as const));
-      if (stopping.signal.aborted) return;
-      healths = new Map(found);
-      onHealth(healths);
-      await sleep(LOOK_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
-    }
-  }
-  const looking = look();
-  return {
-    port: typeof address === 'object' ? (address?.port ?? 0) : 0,
-    async close() {
-      stopping.abort();
-      const closed = once(server, 'close');
-      server.close();
-      for (const socket of sockets) socket.destroy();
-      await Promise.all([closed, looking]);
-    },
-  };
+  await once(server.listen(0, HOST), 'listening');
+  return server;
 }
 
-async function healthOf({ managementPort }: Target): Promise<Health> {
-  const statusAt = async (path: string): Promise<number | null> => {
-    try {
-      const answer = await fetch(`http://${HOST}:${managementPort}/${path}`, {
-        signal: AbortSignal.timeout(ANSWER_MS),
-      });
-      await answer.body?.cancel();
-      return answer.status;
-    } catch (error) {
-      // It is not there, or hangs.
-      if (error instanceof Error) return null;
-      throw error;
-    }
-  };
-  const [leaderz, readyz] = await Promise.all([statusAt('leaderz'), statusAt('readyz')]);
-  return { leaderz, readyz };
+/** Returns the HTTP status of a replica's health; null if no answer came in time. */
+export async function statusOf({ managementPort }: Target, path: 'leaderz' | 'readyz'): Promise<number | null> {
+  const signal = AbortSignal.timeout(ANSWER_MS);
+  const answer = await fetch(`http://${HOST}:${managementPort}/${path}`, { signal }).catch(() => null);
+  await answer?.body?.cancel();
+  return answer?.status ?? null;
 }
