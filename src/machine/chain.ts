@@ -56,7 +56,7 @@ function stallOf(server: string, graph: WaitGraph, known: Map<string, Stall | un
 
 function ownStall(server: string, wait: Wait, { groupOf, isOccupied }: WaitGraph): Stall | undefined {
   if (wait.kind === 'instance') return wait.until === Number.POSITIVE_INFINITY ? 'blocked' : undefined;
-  if (wait.kind === 'failures' || wait.kind === 'failed member') return 'failed';
+  if (wait.kind === 'failures') return 'failed';
   if (wait.kind !== 'slot' || wait.until !== undefined) return undefined;
   if (groupOf(server).hasFailed) return 'failed';
   return isOccupied(server) ? 'blocked' : undefined;

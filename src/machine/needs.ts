@@ -44,10 +44,7 @@ export function rolloutWait(row: ServerRow, needs: Needs): Wait | undefined {
   if (needs.updatesAreHeld(row)) return { kind: 'failures', commit: row.commit };
   const slot = needs.hasSlot(row);
   if (slot === true) return undefined;
-  const group = groupOf(row);
-  return row.dirty
-    ? { kind: 'failed member', group }
-    : { kind: 'slot', group, until: slot === false ? undefined : slot };
+  return { kind: 'slot', group: groupOf(row), until: slot === false ? undefined : slot };
 }
 
 /** Returns the wait for the end of the suspension or hold of its instance. */

@@ -18,8 +18,6 @@ export type Wait =
   | { readonly kind: 'holder'; readonly server: string }
   /** Its group has no free slot, or rests until a time. */
   | { readonly kind: 'slot'; readonly group: string; readonly until: number | undefined }
-  /** It is away itself and needs no slot, and another member of its group is failed. */
-  | { readonly kind: 'failed member'; readonly group: string }
   /**
    * `tags`: a proxy has to take it, one with any of these tags, or one without tags where there are none. `isRoutine`: a
    * check that comes after all actions. `isChecked`: a create that comes before them, while its check is fresh.
@@ -62,8 +60,6 @@ export function waitReason(wait: Wait): string {
     case 'slot':
       if (wait.until !== undefined) return `waits until ${momentOf(wait.until)}: the group ${wait.group} rests`;
       return `waits for a slot of the group ${wait.group}: a member is failed, or as many are away as may be`;
-    case 'failed member':
-      return `waits until no other member of the group ${wait.group} is failed`;
     case 'capacity':
       if (wait.tags !== undefined) return `waits for a proxy ${tagWords(wait.tags)}`;
       return `waits until the provider entry "${wait.provider}" has capacity`;

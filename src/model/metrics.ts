@@ -42,7 +42,7 @@ const [counter, gauge, histogram] = [define('counter'), define('gauge'), define(
 const open = (...known: readonly string[]) => ({ known });
 const OPERATIONS = ['check', 'create', 'update', 'delete'] as const;
 const WAITS = [
-  ...['dependency', 'holder', 'slot', 'failed member', 'capacity', 'failures', 'instance'],
+  ...['dependency', 'holder', 'slot', 'capacity', 'failures', 'instance'],
   ...['output', 'budget', 'site', 'time'],
 ] as const;
 

@@ -9,7 +9,6 @@ it.each<[wait: Wait, reason: string]>([
     { kind: 'slot', group: 'shop/web', until: undefined },
     'waits for a slot of the group shop/web: a member is failed, or as many are away as may be',
   ],
-  [{ kind: 'failed member', group: 'shop/web' }, 'waits until no other member of the group shop/web is failed'],
   [{ kind: 'slot', group: 'shop/web', until: NOW }, 'waits until 2026-11-20T10:20:00.000Z: the group shop/web rests'],
   [{ kind: 'capacity', provider: 'lab', instance: 'shop' }, 'waits until the provider entry "lab" has capacity'],
   [
