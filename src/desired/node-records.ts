@@ -47,32 +47,13 @@ export function* recordedNodes({ desired, rows }: NodeView): Generator<string> {
   for (const [name, row] of rows.list('server')) if (row.lastRecord !== null && !nodeOf(desired, name)) yield name;
 }
 
-function recordedNames({ desired, rows }: NodeView): readonly string[] {
-  const present = sortedNames(desired);
-  const terminating: string[] = [];
-  for (const [name, row] of rows.list('server')) {
-    if (row.lastRecord !== null && !nodeOf(desired, name)) terminating.push(name);
-  }
-  return terminating.length === 0 ? present : [...present, ...terminating].sort(compareNames);
-}
-
-/** Sorted once a desired state: to sort ten thousand names takes longer than to find that no record changed. */
-const sorted = new WeakMap<Baseline, readonly string[]>();
-
-function sortedNames(desired: Baseline): readonly string[] {
-  const known = sorted.get(desired);
-  if (known !== undefined) return known;
-  const names = [...nodeNames(desired)].sort(compareNames);
-  sorted.set(desired, names);
-  return names;
-}
-
 /** Returns all nodes that are meant and have a record, sorted by name. Each keeps its row as it is now. */
 export function nodesAtMoment(
   view: NodeView,
   isMeant: (name: string) => boolean = () => true,
 ): readonly NodeAtMoment[] {
-  return recordedNames(view).flatMap((name) => (isMeant(name) ? (nodeAtMoment(view, name) ?? []) : []));
+  const names = [...recordedNodes(view)].filter(isMeant).sort(compareNames);
+  return names.flatMap((name) => nodeAtMoment(view, name) ?? []);
 }
 
 /** Returns a node, or undefined if there is none of that name, or its record is not known. */
