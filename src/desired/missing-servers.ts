@@ -55,7 +55,7 @@ const NAMED_MAX = 5;
 /** Versions that cannot become active, by the servers that they would make. */
 export class MissingServers {
   readonly makers = new Map<string, Unit>();
-  /** Instances without an active version whose newest version does not tell its servers. */
+  /** Instances without an active version, of whose newest version the servers are not known. */
   readonly #unknownMakers: string[] = [];
   readonly #hints = new Map<string, string | null>();
 

@@ -9,7 +9,7 @@ import { isValidUnit, type Unit } from './unit.ts';
 /** The versions of the files of undetermined instances, by unit key. */
 export type Undetermined = ReadonlyMap<string, string>;
 
-/** Returns true if an invalid version of an instance does not tell which servers it would make. */
+/** Returns true if the servers of an invalid version of an instance are not known. */
 function isUndetermined(unit: Unit): boolean {
   return unit.type === 'stack-instance' && unit.servers.size === 0 && !isValidUnit(unit);
 }

@@ -1,5 +1,5 @@
-// Follows the branch: polls when asked to, has the newest commit followed, and tells those who wait what became of it.
-// branch-poll.ts does one poll.
+// Follows the branch: polls when asked to, has the newest commit followed, and answers the requests that wait for a
+// commit. branch-poll.ts does one poll.
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '../base/log.ts';
 import { type LogOnceAMinute, logOnceAMinute } from '../base/log-once-a-minute.ts';

@@ -120,7 +120,7 @@ export function differenceFromRows(units: Baseline['units'], rows: RecordedRows)
   const pinned = rows.list('pinned');
   for (const [name, { instance, wanted }] of rows.list('server')) {
     if (wanted === null || derived.has(name)) continue;
-    // Of an instance that is wrong from the start, rows may tell servers that no version of it does.
+    // An instance that is invalid from the start has no version, and may have rows of servers.
     if (pinned.get(instanceAddress(instance))?.commit !== null) difference ??= `"${name}" is recorded besides`;
   }
   return difference;
@@ -165,7 +165,7 @@ function isRecorded(unit: Unit, rows: RecordedRows): boolean {
   return isAsWanted && rows.read('pinned', unitAddress(unit))?.oid === unit.entry.oid;
 }
 
-/** Returns each pinned instance as its rows tell it, for where the commit of its active version is gone. */
+/** Returns each pinned instance as its rows have it, in case the commit of its active version is gone. */
 function recordedUnits(rows: RecordedRows, time: string): Unit[] {
   return [...rows.list('pinned')].flatMap(([address, row]) => {
     const [type, name] = splitAddress(address);

@@ -23,7 +23,7 @@ import { isOfRows, type RecordedRows, restoreDesired } from './restore.ts';
 const POLL_MS = 500;
 /** How long the same derivation is not tried again after it failed: twice as long each time, from a poll on. */
 const RETRY_MS_MAX = 30_000;
-/** A poll that takes longer is told: a database that hangs refuses nothing for a while. */
+/** A poll that takes longer is reported: a database that hangs refuses nothing for a while. */
 const UNANSWERED_MS = 5_000;
 const ROWS = 'rows';
 const UNREAD = 'what the leader has written is being read, and the database or the repository has not answered yet';
@@ -67,7 +67,7 @@ class LostHead extends Error {}
 /**
  * Shows everything that earlier leaders have written. Throws where that cannot be done: then this process must not
  * lead. Where the followed commit is lost, and no replica could lead for a minute, rows are shown and nothing is
- * active, as at a start: a person has to accept the new history, and only a leader can be told so.
+ * active, as at a start: an operator has to accept the new history, which only a leader can record.
  */
 export async function showAllWritten(options: StandbyFollowerOptions, leaderlessMs: number): Promise<void> {
   const { current, refresh, log } = options;
@@ -246,7 +246,7 @@ export class StandbyFollower {
     return oid;
   }
 
-  /** Nothing is active, as at a start of a leader: the newest commit is held, and what rows tell is answered. */
+  /** Nothing is active, as at a start of a leader: the newest commit is held, and reads answer from the rows. */
   async #refuse(newest: string, head: HeadRow, difference: string | undefined): Promise<void> {
     const { source, current, clock } = this.#options;
     const refused = await refusalOfLost(source, newest, { ...head, difference });

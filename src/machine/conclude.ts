@@ -1,5 +1,5 @@
 // Computes the row of a server after an action or a check has ended: the first check, the one before a create, the one
-// after a failed create, and the one after a lost outcome; drift.ts concludes that of a server at rest. Pure; the
+// after a failed create, and the one after a lost outcome; drift.ts concludes that of an idle server. Pure; the
 // counterpart of decide.ts.
 import type { Answer, CallResult } from '../model/call-result.ts';
 import { isSame, type JsonMap } from '../model/json.ts';
@@ -45,7 +45,8 @@ export function conclude(row: ServerRow, told: CallResult, at: ConcludeContext):
 }
 
 /**
- * A check may tell what was not known when the server was made, as its address; one that tells nothing changes nothing.
+ * A check may report outputs that were not known when the server was made, such as its address. A check without outputs
+ * changes nothing.
  */
 function withReported(row: ServerRow | null, { outcome, outputs }: Answer): ServerRow | null {
   const isTold = row !== null && row.applied !== null && outcome === 'done' && Object.keys(outputs).length > 0;

@@ -17,7 +17,7 @@ import { rereadRow } from './want.ts';
 /** A replacement that exceeds the delete budget is judged again after this time; it is usually held by then. */
 const REVIEW_MS = 30_000;
 
-/** An output may come later than its server, as an address does; after this time a person is told. */
+/** An output may come later than its server, as an address does; after this time the server is blocked. */
 const OUTPUT_MS = 10 * 60_000;
 /** Until then the server that has it is checked every so often, and later as rarely as that. */
 export const OUTPUT_CHECK_MS = 60_000;
@@ -232,7 +232,7 @@ function decideOutputs(row: ServerRow, context: DecisionContext): Step | undefin
   return { row: withReason(hold(row, reason, context).row, reason), next: { ...wait, until: now + OUTPUT_MS } };
 }
 
-/** Returns what a server at rest waits for: an output that is for configuration only, or nothing. */
+/** Returns the wait of an idle server: for an output that is for configuration only, or none. */
 function restWait({ wanted }: ServerRow, { outputs, now }: DecisionContext): Next {
   const unknown = wanted === null ? undefined : missingOutput(wanted, outputs);
   if (unknown === undefined) return REST;
@@ -247,7 +247,7 @@ function waitsForBudget(row: ServerRow, context: DecisionContext): Next | undefi
   return mayReplace ? undefined : { kind: 'budget', until: context.now + REVIEW_MS };
 }
 
-/** A server at rest is checked from time to time. Its check waits for capacity behind all actions. */
+/** An idle server is checked from time to time. Its check waits for capacity behind all actions. */
 function decideRest(row: ServerRow, context: DecisionContext): Step {
   const rest = { row, next: restWait(row, context) };
   if (!context.isCheckDue || !isAtRest(row)) return rest;

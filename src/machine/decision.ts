@@ -76,7 +76,7 @@ export interface DecisionContext extends Needs {
   readonly lostBecause: string | undefined;
   /** An action or check of the server is in flight in this process. */
   readonly isInFlight: boolean;
-  /** Returns true if one more call of that provider may start now; `isRoutine`: a check of a server at rest. */
+  /** Returns true if one more call of that provider may start now; `isRoutine`: a check of an idle server. */
   readonly hasCapacity: (provider: string, isRoutine?: boolean) => boolean;
   /** The proxy that asks for the next call; undefined if none does. */
   readonly claimant: Claimant | undefined;
@@ -101,7 +101,7 @@ export interface DecisionContext extends Needs {
 
 /**
  * Whether a proxy asks for work. `awaited`: it was not heard of since the controller has started, and that is too short
- * ago to tell.
+ * ago to know.
  */
 export type Presence = 'heard' | 'awaited' | 'silent';
 

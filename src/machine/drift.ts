@@ -1,4 +1,4 @@
-// Compares what a check observed with what is wanted of a server at rest, and reports or heals the difference. Pure;
+// Compares what a check observed with what is wanted of an idle server, and reports or heals the difference. Pure;
 // conclude.ts calls it. docs/concepts.md, drift; docs/decisions/0018-a-check-before-every-create.md.
 
 import { momentOf } from '../base/wording.ts';
@@ -160,7 +160,7 @@ export function driftReason(found: Finding): Reason {
 }
 
 /**
- * Returns the row after a check of a server at rest, or of one that was gone, has answered. The same object if nothing
+ * Returns the row after a check of an idle server, or of one that was gone, has answered. The same object if nothing
  * changes. A server that is gone is made again only after a second check: one wrong answer makes nothing.
  */
 export function concludeDrift(row: ServerRow, answer: Answer, at: ConcludeContext): ServerRow {

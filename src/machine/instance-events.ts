@@ -73,7 +73,7 @@ export function refusalEvent(refused: { readonly commit: string; readonly reason
 }
 
 /**
- * Returns the event of an operation that changes no row: of one server, whose state it is told with, or of an instance
+ * Returns the event of an operation that changes no row: of one server, with its state, or of an instance
  * as a whole.
  */
 export function operationEvent(about: OperationTarget, cause: Moment & OperationCause): NewEvent {
@@ -118,7 +118,7 @@ function collectFacts(change: Change, cause: Cause): Facts[] {
 type ChangeOf<Kind extends Change['kind']> = Extract<Change, { readonly kind: Kind }>;
 
 function serverFacts({ name, expected: before, value: after }: ChangeOf<'server'>, cause: Cause): Facts[] {
-  // Every operation is told, also if it changes nothing but the next try.
+  // Every operation has an event, also if it changes nothing but the next try.
   if (cause.kind !== 'operation' && !isToldStep({ before, after })) return [];
   const row = after ?? before;
   if (row === undefined) return [];

@@ -2,7 +2,7 @@
 import type { Reason, ReasonCode, RunningAction, ServerRow } from '../model/rows.ts';
 import type { State } from '../model/state.ts';
 
-/** The reasons for which no check can tell a lost outcome. */
+/** The reasons for which no check can find out a lost outcome. */
 const UNTOLD: ReadonlySet<ReasonCode> = new Set(['no_provider', 'no_proxy', 'provider_changed']);
 
 /** Returns the text of a reason, `<code>: <text>`; empty if there is none. */
@@ -32,7 +32,8 @@ export function lostText({ operation }: RunningAction, because: string | undefin
 }
 
 /**
- * Returns true if the outcome of an action was lost and no provider entry or proxy can tell it. A person has to act.
+ * Returns true if the outcome of an action was lost and no provider entry or proxy can find it out. An operator has to
+ * act.
  */
 export function isStuck({ state, reason }: Pick<ServerRow, 'state' | 'reason'>): boolean {
   return state === 'unknown' && reason !== null && UNTOLD.has(reason.code);
@@ -42,8 +43,8 @@ export function isStuck({ state, reason }: Pick<ServerRow, 'state' | 'reason'>):
 const FAILED_CHECKS = 3;
 
 /**
- * Returns true if the outcome of an action was lost and the checks that would tell it fail, several in a row or until a
- * long wait. It continues by itself once one is answered; a person has to see to that.
+ * Returns true if the outcome of an action was lost and the checks that would find it out fail, several in a row or
+ * until a long wait. The server continues once a check is answered; an operator has to see to that.
  */
 export function isUntold({ state, reason, gaveUp, attempt }: CountedRow): boolean {
   return state === 'unknown' && reason?.code === 'check_failed' && (gaveUp || attempt > FAILED_CHECKS);

@@ -56,11 +56,11 @@ export interface Site {
   readonly provider: string;
   /** Of proxies: those tags of the server that the one which is asked, or was, has itself. */
   readonly tags?: readonly string[] | undefined;
-  /** The entry of the proxy's own settings that has answered. Omitted: they are not told apart. */
+  /** The entry of the proxy's own settings that has answered. Omitted: the entries are not distinguished. */
   readonly entry?: string | undefined;
 }
 
-/** Returns what tells one site from another in a map. */
+/** Returns the key of a site in a map. */
 export function siteKey({ provider, tags = [], entry = '' }: Site): string {
   return JSON.stringify([provider, provider === PROXIED ? tags : [], entry]);
 }
@@ -86,7 +86,7 @@ export function hasOtherTags(row: ServerRow, present: readonly string[]): boolea
   return proxyTags !== undefined && isBoundToSite(row) && !fitsProxy(proxyTags, present);
 }
 
-/** Returns true if a server may be where a proxy made it, and only those of that site can tell. */
+/** Returns true if a server may be at the site of the proxy that made it: only proxies of that site can find out. */
 function isBoundToSite(row: ServerRow): boolean {
   if (row.provider !== PROXIED || isHandedOn(row) || isBeingAdopted(row)) return false;
   return mayBeThere(row) || row.replacing || row.state === 'unknown';
@@ -95,8 +95,8 @@ function isBoundToSite(row: ServerRow): boolean {
 /**
  * Returns the tags of the proxies that the next call of a server is for: those that made it and are in its record, so
  * that other sites in a list do not make it a second time. Undefined if a person has to decide first, since its record
- * has none of them. Those that made it tell how an action ended, and delete it; they do not change it to what others
- * are to have.
+ * has none of them. The proxies that made it report how an action ended, and delete it; they do not change it to what
+ * others are to have.
  */
 export function responsibleTags(row: ServerRow, present: readonly string[]): readonly string[] | undefined {
   const { proxyTags } = row;

@@ -39,7 +39,7 @@ export function desiredChanges(changes: readonly Change[]): readonly Change[] {
 /** Longer descriptions of clients are shortened in events. */
 const NAME_LENGTH_MAX = 250;
 
-/** Is given the cause too of what this process has committed with one. */
+/** Also gets the cause of a change that this process has committed with one. */
 type Watcher = (change: Change, cause: Cause | undefined) => void;
 
 /** The rows of the store, and their index. */
@@ -54,7 +54,7 @@ export class Ledger {
   #watchers: Watcher[] = [];
   readonly #eventWatchers: (() => void)[] = [];
   #prepareMoment: PrepareMoment | undefined;
-  /** The last one that brought another desired state; undefined: it is known what became of it. */
+  /** The last one that brought another desired state; undefined: its outcome is known. */
   #unsure: UnsureCommit | undefined;
 
   /**

@@ -18,7 +18,7 @@ export interface CapacityOptions {
 /** What a call takes of the capacity. */
 interface Use {
   readonly provider: string;
-  /** A check of a server at rest: such checks take at most half of the capacity. */
+  /** A check of an idle server: such checks take at most half of the capacity. */
   readonly isRoutine: boolean;
 }
 

@@ -1,6 +1,6 @@
 // Knows which provider entries answer nothing: none of their last calls had a definite answer. So a dead site is one
 // cause, and not one for each of its servers. In memory of the process that calls them: the first calls after a start
-// tell again.
+// show it again.
 import type { Clock } from '../../base/clock.ts';
 import { momentOf } from '../../base/wording.ts';
 import type { Answer } from '../../model/call-result.ts';
@@ -79,8 +79,8 @@ export class EntryAnswers {
   }
 
   /**
-   * Returns true if the last call of a server had no answer because its entry answers nothing, which is told soon, or
-   * did so until a moment ago: what that server needs is no cause of its own then.
+   * Returns true if the last call of a server had no answer because its entry answers nothing, which is reported soon,
+   * or did so until a moment ago: then the server is no cause of its own.
    */
   explains(server: string): boolean {
     const now = this.#clock.monotonic();

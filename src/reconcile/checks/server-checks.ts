@@ -1,5 +1,5 @@
 // Decides when a server is checked. A create requires a check that is at most 30 s old, so that a server which another
-// party creates meanwhile is not taken over; docs/decisions/0018. A server at rest is checked `checkSeconds` after its
+// party creates meanwhile is not taken over; docs/decisions/0018. An idle server is checked `checkSeconds` after its
 // last action or check. In memory: after a restart no check counts.
 
 import { type Clock, type ClockTimes, msSince, readClocks } from '../../base/clock.ts';
@@ -52,7 +52,7 @@ interface NotedCheck {
   readonly ended: ClockTimes;
 }
 
-/** The next check of a server at rest. */
+/** The next check of an idle server. */
 interface CheckPlan {
   readonly provider: string;
   /** When it is due, by the monotonic clock. From then on it waits for capacity, behind all actions. */
@@ -91,12 +91,7 @@ export class ServerChecks {
     return new Set(failing.map(([server]) => server));
   }
 
-  /** Number of servers whose next check is planned. */
-  get size(): number {
-    return this.#servers.values().reduce((count, { plan }) => count + (plan === undefined ? 0 : 1), 0);
-  }
-
-  /** Returns true if a pass over a server at rest may start its check, once there is capacity. */
+  /** Returns true if a pass over an idle server may start its check, once there is capacity. */
   isDue(server: string): boolean {
     const plan = this.#planOf(server);
     return plan !== undefined && !plan.isRunning && plan.dueAt <= this.#options.clock.monotonic();
@@ -250,7 +245,7 @@ export class ServerChecks {
     plan.dueAt = clock.monotonic() + ms;
   }
 
-  /** Returns the provider entry that checks a server at rest, or null if the server is not to be checked. */
+  /** Returns the provider entry that checks an idle server, or null if the server is not to be checked. */
   #checkerOf(row: ServerRow, isRequested: boolean): string | null {
     const entry = row.provider === null || !isAtRest(row) ? undefined : this.#options.registry.byName(row.provider);
     if (entry === undefined) return null;

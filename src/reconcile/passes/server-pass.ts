@@ -43,7 +43,7 @@ export interface ServerPassOptions extends SecretRules {
   readonly contextOf: (server: string) => DecisionContext;
   /** The claims of proxies, each part of the context of one pass. */
   readonly claims: Pick<ClaimedPasses, 'accepts'>;
-  /** Is told which calls begin, and which rows passes decide on. */
+  /** Follows the calls that begin, and the rows that passes decide on. */
   readonly checks: ServerChecks;
   /** The sites whose servers are found or gone. */
   readonly absences: Absences;

@@ -10,7 +10,7 @@ interface Turn {
 
 /**
  * The lines of a tag, in the order in which they are offered. `checked`: servers that are to be created and were just
- * checked go first, until they were offered once. `routine`: servers at rest that wait for a routine check.
+ * checked go first, until they were offered once. `routine`: idle servers that wait for a routine check.
  */
 const RANKS = ['checked', 'action', 'routine'] as const;
 type Rank = (typeof RANKS)[number];
