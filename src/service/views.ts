@@ -26,7 +26,7 @@ export interface View<Desired> {
 }
 
 /** The rows of the present moment, as the service reads them. */
-export interface PresentRows extends Pick<Ledger, 'server' | 'read' | 'list' | 'events' | 'listEvents' | 'version'> {
+export interface PresentRows extends Pick<Ledger, 'server' | 'read' | 'list' | 'listEvents' | 'version'> {
   readonly index: Pick<
     Ledger['index'],
     'serversOf' | 'failedUpdatesOf' | 'queuedHeals' | 'needingPerson' | 'serversOfEntries' | 'serversOfProxies'

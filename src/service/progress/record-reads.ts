@@ -92,8 +92,6 @@ interface Asked {
   readonly scope: Scope;
 }
 
-const ALL: EventRange = { after: 0, limit: Number.MAX_SAFE_INTEGER };
-
 /**
  * The number of events that are read at once, and of these reads for one page of a limited client. No store keeps more
  * events.
@@ -127,26 +125,20 @@ async function listSeenEvents(
 }
 
 /**
- * Resolves with the events. Throws `not_found` if there is neither the instance nor an event of it, or the client does
- * not see it.
+ * Resolves with the events of an instance and those that concern every instance. Throws `not_found` if there is neither
+ * the instance nor an event of it, or the client does not see it.
  */
 async function viewEvents(
   { by, instance, range, scope }: Asked,
   view: PresentView<ProgressFacts>,
 ): Promise<InstanceEvents> {
-  if (!scope.seesInstance(instance)) throw unknownInstance(view, instance, { scope });
-  const isThere = hasInstance(view, instance);
-  const [first] = (await view.rows.events(instance, { after: 0, limit: 1 })).events;
-  if (!isThere && first === undefined) throw unknownInstance(view, instance, { scope });
-  const { events: own, isGap } = await view.rows.events(instance, range);
-  const after = Math.max(range.after, first?.id ?? 0);
-  const { events: every } = await view.rows.events(EVERY_INSTANCE, { after, limit: range.limit });
-  // Of one that is gone: what concerned every instance later did not concern it.
-  const last = isThere ? undefined : (await view.rows.events(instance, ALL)).events.at(-1);
-  const ofItsTime = every.filter(({ id }) => last === undefined || id < last.id);
-  const page = [...own, ...ofItsTime].sort((a, b) => a.id - b.id).slice(0, range.limit);
-  const seen = page.filter((event) => scope.seesEvent({ instance, event }));
-  return { events: seen.map((event) => shownTo(by, event)), gap: isGap };
+  const { rows } = view;
+  const first = { after: 0, limit: 1, instances: new Set([instance]) };
+  const isKnown = async () => hasInstance(view, instance) || (await rows.listEvents(first)).events.length > 0;
+  if (!scope.seesInstance(instance) || !(await isKnown())) throw unknownInstance(view, instance, { scope });
+  const { events, isGap } = await rows.listEvents({ ...range, instances: selectInstances([instance]) });
+  const seen = events.filter((listed) => scope.seesEvent(listed));
+  return { events: seen.map(({ event }) => shownTo(by, event)), gap: isGap };
 }
 
 /**
