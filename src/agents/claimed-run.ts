@@ -1,4 +1,4 @@
-// Carries out one claimed action: runs its program until the deadline, tells the controller that it is at work, and
+// Carries out one claimed action: runs its program until the deadline, reports to the controller that it is at work, and
 // keeps how it ended.
 import { type Clock, type ClockTimes, msSince } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';

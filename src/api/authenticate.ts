@@ -60,7 +60,7 @@ export type RequestStep = (
   next: () => void,
 ) => void | Promise<void>;
 
-/** Returns the step that lets requests of registered clients pass; `clientOf` then tells which. */
+/** Returns the step that lets requests of registered clients pass; `clientOf` then returns the client. */
 export function authenticate(options: AuthenticateOptions) {
   return (request: IncomingMessage, _response: ServerResponse, next: () => void): void => {
     const client = admitCounted(options, request);

@@ -73,7 +73,7 @@ export function sendError(response: ServerResponse, failure: Failure): void {
 
 /**
  * Returns the last handler of the application: answers what any other threw, and logs it if it is our own mistake. A
- * client that may not ask any more is told that alone, and not what else was wrong.
+ * client that may not ask any more gets that refusal, and not what else was wrong.
  */
 export function answerErrors(log: Logger) {
   // Express knows an error handler by its four parameters.
@@ -84,7 +84,7 @@ export function answerErrors(log: Logger) {
     }
     if (failure.code === 'too_many_requests') logOverShare(request, failure.message);
     const refusal = findRefusal(request);
-    // Half an answer cannot become another one; only a broken connection tells the client.
+    // Half an answer cannot become another one; only a broken connection shows the client that it failed.
     if (response.headersSent) response.destroy();
     else sendError(response, refusal === undefined || refusal.code === failure.code ? failure : refusal);
   };

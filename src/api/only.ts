@@ -4,12 +4,12 @@ import { ServiceError } from '../model/service-error.ts';
 
 type Method = 'GET' | 'POST' | 'DELETE';
 
-/** Returns a handler that lets pass only these methods, and HEAD with GET. Others are told which there are. */
+/** Returns a handler that lets pass only these methods, and HEAD with GET. The refusal of others lists them. */
 export function only(...methods: readonly Method[]) {
   return onlyWithAdvice(methods, {});
 }
 
-/** Returns the same handler. A refused method that `advice` names is told where it is possible. */
+/** Returns the same handler. The refusal of a method that `advice` names says where it is possible. */
 export function onlyWithAdvice(methods: readonly Method[], advice: Readonly<Record<string, string>>) {
   const allowed = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
   return (request: Request<unknown>, response: Response, next: NextFunction): void => {

@@ -19,7 +19,7 @@ export function notFound(message: string, name: string, known: Iterable<string>)
 
 /**
  * Throws `not_found` with a suggestion; `not_ready` for a server whose record is not known, since the client must not
- * go on without it.
+ * continue without it.
  */
 export function unknownNode(view: View<DesiredState>, node: string, scope: Scope): never {
   const row = scope.seesNode(node) ? view.rows.server(node) : undefined;

@@ -63,7 +63,7 @@ export function activeView(sources: ViewSources): PresentView<DesiredState> {
 
 /**
  * Returns the error that says why nothing can be answered from a commit. No client is registered yet: every client may
- * be told.
+ * see it.
  */
 function nothingActive({ refused, notReadyReason }: ViewSources): ServiceError {
   const newest = refused();

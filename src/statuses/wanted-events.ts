@@ -16,7 +16,7 @@ export interface AlertFacts {
   readonly commit: string;
   /** Instances that a commit gave something to do since the last computation, with that commit. */
   readonly begun: ReadonlyMap<string, string>;
-  /** Returns the number of servers of an instance, and whether all of them are at rest. */
+  /** Returns the number of servers of an instance, and whether all of them are idle. */
   readonly progressOf: (instance: string) => { readonly servers: number; readonly isAtRest: boolean };
   readonly targets: readonly EventTarget[];
   /** The process began not long ago, and has not observed everything outside yet. What it does not see may be there. */

@@ -21,7 +21,7 @@ export interface WantedStatus extends CommitStatus {
 /** Numbers of the servers that a commit changed last. */
 export interface Progress {
   readonly done: number;
-  /** Those that are not at rest, with those that failed or are blocked. */
+  /** Those that are not idle, with those that failed or are blocked. */
   readonly open: number;
   readonly failed: number;
   readonly blocked: number;
@@ -82,7 +82,7 @@ interface HeldCounts {
 interface HeadFacts {
   readonly progress: Progress;
   readonly held: HeldCounts;
-  /** Why none of the servers that are not at rest can continue by itself; undefined if one can. */
+  /** Why none of the servers that are not idle can continue; undefined if one can. */
   readonly stall: Stall | undefined;
 }
 

@@ -12,7 +12,7 @@ const RENDER_MS_MAX = 1_000;
 const MADE_MAX = 20_000_000;
 /** They read files, or print a list without anything between its items. */
 const TAGS_LEFT_OUT = ['include', 'render', 'layout', 'block', 'echo'] as const;
-/** They tell the time or throw dice, or print a list without anything between its items. */
+/** They print the time or a random value, or a list without anything between its items. */
 const FILTERS_LEFT_OUT = /^(?:date|date_to_.*|sample|raw)$/;
 
 /**

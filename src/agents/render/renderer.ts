@@ -113,7 +113,7 @@ export class Renderer {
     return made;
   }
 
-  /** Goes on until it is stopped. */
+  /** Runs until it is stopped. */
   start(): void {
     const { server, node, files } = this.#settings;
     this.#options.log.info({ server, node, files: files.length }, 'render started');
@@ -132,7 +132,7 @@ export class Renderer {
   }
 
   /**
-   * Asks for the record, for so long as it is the one that is kept, makes the files right, and tells the controller.
+   * Waits for another record than the kept one, makes the files right, and reports that to the controller.
    * Never throws.
    */
   async pass(waitSeconds: number): Promise<PassEnd> {

@@ -46,7 +46,7 @@ const POLICY = [
   ...["base-uri 'none'", "frame-ancestors 'none'", "form-action 'none'", "require-trusted-types-for 'script'"],
 ].join('; ');
 
-/** What every answer carries. Nothing of the page is framed, guessed, or told to other sites. */
+/** Headers of every answer. The page cannot be framed, its types are not guessed, and other sites get no referrer. */
 const HEADERS = {
   'Content-Security-Policy': POLICY,
   'X-Content-Type-Options': 'nosniff',

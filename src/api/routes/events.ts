@@ -49,7 +49,7 @@ export function eventRoutes({ reader, operator, streams, lists }: EventRoutes): 
   return router;
 }
 
-/** A client that connects again repeats its first address, and tells what it has read. */
+/** A client that connects again repeats its first address, and sends the last id that it has read. */
 function lastIdIn(request: Request): number | undefined {
   const told = request.headers['last-event-id'];
   if (told !== undefined) return readNumber(String(told), 'The header Last-Event-ID', ANY_ID);

@@ -248,10 +248,9 @@ function readTarget(
 }
 
 /**
- * Returns the problems as a client may see them. Roles that may read clients see all of them. A proxy is told that a
- * file is wrong and where, and not what stands there: messages quote wrong values, which no other read shows. Of the
- * files below
- * `clients/` it is told its own alone, as their names are serials.
+ * Returns the problems as a client may see them. Roles that may read clients see all of them. A proxy sees that a
+ * file is wrong and where, and not its content: messages quote wrong values, which no other read shows. Of the files
+ * below `clients/` it sees its own alone, as their names are serials.
  */
 export function problemsFor(client: Client, all: ReturnType<Operator['problems']>): ReturnType<Operator['problems']> {
   if (client.role !== 'proxy') return all;

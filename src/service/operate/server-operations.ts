@@ -26,7 +26,7 @@ import { activeView, type PresentRows, type ViewSources } from '../views.ts';
 
 /** The inputs of {@link serverOperations}. */
 export interface ServerOperationsOptions extends ViewSources {
-  /** Has a server checked as soon as there is capacity. Returns false if it is not at rest. */
+  /** Has a server checked as soon as there is capacity. Returns false if it is not idle. */
   readonly requestCheck: (server: string) => boolean;
   /** Does the same where the last check of the server has failed. Returns false where it has not. */
   readonly retryCheck: (server: string) => boolean;
@@ -107,7 +107,7 @@ async function adoptServers(order: Order, target: Target, options: ServerOperati
     return (isOwn ? adoptedRow(moved ?? row, now, entries) : undefined) ?? moved;
   };
   const count = await requests.change(servers, asked(order, 'adopt', change));
-  // The last check of each may have failed for its place, and until the next it would be told that this is to be done.
+  // The last check of each may have failed for its place, and its reason is shown until the next check.
   for (const server of relocated) options.requestCheck(server);
   if (count > 0) return `Adopted: ${count}`;
   const words =

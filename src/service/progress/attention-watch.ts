@@ -1,4 +1,4 @@
-// Watches what needs a person, and tells when a cause begins and when it is over: the log, and whoever listens. One for
+// Watches the causes that need an operator. Logs and reports to listeners when one begins and when it is over. One for
 // each leader; what it knows is lost with it, so that the next one reports everything that lasts as if it began.
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
@@ -55,13 +55,13 @@ export class AttentionWatch {
     this.wake();
   }
 
-  /** Returns what needs a person by id, acknowledged or not, as of the last look; undefined before the first one. */
+  /** Returns the causes by id, acknowledged or not, as of the last look; undefined before the first one. */
   items(): ReadonlyMap<string, AttentionItem> | undefined {
     return this.#items;
   }
 
   /**
-   * Calls `listener` with each cause that begins to need a person, and again where its acknowledgement has ended. It
+   * Calls `listener` with each cause that begins to need an operator, and again when its acknowledgement has ended. It
    * must not throw.
    */
   onBegin(listener: Listener): void {

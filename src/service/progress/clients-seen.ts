@@ -41,10 +41,7 @@ export class ClientsSeen {
     this.#clock = clock;
   }
 
-  /**
-   * Notes that a client was let in. Returns true where the leader is to be told, so that it is recorded: at most once
-   * an hour.
-   */
+  /** Notes that a client was let in. Returns true if the leader has to record it: at most once an hour. */
   note({ serial, begins, expires }: ShownCertificate): boolean {
     const time = this.#clock.now();
     const known = this.#seen.get(serial);

@@ -20,7 +20,7 @@ export interface Draft {
   readonly address: string;
   /** The first line of the commit's message. */
   readonly subject: string;
-  /** Tells that it removes an object: then an object that still needs it is a conflict, and no mistake of the body. */
+  /** It removes an object: then an object that still needs it is a conflict, and no mistake of the body. */
   readonly isRemoval: boolean;
   /** Of a removal: the message if there is no such object, or the client does not see it. */
   readonly notThere?: string;
@@ -40,7 +40,7 @@ export interface WriteOrder extends Caller {
   readonly recorded?: PresentRows | undefined;
   /** Writes nothing, and answers with the effects. Left out: false. */
   readonly isDryRun?: boolean;
-  /** Is told the address of the object before anything is written. */
+  /** Called with the address of the object before anything is written. */
   readonly submits?: (address: string) => void;
 }
 

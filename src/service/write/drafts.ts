@@ -178,7 +178,7 @@ function serialOf(given: string): string {
 }
 
 /**
- * Records do not tell whether their certificate is in use. The client that asks has one: as long as an administrator is
+ * Records do not show whether their certificate is in use. The client that asks has one: as long as an administrator is
  * ended by another one only, one is left who can come in. Where there is no other, provider-registry.ts has the last
  * word.
  */

@@ -7,7 +7,7 @@ import type { Draft, WriteOrder, WriteResult } from './draft.ts';
 /** A write gives up after this long without the repository. */
 export const GIVE_UP_MS = 15_000;
 
-/** Returns what a write is told that has given up. */
+/** Returns the answer to a write that has given up. */
 export function nothingWritten(): ServiceError {
   const message = `The repository took no commit within ${GIVE_UP_MS / 1000} s; nothing was written`;
   return new ServiceError('not_ready', message);
@@ -98,7 +98,7 @@ export function explainFailedPush(push: FailedPush, requestId: string): ServiceE
   }
 }
 
-/** Returns what the client is told where the write may be on the remote, or is and cannot be seen here yet. */
+/** Returns the answer to a write that may be on the remote, or is there and cannot be seen here yet. */
 export function outcomeUnknown(reason: string, requestId: string): ServiceError {
   const advice = `look for "Treeline-Request-Id: ${requestId}" in the log of the repository before you write it again`;
   return new ServiceError('outcome_unknown', `${reason}; ${advice}`);

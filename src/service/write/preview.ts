@@ -20,7 +20,6 @@ interface PreviewParts {
   readonly clock: Clock;
   /** Returns the facts that decide which deletes may happen now. */
   readonly safety: () => Safety;
-  /** Runs the judgement of a draft. */
 }
 
 interface PreviewOptions {

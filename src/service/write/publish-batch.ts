@@ -89,7 +89,7 @@ async function publishOnce(
   const left = verdicts.map(({ write }) => write);
   const commits = verdicts.filter((verdict) => verdict.is === 'commit');
   const [first] = commits;
-  // Without a push, only a poll can tell.
+  // Without a push, only a poll can show what is on the branch.
   if (first === undefined) return { left };
   const outcome = await publishCommits(parts, desired, { commits, verdicts });
   if (outcome.is === 'pushed') return { left: [] };
@@ -240,8 +240,8 @@ async function pushUntilKnown(
 }
 
 /**
- * After a sleep, another replica may have told the client that nobody knows, and have taken later writes: these come
- * after none of them.
+ * After a sleep, another replica may have answered the client that the outcome is unknown, and have taken later writes:
+ * these commits must not come after them.
  */
 async function pushWhileLeading(
   { publisher, leads }: PushParts,

@@ -18,7 +18,7 @@ interface RefusedEdits {
   readonly isThere: (path: string) => boolean;
 }
 
-/** Returns what the client is told about the problems that a write would add; there is at least one. */
+/** Returns the refusal of a write for the problems that it would add; there is at least one. */
 export function refusalOfEdits(problems: readonly Problem[], { edits, draft, isThere }: RefusedEdits): ServiceError {
   const paths = new Set(edits.map(({ path }) => path));
   const nothingLeft = problems.find(({ code }) => code === 'nothing_left');
