@@ -1,137 +1,95 @@
 // The cases about the life of one server, from its first check to its delete. Each continues from the one before.
-import type { Answer } from '../../model/call-result.ts';
+import type { Answer, AnswerOutcome } from '../../model/call-result.ts';
 import type { Properties } from '../../model/objects.ts';
-import { type ConformanceCase, Deviation, expectObserved, Skipped, type Trial } from './trial.ts';
+import type { Operation } from '../../model/state.ts';
+import { type ConformanceCase, Deviation, expectObserved, type Trial, toldOutcome } from './trial.ts';
 
 const SERVER = '1';
 const ABSENT = 'absent-1';
 
-/** Facts that later cases depend on. */
-const created = new WeakMap<Trial, Answer>();
-const updated = new WeakMap<Trial, Answer>();
-
-/** The cases in their order. */
-export const LIFE_CASES: readonly ConformanceCase[] = [
-  {
-    title: 'check of a server that is not there answers absent',
-    run: async (trial) => void (await trial.expect(['absent'], 'check', trial.nameOf(SERVER))),
-  },
-  {
-    title: 'check makes nothing: a second one answers absent, too',
-    run: async (trial) => void (await trial.expect(['absent'], 'check', trial.nameOf(SERVER))),
-  },
-  {
-    title: 'delete of a server that is not there answers absent or done',
-    run: async (trial) => void (await trial.expect(['absent', 'done'], 'delete', trial.nameOf(ABSENT))),
-  },
-  {
-    title: 'update of a server that is not there makes none',
-    async run(trial) {
-      await trial.expect(['absent', 'failed', 'retryable', 'replace'], 'update', trial.nameOf(ABSENT));
-      await trial.expect(['absent'], 'check', trial.nameOf(ABSENT));
-    },
-  },
-  {
-    title: 'create answers done',
-    async run(trial) {
-      created.set(trial, await trial.expect(['done'], 'create', trial.nameOf(SERVER), { action: firstAction(trial) }));
-    },
-  },
-  {
-    title: 'check finds the server, and observes what was asked for',
-    async run(trial) {
-      needServer(trial);
-      const answer = await trial.expect(['done'], 'check', trial.nameOf(SERVER));
-      expectObserved(answer, propertiesOf(trial));
-    },
-  },
-  {
-    title: 'check observes at least one property, so that drift can be found',
-    async run(trial) {
-      needServer(trial);
-      const { observed } = await trial.expect(['done'], 'check', trial.nameOf(SERVER));
-      if (Object.keys(observed).length === 0) throw new Deviation('the answer has no "observed"');
-    },
-  },
-  {
-    title: 'create again, with the same action, answers done',
-    async run(trial) {
-      needServer(trial);
-      await trial.expect(['done'], 'create', trial.nameOf(SERVER), { action: firstAction(trial) });
-    },
-  },
-  {
-    title: 'create again, with another action, answers done',
-    async run(trial) {
-      needServer(trial);
-      await trial.expect(['done'], 'create', trial.nameOf(SERVER));
-    },
-  },
-  {
-    title: 'update answers done, or replace',
-    async run(trial) {
-      needServer(trial);
-      updated.set(trial, await trial.expect(['done', 'replace'], 'update', trial.nameOf(SERVER), changed(trial)));
-    },
-  },
-  {
-    title: 'check observes what the update asked for, or, after replace, what was there',
-    async run(trial) {
-      const { outcome } = needUpdate(trial);
-      const answer = await trial.expect(['done'], 'check', trial.nameOf(SERVER), changed(trial));
-      expectObserved(answer, outcome === 'done' ? changed(trial).properties : propertiesOf(trial));
-    },
-  },
-  {
-    title: 'the same update again answers the same',
-    async run(trial) {
-      const { outcome } = needUpdate(trial);
-      await trial.expect([outcome], 'update', trial.nameOf(SERVER), changed(trial));
-    },
-  },
-  {
-    title: 'delete answers done or absent',
-    async run(trial) {
-      needServer(trial);
-      await trial.expect(['done', 'absent'], 'delete', trial.nameOf(SERVER));
-    },
-  },
-  {
-    title: 'one delete is enough after several creates: check answers absent',
-    async run(trial) {
-      needServer(trial);
-      await trial.expect(['absent'], 'check', trial.nameOf(SERVER));
-    },
-  },
-  {
-    title: 'delete again answers absent or done',
-    async run(trial) {
-      needServer(trial);
-      await trial.expect(['absent', 'done'], 'delete', trial.nameOf(SERVER));
-    },
+/** One call: its title, the operation, the server, the expected outcomes, and what else is sent or expected. */
+type Step = readonly [
+  title: string,
+  operation: Operation,
+  server: typeof SERVER | typeof ABSENT,
+  outcomes: readonly AnswerOutcome[],
+  more?: {
+    /** Repeats the action of the first create. */
+    readonly isFirstAction?: true;
+    /** Sends the changed properties. */
+    readonly isChanged?: true;
+    /** Throws Deviation for an answer that differs in more than its outcome. */
+    readonly judge?: (answer: Answer, trial: Trial) => void;
   },
 ];
+
+const STEPS: readonly Step[] = [
+  ['check of a server that is not there answers absent', 'check', SERVER, ['absent']],
+  ['check makes nothing: a second one answers absent, too', 'check', SERVER, ['absent']],
+  ['delete of a server that is not there answers absent or done', 'delete', ABSENT, ['absent', 'done']],
+  ['update of a server that is not there is not done', 'update', ABSENT, ['absent', 'failed', 'retryable', 'replace']],
+  ['such an update makes none: check answers absent', 'check', ABSENT, ['absent']],
+  ['create answers done', 'create', SERVER, ['done'], { isFirstAction: true }],
+  ['check finds the server, and observes what was asked for', 'check', SERVER, ['done'], { judge: judgeCreated }],
+  ['create again, with the same action, answers done', 'create', SERVER, ['done'], { isFirstAction: true }],
+  ['create again, with another action, answers done', 'create', SERVER, ['done']],
+  ['update answers done, or replace', 'update', SERVER, ['done', 'replace'], { isChanged: true, judge: keepUpdate }],
+  [
+    'check observes what the update asked for, or, after replace, what was there',
+    'check',
+    SERVER,
+    ['done'],
+    { isChanged: true, judge: judgeUpdated },
+  ],
+  [
+    'the same update again answers the same',
+    'update',
+    SERVER,
+    ['done', 'replace'],
+    { isChanged: true, judge: judgeRepeated },
+  ],
+  ['delete answers done or absent', 'delete', SERVER, ['done', 'absent']],
+  ['one delete is enough after several creates: check answers absent', 'check', SERVER, ['absent']],
+  ['delete again answers absent or done', 'delete', SERVER, ['absent', 'done']],
+];
+
+/** The cases in their order. */
+export const LIFE_CASES: readonly ConformanceCase[] = STEPS.map(([title, operation, server, outcomes, more = {}]) => ({
+  title,
+  async run(trial) {
+    const { isFirstAction, isChanged, judge } = more;
+    const name = trial.nameOf(server);
+    const fields = {
+      ...(isFirstAction && { action: `${name}.1.create` }),
+      ...(isChanged && { properties: { ...propertiesOf(trial), ...trial.options.change, name } }),
+    };
+    const answer = await trial.expect(outcomes, operation, name, fields);
+    judge?.(answer, trial);
+  },
+}));
+
+const updated = new WeakMap<Trial, AnswerOutcome>();
 
 function propertiesOf(trial: Trial): Properties {
   return { ...trial.options.properties, name: trial.nameOf(SERVER) };
 }
 
-function changed(trial: Trial): { readonly properties: Properties } {
-  return { properties: { ...propertiesOf(trial), ...trial.options.change } };
+/** Drift is found only in observed properties. */
+function judgeCreated(answer: Answer, trial: Trial): void {
+  expectObserved(answer, propertiesOf(trial));
+  if (Object.keys(answer.observed).length === 0) throw new Deviation('the answer has no "observed"');
 }
 
-function firstAction(trial: Trial): string {
-  return `${trial.nameOf(SERVER)}.1.create`;
+function keepUpdate({ outcome }: Answer, trial: Trial): void {
+  updated.set(trial, outcome);
 }
 
-function needServer(trial: Trial): Answer {
-  const answer = created.get(trial);
-  if (answer === undefined) throw new Skipped('there is no server, since its create failed');
-  return answer;
+function judgeUpdated(answer: Answer, trial: Trial): void {
+  const change = updated.get(trial) === 'done' ? trial.options.change : {};
+  expectObserved(answer, { ...propertiesOf(trial), ...change });
 }
 
-function needUpdate(trial: Trial): Answer {
-  const answer = updated.get(trial);
-  if (answer === undefined) throw new Skipped('the update failed');
-  return answer;
+function judgeRepeated(answer: Answer, trial: Trial): void {
+  const first = updated.get(trial);
+  if (first !== undefined && answer.outcome !== first) throw new Deviation(`update ${toldOutcome(answer, [first])}`);
 }

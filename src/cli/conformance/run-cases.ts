@@ -4,12 +4,12 @@
 import { countOf } from '../../base/wording.ts';
 import { print } from '../output.ts';
 import { conformanceCases } from './cases.ts';
-import { Deviation, Skipped, type Trial } from './trial.ts';
+import { Deviation, type Trial } from './trial.ts';
 
 /** How one case ended. */
 interface CaseResult {
   readonly title: string;
-  readonly result: 'passed' | 'failed' | 'skipped';
+  readonly result: 'passed' | 'failed';
   /** Why it did not pass; empty if it did. */
   readonly message: string;
   readonly ms: number;
@@ -22,16 +22,16 @@ interface ConformanceResult {
   readonly left: readonly string[];
 }
 
-/** Returns the result of all cases, and calls `told` after each. Throws the reason of an interruption. */
-export async function runCases(trial: Trial, told: (result: CaseResult) => void): Promise<ConformanceResult> {
+/** Returns the result of all cases, and calls `ended` after each. Throws the reason of an interruption. */
+export async function runCases(trial: Trial, ended: (result: CaseResult) => void): Promise<ConformanceResult> {
   const cases: CaseResult[] = [];
   try {
     for (const { title, run } of conformanceCases(trial)) {
       const begun = performance.now();
-      const ended = await awaitResult(run(trial));
-      const result = { title, ...ended, ms: Math.round(performance.now() - begun) };
+      const found = await awaitResult(run(trial));
+      const result = { title, ...found, ms: Math.round(performance.now() - begun) };
       cases.push(result);
-      told(result);
+      ended(result);
     }
   } finally {
     await removeServers(trial);
@@ -45,7 +45,6 @@ async function awaitResult(run: Promise<void>): Promise<Pick<CaseResult, 'result
     return { result: 'passed', message: '' };
   } catch (error) {
     if (error instanceof Deviation) return { result: 'failed', message: error.message };
-    if (error instanceof Skipped) return { result: 'skipped', message: error.message };
     throw error;
   }
 }
@@ -63,7 +62,7 @@ async function serversLeft(trial: Trial): Promise<readonly string[]> {
   return left;
 }
 
-const WORDS = { passed: 'ok  ', failed: 'FAIL', skipped: 'skip' } as const;
+const WORDS = { passed: 'ok  ', failed: 'FAIL' } as const;
 const TITLE_WIDTH = 78;
 
 /** Prints what the test will do, before it does it. */
@@ -83,9 +82,8 @@ export function printCase({ title, result, message, ms }: CaseResult): void {
 
 /** Prints how many cases passed, and what is left to do. */
 export function printResult({ cases, left }: ConformanceResult): void {
-  const count = (result: CaseResult['result']): number => cases.filter((each) => each.result === result).length;
-  const skipped = count('skipped') === 0 ? '' : `, ${count('skipped')} skipped`;
-  print(`\n${count('passed')} of ${countOf(cases.length, 'case')} passed, ${count('failed')} failed${skipped}.`);
+  const passed = cases.filter(({ result }) => result === 'passed').length;
+  print(`\n${passed} of ${countOf(cases.length, 'case')} passed, ${cases.length - passed} failed.`);
   if (left.length > 0) print(`These servers may still be there; remove them by hand: ${left.join(', ')}`);
   else print('Nothing is left of its servers.');
 }

@@ -36,11 +36,6 @@ export class Deviation extends Error {
   override readonly name = 'Deviation';
 }
 
-/** The case cannot be tried, since an earlier one failed. */
-export class Skipped extends Error {
-  override readonly name = 'Skipped';
-}
-
 /** One run of the conformance test. */
 export class Trial {
   readonly options: TrialOptions;
@@ -48,7 +43,7 @@ export class Trial {
   readonly prefix = `treeline-test-${randomUUID().slice(0, 6)}`;
   /** The servers that a create was sent for. */
   readonly made = new Set<string>();
-  /** The places of answers that tell of a server, in their order; undefined: it names none. */
+  /** The places in answers about a server, in their order; undefined: the answer names none. */
   readonly places: (string | undefined)[] = [];
   #actions = 0;
 
@@ -142,7 +137,7 @@ function specOf(kind: string, properties: Properties): Spec {
 /** One case of the conformance test. */
 export interface ConformanceCase {
   readonly title: string;
-  /** Throws Deviation if the provider does not keep the contract, Skipped if that cannot be tried. */
+  /** Throws Deviation if the provider does not keep the contract. */
   readonly run: (trial: Trial) => Promise<void>;
 }
 
