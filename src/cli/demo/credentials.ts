@@ -8,7 +8,7 @@ import {
   issueServerCertificate,
   type KeyPair,
 } from '../../base/development-pki.ts';
-import type { Role } from '../../model/names.ts';
+import type { Client } from '../../model/objects.ts';
 import { CommandFailure } from '../command-failure.ts';
 import {
   AUTHORITY_CREDENTIAL,
@@ -19,38 +19,25 @@ import {
 } from '../credential-files.ts';
 
 /**
- * The clients that the demo makes certificates for, and their roles: one of each role, and the one that servers use.
+ * The clients that the demo makes certificates for, and the fields of their files: one of each role, and the one that
+ * servers use. The tags say whose servers a proxy manages; a proxy with the tag `none` manages none, so that a server
+ * outside all locations does not wait for it.
  */
-export const DEMO_CLIENT_ROLES = {
-  administrator: 'administrator',
-  'automation-endpoint': 'automation-endpoint',
-  proxy: 'proxy',
-  'local-servers': 'proxy',
-  'lab-proxy': 'proxy',
-  'stage-web-1': 'proxy',
-} as const satisfies Readonly<Record<string, Role>>;
+export const DEMO_CLIENTS = {
+  administrator: { role: 'administrator' },
+  'automation-endpoint': { role: 'automation-endpoint' },
+  proxy: { role: 'proxy', tags: ['lab'] },
+  // Programs on the demo's servers read the record of the one where they are.
+  'local-servers': { role: 'proxy', tags: ['none'], reads: 'all' },
+  'lab-proxy': { role: 'proxy', tags: ['lab'] },
+  'stage-web-1': { role: 'proxy', tags: ['none'], node: 'stage-web-1' },
+} as const satisfies Readonly<Record<string, Pick<Client, 'role' | 'tags' | 'reads' | 'node'>>>;
 
 /** The name of a client of the demo, also of its files. */
-export type DemoClient = keyof typeof DEMO_CLIENT_ROLES;
-
-/**
- * The tags of the demo's clients, which say whose servers a proxy manages. The servers' own client manages none, so
- * that a server outside all locations does not wait for it.
- */
-export const DEMO_CLIENT_TAGS: Readonly<Record<DemoClient, readonly string[]>> = {
-  administrator: [],
-  'automation-endpoint': [],
-  proxy: ['lab'],
-  'local-servers': ['none'],
-  'lab-proxy': ['lab'],
-  'stage-web-1': ['none'],
-};
-
-/** The demo's clients that read one node, and which. */
-export const DEMO_CLIENT_NODES: Partial<Readonly<Record<DemoClient, string>>> = { 'stage-web-1': 'stage-web-1' };
+export type DemoClient = keyof typeof DEMO_CLIENTS;
 
 /** The names of the demo's clients. */
-export const DEMO_CLIENT_NAMES = Object.keys(DEMO_CLIENT_ROLES) as readonly DemoClient[];
+export const DEMO_CLIENT_NAMES = Object.keys(DEMO_CLIENTS) as readonly DemoClient[];
 
 /** The paths of all keys and certificates of the demo. */
 export interface DemoCredentials {

@@ -10,18 +10,14 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { productPath } from '../../base/product-files.ts';
 import { canonicalSerial } from '../../model/serial.ts';
+import { writeYaml } from '../../yaml-edit/print-yaml.ts';
 import { CommandFailure } from '../command-failure.ts';
 import type { CredentialFiles } from '../credential-files.ts';
 import { writeSchemas } from '../schemas-command.ts';
-import {
-  DEMO_CLIENT_NAMES,
-  DEMO_CLIENT_NODES,
-  DEMO_CLIENT_ROLES,
-  DEMO_CLIENT_TAGS,
-  type DemoClient,
-} from './credentials.ts';
+import { DEMO_CLIENT_NAMES, DEMO_CLIENTS, type DemoClient } from './credentials.ts';
 
-const DEMO_CLIENTS = 'clients/demo';
+const CLIENTS_FOLDER = 'clients/demo';
+const MODELINE = '# yaml-language-server: $schema=../../schemas/client.schema.json';
 /**
  * The sample's administrator, whose certificate does not exist. With it the demo's own administrator could remove
  * itself.
@@ -57,32 +53,21 @@ async function fillWithSample(work: string): Promise<void> {
   await writeSchemas(join(work, 'schemas'));
 }
 
-/** Writes one file for each client below {@link DEMO_CLIENTS}. */
+/** Writes one file for each client below {@link CLIENTS_FOLDER}. */
 async function registerClients(work: string, clients: Readonly<Record<DemoClient, CredentialFiles>>): Promise<void> {
-  const folder = join(work, DEMO_CLIENTS);
+  const folder = join(work, CLIENTS_FOLDER);
   await mkdir(folder, { recursive: true });
   for (const name of DEMO_CLIENT_NAMES) {
     const certificate = new X509Certificate(await readFile(clients[name].cert));
     const serial = canonicalSerial(certificate.serialNumber) ?? certificate.serialNumber;
-    await writeFile(join(folder, `${serial}.yaml`), clientFile(name, serial, certificate.fingerprint256));
+    const client = {
+      description: `demo ${name}`,
+      serial,
+      fingerprint: certificate.fingerprint256,
+      ...DEMO_CLIENTS[name],
+    };
+    await writeFile(join(folder, `${serial}.yaml`), writeYaml(client, MODELINE));
   }
-}
-
-function clientFile(name: DemoClient, serial: string, fingerprint: string): string {
-  const [tags, node] = [DEMO_CLIENT_TAGS[name], DEMO_CLIENT_NODES[name]];
-  return [
-    '# yaml-language-server: $schema=../../schemas/client.schema.json',
-    '# One of the clients that the demo made certificates for, below .treeline/pki.',
-    `description: demo ${name}`,
-    `role: ${DEMO_CLIENT_ROLES[name]}`,
-    `serial: "${serial}"`,
-    `fingerprint: "${fingerprint}"`,
-    ...(node === undefined ? [] : [`node: ${node}`]),
-    // Programs on the demo's servers read the record of the one where they are.
-    ...(name === 'local-servers' ? ['reads: all'] : []),
-    ...(tags.length === 0 ? [] : [`tags: [${tags.join(', ')}]`]),
-    '',
-  ].join('\n');
 }
 
 const TIMEOUT_MS = 60_000;
