@@ -32,7 +32,7 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'src/settings': { most: 1172, goal: 950 },
   'src/statuses': { most: 1188, goal: 1050 },
   'src/store': { most: 4753, goal: 2600 },
-  'src/yaml-edit': { most: 591, goal: 250 },
+  'src/yaml-edit': { most: 562, goal: 250 },
   'test/agents': { most: 1067, goal: 800 },
   'test/api': { most: 8373, goal: 4500 },
   'test/architecture': { most: 573, goal: 350 },

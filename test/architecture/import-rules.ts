@@ -84,6 +84,7 @@ const PACKAGE_FOLDERS: Readonly<Record<string, readonly string[]>> = {
   express: ['src/api/'],
   commander: ['src/cli/'],
   yaml: ['src/yaml-edit/', 'src/import/'],
+  diff: ['src/yaml-edit/', 'src/service/write/'],
 };
 
 function mayImport(file: SourceFile, { target, isFile, isTypeOnly }: Import): boolean {
