@@ -43,7 +43,7 @@ describe('treeline', () => {
     [
       'sync',
       ['sync', '--now'],
-      "unknown command 'sync'\n(the branch is followed by itself. To wait for a commit: treeline status --wait",
+      "unknown command 'sync'\n(the controller follows the branch. To wait for a commit: treeline status --wait",
     ],
     ['no argument where one is needed', ['explain'], "missing required argument 'node'"],
     ['a settings file that is not there', ['serve', '--config', 'no-such.yaml'], 'no-such.yaml'],

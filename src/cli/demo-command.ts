@@ -139,10 +139,10 @@ const WATCH_MS_MAX = 60_000;
  * nothing if all is up from the beginning.
  */
 async function watchUntilDone(controller: Controller, print: (line: string) => void): Promise<false> {
-  const told = new Map<string, string>();
+  const printed = new Map<string, string>();
   for (let waited = 0; waited < WATCH_MS_MAX; waited += POLL_MS) {
     const ready = controller.ready();
-    if (ready === true && tellAll(controller.reader, told, print)) return false;
+    if (ready === true && printStatuses(controller.reader, printed, print)) return false;
     await sleep(POLL_MS);
   }
   const ready = controller.ready();
@@ -151,14 +151,14 @@ async function watchUntilDone(controller: Controller, print: (line: string) => v
 }
 
 /** Prints every status that is new, and returns true where nothing is in progress. */
-function tellAll(reader: Reader, told: Map<string, string>, print: (line: string) => void): boolean {
+function printStatuses(reader: Reader, printed: Map<string, string>, print: (line: string) => void): boolean {
   const statuses = reader.instances().map(({ name }) => [name, reader.status(name)] as const);
   const isOver = statuses.every(([, status]) => status !== 'In progress' && status !== 'Marked for delete');
-  if (told.size === 0 && isOver) return true;
-  if (told.size === 0) print('Bringing the stacks up:');
+  if (printed.size === 0 && isOver) return true;
+  if (printed.size === 0) print('Bringing the stacks up:');
   for (const [name, status] of statuses) {
-    if (told.get(name) !== status) print(`  ${name}: ${status}`);
-    told.set(name, status);
+    if (printed.get(name) !== status) print(`  ${name}: ${status}`);
+    printed.set(name, status);
   }
   return isOver;
 }

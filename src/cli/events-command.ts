@@ -41,8 +41,8 @@ export function addEventsCommand(program: Command): void {
 /** Returns the least id of an event of that time: ids are at least milliseconds. */
 function readSince(since: string, now: number): number {
   const span = spanMs(since);
-  const told = /^\d+$/.test(since) ? Number(since) : Date.parse(since);
-  const id = span === undefined ? told : now - span;
+  const written = /^\d+$/.test(since) ? Number(since) : Date.parse(since);
+  const id = span === undefined ? written : now - span;
   if (Number.isSafeInteger(id) && id > 0) return id;
   throw new CommandFailure(`--since is 30m, 12h, 7d, a time such as 2026-11-23T18:00:00Z, or an id, not "${since}"`);
 }

@@ -15,8 +15,8 @@ import { EXIT_CODES_HELP, runUntilSignalled, serving, stopWhenInputEnds } from '
 import { fromUserDirectory } from './user-directory.ts';
 
 /**
- * Adds the command. Exit code 0: stopped cleanly, or checked without a mistake; 1: mistakes; 3: a person has to correct
- * something; 4: another start may succeed.
+ * Adds the command. Exit code 0: stopped cleanly, or checked without a mistake; 1: mistakes; 3: an operator has to
+ * correct something; 4: another start may succeed.
  */
 export function addProxyCommand(program: Command): void {
   const proxy = program

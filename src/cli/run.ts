@@ -20,6 +20,7 @@ const OPERATIONS: readonly string[] = [
   'retain',
   'replace',
   'check',
+  'acknowledge',
   'notifications',
 ];
 
@@ -55,9 +56,9 @@ const COMMANDS: readonly { readonly names: readonly string[]; readonly load: () 
   { names: ['proxy'], load: async () => (await import('./proxy-command.ts')).addProxyCommand },
 ];
 
-/** What other tools call otherwise, and what does it here. */
+/** Commands of other tools, and what to use here. */
 const OF_OTHER_TOOLS: ReadonlyMap<string | undefined, string> = new Map([
-  ['apply', 'commit and push: the branch is followed by itself. To see before what it does: treeline plan'],
+  ['apply', 'commit and push: the controller follows the branch. To see the effect first: treeline plan'],
   ['destroy', 'take the file of the instance out of stacks/instances, commit and push'],
   ['diff', 'before a merge: treeline plan; where servers differ from what is wanted: treeline why INSTANCE'],
   ['get', 'all instances, or one with its servers: treeline status; the record of a server: treeline explain NODE'],
@@ -65,20 +66,18 @@ const OF_OTHER_TOOLS: ReadonlyMap<string | undefined, string> = new Map([
   ['logs', 'what happened to an instance: treeline events INSTANCE; the controller logs to its standard output'],
   ['refresh', 'to compare servers with what was applied: treeline check INSTANCE'],
   ['rollback', 'revert the commit and push: git revert COMMIT'],
-  ['sync', 'the branch is followed by itself. To wait for a commit: treeline status --wait COMMIT'],
+  ['sync', 'the controller follows the branch. To wait for a commit: treeline status --wait COMMIT'],
   ['version', 'treeline --version'],
 ]);
 
-/**
- * Returns what adds the command that is called; none for the version, all where it is none of these, as for the help.
- */
+/** Returns the command that is called; none for the version, and all for any other word, as for the help. */
 async function commandsFor(called: string | undefined): Promise<readonly Add[]> {
   if (called === '--version' || called === '-V') return [];
   const one = COMMANDS.find(({ names }) => called !== undefined && names.includes(called));
   return Promise.all((one === undefined ? COMMANDS : [one]).map(({ load }) => load()));
 }
 
-/** Returns the program with the command that is called, or with all commands where it is none of them. */
+/** Returns the program with the command that is called, or with all commands. */
 export async function createProgram(called?: string): Promise<Command> {
   const instead = OF_OTHER_TOOLS.get(called);
   const program = new Command('treeline')

@@ -50,7 +50,7 @@ interface Options extends ServerOptions {
 
 /**
  * Adds the command. Exit code 0: shown, and with `--wait` all is done; 1: with `--wait`, it is not, or with
- * `--exit-code`, something needs a person and is not acknowledged; 3: could not run.
+ * `--exit-code`, something unacknowledged needs an operator; 3: could not run.
  */
 export function addStatusCommand(program: Command): void {
   const command = program
@@ -198,7 +198,7 @@ function formatInstance({ name, status, summary }: Overview['instances'][number]
   return status === 'Done' ? `${name}: ${status}` : `${name}: ${status}: ${firstLine(summary)}`;
 }
 
-/** Returns what needs a person, with what is acknowledged below that; no lines where nothing does. */
+/** Returns the items that need an operator, then those that are acknowledged; no lines if there are none. */
 function formatAttention(items: Overview['attention'], leftOut: number): readonly string[] {
   const [open, known] = [
     items.filter((item) => item.acknowledged === null),

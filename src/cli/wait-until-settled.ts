@@ -41,10 +41,10 @@ const DONE: Outcome = { isDone: true };
  */
 export async function waitUntilSettled(server: ServerOptions, awaited: Awaited): Promise<Outcome> {
   const deadline = performance.now() + awaited.timeoutMs;
-  const told = new Map<string, string>();
+  const printed = new Map<string, string>();
   const tell = (about: string, line: string): void => {
-    if (told.get(about) !== line) awaited.progress(line);
-    told.set(about, line);
+    if (printed.get(about) !== line) awaited.progress(line);
+    printed.set(about, line);
   };
   const waiting = { ...awaited, server, deadline, tell };
   const stages = [untilFollowed(waiting), untilQuiet(waiting), ...(awaited.delivered ? [untilDelivered(waiting)] : [])];

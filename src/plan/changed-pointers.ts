@@ -1,9 +1,9 @@
-// Compares two versions of a file's object, and tells where they differ. Each pair of versions is compared once,
+// Compares two versions of a file's object, and lists the places that differ. Each pair of versions is compared once,
 // however many servers depend on it.
 import { below, type Entry } from '../model/entry.ts';
 import { fieldOf, isMap, isSame, type Json } from '../model/json.ts';
 
-/** More places than these are not listed: one is enough to tell a cause. */
+/** More places than these are not listed: one is enough for a cause. */
 const POINTERS_MAX = 1_000;
 
 const known = new WeakMap<Entry<unknown>, { readonly before: Entry<unknown> | undefined; readonly found: string[] }>();
@@ -39,7 +39,7 @@ function compareEntries(before: Entry<unknown> | undefined, after: Entry<unknown
   if (before === undefined || before.object === null || after.object === null) return [''];
   const found: string[] = [];
   compare(before.object as Json, after.object as Json, { pointer: '', found });
-  // What is not in the file, such as a default, would be told at its first line.
+  // A value that is not in the file, such as a default, would be located at its first line.
   const first = after.locate('').line;
   const places = found.map((pointer) => ({ pointer, line: after.locate(pointer).line }));
   const rankOf = ({ line }: { readonly line: number }): number => (line === first ? Number.MAX_SAFE_INTEGER : line);
@@ -51,7 +51,7 @@ interface Walk {
   readonly found: string[];
 }
 
-/** What is there on one side only is told by its innermost parts. */
+/** A map that is on one side only is listed by its innermost parts. */
 function compare(before: Json | undefined, after: Json | undefined, { pointer, found }: Walk): void {
   if (found.length >= POINTERS_MAX || isSame(before, after)) return;
   const [old, now] = [before, after].map((value) => value ?? (isFilled(before ?? after) ? {} : undefined));

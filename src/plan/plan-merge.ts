@@ -51,7 +51,7 @@ export function planMerge(merge: Merge): Plan {
   const { base, head, before, snapshot, safety, parsedFiles, conflicts = [] } = merge;
   const from = { baseline: before ?? EMPTY_BASELINE, earlier: before, parsedFiles, safety };
   const merged = derive(snapshot, from);
-  // A commit that leaves nothing is held: the plan shows what it does once a person accepts it.
+  // A commit that leaves nothing is held: the plan shows its effect once an operator accepts it.
   const accepted = isHeld(merged) ? derive(snapshot, { ...from, isAccepted: true }) : merged;
   const outcome = accepted.isFollowed ? describeOutcome(accepted, safety) : undefined;
   const effects = outcome === undefined ? NO_EFFECTS : compareEffects(merge, outcome);
@@ -130,7 +130,7 @@ function secretKeys(...hierarchies: readonly (Entry<Hierarchy> | undefined)[]): 
   return (key) => rules.some(({ isSecret }) => isSecret(key));
 }
 
-/** Held instances wait for a person, and those that wait for them are as right as they were. */
+/** Held instances, and those that wait for them, are not invalid: they wait for an approval. */
 function newlyInvalid(before: DesiredState | undefined, { invalid }: MergeOutcome): readonly string[] {
   return [...invalid.difference(before?.invalid ?? NO_INSTANCES)].sort(compareNames);
 }
@@ -162,7 +162,7 @@ function describeOutcome({ desired }: Followed, safety: Safety | undefined): Mer
   if (desired.held.size === 0 || safety === undefined) {
     return { desired, units, invalid: desired.invalid, problems: problemsAndRemarks(desired), waiting: [], held: null };
   }
-  // What a person approves happens upon what was active by then, as the controller judges the commit again.
+  // After an approval the controller judges the commit again, on the state that is active by then.
   const deletions = { ...safety.deletions, isApproved: () => true };
   const approved = judgeAgain(desired, { ...safety, deletions });
   const waits = (name: string): boolean => !desired.held.has(name) && !approved.invalid.has(name);

@@ -25,7 +25,7 @@ export function recordedChanges({ recorded, after, merge, isSecret }: ComparedSe
   const wanted = new Map<string, WantedServer>();
   for (const { servers } of after.values()) for (const [name, server] of servers) wanted.set(name, server);
   const rows = new Map(recorded.map((server) => [server.name, server]));
-  const told = new Map([...merge.changes, ...merge.retained].map((change) => [change.resource, change]));
+  const explained = new Map([...merge.changes, ...merge.retained].map((change) => [change.resource, change]));
   const changes: ServerChange[] = [];
   const retained: RetainedServer[] = [];
   const facts = recordedOutputs(recorded);
@@ -35,7 +35,7 @@ export function recordedChanges({ recorded, after, merge, isSecret }: ComparedSe
     const left = wasApplied(row) ? leftToChange(server, row) : leftToMake(server, row);
     if (left === undefined) continue;
     const { instance, key: group } = server ?? row ?? { instance: '', key: '' };
-    const { reason, file, line } = told.get(name) ?? { reason: left.reason, file: null, line: null };
+    const { reason, file, line } = explained.get(name) ?? { reason: left.reason, file: null, line: null };
     const change = { resource: name, instance, group, reason, file, line };
     if (left.action === 'delete' && row !== undefined && isLeft(row, after)) retained.push(change);
     else changes.push({ action: left.action, ...change, properties: propertiesOf(left, { server, row, isSecret }) });

@@ -114,7 +114,7 @@ function goneServer(
   const place = placeOf(server);
   if (after !== undefined) return { ...place, ...membersText({ before, after }, server, 'gone') };
   const reason = `the stack instance ${quote(server.instance)} is removed`;
-  // What rows tell of an instance has no file: base has it, or an earlier commit has removed it.
+  // An instance built from rows has no file: base has it, or an earlier commit has removed it.
   const entry = isUnread(before) ? writtenBefore.get(address)?.entry : before.entry;
   return { ...place, reason, file: entry?.path ?? null, line: null };
 }

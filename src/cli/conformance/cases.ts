@@ -24,7 +24,7 @@ const TIME_CASES: readonly ConformanceCase[] = [
         .send(encodeCall(call), AbortSignal.any([AbortSignal.timeout(SHORT_MS), trial.options.interrupted]))
         .catch(() => trial.options.interrupted.throwIfAborted());
       const ms = performance.now() - begun;
-      if (ms > ENDED_MS_MAX) throw new Deviation(`it ran for ${Math.round(ms / 1000)} s after it was told to end`);
+      if (ms > ENDED_MS_MAX) throw new Deviation(`it ran for ${Math.round(ms / 1000)} s after the signal to end`);
       await trial.expect(['done', 'absent'], 'check', server);
       await trial.expect(['done'], 'create', server, { action: call.action });
       await trial.expect(['done', 'absent'], 'delete', server);

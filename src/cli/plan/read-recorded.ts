@@ -14,7 +14,7 @@ import { type ReadMerge, readMerge } from './read-merge.ts';
 /** The recorded facts, and the limit of deletes. */
 export interface RecordedOrder {
   readonly recorded: RecordedState;
-  /** The problems of the newest commit, as the controller tells them. */
+  /** The problems of the newest commit, as the controller lists them. */
   readonly problems: { readonly commit: string; readonly problems: readonly Problem[] };
   readonly budget: DeleteBudget | number;
 }

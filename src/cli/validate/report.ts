@@ -19,7 +19,7 @@ export interface Report {
   readonly linesOf: (file: string) => readonly string[] | undefined;
 }
 
-/** The problems that a program reads are about a file; those of the whole layout are told at this one. */
+/** Programs read problems by file: those of the whole layout are reported at this one. */
 const LAYOUT_FILE = 'tree.yaml';
 
 /** Returns the path of a problem's file or folder from the root of the Git repository. */
