@@ -323,6 +323,17 @@ describe('a report', () => {
     expect(core.states()).toEqual({ web: 'done' });
   });
 
+  it('of a check has its action claimed by nobody before it is recorded: another action follows from it', async () => {
+    const core = await coreOf({ web: IN_LAB });
+    const claimed = await claim(core, LAB);
+    core.store.failures.push(new Error('the disk is full'));
+    void report(core, LAB, claimed, answerOf('absent')).catch(() => undefined);
+    await core.settle();
+    await expect(claim(core, LAB, claimed.action.id)).rejects.toMatchObject({ code: 'conflict' });
+    await core.pass(SECOND);
+    expect(offered(core, LAB)).toEqual(['web.N.create']);
+  });
+
   it('is answered only once it is recorded', async () => {
     const core = await coreOf({ web: IN_LAB });
     await carryOut(core, LAB, 'absent');

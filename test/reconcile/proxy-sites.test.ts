@@ -295,6 +295,18 @@ describe('a server that proxies with another tag would get', () => {
     expect(await sites.work()).toEqual(['edge delete']);
   });
 
+  it('is not deleted where it is to be, if its create fails there after that request', async () => {
+    const sites = await movedAfterFailedCreate();
+    await replace(sites);
+    for (const site of ['lab', 'lab', 'edge'] as const) await sites.workOnce(site);
+    await sites.fail('edge');
+    expect(sites.core.states()).toEqual({ web: 'retrying' });
+    await sites.core.pass(3_600_000);
+    const calls = await sites.work();
+    expect(calls.filter((call) => !call.startsWith('edge') || call === 'edge delete')).toEqual([]);
+    expect(sites.core.states()).toEqual({ web: 'done' });
+  });
+
   it.each([
     ['changed', ['edge']],
     ['taken away and written again', [null, 'edge']],

@@ -143,6 +143,30 @@ describe('a server of a protected instance', () => {
   });
 });
 
+describe('a replacement that was approved before its instance was protected', () => {
+  const shopText = (more: string): string => `stackTemplate: t\nparameters: { count: "4" }\n${more}`;
+
+  it('counts like any other once it is not any more', async () => {
+    const core = await up({ shop: 4 });
+    await core.operator.suspend(core.order, { instance: 'shop', until: null });
+    for (const number of [1, 2, 3, 4]) await core.operator.replace(core.order, `shop-s-${number}`);
+    await core.settle();
+    core.source.commit({ 'stacks/instances/shop.yaml': shopText('protected: true\n') });
+    await core.poll();
+    await core.pass(60_000);
+    core.source.commit({ 'stacks/instances/shop.yaml': shopText('') });
+    await core.poll();
+    await core.operator.resume(core.order, 'shop');
+    await core.settle();
+    for (let pass = 0; pass < 3; pass += 1) await core.pass(60_000);
+    expect(core.calls('delete')).toEqual([]);
+    const { digest = '', resources } = core.held('shop') ?? {};
+    expect(resources).toHaveLength(4);
+    await core.approve(digest);
+    expect(core.calls('delete')).toHaveLength(4);
+  });
+});
+
 describe('replacements beyond the budget', () => {
   it('are held, instance by instance, and go on when a person says so', async () => {
     const core = await up({ a: 1, b: 1, c: 1, d: 1 });
