@@ -10,18 +10,18 @@ CREATE TABLE treeline.rows (
 CREATE INDEX rows_revision ON treeline.rows (revision);
 CREATE INDEX rows_marks ON treeline.rows (changed_at) WHERE value IS NULL;
 
--- Without a value it marks that this event and all older ones of the instance were dropped.
 CREATE TABLE treeline.events (
+  id bigint PRIMARY KEY,
   instance text COLLATE "C" NOT NULL,
-  id bigint NOT NULL,
-  value text,
-  revision bigint NOT NULL,
-  changed_at timestamptz NOT NULL DEFAULT now(),
-  PRIMARY KEY (instance, id)
+  value text NOT NULL
 );
-CREATE INDEX events_revision ON treeline.events (revision);
--- The id is that of a mark for all events of an instance.
-CREATE INDEX events_marks ON treeline.events (changed_at) WHERE value IS NULL AND id = 9007199254740991;
+CREATE INDEX events_instance ON treeline.events (instance, id);
+
+-- The newest event of each instance that was removed.
+CREATE TABLE treeline.trimmed (
+  instance text COLLATE "C" PRIMARY KEY,
+  id bigint NOT NULL
+);
 
 -- The first commit that each leader could make: tells whether a commit is that of the leader that has lost its connection.
 CREATE TABLE treeline.terms (
@@ -33,15 +33,13 @@ CREATE TABLE treeline.terms (
 CREATE TABLE treeline.state (
   is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
   revision bigint NOT NULL,
-  -- Bytes that all rows take.
-  bytes bigint NOT NULL,
   -- That of the lease. Who takes the lease writes it here too, and so waits for the commit under way.
   fencing bigint NOT NULL,
   -- Marks up to this commit may be gone: who has seen less reads everything anew.
   forgotten bigint NOT NULL,
   installation uuid NOT NULL
 );
-INSERT INTO treeline.state (revision, bytes, fencing, forgotten, installation) VALUES (0, 0, 0, 0, gen_random_uuid());
+INSERT INTO treeline.state (revision, fencing, forgotten, installation) VALUES (0, 0, 0, gen_random_uuid());
 
 -- One row: which process leads, by the clock of the database.
 CREATE TABLE treeline.lease (

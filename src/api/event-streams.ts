@@ -152,9 +152,11 @@ export class EventStreams {
       if (isLong) response.destroy();
       return false;
     }
-    const { text, isMore } = await this.#nextPage(stream);
-    if (!isAllowed()) endStream(response);
-    if (response.writableEnded || response.destroyed) return false;
+    // If the database cannot be read, the client connects again.
+    const page = await this.#nextPage(stream).catch(() => undefined);
+    if (page === undefined || !isAllowed()) endStream(response);
+    if (page === undefined || response.writableEnded || response.destroyed) return false;
+    const { text, isMore } = page;
     if (text === '' && !isLong) return isMore;
     response.write(text === '' ? ':\n\n' : text);
     stream.wroteAt = this.#sources.clock.monotonic();

@@ -1,5 +1,5 @@
-// `treeline store`: backs up and restores what the controller has recorded, in both kinds of store, and so moves it
-// from one to the other. The repository is not part of it.
+// `treeline store`: backs up and restores what the controller has recorded, and copies it into a database and out of
+// one. The repository is not part of it.
 import { existsSync, statSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,13 +11,13 @@ import { longestActionMs } from '../machine/recovery.ts';
 import type { Settings } from '../model/settings.ts';
 import { loadSettings, SettingsError } from '../settings/load-settings.ts';
 import type { DatabaseOptions } from '../store/postgres/connection.ts';
-import { readDatabase, restoreDatabase } from '../store/postgres/database-backup.ts';
+import { exportDatabase, importDatabase } from '../store/postgres/database-backup.ts';
 import { readDatabaseSettings, readDatabaseUrl } from '../store/postgres/database-url.ts';
 import { nameOf } from '../store/postgres/postgres-error.ts';
-import { forgetSeen } from '../store/postgres/seen-state.ts';
+import { forgetSeen, readSeen } from '../store/postgres/seen-state.ts';
 import { countRows, type StoreDocument } from '../store/store-document.ts';
 import { StoreError } from '../store/store-error.ts';
-import { type BackedUp, backUpStore, restoreStore, writeBackup } from '../store/store-file.ts';
+import { type BackedUp, backUpStore, restoreStore, storeRevision } from '../store/store-file.ts';
 import { CommandFailure, expecting } from './command-failure.ts';
 import { type Format, formatOption, printAs } from './output.ts';
 import { fromUserDirectory } from './user-directory.ts';
@@ -31,25 +31,38 @@ interface RestoreCommandOptions extends Options {
   readonly force?: boolean;
 }
 
-const MOVING = `To move to PostgreSQL, or back: stop the controller, back up, change "store" in the settings, restore, and start. Everything
-that is recorded goes along, and nothing is made twice.`;
-
 /** Adds the commands. Exit code 0: done; 3: could not run, and nothing was changed. */
 export function addStoreCommand(program: Command): void {
-  const store = program.command('store').description('back up and restore what the controller has recorded');
+  const store = program.command('store').description('back up, restore and move what the controller has recorded');
   withOptions(store.command('backup'))
-    .description('write the recorded state to a file, also while it runs')
+    .description('write the embedded store to a file, also while the controller runs')
     .argument('[target]', 'a new file, or a folder for it', '.')
     .addHelpText('after', '\nThe file holds no key and no password, but whatever stands in properties and outputs.')
     .action(async (target: string, options: Options) => await backUp(target, options));
   withOptions(store.command('restore'))
-    .description('replace the recorded state; stop the controller first')
-    .argument('<backup>', 'a file of treeline store backup, of either kind of store')
-    .option('--force', 'also over a store with rows, which are kept aside')
-    .addHelpText('after', `\nRun it as the user that the controller runs as.\n\n${MOVING}`)
+    .description('replace the embedded store by a backup; stop the controller first')
+    .argument('<backup>', 'a file of treeline store backup or export')
+    .option('--force', 'also over a store with commits, which is kept aside')
+    .addHelpText('after', '\nRun it as the user that the controller runs as. A recovery begins.')
     .action(
       async (backup: string, options: RestoreCommandOptions) => await restore(fromUserDirectory(backup), options),
     );
+  withOptions(store.command('export'))
+    .description('write a PostgreSQL database to a file, also while replicas run')
+    .argument('[target]', 'a new file, or a folder for it', '.')
+    .addHelpText(
+      'after',
+      '\nTo move to the embedded store: stop all replicas, export to store.sqlite in its directory, and change "store".',
+    )
+    .action(async (target: string, options: Options) => await exportTo(target, options));
+  withOptions(store.command('import'))
+    .description('fill an empty PostgreSQL database from a backup; stop all replicas first')
+    .argument('<backup>', 'a file of treeline store backup or export')
+    .addHelpText(
+      'after',
+      '\nTo move to PostgreSQL: stop the controller, back up, change "store", and import. Start it then.',
+    )
+    .action(async (backup: string, options: Options) => await importFrom(fromUserDirectory(backup), options));
 }
 
 function withOptions(command: Command): Command {
@@ -58,51 +71,69 @@ function withOptions(command: Command): Command {
 
 async function backUp(target: string, { config, format }: Options): Promise<void> {
   const settings = await readStoreSettings(config);
+  const { directory } = embeddedOf(settings, 'pg_dump, or treeline store export');
   const file = await fileFor(target, settings);
-  const { document, bytes } = await expecting([StoreError], () => writeStore(settings.store, file));
+  printBackup(file, format, await expecting([StoreError], () => backUpStore(directory, file)));
+}
+
+async function exportTo(target: string, { config, format }: Options): Promise<void> {
+  const settings = await readStoreSettings(config);
+  const database = await databaseOf(settings, 'treeline store backup');
+  const file = await fileFor(target, settings);
+  printBackup(file, format, await expecting([StoreError], () => exportDatabase(database, file)));
+}
+
+function printBackup(file: string, format: Format, { document, bytes }: BackedUp): void {
   const text = `backed up ${describe(document)}\nto ${file} (${countOf(bytes, 'byte')})`;
   printAs(format, { file, bytes, ...factsOf(document) }, () => text);
 }
 
 async function restore(backup: string, { config, format, force = false }: RestoreCommandOptions): Promise<void> {
-  const { store, execution } = await readStoreSettings(config);
-  const { directory } = store;
+  const settings = await readStoreSettings(config);
+  const { directory } = embeddedOf(settings, 'pg_restore, or treeline store import into an empty database');
   const now = Date.now();
-  const lost = { reason: 'the store was restored from a backup', now, runsMs: longestActionMs(execution) };
-  const renew = (rows: Parameters<typeof recoverRows>[0]) => recoverRows(rows, lost);
-  const options = { force, now, renew };
-  const { document, former, place } = await expecting([StoreError], async () => {
-    if (store.kind === 'lowdb') {
-      const restored = await restoreStore(directory, backup, options);
-      forgetSeen(directory);
-      return { ...restored, place: directory };
-    }
-    const database = await readDatabaseSettings(store);
-    const restored = await restoreDatabase(database, backup, { ...options, directory, progress: tellProgress });
+  const renew = (rows: RecordedRows) => recoverRows(rows, lostRows(settings, now));
+  const { document, former } = await expecting([StoreError], async () => {
+    const restored = await restoreStore(directory, backup, { force, now, renew });
     forgetSeen(directory);
-    return { ...restored, place: databaseName(database) };
+    return restored;
   });
-  const kept = store.kind === 'lowdb' ? 'the former files are in' : 'the former rows are in the backup';
-  const aside = former === null ? '' : `\n${kept} ${former}`;
-  const text = `restored ${describe(document)}\nto ${place}${aside}`;
+  const aside = former === null ? '' : `\nthe former files are in ${former}`;
+  const text = `restored ${describe(document)}\nto ${directory}${aside}`;
   printAs(format, { directory, former, ...factsOf(document) }, () => text);
 }
 
-/** Writes a backup of either kind of store. */
-async function writeStore(store: Settings['store'], file: string): Promise<BackedUp> {
-  if (store.kind === 'lowdb') return await backUpStore(store.directory, file);
-  const database = await readDatabaseSettings(store);
-  tellProgress(`reading ${databaseName(database)}`);
-  return await writeBackup(await readDatabase(database), file);
+/** Begins a recovery, unless the store that was left is at the same commit: then nothing was done since. */
+async function importFrom(backup: string, { config, format }: Options): Promise<void> {
+  const settings = await readStoreSettings(config);
+  const database = await databaseOf(settings, 'treeline store restore');
+  const { directory } = settings.store;
+  const document = await expecting([StoreError], async () => {
+    const left = readSeen(directory)?.revision ?? storeRevision(directory);
+    const imported = await importDatabase(database, backup, ({ revision, tables }) =>
+      revision === left ? [] : recoverRows({ list: (kind) => tables[kind] }, lostRows(settings, Date.now())),
+    );
+    forgetSeen(directory);
+    return imported;
+  });
+  const place = nameOf(readDatabaseUrl(database.url, database.ca !== undefined).address);
+  printAs(format, factsOf(document), () => `imported ${describe(document)}\nto ${place}`);
 }
 
-function databaseName({ url, ca }: DatabaseOptions): string {
-  return nameOf(readDatabaseUrl(url, ca !== undefined).address);
+type RecordedRows = Parameters<typeof recoverRows>[0];
+
+function lostRows({ execution }: Settings, now: number): Parameters<typeof recoverRows>[1] {
+  return { reason: 'the store was restored from a backup', now, runsMs: longestActionMs(execution) };
 }
 
-/** Only for a person who looks on. */
-function tellProgress(step: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`treeline: ${step}\n`);
+function embeddedOf({ store }: Settings, instead: string): Settings['store'] {
+  if (store.kind === 'lowdb') return store;
+  throw new CommandFailure(`the settings name a PostgreSQL database; use ${instead}`);
+}
+
+async function databaseOf({ store }: Settings, instead: string): Promise<DatabaseOptions> {
+  if (store.kind === 'lowdb') throw new CommandFailure(`the settings name the embedded store; use ${instead}`);
+  return await expecting([StoreError], () => readDatabaseSettings(store));
 }
 
 async function readStoreSettings(config: string): Promise<Settings> {

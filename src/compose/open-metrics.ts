@@ -121,14 +121,12 @@ export function observeCommits(
     const { readChanges } = adapted;
     return {
       read: () => adapted.read(),
-      write: (document) => adapted.write(document),
-      async commit(...args) {
+      async write(document) {
         const begin = clock.monotonic();
-        const saved = await adapted.commit(...args);
+        await adapted.write(document);
         metrics.observe('treeline_store_commit_duration_seconds', {}, (clock.monotonic() - begin) / 1000);
-        return saved;
       },
-      revision: () => adapted.revision(),
+      events: (range) => adapted.events(range),
       ...(readChanges && {
         readChanges: (...args: Parameters<typeof readChanges>) => readChanges.apply(adapted, args),
       }),

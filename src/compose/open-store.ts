@@ -65,10 +65,10 @@ interface OpeningParts extends SharedParts, Leadership {
 export async function openConfiguredStore(settings: Settings, parts: OpeningParts): Promise<OpenedStore> {
   const { log, clock, adapting, opened, left } = parts;
   if (settings.store.kind === 'lowdb') {
-    requireEmbedded(settings.store.directory);
     const { directory } = settings.store;
     const opening = (): Promise<LowdbStore> => createLowdbStore(directory, { log, clock, adapting });
     const store = opened.adopt(await untilUsable(parts, opening), (it) => it.close());
+    requireEmbedded(directory, store);
     const isThere = left === undefined || left === 'store.sqlite' || left === 'journal';
     const sign = `the store is empty, and its directory has "${left}" of an earlier one`;
     return {

@@ -46,14 +46,14 @@ interface Activation extends Poll {
  * meanwhile, but none that writes rows. Readers see the rows and the desired state change at once.
  */
 export async function activate(parts: ActivationParts, desired: DesiredState, activation: Activation): Promise<void> {
-  const { ledger } = parts;
   const { log } = activation;
-  const { savedBytes } = ledger;
   const changes = await record(parts, desired, activation);
   enqueueConcerned(parts, activation, { desired, changes });
   const servers = changes.filter(({ kind }) => kind === 'server').length;
-  const counts = { ...desired.counts, servers, savedBytes: ledger.savedBytes - savedBytes };
-  log.info({ commit: desired.commit, ...counts, problems: desired.problems.length }, 'commit followed');
+  log.info(
+    { commit: desired.commit, ...desired.counts, servers, problems: desired.problems.length },
+    'commit followed',
+  );
   logProblems(desired.problems, log);
   for (const [instance, { reason, digest }] of desired.held) log.warn({ instance, digest, reason }, 'deletes are held');
 }

@@ -83,7 +83,6 @@ export const METRICS = {
   treeline_fetches_total: counter('Fetches of the branch', { outcome: ['succeeded', 'failed'] }),
   treeline_repository_outage_seconds: gauge('For how long the branch cannot be read; 0 where it was read last', {}),
   treeline_store_outage_seconds: gauge('For how long the store cannot be written; 0 where it was written last', {}),
-  treeline_store_bytes: gauge('Size of all rows in the store', {}),
   treeline_store_commit_duration_seconds: histogram(
     'How long commits of the store took; many changes may share one',
     {},

@@ -84,15 +84,6 @@ export class Ledger {
     return this.#following > 0;
   }
 
-  get savedBytes(): number {
-    return this.#store.savedBytes;
-  }
-
-  /** Size of all rows in the store, in bytes. */
-  get rowBytes(): number {
-    return this.#store.rowBytes;
-  }
-
   server(name: string): ServerRow | undefined {
     return this.#store.read('server', name);
   }
@@ -138,13 +129,14 @@ export class Ledger {
   }
 
   /** Resolves with events of an instance; see Store.events. */
-  events(instance: string, range: EventRange): Promise<EventPage> {
-    return this.#store.events(instance, range);
+  async events(instance: string, range: EventRange): Promise<EventPage> {
+    const { events, isGap } = await this.#store.events({ ...range, instances: new Set([instance]) });
+    return { events: events.map(({ event }) => event), isGap };
   }
 
-  /** Resolves with events of several instances, or of all; see Store.listEvents. */
+  /** Resolves with events of several instances, or of all; see Store.events. */
   listEvents(range: ListedRange): Promise<ListedPage> {
-    return this.#store.listEvents(range);
+    return this.#store.events(range);
   }
 
   /** Saves events that belong to no row. */

@@ -5,28 +5,16 @@ import { invariant } from '../base/invariant.ts';
 import type { NewEvent } from '../model/instance-event.ts';
 import type { Change, RowKind, Rows } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
-import { type KeptRow, keptRows } from './row-json.ts';
 import type { Tables } from './store-document.ts';
 import { StoreError } from './store-error.ts';
 
 const WAITING_MAX = 10_000;
-/** Characters of JSON. One commit may be larger than a group should be: it may touch every row. */
-const GROUP_LENGTH_MAX = 16 * 1024 * 1024;
-const COMMIT_LENGTH_MAX = 1536 * 1024 * 1024;
-/**
- * The changes of a larger commit are encoded while they are written: all of their JSON at once would take more than the
- * rows.
- */
-const ENCODED_AHEAD_MAX = 1_000;
+/** One commit may have more: it may touch every row. */
+const GROUP_ROWS_MAX = 10_000;
 
-/** About how many characters of JSON an event has. */
-const EVENT_LENGTH = 300;
-
-/** A commit, with the rows that it will be. */
+/** A commit that waits for the disk. */
 export interface WaitingCommit {
   readonly changes: readonly Change[];
-  /** Undefined: they are so many that each is encoded when it is written. */
-  readonly rows: readonly (readonly KeptRow[])[] | undefined;
   readonly events: readonly NewEvent[];
   readonly settle: PromiseWithResolvers<void>;
 }
@@ -46,57 +34,25 @@ export class CommitQueue {
     return this.#waiting.length === 0;
   }
 
-  /** Takes a commit in. The values of a small one are written as they are now, whatever becomes of them later. */
+  /** Adds a commit, and resolves once it is saved. Throws if it names a row twice. */
   add(changes: readonly Change[], events: readonly NewEvent[]): Promise<void> {
     if (this.#waiting.length >= WAITING_MAX) {
       throw new StoreError(`${WAITING_MAX} commits wait for the disk already. Nothing was saved; try again later.`);
     }
-    const rows = encode(changes);
+    invariant(new Set(changes.map(keyOf)).size === changes.length, 'a commit names no row twice');
     const settle = Promise.withResolvers<void>();
-    this.#waiting.push({ changes, rows, events, settle });
+    this.#waiting.push({ changes, events, settle });
     return settle.promise;
   }
 
   /** Removes and returns the commits to write next, in the order in which they came. */
   takeGroup(): WaitingCommit[] {
-    let length = 0;
-    let count = 0;
-    for (const { rows, events } of this.#waiting) {
-      length += lengthOf(rows, events);
-      if (count > 0 && length > GROUP_LENGTH_MAX) break;
-      count += 1;
-    }
-    return this.#waiting.splice(0, count);
-  }
-}
-
-/** Returns the changes of a commit as they are kept, if they are few. Throws if one row is named twice. */
-function encode(changes: readonly Change[]): WaitingCommit['rows'] {
-  const keys = new Set(changes.map(keyOf));
-  invariant(keys.size === changes.length, 'a commit names no row twice');
-  return changes.length > ENCODED_AHEAD_MAX ? undefined : changes.map((change) => keptRows(change, change.expected));
-}
-
-/** A commit whose changes are not encoded yet is written alone. */
-function lengthOf(rows: WaitingCommit['rows'], events: readonly NewEvent[]): number {
-  if (rows === undefined) return GROUP_LENGTH_MAX;
-  return rows.flat().reduce((sum, row) => sum + lengthOfRow(row), events.length * EVENT_LENGTH);
-}
-
-function lengthOfRow([, , json]: KeptRow): number {
-  return json?.length ?? 0;
-}
-
-/** Yields the changes of a commit as they are kept. Throws where they are too long. */
-export function* changesToKeep({ changes, rows }: WaitingCommit): Generator<readonly KeptRow[]> {
-  let length = 0;
-  for (const [index, change] of changes.entries()) {
-    const kept = rows?.[index] ?? keptRows(change, change.expected);
-    for (const row of kept) length += lengthOfRow(row);
-    if (length > COMMIT_LENGTH_MAX) {
-      throw new StoreError(`A commit of more than ${COMMIT_LENGTH_MAX} characters is too large.`);
-    }
-    yield kept;
+    let rows = 0;
+    const end = this.#waiting.findIndex(({ changes, events }, index) => {
+      rows += changes.length + events.length;
+      return index > 0 && rows > GROUP_ROWS_MAX;
+    });
+    return this.#waiting.splice(0, end < 0 ? this.#waiting.length : end);
   }
 }
 
@@ -122,7 +78,7 @@ export function decideGroup(tables: Tables, group: readonly WaitingCommit[]): De
   }
 }
 
-/** Returns what tells one row from all others. */
+/** Returns a text that no other row has. */
 function keyOf({ kind, name }: Change): string {
   return `${kind}/${name}`;
 }

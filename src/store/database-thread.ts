@@ -1,32 +1,24 @@
 // The entry of the thread that runs a database, since SQLite blocks the thread that calls it. A file of its own: its
-// listener must not run where the database is imported without a thread. One request at a time.
+// listener must not run where the database is imported without a thread. It answers requests in their order.
 import { parentPort } from 'node:worker_threads';
-import { Database, type DatabaseUse } from './database.ts';
-import type { Piece, Saved } from './piece.ts';
+import type { ListedPage, ListedRange } from '../model/instance-event.ts';
+import { Database, type DatabaseState, type DatabaseUse } from './database.ts';
+import type { KeptRow } from './row-json.ts';
+import type { Batch } from './store-document.ts';
 import { StoreError, StoreUnavailable } from './store-error.ts';
 
-/**
- * What the thread can be asked, with the answers. A piece that begins a commit says so; `whole`: it replaces what is
- * there.
- */
+/** What the thread can be asked: what each request needs, and the answer. */
 export interface Requests {
-  open: { readonly use: DatabaseUse; readonly answer: number };
-  next: { readonly answer: Piece | undefined };
-  put: {
-    readonly piece: Piece;
-    readonly revision: number;
-    readonly begins: 'commit' | 'whole' | undefined;
-    readonly answer: undefined;
-  };
-  finish: { readonly revision: number; readonly answer: Saved };
-  cancel: { readonly answer: undefined };
-  revision: { readonly answer: number };
-  close: { readonly answer: undefined };
+  open: { readonly of: DatabaseUse; readonly answer: DatabaseState };
+  rows: { readonly of: readonly [kind: string, name: string] | undefined; readonly answer: readonly KeptRow[] };
+  save: { readonly of: Batch; readonly answer: undefined };
+  events: { readonly of: ListedRange; readonly answer: ListedPage };
+  close: { readonly of: undefined; readonly answer: undefined };
 }
 
 /** A request with what it needs. */
 export type Request = {
-  [Ask in keyof Requests]: { readonly ask: Ask } & Omit<Requests[Ask], 'answer'>;
+  [Ask in keyof Requests]: { readonly ask: Ask; readonly of: Requests[Ask]['of'] };
 }[keyof Requests];
 
 /** An error, as a thread can pass it on. */
@@ -42,29 +34,16 @@ export interface ThreadError {
 export type Reply = { readonly answer: unknown } | { readonly error: ThreadError };
 
 let database: Database | undefined;
-let batches: Iterator<Piece, undefined> | undefined;
 
 function answerTo(request: Request): unknown {
   if (request.ask === 'open') {
-    database = new Database(request.use);
-    batches = database.batches();
-    return database.revision;
+    database = new Database(request.of);
+    return database.state;
   }
   if (request.ask === 'close') return database?.close();
   if (database === undefined) throw new Error('the database is not open');
-  switch (request.ask) {
-    case 'next':
-      return batches?.next().value;
-    case 'put':
-      if (request.begins !== undefined) database.begin(request.begins === 'whole');
-      return database.put(request.piece, request.revision);
-    case 'finish':
-      return database.finish(request.revision);
-    case 'cancel':
-      return database.cancel();
-    case 'revision':
-      return database.revision;
-  }
+  if (request.ask === 'rows') return database.rows(request.of);
+  return request.ask === 'save' ? database.save(request.of) : database.events(request.of);
 }
 
 function replyTo(request: Request): Reply {

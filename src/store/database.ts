@@ -1,23 +1,26 @@
 // Keeps the rows and events of a store in a SQLite file. It blocks its thread: database-thread.ts runs it in one of its
 // own.
 import { closeSync, existsSync, openSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs';
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { DatabaseSync } from 'node:sqlite';
 import { reasonOf } from '../base/wording.ts';
-import { ALL_EVENTS, type KeptEvent, type Piece, ROW_FRAME_BYTES, type Saved } from './piece.ts';
+import type { ListedPage, ListedRange } from '../model/instance-event.ts';
+import { ROWS_A_READ } from './document-adapter.ts';
+
+import { addEvents, EVENTS_A_TRIM, readEvents, SCHEMA_OF_EVENTS, trimEvents } from './event-table.ts';
 import type { KeptRow } from './row-json.ts';
+import type { Batch } from './store-document.ts';
 import { newerVersion, StoreError, StoreUnavailable } from './store-error.ts';
 
 /** "Tree", so that `file` and SQLite's tools know whose file this is. */
 const APPLICATION_ID = 0x54726565;
-const FORMAT_VERSION = 6;
+const FORMAT_VERSION = 7;
 const FILE_MODE = 0o600;
-const BATCH_LENGTH = 256 * 1024;
 const WAL_BYTES_MAX = 64 * 1024 * 1024;
 /** 8 GiB: several times the limits of rows and events. */
 const PAGES_MAX = 2 ** 21;
 const BUSY_MS = 5_000;
 
-/** Types of file systems, as statfs(2) tells them, on which two machines may each hold the only lock. */
+/** Types of file systems, as statfs(2) returns them, on which two machines may each hold the only lock. */
 const NETWORK = new Map([
   [0x6969, 'NFS'],
   [0xff534d42, 'CIFS'],
@@ -32,11 +35,9 @@ const SCHEMA = `
   CREATE TABLE rows (
     kind TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, revision INTEGER NOT NULL, UNIQUE (kind, name)
   ) STRICT;
-  CREATE TABLE events (
-    instance TEXT NOT NULL, id INTEGER NOT NULL, value TEXT, revision INTEGER NOT NULL, UNIQUE (instance, id)
-  ) STRICT;
   CREATE TABLE state (revision INTEGER NOT NULL) STRICT;
   INSERT INTO state VALUES (0);
+  ${SCHEMA_OF_EVENTS}
   PRAGMA application_id = ${APPLICATION_ID};
   PRAGMA user_version = ${FORMAT_VERSION};
 `;
@@ -50,7 +51,13 @@ export interface DatabaseUse {
   readonly pagesMax?: number;
 }
 
-/** Throws StoreError where a directory is on a file system that several machines share. */
+/** The number of the last commit, and the id of the newest event. */
+export interface DatabaseState {
+  readonly revision: number;
+  readonly lastEvent: number;
+}
+
+/** Throws StoreError if a directory is on a file system that several machines share. */
 export function refuseNetwork(directory: string, type = statfsSync(directory).type): void {
   const name = NETWORK.get(type);
   if (name === undefined) return;
@@ -59,132 +66,78 @@ export function refuseNetwork(directory: string, type = statfsSync(directory).ty
   );
 }
 
-/** The open file. One commit at a time: `begin`, `put` for each piece, then `finish` or `cancel`. */
+/** The open file. */
 export class Database {
   readonly #use: DatabaseUse;
-  #open: { readonly database: DatabaseSync; readonly statements: Statements };
-  #saved = { bytes: 0, growth: 0 };
-  /** What a crash left behind the last commit in the log must not look like damage after the next. */
-  #isLogEmpty = true;
+  readonly #database: DatabaseSync;
+  readonly #statements: Statements;
+  /** Since old events were removed; the first commit removes what is left from before. */
+  #newEvents = EVENTS_A_TRIM;
 
-  /** Throws StoreError where the file is damaged, of another program or version, or cannot be read. */
+  /** Throws StoreError if the file is damaged, of another program or version, or cannot be read. */
   constructor(use: DatabaseUse) {
     this.#use = use;
-    this.#open = this.#opened();
+    this.#database = this.#opened();
+    this.#statements = prepare(this.#database);
   }
 
-  /** The number of the last commit; 0 before the first. */
-  get revision(): number {
-    this.#openAgain();
-    return this.#told(() => Number(this.#open.statements.state.get()?.revision));
+  get state(): DatabaseState {
+    return this.#explained(() => this.#statements.state.get() as unknown as DatabaseState);
   }
 
-  /** Yields all rows, then all events, some at a time. Throws StoreError where one of them is not as it was written. */
-  *batches(): Generator<Piece> {
-    const { statements } = this.#open;
-    let rows: KeptRow[] = [];
-    let events: KeptEvent[] = [];
-    let length = 0;
-    const last = this.revision;
-    for (const { kind, name, value, revision } of this.#iterated(statements.allRows)) {
-      if (Number(revision) > last) throw this.#tooNew(`the row of the ${kind} "${name}"`, { revision, last });
-      rows.push([kind as string, name as string, value as string]);
-      length += (value as string).length;
-      if (length < BATCH_LENGTH) continue;
-      yield { rows, events };
-      [rows, length] = [[], 0];
-    }
-    for (const { instance, id, value, revision } of this.#iterated(statements.allEvents)) {
-      if (Number(revision) > last) throw this.#tooNew(`the event ${id} of "${instance}"`, { revision, last });
-      events.push([instance as string, id as number, value as string | null]);
-      length += (value as string | null)?.length ?? 0;
-      if (length < BATCH_LENGTH) continue;
-      yield { rows, events };
-      [rows, events, length] = [[], [], 0];
-    }
-    yield { rows, events };
+  /** Returns the next rows after one, by kind and name; of none: the first. */
+  rows([kind, name]: readonly [kind: string, name: string] = ['', '']): readonly KeptRow[] {
+    return this.#explained(() => {
+      const rows = this.#statements.rows.all(kind, name);
+      return rows.map((row) => [row.kind, row.name, row.value] as unknown as KeptRow);
+    });
   }
 
-  /** `isWhole`: what is there goes. */
-  begin(isWhole: boolean): void {
-    this.#openAgain();
-    if (!this.#isLogEmpty) emptyLog(this.#open.database);
-    this.#isLogEmpty = true;
-    this.#saved = { bytes: 0, growth: 0 };
-    this.#open.database.exec('BEGIN IMMEDIATE');
-    if (isWhole) this.#open.database.exec('DELETE FROM rows; DELETE FROM events');
+  events(range: ListedRange): ListedPage {
+    return this.#explained(() => readEvents(this.#database, range));
   }
 
-  put({ rows, events }: Piece, revision: number): void {
-    for (const row of rows) this.#putRow(row, revision);
-    for (const event of events) this.#putEvent(event, revision);
-  }
-
-  /**
-   * Makes the commit durable. Where the disk failed, it looks whether the commit is there all the same. Throws what
-   * SQLite says where nothing was saved.
-   */
-  finish(revision: number): Saved {
-    const { database, statements } = this.#open;
-    statements.setState.run(revision);
+  /** Saves a batch, all of it or nothing. Throws what SQLite says. */
+  save({ since, revision, rows, events }: Batch): void {
+    this.#database.exec('BEGIN IMMEDIATE');
     try {
-      database.exec('COMMIT');
+      this.#requireRevision(since);
+      for (const [kind, name, value] of rows) {
+        if (value === null) this.#statements.removeRow.run(kind, name);
+        else this.#statements.setRow.run(kind, name, value, revision);
+      }
+      addEvents(this.#database, events);
+      this.#newEvents += events.length;
+      if (this.#newEvents >= EVENTS_A_TRIM) trimEvents(this.#database);
+      this.#statements.setRevision.run(revision);
+      this.#database.exec('COMMIT');
+      if (this.#newEvents >= EVENTS_A_TRIM) this.#newEvents = 0;
     } catch (error) {
-      // A commit whose fsync failed may be in the log, where the next start would find it.
-      database.close();
-      if (this.revision !== revision) throw error;
-    }
-    return this.#saved;
-  }
-
-  cancel(): void {
-    const { database } = this.#open;
-    try {
-      if (database.isOpen && database.isTransaction) database.exec('ROLLBACK');
-    } catch {
-      // To close it rolls back, too, and the error that led here says more.
-      database.close();
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+      throw error;
     }
   }
 
-  /** Moves everything into the one file, which alone is left. */
+  /** Writes a copy as of the last commit into a new file, also while another process writes. */
+  copyTo(path: string): void {
+    closeSync(openSync(path, 'wx', FILE_MODE));
+    this.#database.prepare('VACUUM INTO ?').run(path);
+  }
+
+  /** Moves everything into the one file. */
   close(): void {
-    if (this.#open.database.isOpen) this.#open.database.close();
+    this.#database.close();
   }
 
-  #putRow([kind, name, value]: KeptRow, revision: number): void {
-    const { rowLength, setRow, removeRow } = this.#open.statements;
-    const before = rowLength.get(kind, name)?.length as number | undefined;
-    const frame = Buffer.byteLength(kind) + Buffer.byteLength(name) + ROW_FRAME_BYTES;
-    if (before !== undefined) this.#saved.growth -= before + frame;
-    if (value === null) {
-      removeRow.run(kind, name);
-      this.#saved.bytes += frame;
-      return;
-    }
-    const length = Buffer.byteLength(value) + frame;
-    setRow.run(kind, name, value, revision);
-    this.#saved.growth += length;
-    this.#saved.bytes += length;
+  #requireRevision(since: number): void {
+    const { revision } = this.state;
+    if (revision === since) return;
+    throw new StoreError(
+      `${this.#use.path} has commit ${revision}, and ${since} was expected. Restart Treeline: it reads what was saved.`,
+    );
   }
 
-  #putEvent([instance, id, value]: KeptEvent, revision: number): void {
-    const { addEvent, dropEvents } = this.#open.statements;
-    if (value === null) dropEvents.run(instance, id);
-    if (id === ALL_EVENTS) return;
-    addEvent.run(instance, id, value, revision);
-    this.#saved.bytes += (value?.length ?? 0) + ROW_FRAME_BYTES;
-  }
-
-  *#iterated(statement: StatementSync): Generator<Record<string, unknown>> {
-    try {
-      yield* statement.iterate();
-    } catch (error) {
-      throw this.#failed(error);
-    }
-  }
-
-  #told<Value>(step: () => Value): Value {
+  #explained<Value>(step: () => Value): Value {
     try {
       return step();
     } catch (error) {
@@ -192,12 +145,7 @@ export class Database {
     }
   }
 
-  /** Where a commit has failed, and the file could not be opened then. */
-  #openAgain(): void {
-    if (!this.#open.database.isOpen) this.#open = this.#opened();
-  }
-
-  #opened(): { database: DatabaseSync; statements: Statements } {
+  #opened(): DatabaseSync {
     const { path, isReadOnly, use, pagesMax = PAGES_MAX } = this.#use;
     let database: DatabaseSync | undefined;
     try {
@@ -207,24 +155,19 @@ export class Database {
       }
       // Its error says more than SQLite's.
       if (!isReadOnly) closeSync(openSync(path, 'r+'));
-      // SQLite would take it for a new one, and remove its log.
+      // SQLite would treat it as a new one, and remove its log.
       if (statSync(path, { throwIfNoEntry: false })?.size === 0) throw this.#damaged('it has 0 bytes');
-      // A reader in the middle of a backup is waited for.
       const opened = new DatabaseSync(path, { timeout: BUSY_MS, readOnly: isReadOnly });
       database = opened;
       this.#requireVersion(opened);
-      // A backup is one file, which can be read where nothing can be written. A store that was written as one gets its
-      // log here.
+      // A backup is one file, which can be read from a disk that cannot be written. A store that was written as one
+      // gets its log here.
       if (!isReadOnly) opened.exec(`PRAGMA journal_mode = ${use === 'store' ? 'WAL' : 'DELETE'}`);
-      if (!isReadOnly) this.#requireIntegrity(opened);
+      this.#requireIntegrity(opened);
       opened.exec(
         `PRAGMA synchronous = FULL; PRAGMA journal_size_limit = ${WAL_BYTES_MAX}; PRAGMA max_page_count = ${pagesMax}`,
       );
-      this.#isLogEmpty = isReadOnly || isLogEmptied(opened);
-      const statements = prepare(opened);
-      // All that is read is of one moment.
-      if (isReadOnly) opened.exec('BEGIN');
-      return { database: opened, statements };
+      return opened;
     } catch (error) {
       database?.close();
       throw this.#failed(error);
@@ -241,6 +184,9 @@ export class Database {
   #requireIntegrity(database: DatabaseSync): void {
     const found = database.prepare('PRAGMA integrity_check(1)').get()?.integrity_check;
     if (found !== 'ok') throw this.#damaged(String(found));
+    // The file and its log are not of one moment: one of them was put back beside the other.
+    const newer = database.prepare('SELECT kind, name FROM rows, state WHERE rows.revision > state.revision').get();
+    if (newer !== undefined) throw this.#damaged(`the ${newer.kind} "${newer.name}" is newer than the last commit`);
   }
 
   #failed(error: unknown): unknown {
@@ -252,11 +198,6 @@ export class Database {
   #unavailable(why: string): StoreUnavailable {
     const { path, use } = this.#use;
     return new StoreUnavailable(`The ${use} ${path} cannot be used: ${why}. Free space on that disk or repair it.`);
-  }
-
-  /** The file and its log are not of one moment: one of them was put back beside the other. */
-  #tooNew(what: string, { revision, last }: { readonly revision: unknown; readonly last: number }): StoreError {
-    return this.#damaged(`${what} is of commit ${revision}, and the last commit that is there is ${last}`);
   }
 
   #damaged(what: string): StoreError {
@@ -277,37 +218,19 @@ type Statements = ReturnType<typeof prepare>;
 
 function prepare(database: DatabaseSync) {
   return {
+    state: database.prepare('SELECT revision, (SELECT coalesce(max(id), 0) FROM events) AS lastEvent FROM state'),
     // In the order of the index: in another one, all rows would go through a temporary file outside of the directory.
-    allRows: database.prepare('SELECT kind, name, value, revision FROM rows ORDER BY kind, name'),
-    allEvents: database.prepare('SELECT instance, id, value, revision FROM events ORDER BY instance, id'),
-    state: database.prepare('SELECT revision FROM state'),
-    setState: database.prepare('UPDATE state SET revision = ?'),
-    rowLength: database.prepare('SELECT octet_length(value) AS length FROM rows WHERE kind = ? AND name = ?'),
+    rows: database.prepare(
+      `SELECT kind, name, value FROM rows WHERE (kind, name) > (?, ?) ORDER BY kind, name LIMIT ${ROWS_A_READ}`,
+    ),
+    setRevision: database.prepare('UPDATE state SET revision = ?'),
     setRow: database.prepare('INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?)'),
     removeRow: database.prepare('DELETE FROM rows WHERE kind = ? AND name = ?'),
-    addEvent: database.prepare('INSERT OR REPLACE INTO events VALUES (?, ?, ?, ?)'),
-    dropEvents: database.prepare('DELETE FROM events WHERE instance = ? AND id <= ?'),
   };
 }
 
 function pragma(database: DatabaseSync, name: 'user_version' | 'application_id'): number {
   return Number(database.prepare(`PRAGMA ${name}`).get()?.[name]);
-}
-
-/** Moves all commits from the log into the file. */
-function emptyLog(database: DatabaseSync): void {
-  database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-}
-
-/** Returns false if the disk is full: the rows can be read, and the next commit tries again. */
-function isLogEmptied(database: DatabaseSync): boolean {
-  try {
-    emptyLog(database);
-    return true;
-  } catch (error) {
-    if (isDiskFailing(error)) return false;
-    throw error;
-  }
 }
 
 /**
@@ -325,7 +248,7 @@ function makeEmpty(path: string): void {
   } finally {
     database.close();
   }
-  // The name is durable with the first commit: SQLite makes the names of its logs so.
+  // The name is durable with the first commit: SQLite syncs the directory when it makes its log.
   renameSync(aside, path);
 }
 

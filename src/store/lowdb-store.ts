@@ -6,23 +6,16 @@ import { type Breathe, breatheBy } from '../base/breathe.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { momentOf, reasonOf } from '../base/wording.ts';
-import type { EventPage, EventRange, ListedPage, ListedRange, NewEvent } from '../model/instance-event.ts';
+import type { ListedPage, ListedRange, NewEvent } from '../model/instance-event.ts';
 import type { Change, RowKind, Rows } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
-import { CommitQueue, changesToKeep, type Decision, decideGroup, type WaitingCommit } from './commit-queue.ts';
+import { CommitQueue, type Decision, decideGroup, type WaitingCommit } from './commit-queue.ts';
 import { refuseNetwork } from './database.ts';
-import {
-  cutIntoPieces,
-  type DocumentAdapter,
-  type KeptLine,
-  RowReader,
-  type SharedChanges,
-} from './document-adapter.ts';
-import { eventOf, keptEvent, type StoredEvent } from './event-log.ts';
+import { type DocumentAdapter, RowReader, type SharedChanges } from './document-adapter.ts';
+import { keptEvents } from './event-table.ts';
 import { makeDirectory } from './files.ts';
 import { lockDirectory } from './lock.ts';
-import { ALL_EVENTS, type Piece } from './piece.ts';
-import type { Row } from './row-json.ts';
+import { type KeptRow, keptRows, type Row } from './row-json.ts';
 import { SqliteAdapter } from './sqlite-adapter.ts';
 import type { PrepareOthers, Store } from './store.ts';
 import { emptyStoreDocument, rowsOf, type StoreDocument, setRow, type Tables } from './store-document.ts';
@@ -35,7 +28,7 @@ export interface LowdbStoreOptions {
   readonly clock?: Clock;
   /** Returns what stands between the store and the adapter, for tests that let it fail. */
   readonly adapting?: ((adapter: DocumentAdapter) => DocumentAdapter) | undefined;
-  /** Lets other work run during large commits; default: by the clock. */
+  /** Lets other work run while many rows are read or encoded; default: by the clock. */
   readonly breathe?: Breathe | undefined;
 }
 
@@ -88,21 +81,6 @@ interface Parts {
   readonly breathe: Breathe;
 }
 
-/** What is to be saved of a group of commits. */
-interface Plan extends Decision {
-  readonly revision: number;
-  readonly pieces: AsyncIterable<Piece>;
-  readonly events: readonly StoredEvent[];
-}
-
-/** What of the document changes at once. */
-interface Advance {
-  readonly revision: number;
-  readonly rowBytes: number;
-  readonly rows: readonly Row[];
-  readonly events: readonly StoredEvent[];
-}
-
 /** A store whose document is in memory. */
 export class LowdbStore implements Store {
   readonly #parts: Parts;
@@ -110,12 +88,7 @@ export class LowdbStore implements Store {
   /** Of rows that other processes have written. */
   readonly #reader: RowReader;
   #prepareOthers: PrepareOthers = async () => async () => undefined;
-  #savedBytes = 0;
   #failure: Store['failure'];
-  /**
-   * A commit was saved that could not be shown: only another start can read it, and nothing may be written meanwhile.
-   */
-  #unshown: StoreError | undefined;
   #refreshing: PromiseWithResolvers<void> | undefined;
   #writing: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
@@ -130,17 +103,9 @@ export class LowdbStore implements Store {
     return this.#failure;
   }
 
-  get savedBytes(): number {
-    return this.#savedBytes;
-  }
-
   /** The number of the last commit that `read` shows. */
   get revision(): number {
     return this.#document.revision;
-  }
-
-  get rowBytes(): number {
-    return this.#document.rowBytes;
   }
 
   read<Kind extends RowKind>(kind: Kind, name: string): Rows[Kind] | undefined {
@@ -151,12 +116,8 @@ export class LowdbStore implements Store {
     return this.#document.tables[kind];
   }
 
-  async events(instance: string, range: EventRange): Promise<EventPage> {
-    return this.#document.events.page(instance, range);
-  }
-
-  async listEvents(range: ListedRange): Promise<ListedPage> {
-    return this.#document.events.list(range);
+  events(range: ListedRange): Promise<ListedPage> {
+    return this.#parts.adapter.events(range);
   }
 
   async commit(changes: readonly Change[], events: readonly NewEvent[] = []): Promise<void> {
@@ -243,103 +204,58 @@ export class LowdbStore implements Store {
 
   /** Saves the commits that find every row as they expect it. Returns which they are. */
   async #save(group: readonly WaitingCommit[]): Promise<Decision> {
-    const { adapter } = this.#parts;
+    const { database } = this.#parts;
     // What the commit that failed has written may be there, and what other processes have.
     if (this.#failure !== undefined) await this.#readChanges();
-    const plan = await this.#plan(group);
-    if (plan.accepted.length === 0) return plan;
-    if (this.#unshown !== undefined) throw this.#unshown;
-    if (this.#failure !== undefined) await this.#regain();
-    const { bytes, growth } = await adapter.commit(plan.revision, plan.pieces);
-    this.#savedBytes += bytes;
-    const { revision, events } = plan;
-    const rows = plan.accepted.flatMap(({ changes }) => changes);
-    await this.#advance({ revision, rowBytes: this.#document.rowBytes + growth, rows, events });
-    return plan;
+    const document = this.#document;
+    const decision = decideGroup(document.tables, group);
+    const { accepted } = decision;
+    if (accepted.length === 0) return decision;
+    const changes = accepted.flatMap((commit) => commit.changes);
+    const events = keptEvents(
+      accepted.flatMap((commit) => commit.events),
+      document.lastEvent,
+    );
+    const since = document.revision;
+    document.unsaved = { since, revision: since + 1, rows: await this.#keptRows(changes), events };
+    await database.write();
+    this.#show(changes, { revision: since + 1, lastEvent: events.at(-1)?.[0] ?? document.lastEvent });
+    return decision;
   }
 
-  async #plan(group: readonly WaitingCommit[]): Promise<Plan> {
-    const { breathe } = this.#parts;
-    const document = this.#document;
-    const { accepted, refused } = decideGroup(document.tables, group);
-    const events = document.events.number(accepted.flatMap((commit) => commit.events));
-    const pieces = cutIntoPieces(this.#linesOf(accepted, events), breathe);
-    return { accepted, refused, events, pieces, revision: document.revision + 1 };
+  async #keptRows(changes: readonly Change[]): Promise<readonly KeptRow[]> {
+    const rows: KeptRow[] = [];
+    for (const change of changes) {
+      rows.push(...keptRows(change, change.expected));
+      await this.#parts.breathe();
+    }
+    return rows;
   }
 
   async #readChanges(): Promise<void> {
-    const found: Advance[] = [];
-    await this.#parts.adapter.readChanges?.(this.#document.revision, async (changes) => {
-      found.push(await this.#readOthers(changes));
-    });
-    // Not within the transaction that read them: to prepare them may take long.
-    for (const advance of found) await this.#showOthers(advance);
+    const shared = await this.#parts.adapter.readChanges?.(this.#document.revision);
+    if (shared === undefined) return;
+    const changes = changesBy(await this.#readOthers(shared), this.#document.tables);
+    const onShown = await this.#prepareOthers(changes);
+    this.#show(changes, shared);
+    await onShown();
   }
 
-  async #readOthers({ revision, rowBytes, isWhole, pieces }: SharedChanges): Promise<Advance> {
-    if (this.#unshown !== undefined) throw this.#unshown;
-    const rows: Row[] = [];
-    const events: StoredEvent[] = isWhole ? dropAll(this.#document) : [];
-    for await (const piece of pieces) {
-      for (const kept of piece.rows) {
-        const row = this.#reader.read(kept);
-        if (row !== undefined) rows.push(row);
-      }
-      events.push(...piece.events.map(eventOf));
+  async #readOthers({ isWhole, rows }: SharedChanges): Promise<readonly Row[]> {
+    const read: Row[] = [];
+    for (const kept of rows) {
+      const row = this.#reader.read(kept);
+      if (row !== undefined) read.push(row);
       await this.#parts.breathe();
     }
-    const removed = isWhole ? removeOthers(this.#document, rows) : [];
-    return { revision, rowBytes, rows: rows.concat(removed), events };
+    return isWhole ? [...read, ...removeOthers(this.#document, read)] : read;
   }
 
-  /**
-   * Rows that did not change stay the very same, so that a commit that expects them is no conflict; not where
-   * everything is read.
-   */
-  async #showOthers(advance: Advance): Promise<void> {
-    const changes = changesBy(advance.rows, this.#document.tables);
-    const onShown = await this.#prepareOthers(changes);
-    let followed: Promise<void> | undefined;
-    await this.#advance(advance, () => {
-      followed = onShown();
-    });
-    // The process that wrote the events drops the old ones.
-    this.#document.events.takeDropped();
-    await followed;
-  }
-
-  /** Shows what is saved, and calls `onShown` in the same turn. */
-  async #advance({ revision, rowBytes, rows, events }: Advance, onShown?: () => void): Promise<void> {
+  /** All rows change in one turn, in which their writers are answered: no reader sees half a commit. */
+  #show(rows: readonly Row[], { revision, lastEvent }: Pick<StoreDocument, 'revision' | 'lastEvent'>): void {
     const document = this.#document;
-    try {
-      document.events.add(events);
-      // All rows change in one turn, in which their writers are answered: no reader sees half a commit.
-      for (const row of rows) setRow(document.tables, row);
-      document.rowBytes = rowBytes;
-      document.revision = revision;
-      onShown?.();
-    } catch (error) {
-      this.#unshown = unshownError(this.#parts.path, error);
-      throw this.#unshown;
-    }
-  }
-
-  /**
-   * After a failure. The commit that failed may be in the file all the same; but nobody saw it, and those who made it
-   * were told that nothing was saved. So the document replaces it. Where other processes have seen it, it was read from
-   * the database instead.
-   */
-  async #regain(): Promise<void> {
-    const { adapter, database } = this.#parts;
-    if (adapter.readChanges !== undefined) return;
-    if ((await adapter.revision()) !== this.#document.revision) await database.write();
-  }
-
-  *#linesOf(accepted: readonly WaitingCommit[], events: readonly StoredEvent[]): Generator<KeptLine> {
-    for (const commit of accepted) for (const rows of changesToKeep(commit)) yield { rows };
-    // Before the events that come after them. Where this commit fails, they stay until the next start drops them again.
-    for (const event of this.#document.events.takeDropped()) yield { event };
-    for (const event of events) yield { event: keptEvent(event) };
+    for (const row of rows) setRow(document.tables, row);
+    Object.assign(document, { revision, lastEvent, unsaved: undefined });
   }
 
   #explainFailure(error: unknown): StoreError {
@@ -353,11 +269,6 @@ export class LowdbStore implements Store {
   }
 }
 
-/** Returns what drops all events of a document. */
-function dropAll({ events }: StoreDocument): StoredEvent[] {
-  return Array.from(events.instances, (instance) => ({ instance, event: { dropped: ALL_EVENTS } }));
-}
-
 /** Returns what removes the rows of a document that are not among the given ones. */
 function removeOthers({ tables }: StoreDocument, rows: readonly Row[]): readonly Row[] {
   const kept = new Set<string>();
@@ -367,14 +278,6 @@ function removeOthers({ tables }: StoreDocument, rows: readonly Row[]): readonly
     if (!kept.has(`${kind}/${name}`)) removed.push({ kind, name, value: null });
   }
   return removed;
-}
-
-function unshownError(path: string, error: unknown): StoreError {
-  return new StoreError(
-    `The store in ${path} has saved a commit and failed then: ${reasonOf(error)}. It saves nothing more. ` +
-      'Restart Treeline: it reads what was saved.',
-    { cause: error },
-  );
 }
 
 /** Returns rows that were read as changes of those in the tables. A removed row that was never known is none. */

@@ -1,14 +1,13 @@
-// Connects lowdb's document with a SQLite file, which a thread keeps. lowdb's read() loads the rows and events, its
-// write() replaces all of them, and commit() saves what changes.
+// Connects lowdb's document with a SQLite file, which a thread keeps. A batch is one message and one transaction.
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { Breathe } from '../base/breathe.ts';
 import { reasonOf } from '../base/wording.ts';
+import type { ListedPage, ListedRange } from '../model/instance-event.ts';
 import type { DatabaseUse } from './database.ts';
 import type { Reply, Request, Requests, ThreadError } from './database-thread.ts';
-import { cutIntoPieces, type DocumentAdapter, DocumentReader, linesToKeep } from './document-adapter.ts';
-import type { Piece, Saved } from './piece.ts';
+import { type DocumentAdapter, RowReader } from './document-adapter.ts';
 import { emptyStoreDocument, type StoreDocument } from './store-document.ts';
 import { StoreError, StoreUnavailable } from './store-error.ts';
 
@@ -19,7 +18,8 @@ export class SqliteAdapter implements DocumentAdapter {
   readonly #use: DatabaseUse;
   readonly #breathe: Breathe;
   readonly #worker = new Worker(THREAD, { resourceLimits: { maxYoungGenerationSizeMb: 8 } });
-  #waiting: PromiseWithResolvers<unknown> | undefined;
+  /** Of the requests that are not answered, in their order. */
+  readonly #waiting: PromiseWithResolvers<unknown>[] = [];
   #broken: StoreError | undefined;
 
   constructor(use: DatabaseUse, breathe: Breathe) {
@@ -33,68 +33,49 @@ export class SqliteAdapter implements DocumentAdapter {
 
   async read(): Promise<StoreDocument> {
     const document = emptyStoreDocument();
-    document.revision = await this.#request('open', { use: this.#use });
-    const reader = new DocumentReader(document, this.#use.path);
-    for (let batch = await this.#request('next', {}); batch !== undefined; batch = await this.#request('next', {})) {
-      reader.add(batch);
-      await this.#breathe();
+    Object.assign(document, await this.#request('open', this.#use));
+    const reader = new RowReader(document, this.#use.path);
+    let rows = await this.#request('rows', undefined);
+    for (let last = rows.at(-1); last !== undefined; last = rows.at(-1)) {
+      const next = this.#request('rows', [last[0], last[1]]);
+      await reader.add(rows, this.#breathe);
+      rows = await next;
     }
     return document;
   }
 
-  async write(document: StoreDocument): Promise<void> {
-    await this.#save(document.revision, cutIntoPieces(linesToKeep(document), this.#breathe), 'whole');
+  async write({ unsaved }: StoreDocument): Promise<void> {
+    if (unsaved !== undefined) await this.#request('save', unsaved);
   }
 
-  commit(revision: number, pieces: AsyncIterable<Piece>): Promise<Saved> {
-    return this.#save(revision, pieces, 'commit');
-  }
-
-  revision(): Promise<number> {
-    return this.#request('revision', {});
+  events(range: ListedRange): Promise<ListedPage> {
+    return this.#request('events', range);
   }
 
   async close(): Promise<void> {
     if (this.#broken !== undefined) return;
     try {
-      await this.#request('close', {});
+      await this.#request('close', undefined);
     } finally {
       this.#broken = new StoreError(`${this.#use.path} is closed`);
       await this.#worker.terminate();
     }
   }
 
-  async #save(revision: number, pieces: AsyncIterable<Piece>, how: 'commit' | 'whole'): Promise<Saved> {
-    let begins: 'commit' | 'whole' | undefined = how;
-    try {
-      for await (const piece of pieces) {
-        await this.#request('put', { piece, revision, begins });
-        begins = undefined;
-      }
-      return await this.#request('finish', { revision });
-    } catch (error) {
-      if (this.#broken === undefined) await this.#request('cancel', {});
-      throw error;
-    }
-  }
-
-  /** One request at a time. */
-  async #request<Ask extends keyof Requests>(
-    ask: Ask,
-    request: Omit<Requests[Ask], 'answer'>,
-  ): Promise<Requests[Ask]['answer']> {
+  async #request<Ask extends keyof Requests>(ask: Ask, of: Requests[Ask]['of']): Promise<Requests[Ask]['answer']> {
     if (this.#broken !== undefined) throw this.#broken;
     const waiting = Promise.withResolvers<unknown>();
-    this.#waiting = waiting;
+    this.#waiting.push(waiting);
     this.#worker.ref();
-    this.#worker.postMessage({ ask, ...request } as unknown as Request);
+    this.#worker.postMessage({ ask, of } as Request);
     return (await waiting.promise) as Requests[Ask]['answer'];
   }
 
   #settle(reply: Reply): void {
-    this.#worker.unref();
-    if ('answer' in reply) this.#waiting?.resolve(reply.answer);
-    else this.#waiting?.reject(errorOf(reply.error));
+    const waiting = this.#waiting.shift();
+    if (this.#waiting.length === 0) this.#worker.unref();
+    if ('answer' in reply) waiting?.resolve(reply.answer);
+    else waiting?.reject(errorOf(reply.error));
   }
 
   #break(reason: string): void {
@@ -103,7 +84,7 @@ export class SqliteAdapter implements DocumentAdapter {
       `The thread that keeps ${this.#use.path} has failed: ${reason}. Nothing more is saved. Restart Treeline: it reads ` +
         'what was saved.',
     );
-    this.#waiting?.reject(this.#broken);
+    for (const { reject } of this.#waiting) reject(this.#broken);
   }
 }
 

@@ -1,30 +1,41 @@
-// Defines the document that the embedded store holds in memory: a table of rows for each kind, the events, and the
-// number of the last commit.
+// Defines the document that lowdb holds in memory: a table of rows for each kind, and the number of the last commit.
 import type { RowKind, Rows } from '../model/rows.ts';
-import { EventLog } from './event-log.ts';
-import { ROW_KINDS, type Row } from './row-json.ts';
+import { type KeptRow, ROW_KINDS, type Row } from './row-json.ts';
 
 /** The rows by kind and name. */
 export type Tables = { readonly [Kind in RowKind]: Map<string, Rows[Kind]> };
 
-/** Everything that a store holds. */
+/** An event as it is kept: all but its id and instance are JSON. */
+export type KeptEvent = readonly [id: number, instance: string, value: string];
+
+/** Commits that are saved in one transaction. */
+export interface Batch {
+  /** The commit before it. */
+  readonly since: number;
+  readonly revision: number;
+  readonly rows: readonly KeptRow[];
+  /** By id, which is greater than all that are kept. */
+  readonly events: readonly KeptEvent[];
+}
+
+/** Everything that a store holds in memory. */
 export interface StoreDocument {
-  /** The number of the last group of commits that `tables` holds; 0 before the first. */
+  /** The number of the last batch that `tables` holds; 0 before the first. */
   revision: number;
-  /** Bytes that all rows of `tables` take where they are kept. */
-  rowBytes: number;
-  /** Replaced as a whole where many rows change at once. */
-  tables: Tables;
-  readonly events: EventLog;
+  /** The id of the newest event; 0 before the first. */
+  lastEvent: number;
+  readonly tables: Tables;
+  /** What lowdb's `write` saves. `tables` shows it afterwards. */
+  unsaved: Batch | undefined;
 }
 
 /** Returns a document without rows. */
 export function emptyStoreDocument(): StoreDocument {
   return {
     revision: 0,
-    rowBytes: 0,
-    events: new EventLog(),
+    lastEvent: 0,
     tables: Object.fromEntries(ROW_KINDS.map((kind) => [kind, new Map()])) as unknown as Tables,
+    unsaved: undefined,
   };
 }
 

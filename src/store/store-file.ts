@@ -1,23 +1,28 @@
-// Writes a whole store into a file of its own, and puts such a file in its place: a backup is written so, and a restore
-// puts one back. Interrupted at any point, the next start finds the store that was there, or the new one.
+// Writes a backup of a store, puts one in its place, and copies one into another database. Interrupted at any point, the
+// next start finds the store that was there, or the new one.
 
 import { randomUUID } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
-import { copyFile, mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { chmod, copyFile, link, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { withoutPause } from '../base/breathe.ts';
 import { reasonOf, whyUnusable } from '../base/wording.ts';
 import type { Change } from '../model/rows.ts';
-import type { DatabaseUse } from './database.ts';
+import { Database, type DatabaseUse } from './database.ts';
+import type { DocumentAdapter } from './document-adapter.ts';
+import { keptEvent } from './event-table.ts';
 import { makeDirectory, syncDirectory } from './files.ts';
 import { lockDirectory } from './lock.ts';
+import { keptRows } from './row-json.ts';
 import { SqliteAdapter } from './sqlite-adapter.ts';
 import type { Store } from './store.ts';
-import { countRows, type StoreDocument, setRow } from './store-document.ts';
+import { rowsOf, type StoreDocument, setRow } from './store-document.ts';
 import { StoreError } from './store-error.ts';
 
 /** The files that SQLite keeps beside one. */
 const BESIDE = ['-wal', '-shm', '-journal'];
+/** All events that a database keeps. */
+const ALL = { after: 0, limit: 2 ** 31 - 1 };
 
 /** Returns the path of the file of a store. */
 export function storePath(directory: string): string {
@@ -34,34 +39,67 @@ export interface BackedUp {
 /**
  * Writes a backup of the store in `directory` to the file `target`, in place of one of that name, and returns what a
  * look at the finished file found. It holds every commit that was acknowledged before the call, also while a controller
- * runs. Throws StoreError where there is no store, where it is damaged, and where the file cannot be written: then none
- * is left.
+ * runs. Throws StoreError if there is no store, if it is damaged, and if the file cannot be written: then none is left.
  */
 export async function backUpStore(directory: string, target: string): Promise<BackedUp> {
-  const document = await readStore(directory);
-  if (document === undefined) throw new StoreError(`There is no store in ${directory}. Nothing was backed up.`);
-  return await writeBackup(document, target);
+  const path = storePath(directory);
+  if (!existsSync(path)) throw new StoreError(`There is no store in ${directory}. Nothing was backed up.`);
+  return await writeBackup(target, (aside) => {
+    const database = new Database({ path, isReadOnly: true, use: 'store' });
+    try {
+      database.copyTo(aside);
+    } finally {
+      database.close();
+    }
+  });
 }
 
-/** Writes a backup of a document as {@link backUpStore} does. */
-export async function writeBackup(document: StoreDocument, target: string): Promise<BackedUp> {
-  try {
-    // Two commands may write to one target.
-    await writeFile(target, document, { aside: `${target}.${randomUUID()}.new` });
-  } catch (error) {
-    const why = existsSync(dirname(target)) ? whyUnusable(error) : 'its folder is not there: make it first';
-    throw new StoreError(`The backup could not be written to ${target}: ${why}`, { cause: error });
-  }
-  return { document: await readBackup(target), bytes: (await stat(target)).size };
+/** Writes a backup of what another database holds. */
+export async function exportStore(source: DocumentAdapter, target: string): Promise<BackedUp> {
+  return await writeBackup(target, async (aside) => {
+    await usingFile({ path: aside, isReadOnly: false, use: 'backup' }, async (adapter) => {
+      await copyStore(source, adapter, () => []);
+    });
+  });
 }
 
-/** Returns what a backup holds. Throws StoreError where it is damaged, is no backup, or cannot be read. */
+/**
+ * Makes another database, which has no rows, hold what a backup holds. `renew` returns changes to it. Returns the
+ * document.
+ */
+export async function importStore(
+  backup: string,
+  target: DocumentAdapter,
+  renew: (backup: StoreDocument) => readonly Change[],
+): Promise<StoreDocument> {
+  await readBackup(backup);
+  return await usingFile({ path: backup, isReadOnly: true, use: 'backup' }, (source) =>
+    copyStore(source, target, renew),
+  );
+}
+
+async function copyStore(
+  source: DocumentAdapter,
+  target: DocumentAdapter,
+  renew: (document: StoreDocument) => readonly Change[],
+): Promise<StoreDocument> {
+  const document = await source.read();
+  const { events } = await source.events(ALL);
+  await target.read();
+  for (const change of renew(document)) setRow(document.tables, change);
+  const rows = [...rowsOf(document.tables)].flatMap((row) => keptRows(row, undefined));
+  document.unsaved = { since: 0, revision: document.revision, rows, events: events.map(keptEvent) };
+  await target.write(document);
+  return document;
+}
+
+/** Returns what a backup holds. Throws StoreError if it is damaged, is no backup, or cannot be read. */
 export async function readBackup(path: string): Promise<StoreDocument> {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) throw new StoreError(`There is no backup ${path}.`);
   if (found.isDirectory()) throw new StoreError(`The backup ${path} cannot be read: it is a folder`);
   try {
-    return await readFile({ path, isReadOnly: true, use: 'backup' });
+    return await usingFile({ path, isReadOnly: true, use: 'backup' }, (adapter) => adapter.read());
   } catch (error) {
     if (error instanceof StoreError) throw error;
     throw new StoreError(`The backup ${path} cannot be read: ${whyUnusable(error)}`, { cause: error });
@@ -81,166 +119,145 @@ export interface RestoreOptions {
 /** The restored rows. */
 export interface Restored {
   readonly document: StoreDocument;
-  /** The folder with the former files, or the backup of the former rows; null where there was nothing worth keeping. */
+  /** The folder with the former files; null if there was nothing to keep. */
   readonly former: string | null;
 }
 
 /**
  * Makes the store in `directory` hold what the file `backup` holds. Throws StoreError, and leaves everything as it was,
- * where the backup is damaged, where a process has the store, and where it would be overwritten without `force`.
+ * if the backup is damaged, if a process has the store, and if it would be overwritten without `force`.
  */
 export async function restoreStore(directory: string, backup: string, options: RestoreOptions): Promise<Restored> {
-  const document = await readBackup(backup);
+  await readBackup(backup);
   try {
     await makeDirectory(directory);
     using _lock = lockDirectory(directory, 'Stop that controller first. Nothing was restored.');
     await refuseOtherOwner(directory);
-    const present = await presentStore(directory);
+    const present = presentStore(directory);
     if (present !== undefined && !options.force) throw present;
-    for (const change of options.renew({ list: (kind) => document.tables[kind] })) setRow(document.tables, change);
-    const former = await replaceStore(directory, {
-      document,
-      now: options.now,
-      name: 'replaced',
-      isKept: present !== undefined,
-    });
-    return { document: (await readStore(directory)) ?? document, former };
+    return await replaceStore(directory, backup, { ...options, isKept: present !== undefined });
   } catch (error) {
     if (error instanceof StoreError) throw error;
     throw new StoreError(`The store in ${directory} could not be restored: ${reasonOf(error)}`, { cause: error });
   }
 }
 
-interface Replacement {
-  readonly document: StoreDocument;
-  readonly now: number;
-  /** How the folder is named in which the present files are kept, if they are. */
-  readonly name: string;
-  readonly isKept: boolean;
-}
-
-/** Returns the folder with the files that were there, or null. */
-async function replaceStore(directory: string, { document, now, name, isKept }: Replacement): Promise<string | null> {
-  const present = ['', ...BESIDE]
-    .map((end) => basename(storePath(directory)) + end)
-    .filter((file) => existsSync(join(directory, file)));
-  const folder = join(directory, `${name}-${new Date(now).toISOString().replaceAll(/[:.]/g, '-')}`);
+async function replaceStore(
+  directory: string,
+  backup: string,
+  { now, renew, isKept }: RestoreOptions & { readonly isKept: boolean },
+): Promise<Restored> {
   const path = storePath(directory);
-  const isOver = async (): Promise<void> => {
-    // Not before: each try that finds no room for the new file would leave another folder.
-    if (isKept) await keepAside(directory, folder, present);
-    await removeFiles(
-      directory,
-      BESIDE.map((end) => basename(path) + end),
+  const aside = `${path}.new`;
+  const folder = join(directory, `replaced-${new Date(now).toISOString().replaceAll(/[:.]/g, '-')}`);
+  // An interrupted restore has left it.
+  await removeDatabase(aside);
+  return await writeFile(path, aside, async () => {
+    await copyFile(backup, aside);
+    await chmod(aside, 0o600);
+    const document = await usingFile({ path: aside, isReadOnly: false, use: 'backup' }, (adapter) =>
+      renewRows(adapter, renew),
     );
-  };
-  // The lock keeps others out, and what an interrupted restore has left under this name goes.
-  await writeFile(path, document, { aside: `${path}.new`, isOver });
-  return isKept ? folder : null;
+    if (isKept) await keepAside(directory, folder);
+    for (const end of BESIDE) await rm(path + end, { force: true });
+    return { document, former: isKept ? folder : null };
+  });
 }
 
-/** Copies the files as they are into a new folder, and resolves once that is durable. */
-async function keepAside(directory: string, folder: string, files: readonly string[]): Promise<void> {
+async function renewRows(adapter: DocumentAdapter, renew: RestoreOptions['renew']): Promise<StoreDocument> {
+  const document = await adapter.read();
+  const changes = renew({ list: (kind) => document.tables[kind] });
+  const rows = changes.flatMap((change) => keptRows(change, change.expected));
+  const since = document.revision;
+  await adapter.write({ ...document, unsaved: { since, revision: since + 1, rows, events: [] } });
+  for (const change of changes) setRow(document.tables, change);
+  return document;
+}
+
+/** Gives the files of a store a second name in a new folder, and resolves once that is durable. */
+async function keepAside(directory: string, folder: string): Promise<void> {
   await mkdir(folder, { mode: 0o700 });
-  try {
-    for (const file of files) await copyDurably(join(directory, file), join(folder, file));
-    await syncDirectory(folder);
-    await syncDirectory(directory);
-  } catch (error) {
-    await rm(folder, { recursive: true, force: true });
-    throw error;
+  const path = storePath(directory);
+  for (const file of ['', ...BESIDE].map((end) => path + end)) {
+    if (existsSync(file)) await link(file, join(folder, basename(file)));
   }
-}
-
-async function copyDurably(from: string, to: string): Promise<void> {
-  await copyFile(from, to);
-  const copy = await open(to, 'r');
-  try {
-    await copy.sync();
-  } finally {
-    await copy.close();
-  }
-}
-
-async function removeFiles(directory: string, names: readonly string[]): Promise<void> {
-  for (const name of names) await rm(join(directory, name), { force: true });
+  await syncDirectory(folder);
   await syncDirectory(directory);
 }
 
-/**
- * Writes a document into a file, first into `aside` and then in the place of one of that name; `isOver` is called in
- * between, once the new file is durable. Where it throws before, the old file is as it was. The new one is written as a
- * backup is: SQLite's log would keep what a full disk does not let into the file.
- */
-async function writeFile(
-  path: string,
-  document: StoreDocument,
-  { aside, isOver }: { readonly aside: string; readonly isOver?: () => Promise<void> },
-): Promise<void> {
-  const removeAside = (): Promise<void> =>
-    removeFiles(
-      dirname(path),
-      ['', ...BESIDE].map((end) => basename(aside) + end),
-    );
-  await removeAside();
+async function removeDatabase(path: string): Promise<void> {
+  for (const end of ['', ...BESIDE]) await rm(path + end, { force: true });
+}
+
+async function writeBackup(target: string, write: (aside: string) => Promise<void> | void): Promise<BackedUp> {
+  // Two commands may write to one target.
+  const aside = `${target}.${randomUUID()}.new`;
   try {
-    const adapter = new SqliteAdapter({ path: aside, isReadOnly: false, use: 'backup' }, withoutPause);
-    try {
-      await adapter.read();
-      await adapter.write(document);
-    } finally {
-      await adapter.close();
-    }
-    await isOver?.();
+    await writeFile(target, aside, () => write(aside));
+  } catch (error) {
+    if (error instanceof StoreError) throw error;
+    const why = existsSync(dirname(target)) ? whyUnusable(error) : 'its folder is not there: make it first';
+    throw new StoreError(`The backup could not be written to ${target}: ${why}`, { cause: error });
+  }
+  return { document: await readBackup(target), bytes: (await stat(target)).size };
+}
+
+/** Has a file written under another name, and gives it its own once it is durable. If that fails, none is left. */
+async function writeFile<Result>(path: string, aside: string, write: () => Promise<Result> | Result): Promise<Result> {
+  try {
+    const result = await write();
+    await using file = await open(aside, 'r+');
+    await file.sync();
     await rename(aside, path);
     await syncDirectory(dirname(path));
+    return result;
   } catch (error) {
-    await removeAside();
+    await removeDatabase(aside);
     throw error;
   }
 }
 
-async function readFile(use: DatabaseUse): Promise<StoreDocument> {
+async function usingFile<Result>(use: DatabaseUse, work: (adapter: SqliteAdapter) => Promise<Result>): Promise<Result> {
   const adapter = new SqliteAdapter(use, withoutPause);
   try {
-    return await adapter.read();
+    return await work(adapter);
   } finally {
     await adapter.close();
   }
 }
 
 /**
- * Returns what a store holds; undefined where there is none. Only for one that no process
- * has may `isReadOnly` be false: then all of it is in its one file afterwards, and nothing in SQLite's log.
- */
-async function readStore(directory: string, isReadOnly = true): Promise<StoreDocument | undefined> {
-  const path = storePath(directory);
-  if (![path, `${path}-wal`].some((file) => existsSync(file))) return undefined;
-  try {
-    return await readFile({ path, isReadOnly, use: 'store' });
-  } catch (error) {
-    if (error instanceof StoreError) throw error;
-    throw new StoreError(`The store in ${directory} cannot be read: ${whyUnusable(error)}`, { cause: error });
-  }
-}
-
-/**
- * Returns why the present store must not be replaced; undefined where there is none, or one without rows. Its log of
+ * Returns why the present store must not be replaced; undefined if there is none, or one without rows. Its log of
  * commits is empty afterwards if it can be read: it can be removed before the new file is there.
  */
-async function presentStore(directory: string): Promise<StoreError | undefined> {
+function presentStore(directory: string): StoreError | undefined {
+  const path = storePath(directory);
+  if (![path, `${path}-wal`].some((file) => existsSync(file))) return undefined;
   const refusal = (present: string): StoreError =>
     new StoreError(
       `The store in ${directory} ${present}. To replace it with the backup, say --force; its files are kept aside then. ` +
         'Nothing was restored.',
     );
   try {
-    const document = await readStore(directory, false);
-    const rows = document === undefined ? 0 : countRows(document.tables);
-    return rows === 0 ? undefined : refusal(`holds rows already (${rows})`);
+    const database = new Database({ path, isReadOnly: false, use: 'store' });
+    const { revision } = database.state;
+    database.close();
+    return revision === 0 ? undefined : refusal(`has ${revision} commits already`);
   } catch (error) {
     if (error instanceof StoreError) return refusal(`cannot be read (${error.message})`);
     throw error;
+  }
+}
+
+/** Returns the last commit of the store in a directory; undefined if there is none. Throws StoreError if it is damaged. */
+export function storeRevision(directory: string): number | undefined {
+  const path = storePath(directory);
+  if (!existsSync(path)) return undefined;
+  const database = new Database({ path, isReadOnly: true, use: 'store' });
+  try {
+    return database.state.revision;
+  } finally {
+    database.close();
   }
 }
 

@@ -1,6 +1,6 @@
 // Defines the contract of stores, which keep recorded rows and the events of instances. test/contract/store.ts tests
 // every implementation of it.
-import type { EventPage, EventRange, ListedPage, ListedRange, NewEvent } from '../model/instance-event.ts';
+import type { ListedPage, ListedRange, NewEvent } from '../model/instance-event.ts';
 import type { Change, RowKind, Rows } from '../model/rows.ts';
 
 /**
@@ -21,23 +21,19 @@ export interface Store {
   list<Kind extends RowKind>(kind: Kind): ReadonlyMap<string, Rows[Kind]>;
 
   /**
-   * Resolves with the oldest events of an instance in a range. Of each instance the newest 1,000 events are kept, and
-   * 100,000 of all instances: beyond that, the oldest of the instances that have most go first.
+   * Resolves with the oldest events in a range, of some instances or of all. The newest 1,000 events of each instance
+   * are kept, if they are among the newest 100,000 of all. An id is at least the time of its event in milliseconds, so
+   * a time is a lower bound of the ids of later events. No event appears later before one that was returned. Throws
+   * StoreError if the database cannot be read.
    */
-  events(instance: string, range: EventRange): Promise<EventPage>;
-
-  /**
-   * Resolves with the oldest events of several instances, or of all, in a range. An id is at least the time of its
-   * event in milliseconds, so a time is a lower bound of the ids of later events. No event appears later before one
-   * that was returned.
-   */
-  listEvents(range: ListedRange): Promise<ListedPage>;
+  events(range: ListedRange): Promise<ListedPage>;
 
   /**
    * Saves all of `changes` and `events` or none, and resolves once they would survive a power cut; only then does
    * `read` show them. No row appears twice in `changes`. Throws ServiceError `conflict` if one of them is no longer as
-   * `expected`: read again, decide again. Any other error means that nothing was saved and that `read` is as before; but where a
-   * shared database was lost during the commit and did not come back, it may be there, which the next commit finds out.
+   * `expected`: read again, decide again. Any other error means that `read` is as before, and that nothing was saved.
+   * If the disk or the connection failed during the commit, the commit may be there: the next start, or the next
+   * commit to a shared database, finds it.
    */
   commit(changes: readonly Change[], events?: readonly NewEvent[]): Promise<void>;
 
@@ -48,17 +44,11 @@ export interface Store {
   watchOthers?(prepare: PrepareOthers): void;
 
   /**
-   * Why the last commit could not be saved, and since when (RFC 3339) none was; undefined where it was, or met a
+   * Why the last commit could not be saved, and since when (RFC 3339) none was; undefined if it was saved, or met a
    * conflict.
    */
   readonly failure: { readonly reason: string; readonly since: string } | undefined;
 
-  /** Bytes that commits have made durable since this process opened the store; for metrics. */
-  readonly savedBytes: number;
-
-  /** Bytes that all rows take at present where they are kept; see src/desired/store-capacity.ts. */
-  readonly rowBytes: number;
-
-  /** Waits for commits under way and lets go of the store. Later commits are refused. */
+  /** Waits for commits under way and closes the store. Later commits are refused. */
   close(): Promise<void>;
 }

@@ -33,7 +33,7 @@ describe('backup and restore', () => {
     expect(await controller.end('SIGTERM')).toBe(0);
     const refused = await runStore(site, 'restore', 'mine');
     expect(refused).toMatchObject({ code: 3, stdout: '' });
-    expect(refused.stderr).toMatch(/^treeline: The store in \S+ holds rows already \(\d+\)\. .*--force/);
+    expect(refused.stderr).toMatch(/^treeline: The store in \S+ has \d+ commits already\. .*--force/);
 
     // The machine is lost; the servers are not.
     for (const name of ['store.sqlite', 'repository']) rmSync(join(site.state, name), { recursive: true });
@@ -95,6 +95,8 @@ describe('treeline store', () => {
     [['restore', 'no-such-file'], 'There is no backup'],
     [['restore', 'treeline.yaml'], 'or is no backup'],
     [['restore'], "missing required argument 'backup'"],
+    [['import', 'treeline.yaml'], 'the settings name the embedded store; use treeline store restore'],
+    [['export'], 'the settings name the embedded store; use treeline store backup'],
     [['backup', 'a', 'b'], 'too many arguments'],
     [['bogus'], "unknown command 'bogus'"],
   ])('%j ends with 3 and says why', async (args, words) => {
@@ -120,7 +122,7 @@ describe('treeline store', () => {
 
   it('tells its commands', async () => {
     expect((await treeline(['store', '--help'])).stdout).toMatch(/^ {2}backup [\s\S]*^ {2}restore /m);
-    for (const command of ['backup', 'restore']) {
+    for (const command of ['backup', 'restore', 'export', 'import']) {
       const help = await treeline(['store', command, '--help']);
       expect(help).toMatchObject({ code: 0, stderr: '' });
       expect(help.stdout).toContain('--config <file>');

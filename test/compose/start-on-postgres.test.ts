@@ -10,7 +10,6 @@ import { startController } from '../../src/compose.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { Settings } from '../../src/model/settings.ts';
 import { loadSettings } from '../../src/settings/load-settings.ts';
-import { readDatabase } from '../../src/store/postgres/database-backup.ts';
 import { migrate } from '../../src/store/postgres/migrate.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-adapter.ts';
 import { StoreError } from '../../src/store/store-error.ts';
@@ -152,8 +151,10 @@ describe('what a replica remembers of its database', () => {
   }
 
   async function rowsIn(url: string) {
-    const { tables } = await readDatabase({ url });
-    return { recovery: tables.recovery.get('recovery'), servers: [...tables.server.values()] };
+    const store = await openPostgresStore({ url });
+    const rows = { recovery: store.read('recovery', 'recovery'), servers: [...store.list('server').values()] };
+    await store.close();
+    return rows;
   }
 
   itInFull(

@@ -10,7 +10,6 @@ import type { JsonMap } from '../../src/model/json.ts';
 import type { Overview } from '../../src/service/answers.ts';
 import { loadSettings } from '../../src/settings/load-settings.ts';
 import type { DocumentAdapter } from '../../src/store/document-adapter.ts';
-import type { Piece } from '../../src/store/piece.ts';
 import type { KeptRow } from '../../src/store/row-json.ts';
 import { filesOf, serversOf } from '../support/churned-repository.ts';
 import { treeline } from '../support/command-line.ts';
@@ -30,27 +29,20 @@ const LARGER = { release: 1, counts: { shop: 4 } };
 
 /** The machine's disk, until it is full. */
 class FillingDisk {
-  /** Asked for every part of a commit, with the rows that are to be written. */
+  /** Asked for every commit, with the rows that are to be written. */
   isFull: (rows: readonly KeptRow[]) => boolean = () => false;
   failures = 0;
 
   readonly adapting = (adapter: DocumentAdapter): DocumentAdapter => ({
     read: () => adapter.read(),
-    write: (document) => adapter.write(document),
-    commit: (revision, pieces) => adapter.commit(revision, this.#written(pieces)),
-    revision: () => adapter.revision(),
-    close: () => adapter.close(),
-  });
-
-  async *#written(pieces: AsyncIterable<Piece>): AsyncGenerator<Piece> {
-    for await (const piece of pieces) {
-      const isFull = this.isFull(piece.rows);
-      yield piece;
-      if (!isFull) continue;
+    write: async (document) => {
+      if (!this.isFull(document.unsaved?.rows ?? [])) return await adapter.write(document);
       this.failures += 1;
       throw new Error('database or disk is full');
-    }
-  }
+    },
+    events: (range) => adapter.events(range),
+    close: () => adapter.close(),
+  });
 }
 
 interface Running {

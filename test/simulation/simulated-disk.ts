@@ -1,10 +1,10 @@
 // A database in memory for the store: a commit that is not finished may be lost when the controller dies, and there may be no room.
-import { type DocumentAdapter, DocumentReader } from '../../src/store/document-adapter.ts';
-import { eventOf, keptEvent } from '../../src/store/event-log.ts';
-import type { KeptEvent, Piece } from '../../src/store/piece.ts';
-import { ALL_EVENTS } from '../../src/store/piece.ts';
-import { type KeptRow, keptRows } from '../../src/store/row-json.ts';
-import { emptyStoreDocument, rowsOf, type StoreDocument } from '../../src/store/store-document.ts';
+import { withoutPause } from '../../src/base/breathe.ts';
+import type { ListedPage, ListedRange } from '../../src/model/instance-event.ts';
+import { type DocumentAdapter, RowReader } from '../../src/store/document-adapter.ts';
+import { listedEvent } from '../../src/store/event-table.ts';
+import type { KeptRow } from '../../src/store/row-json.ts';
+import { type Batch, emptyStoreDocument, type KeptEvent, type StoreDocument } from '../../src/store/store-document.ts';
 import { drawn } from './chance.ts';
 import { type Life, never, type Scheduler } from './scheduler.ts';
 
@@ -16,11 +16,10 @@ interface Image {
   readonly revision: number;
   /** By kind and name. */
   readonly rows: ReadonlyMap<string, KeptRow>;
-  /** By instance and id. */
-  readonly events: ReadonlyMap<string, KeptEvent>;
+  readonly events: readonly KeptEvent[];
 }
 
-const NOTHING: Image = { revision: 0, rows: new Map(), events: new Map() };
+const NOTHING: Image = { revision: 0, rows: new Map(), events: [] };
 
 export type { Image };
 
@@ -49,19 +48,11 @@ export class SimulatedDisk {
   /** Returns the disk as one controller uses it. A controller that is dead changes nothing and gets no answer. */
   adapter(life: Life): DocumentAdapter {
     return {
-      read: async () => documentOf(this.#kept),
-      write: async (document) => this.#save(imageOf(document), life),
-      commit: async (revision, pieces) => {
-        const all: Piece[] = [];
-        for await (const piece of pieces) all.push(piece);
-        const { image, growth } = withPieces(this.#kept, revision, all);
-        await this.#save(image, life);
-        return {
-          bytes: all.flatMap(({ rows }) => rows).reduce((sum, [, , json]) => sum + (json?.length ?? 0), 1),
-          growth,
-        };
+      read: () => documentOf(this.#kept),
+      write: async ({ unsaved }) => {
+        if (unsaved !== undefined) await this.#save(withBatch(this.#kept, unsaved), life);
       },
-      revision: async () => this.#kept.revision,
+      events: async (range) => eventsOf(this.#kept, range),
       close: async () => undefined,
     };
   }
@@ -105,47 +96,27 @@ export class SimulatedDisk {
   }
 }
 
-function documentOf({ revision, rows, events }: Image): StoreDocument {
+async function documentOf({ revision, rows, events }: Image): Promise<StoreDocument> {
   const document = emptyStoreDocument();
-  document.revision = revision;
+  Object.assign(document, { revision, lastEvent: events.at(-1)?.[0] ?? 0 });
   // As a database sorts them.
   const sorted = [...rows.values()].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
-  new DocumentReader(document, 'the simulated disk').add({ rows: sorted, events: [] });
-  document.events.add([...events.values()].map(eventOf));
+  await new RowReader(document, 'the simulated disk').add(sorted, withoutPause);
   return document;
 }
 
-function imageOf(document: StoreDocument): Image {
-  const rows = [...rowsOf(document.tables)].flatMap((row) => keptRows(row, undefined));
-  const events = [...document.events.stored()].map(keptEvent);
-  return withPieces(NOTHING, document.revision, [{ rows, events }]).image;
+function withBatch(before: Image, batch: Batch): Image {
+  const rows = new Map(before.rows);
+  for (const row of batch.rows) {
+    const [kind, name, json] = row;
+    if (json === null) rows.delete(`${kind}/${name}`);
+    else rows.set(`${kind}/${name}`, row);
+  }
+  return { revision: batch.revision, rows, events: [...before.events, ...batch.events] };
 }
 
-function withPieces(
-  before: Image,
-  revision: number,
-  pieces: readonly Piece[],
-): { readonly image: Image; readonly growth: number } {
-  const [rows, events] = [new Map(before.rows), new Map(before.events)];
-  let growth = 0;
-  for (const piece of pieces) {
-    for (const row of piece.rows) {
-      const [kind, name, json] = row;
-      const key = `${kind}/${name}`;
-      growth += (json?.length ?? 0) - (rows.get(key)?.[2]?.length ?? 0);
-      if (json === null) rows.delete(key);
-      else rows.set(key, row);
-    }
-    for (const event of piece.events) addEvent(events, event);
-  }
-  return { image: { revision, rows, events }, growth };
-}
-
-function addEvent(events: Map<string, KeptEvent>, event: KeptEvent): void {
-  const [instance, id, json] = event;
-  if (json === null) {
-    for (const [key, [of, other]] of events) if (of === instance && other <= id) events.delete(key);
-    if (id === ALL_EVENTS) return;
-  }
-  events.set(`${instance}/${id}`, event);
+/** No event is ever removed. */
+function eventsOf({ events }: Image, { after, limit, instances }: ListedRange): ListedPage {
+  const found = events.filter(([id, instance]) => id > after && (instances?.has(instance) ?? true));
+  return { events: found.slice(0, limit).map(listedEvent), isGap: false, newest: events.at(-1)?.[0] ?? 0 };
 }

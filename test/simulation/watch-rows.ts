@@ -65,8 +65,7 @@ export class RowWatch {
     return {
       read: (kind, name) => store.read(kind, name),
       list: (kind) => store.list(kind),
-      events: (instance, range) => store.events(instance, range),
-      listEvents: (range) => store.listEvents(range),
+      events: (range) => store.events(range),
       commit: async (changes, events) => {
         await store.commit(changes, events);
         this.commits += changes.length;
@@ -74,12 +73,6 @@ export class RowWatch {
       },
       get failure() {
         return store.failure;
-      },
-      get savedBytes() {
-        return store.savedBytes;
-      },
-      get rowBytes() {
-        return store.rowBytes;
       },
       close: () => store.close(),
     };

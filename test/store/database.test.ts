@@ -1,10 +1,11 @@
 // The file of a store after something else than Treeline wrote to it, after a crash in the middle of a commit, and on a full disk.
-import { mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { Database } from '../../src/store/database.ts';
-import type { Piece } from '../../src/store/piece.ts';
+import type { KeptRow } from '../../src/store/row-json.ts';
+import type { KeptEvent } from '../../src/store/store-document.ts';
 import { StoreError } from '../../src/store/store-error.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -14,22 +15,19 @@ beforeEach(() => {
   path = join(temporaryDirectory(), 'store.sqlite');
 });
 
-function open(isReadOnly = false): Database {
-  return new Database({ path, isReadOnly, use: 'store' });
+function open(): Database {
+  return new Database({ path, isReadOnly: false, use: 'store' });
 }
 
 /** Saves a row and an event a commit, each named after its number. */
 function commitUntil(database: Database, revision: number): void {
-  for (let next = database.revision + 1; next <= revision; next++) {
-    database.begin(false);
-    database.put({ rows: [['node', `row-${next}`, `{"oid":"${next}"}`]], events: [['shop', next, '{}']] }, next);
-    database.finish(next);
+  for (let next = database.state.revision + 1; next <= revision; next++) {
+    save(database, next, [['node', `row-${next}`, `{"oid":"${next}"}`]], [[next, 'shop', '{}']]);
   }
 }
 
-function contentOf(database: Database): Piece {
-  const pieces = [...database.batches()];
-  return { rows: pieces.flatMap(({ rows }) => rows), events: pieces.flatMap(({ events }) => events) };
+function save(database: Database, revision: number, rows: readonly KeptRow[], events: readonly KeptEvent[] = []): void {
+  database.save({ since: revision - 1, revision, rows, events });
 }
 
 /** Opens the file, reads it, and returns how many commits are there; the message of the error where it is refused. */
@@ -37,9 +35,10 @@ function found(): number | string {
   let database: Database | undefined;
   try {
     database = open();
-    const { rows, events } = contentOf(database);
-    expect(rows.map(([, name]) => name).sort()).toEqual(events.map(([, id]) => `row-${id}`).sort());
-    expect(rows).toHaveLength(database.revision);
+    const rows = database.rows();
+    const { events } = database.events({ after: 0, limit: 1_000 });
+    expect(rows.map(([, name]) => name).sort()).toEqual(events.map(({ event }) => `row-${event.id}`).sort());
+    expect(rows).toHaveLength(database.state.revision);
     return rows.length;
   } catch (error) {
     expect(error).toBeInstanceOf(StoreError);
@@ -89,24 +88,7 @@ describe('after a crash', () => {
     const other = new DatabaseSync(path);
     other.exec("UPDATE rows SET revision = 4 WHERE name = 'row-2'");
     other.close();
-    expect(found()).toContain('the row of the node "row-2" is of commit 4, and the last commit that is there is 3');
-    const again = new DatabaseSync(path);
-    again.exec("UPDATE rows SET revision = 2 WHERE name = 'row-2'; UPDATE events SET revision = 9 WHERE id = 3");
-    again.close();
-    expect(found()).toContain('the event 3 of "shop" is of commit 9, and the last commit that is there is 3');
-  });
-
-  it('a commit that was not finished is not there', () => {
-    const database = open();
-    commitUntil(database, 2);
-    database.begin(false);
-    database.put({ rows: [['node', 'row-3', 'x'.repeat(3_000_000)]], events: [] }, 3);
-    const left = { file: readFileSync(path), log: readFileSync(`${path}-wal`) };
-    database.cancel();
-    commitUntil(database, 3);
-    database.close();
-    leave(left);
-    expect(found()).toBe(2);
+    expect(found()).toContain('the node "row-2" is newer than the last commit');
   });
 });
 
@@ -123,8 +105,8 @@ describe('refused is a file', () => {
     ['of another SQLite program', () => execute('PRAGMA application_id = 7'), 'it is no file of Treeline'],
     [
       'of another version',
-      () => execute('PRAGMA user_version = 5'),
-      'another version of Treeline: it has format version 5, not 6',
+      () => execute('PRAGMA user_version = 6'),
+      'another version of Treeline: it has format version 6, not 7',
     ],
   ])('%s', (_case, damage, message) => {
     const database = open();
@@ -146,74 +128,31 @@ describe('on a full disk', () => {
   it('a commit fails whole, also a small one at its end, and succeeds once there is room', () => {
     const database = new Database({ path, isReadOnly: false, use: 'store', pagesMax: 40 });
     commitUntil(database, 2);
-    for (const pieces of [1, 40]) {
-      expect(() => {
-        try {
-          database.begin(false);
-          for (let index = 0; index < pieces; index++) {
-            database.put({ rows: [['node', `large-${index}`, 'x'.repeat(200_000)]], events: [] }, 3);
-          }
-          database.finish(3);
-        } finally {
-          database.cancel();
-        }
-      }).toThrow('database or disk is full');
+    for (const count of [1, 40]) {
+      const rows = Array.from({ length: count }, (_, index): KeptRow => ['node', `${index}`, 'x'.repeat(200_000)]);
+      expect(() => save(database, 3, rows)).toThrow('database or disk is full');
     }
     commitUntil(database, 3);
-    expect(contentOf(database).rows).toHaveLength(3);
+    expect(database.rows()).toHaveLength(3);
     database.close();
     expect(found()).toBe(3);
   });
 });
 
-describe('a disk that fails', () => {
-  it('in the middle of a commit, and then when the file is opened again, is tried again later', () => {
-    const database = open();
-    commitUntil(database, 2);
-    const execute = DatabaseSync.prototype.exec;
-    vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (this: DatabaseSync, statement) {
-      execute.call(this, statement);
-      if (statement !== 'COMMIT') return;
-      vi.restoreAllMocks();
-      renameSync(path, `${path}.away`);
-      mkdirSync(path);
-      throw new Error('disk I/O error');
-    });
-    expect(() => commitUntil(database, 3)).toThrow('EISDIR');
-    expect(() => database.begin(false)).toThrow('EISDIR');
-    database.cancel();
-    rmdirSync(path);
-    renameSync(`${path}.away`, path);
-    expect(database.revision).toBe(3);
-    commitUntil(database, 4);
-    database.close();
-    expect(found()).toBe(4);
-  });
-
-  it('and stays so, is no obstacle to an end', () => {
-    const database = open();
-    commitUntil(database, 2);
-    database.begin(false);
-    vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(() => {
-      throw new Error('disk I/O error');
-    });
-    expect(() => database.finish(3)).toThrow('disk I/O error');
-    expect(() => database.close()).not.toThrow();
-    vi.restoreAllMocks();
-  });
+it('refuses a commit after one that is there although it failed', () => {
+  const database = open();
+  commitUntil(database, 2);
+  expect(() => save(database, 2, [])).toThrow('has commit 2, and 1 was expected. Restart Treeline');
+  commitUntil(database, 3);
+  database.close();
 });
 
-it('is read while another process writes, as of one moment', () => {
+it('keeps the newest 100,000 events of all instances', () => {
   const database = open();
-  commitUntil(database, 50);
-  const reader = open(true);
-  const batches = reader.batches();
-  const first = batches.next().value;
-  database.begin(false);
-  database.put({ rows: [['node', 'row-1', null]], events: [['shop', 1, null]] }, 51);
-  database.finish(51);
-  const rest = [...batches];
-  expect([first, ...rest].flatMap((piece) => piece?.rows ?? [])).toHaveLength(50);
-  reader.close();
+  const events = Array.from({ length: 100_001 }, (_, index): KeptEvent => [index + 1, `i-${index % 101}`, '{}']);
+  save(database, 1, [], events);
+  const { events: kept, isGap } = database.events({ after: 0, limit: 200_000 });
+  expect([kept.length, kept[0]?.event.id, isGap]).toEqual([100_000, 2, true]);
+  expect(database.events({ after: 1, limit: 1 }).isGap).toBe(false);
   database.close();
 });

@@ -5,7 +5,6 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import type { NewEvent } from '../../src/model/instance-event.ts';
 import { refuseNetwork } from '../../src/store/database.ts';
-import type { DocumentAdapter } from '../../src/store/document-adapter.ts';
 import { createLowdbStore } from '../../src/store/lowdb-store.ts';
 import { StoreError } from '../../src/store/store-error.ts';
 import { backUpStore, restoreStore, storePath } from '../../src/store/store-file.ts';
@@ -30,22 +29,6 @@ it('pauses while it writes a commit of many rows, and shows none of them until a
   expect(seen.length).toBeGreaterThan(3);
   expect(new Set(seen)).toEqual(new Set([0]));
   expect(store.list('node').size).toBe(351);
-  await store.close();
-});
-
-it('shows the rows of a commit with many events in the turn in which it resolves', async () => {
-  let isSaved = false;
-  const seen: (readonly [rows: number, isSaved: boolean])[] = [];
-  let look = (): void => undefined;
-  const store = await createLowdbStore(join(temporaryDirectory(), 'state'), { breathe: pausing(() => look()) });
-  look = () => void seen.push([store.list('node').size, isSaved]);
-  const events = Array.from({ length: 350 }, (_, index) => eventOf(`${index}`));
-  await store.commit([writeText('a', 'x')], events).then(() => {
-    isSaved = true;
-  });
-  expect(seen.length).toBeGreaterThan(0);
-  expect(seen.filter(([rows, saved]) => rows > 0 && !saved)).toEqual([]);
-  expect((await store.events('shop', { after: 0, limit: 1_000 })).events).toHaveLength(350);
   await store.close();
 });
 
@@ -112,63 +95,7 @@ describe('files', () => {
     }
     const sizes = readdirSync(directory).map((name) => statSync(join(directory, name)).size);
     await store.close();
-    expect(store.savedBytes).toBeGreaterThan(300 * 20_000);
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(5_000_000);
-  });
-});
-
-it('takes out of the file a commit that is there although it failed, before it saves another', async () => {
-  const directory = temporaryDirectory();
-  let isFailing = false;
-  const adapting = (adapter: DocumentAdapter): DocumentAdapter => ({
-    read: () => adapter.read(),
-    write: (document) => adapter.write(document),
-    commit: async (revision, pieces) => {
-      const saved = await adapter.commit(revision, pieces);
-      if (isFailing) throw new Error('disk I/O error');
-      return saved;
-    },
-    revision: () => adapter.revision(),
-    close: () => adapter.close(),
-  });
-  const store = await createLowdbStore(directory, { adapting });
-  await store.commit([writeText('a', 'one')], [eventOf('first')]);
-  isFailing = true;
-  const failing = store.commit([writeText('b', 'two'), writeText('a', null, store.read('node', 'a'))], [eventOf('no')]);
-  await expect(failing).rejects.toThrow('Nothing was saved');
-  isFailing = false;
-  await store.commit([writeText('c', 'three')]);
-  const { events } = await store.events('shop', { after: 0, limit: 100 });
-  await store.close();
-  const reopened = await createLowdbStore(directory);
-  expect([...reopened.list('node').keys()].sort()).toEqual(['a', 'c']);
-  expect((await reopened.events('shop', { after: 0, limit: 100 })).events).toEqual(events);
-  expect(reopened.rowBytes).toBe(store.rowBytes);
-  await reopened.close();
-});
-
-describe('dropped events', () => {
-  it('are dropped from the file too, and the gap stays', async () => {
-    const directory = temporaryDirectory();
-    const store = await createLowdbStore(directory);
-    for (let round = 0; round < 11; round++) {
-      await store.commit(
-        [],
-        Array.from({ length: 100 }, (_, index) => eventOf(`${round} ${index}`)),
-      );
-    }
-    await store.commit([], [eventOf('last')]);
-    const page = await store.events('shop', { after: 0, limit: 2_000 });
-    expect(page.events).toHaveLength(1_000);
-    expect(page.isGap).toBe(true);
-    await store.close();
-    const database = new DatabaseSync(storePath(directory), { readOnly: true });
-    // The last commit dropped those that were too many before it; a mark stands for them.
-    expect(database.prepare('SELECT count(*) AS lines FROM events').get()).toEqual({ lines: 1_002 });
-    database.close();
-    const reopened = await createLowdbStore(directory);
-    expect(await reopened.events('shop', { after: 0, limit: 2_000 })).toEqual(page);
-    await reopened.close();
   });
 });
 
@@ -189,7 +116,7 @@ describe('events', () => {
     const directory = temporaryDirectory();
     const store = await createLowdbStore(directory);
     for (let index = 0; index < 30; index++) await store.commit([], [eventOf(`${index}`)]);
-    const { events } = await store.events('shop', { after: 0, limit: 100 });
+    const { events } = await store.events({ after: 0, limit: 100 });
     await store.close();
     const backup = join(temporaryDirectory(), 'backup');
     await backUpStore(directory, backup);
@@ -197,7 +124,7 @@ describe('events', () => {
     await restoreStore(other, backup, { force: false, now: 0, renew: () => [] });
     for (const place of [directory, other]) {
       const reopened = await createLowdbStore(place);
-      expect((await reopened.events('shop', { after: 0, limit: 100 })).events).toEqual(events);
+      expect((await reopened.events({ after: 0, limit: 100 })).events).toEqual(events);
       await reopened.close();
     }
   });

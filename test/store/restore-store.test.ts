@@ -123,7 +123,7 @@ describe('over a store that holds rows', () => {
     await makeBackup(['a']);
     await commitEach([[writeText('x', 'x')]]);
     expect(await refusal()).toContain(
-      `The store in ${directory} holds rows already (1). To replace it with the backup, say --force`,
+      `The store in ${directory} has 1 commits already. To replace it with the backup, say --force`,
     );
   });
 

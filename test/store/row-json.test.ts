@@ -89,7 +89,7 @@ const fields = fc.record(
 );
 
 describe('a store', () => {
-  it('finds every row again as it was, however rows were changed, and counts their bytes', {
+  it('finds every row again as it was, however rows were changed', {
     timeout: 120_000,
   }, async () => {
     const steps = fc.array(
@@ -107,11 +107,10 @@ describe('a store', () => {
           const kept = keeps && before !== undefined ? before : serverRow();
           await store.commit([change(name, row === null ? null : { ...kept, ...row }, before)]);
         }
-        const [rows, bytes] = [new Map(store.list('server')), store.rowBytes];
+        const rows = new Map(store.list('server'));
         await store.close();
         const reopened = await createLowdbStore(directory);
         expect(new Map(reopened.list('server'))).toEqual(rows);
-        expect(reopened.rowBytes).toBe(bytes);
         await reopened.close();
       }),
       { numRuns: countRuns(60) },
@@ -131,25 +130,5 @@ describe('a store', () => {
     const reopened = await createLowdbStore(directory);
     expect(reopened.read('server', 'web-1')).toEqual({ ...row, wanted: OTHER });
     await reopened.close();
-  });
-
-  it('writes as much for a change of one row, however many rows and however large a spec there are', async () => {
-    const written: number[] = [];
-    for (const [servers, value] of [
-      [10, 'x'],
-      [1000, 'x'.repeat(10_000)],
-    ] as const) {
-      const store = await createLowdbStore(temporaryDirectory());
-      const wanted = { ...WANTED, properties: { ...WANTED.properties, motd: value } };
-      const names = Array.from({ length: servers }, (_, index) => `web-${index + 1}`);
-      await store.commit(names.map((name) => change(name, serverRow({ wanted, applied: wanted }))));
-      const [before, row] = [store.savedBytes, store.read('server', 'web-5')];
-      if (row === undefined) throw new Error('web-5 was saved');
-      await store.commit([change('web-5', { ...row, state: 'updating', action: running(wanted) }, row)]);
-      written.push(store.savedBytes - before);
-      await store.close();
-    }
-    expect(written[0]).toBe(written[1]);
-    expect(written[0]).toBeLessThan(1_000);
   });
 });

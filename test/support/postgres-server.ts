@@ -101,8 +101,8 @@ export async function startPostgresServer(flags: readonly string[] = []): Promis
     },
     async clear(url) {
       // Not TRUNCATE, which makes new files.
-      const emptied = ['rows', 'events', 'terms'].map((table) => `DELETE FROM treeline.${table};`).join(' ');
-      await server.run(`${emptied} UPDATE treeline.state SET revision = 0, bytes = 0, forgotten = 0`, url);
+      const emptied = ['rows', 'events', 'trimmed', 'terms'].map((table) => `DELETE FROM treeline.${table};`).join(' ');
+      await server.run(`${emptied} UPDATE treeline.state SET revision = 0, forgotten = 0`, url);
     },
     async run(statement, url) {
       const client = embedded.getPgClient(url === undefined ? 'postgres' : new URL(url).pathname.slice(1), '127.0.0.1');

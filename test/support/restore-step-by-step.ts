@@ -7,7 +7,7 @@ import { join } from 'node:path';
 const [directory = '', backup = '', copies = ''] = process.argv.slice(2);
 let count = 0;
 const operations = promises as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>;
-for (const name of ['copyFile', 'mkdir', 'rename', 'rm', 'open']) {
+for (const name of ['copyFile', 'link', 'mkdir', 'rename', 'rm', 'open']) {
   const operation = operations[name];
   operations[name] = async (...args) => {
     cpSync(directory, join(copies, String(count++)), { recursive: true, filter: (path) => !path.endsWith('lock') });

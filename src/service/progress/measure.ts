@@ -36,7 +36,6 @@ export function measureRecorded(sources: MeasuredSources, set: SetGauge): void {
   measureHeld(sources, set);
   const budget = removalsMax(deleteBudget, serverCount(rows, now()));
   set('treeline_delete_budget_left', {}, Math.max(0, budget - openRemovals(rows, now())));
-  set('treeline_store_bytes', {}, rows.rowBytes);
 }
 
 /** Resolves with how far the servers of each instance are. */

@@ -3,52 +3,35 @@
 import { type Breathe, breatheBy } from '../../base/breathe.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { reasonOf } from '../../base/wording.ts';
-import {
-  cutIntoPieces,
-  type DocumentAdapter,
-  DocumentReader,
-  linesToKeep,
-  type SharedChanges,
-} from '../document-adapter.ts';
+import type { ListedPage, ListedRange } from '../../model/instance-event.ts';
+import { type DocumentAdapter, ROWS_A_READ, RowReader, type SharedChanges } from '../document-adapter.ts';
+import { EVENTS_A_TRIM, listedEvent } from '../event-table.ts';
 import { type LowdbStore, type LowdbStoreOptions, openStore } from '../lowdb-store.ts';
-import { ALL_EVENTS, type KeptEvent, type Piece, ROW_FRAME_BYTES, type Saved } from '../piece.ts';
 import type { KeptRow } from '../row-json.ts';
-import { emptyStoreDocument, type StoreDocument } from '../store-document.ts';
+import { type Batch, emptyStoreDocument, type StoreDocument } from '../store-document.ts';
 import { NotLeading, StoreError } from '../store-error.ts';
 import { DatabaseConnections, type DatabaseOptions, type RunStatement } from './connection.ts';
 import { type CommitLease, limitCommits } from './lease.ts';
 import { requireSchema } from './migrate.ts';
 import { databaseError, LostCommit } from './postgres-error.ts';
 import {
-  CHANGED_EVENTS,
+  ADD_EVENTS,
   CHANGED_ROWS,
-  CLOSE_LINES,
-  DROP_EVENTS,
-  END_LEASES,
-  FENCE,
+  EVENTS,
   FINISH,
-  fetchLines,
-  LEASE,
   LOCKED_STATE,
-  NO_BYTES,
-  REMOVE_EVENTS,
-  REMOVE_ROWS,
-  SAVE_EVENTS,
   SAVE_ROWS,
   STATE,
   TERM,
+  TRIM_EVENTS,
 } from './statements.ts';
 
-/** About how many characters are fetched at once. */
-const BATCH_LENGTH = 256 * 1024;
-const BATCH_COUNT_MAX = 2_000;
-const FIRST_BATCH_COUNT = 100;
 /** How often the outcome of a commit is looked up whose connection was lost. */
 const LOOK_UPS_MAX = 8;
 
 /**
- * As of every store, and the lease of the process that may commit. Without one, which is for `treeline store restore`
- * and tests, every process may commit, and nothing fences it.
+ * As of every store, and the lease of the process that may commit. Without one, which is for `treeline store` and tests,
+ * every process may commit, and nothing fences it.
  */
 export interface PostgresStoreOptions extends LowdbStoreOptions {
   readonly lease?: CommitLease | undefined;
@@ -68,7 +51,7 @@ export async function openPostgresStore(
 /** What the database says of itself. */
 interface State {
   readonly revision: number;
-  readonly bytes: number;
+  readonly lastEvent: number;
   /** Made with the tables. */
   readonly installation: string;
   /** That of the last process that took the lease. */
@@ -83,6 +66,8 @@ export class PostgresAdapter implements DocumentAdapter {
   readonly #breathe: Breathe;
   readonly #lease: CommitLease | undefined;
   #installation: string | undefined;
+  /** Since old events were removed; the first commit removes what is left from before. */
+  #newEvents = EVENTS_A_TRIM;
   /**
    * The fencing numbers under which the last commits were made that this process has read or written, by their
    * revisions.
@@ -103,54 +88,32 @@ export class PostgresAdapter implements DocumentAdapter {
 
   async read(): Promise<StoreDocument> {
     const document = emptyStoreDocument();
-    const reader = new DocumentReader(document, this.name);
+    const reader = new RowReader(document, this.name);
     await this.#connections.read(async (run) => {
       await requireSchema(run, this.#connections.address);
-      const state = await this.#readState(run, STATE);
-      const bytes = { read: 0 };
-      for await (const piece of this.#readPieces(run, { since: 0, last: state.revision, bytes })) {
-        reader.add(piece);
-        await this.#breathe();
+      const { revision, lastEvent } = await this.#readState(run, STATE);
+      for await (const rows of this.#readRows(run, { since: 0, last: revision })) {
+        await reader.add(rows, this.#breathe);
       }
-      if (bytes.read !== state.bytes) {
-        throw this.#damaged(`its rows take ${bytes.read} bytes, and ${state.bytes} were written`);
-      }
-      document.revision = state.revision;
-      document.rowBytes = state.bytes;
-      this.#terms = new Map([[state.revision, await readTerm(run, state.revision)]]);
+      Object.assign(document, { revision, lastEvent });
+      this.#terms = new Map([[revision, await readTerm(run, revision)]]);
     });
     return document;
   }
 
-  /** The document gets the number of a commit that comes after all others. Without a lease, nobody else may hold it. */
-  async write(document: StoreDocument): Promise<void> {
-    const lines = cutIntoPieces(linesToKeep(document), this.#breathe);
-    const fencing = this.#requireLead();
-    await this.#connections.write(async (run) => {
-      if (this.#lease === undefined) await this.#endLeases(run);
-      const state = await this.#readState(run, LOCKED_STATE);
-      this.#requireFencing(state, fencing);
-      const revision = Math.max(state.revision, document.revision) + 1;
-      await run(REMOVE_ROWS, [revision]);
-      await run(REMOVE_EVENTS, [revision, ALL_EVENTS]);
-      await run(NO_BYTES);
-      await this.#save(run, revision, lines);
-      document.revision = revision;
-    });
-  }
-
-  async commit(revision: number, pieces: AsyncIterable<Piece>): Promise<Saved> {
-    let saved: Saved = { bytes: 0, growth: 0 };
+  async write({ unsaved }: StoreDocument): Promise<void> {
+    if (unsaved === undefined) return;
+    const { since, revision } = unsaved;
     const fencing = this.#requireLead();
     let term = fencing ?? 0;
     try {
       await this.#connections.write(async (run) => {
         const state = await this.#readState(run, LOCKED_STATE);
         this.#requireFencing(state, fencing);
-        if (state.revision < revision - 1) throw this.#setBack(state.revision, revision - 1);
-        if (state.revision >= revision) throw this.#changed(state.revision, revision - 1);
+        if (state.revision < since) throw this.#setBack(state.revision, since);
+        if (state.revision > since) throw this.#changed(state.revision, since);
         term = fencing ?? (await readTerm(run, revision));
-        saved = await this.#save(run, revision, pieces);
+        await this.#save(run, unsaved);
       });
     } catch (error) {
       if (error instanceof NotLeading || !(error instanceof StoreError)) throw error;
@@ -158,19 +121,29 @@ export class PostgresAdapter implements DocumentAdapter {
       if (!(await this.#isCommitted(revision, term))) throw notSaved(error);
     }
     this.#terms = new Map([[revision, term]]);
-    return saved;
+    this.#newEvents = unsaved.events.length + (this.#newEvents >= EVENTS_A_TRIM ? 0 : this.#newEvents);
   }
 
-  revision(): Promise<number> {
-    return this.#connections.read(async (run) => (await this.#readState(run, STATE)).revision);
+  events({ after, limit, instances }: ListedRange): Promise<ListedPage> {
+    return this.#connections.read(async (run) => {
+      const names = instances && [...instances];
+      const [[lines, isGap, newest] = []] = await run(EVENTS, [after, limit, names ?? null]);
+      const events = (lines as [number, string, string][]).map(listedEvent);
+      return { events, isGap: isGap === true, newest: Number(newest) };
+    });
   }
 
-  async readChanges(since: number, show: (changes: SharedChanges) => Promise<void>): Promise<void> {
-    await this.#connections.read(async (run) => {
+  readChanges(since: number): Promise<SharedChanges | undefined> {
+    return this.#connections.read(async (run) => {
       const state = await this.#readState(run, STATE);
-      if (state.revision < since) throw this.#setBack(state.revision, since);
-      const changes = await this.#changes(run, since, state);
-      if (state.revision > since) await show(changes);
+      const { revision, lastEvent, forgotten } = state;
+      if (revision < since) throw this.#setBack(revision, since);
+      await this.#requireTerm(run, since, revision);
+      if (revision === since) return undefined;
+      const isWhole = since < forgotten;
+      const rows: KeptRow[] = [];
+      for await (const read of this.#readRows(run, { since: isWhole ? 0 : since, last: revision })) rows.push(...read);
+      return { revision, lastEvent, isWhole, rows };
     });
   }
 
@@ -193,89 +166,53 @@ export class PostgresAdapter implements DocumentAdapter {
     );
   }
 
-  /** Also a leader that hangs at present may not commit any more. Throws StoreError where one leads. */
-  async #endLeases(run: RunStatement): Promise<void> {
-    const [[fencing] = []] = await run(END_LEASES);
-    if (fencing !== undefined) await run(FENCE, [fencing]);
-    else {
-      const [[holder] = []] = await run(LEASE);
-      throw databaseError(this.#connections.address, {
-        why: `is in use: the replica "${holder}" leads`,
-        remedy: 'Stop all replicas first. Nothing was changed.',
-      });
-    }
-  }
-
   /**
    * Throws StoreError if another leader made the commit `since` than this process has seen: the database was set back,
    * and has new commits.
    */
-  async #changes(run: RunStatement, since: number, { revision, bytes, forgotten }: State): Promise<SharedChanges> {
+  async #requireTerm(run: RunStatement, since: number, revision: number): Promise<void> {
     const term = await readTerm(run, since);
     if (term !== (this.#terms.get(since) ?? term)) throw this.#setBack(revision, since);
     this.#terms = new Map([
       [since, term],
       [revision, await readTerm(run, revision)],
     ]);
-    const isWhole = since < forgotten;
-    const range = { since: isWhole ? 0 : since, last: revision, bytes: { read: 0 } };
-    return { revision, rowBytes: bytes, isWhole, pieces: this.#readPieces(run, range) };
   }
 
-  /**
-   * Yields what is newer than a revision, and counts the bytes of its rows. Throws StoreError where a line is not as it
-   * was written.
-   */
-  async *#readPieces(
+  /** Yields the rows that are newer than a revision. Throws StoreError for one that is newer than the last commit. */
+  async *#readRows(
     run: RunStatement,
-    { since, last, bytes }: { readonly since: number; readonly last: number; readonly bytes: { read: number } },
-  ): AsyncGenerator<Piece> {
-    for await (const lines of readLines(run, CHANGED_ROWS, since)) {
-      const rows: KeptRow[] = [];
-      for (const [kind, name, value, revision] of lines) {
+    { since, last }: { readonly since: number; readonly last: number },
+  ): AsyncGenerator<readonly KeptRow[]> {
+    let lines = await run(CHANGED_ROWS, [since, '', '', ROWS_A_READ]);
+    while (lines.length > 0) {
+      const rows = lines.map(([kind, name, value, revision]): KeptRow => {
         const row: KeptRow = [readName(kind), readName(name), value as string | null];
-        this.#checkRevision(`the row of the ${row[0]} "${row[1]}"`, Number(revision), last);
-        if (value !== null) bytes.read += bytesOf(String(kind), String(name), String(value));
-        rows.push(row);
-      }
+        if (Number(revision) > last) throw this.#damaged(`the ${row[0]} "${row[1]}" is newer than the last commit`);
+        return row;
+      });
       await this.#breathe();
-      yield { rows, events: [] };
-    }
-    for await (const lines of readLines(run, CHANGED_EVENTS, since)) {
-      const events: KeptEvent[] = [];
-      for (const [instance, id, value, revision] of lines) {
-        const row: KeptEvent = [readName(instance), Number(id), value as string | null];
-        this.#checkRevision(`the event ${row[1]} of "${row[0]}"`, Number(revision), last);
-        events.push(row);
-      }
-      await this.#breathe();
-      yield { rows: [], events };
+      yield rows;
+      const [kind, name] = lines.at(-1) as readonly unknown[];
+      lines = lines.length < ROWS_A_READ ? [] : await run(CHANGED_ROWS, [since, kind, name, ROWS_A_READ]);
     }
   }
 
-  #checkRevision(what: string, revision: number, last: number): void {
-    if (revision > last) throw this.#damaged(`${what} is of commit ${revision}, and the last commit is ${last}`);
-  }
-
-  /** Writes all pieces of a commit. The lock on the state is held. */
-  async #save(run: RunStatement, revision: number, pieces: AsyncIterable<Piece>): Promise<Saved> {
-    const saved = { bytes: 0, growth: 0 };
-    for await (const piece of pieces) {
-      const { rows, events, dropped, bytes, growth } = encodePiece(piece);
-      if (rows.keys.length > 0) {
-        const [[before] = []] = await run(SAVE_ROWS, [rows.groups, rows.keys, rows.values, revision]);
-        saved.growth += growth - Number(before);
-      }
-      if (dropped.keys.length > 0) await run(DROP_EVENTS, [dropped.groups, dropped.keys]);
-      if (events.keys.length > 0) {
-        await run(SAVE_EVENTS, [events.groups, events.keys, events.values, revision]);
-      }
-      saved.bytes += bytes;
+  /** Writes a batch. The lock on the state is held. */
+  async #save(run: RunStatement, { revision, rows, events }: Batch): Promise<void> {
+    // The last of each row counts.
+    const last = [...new Map(rows.map((row) => [`${row[0]}/${row[1]}`, row])).values()];
+    for (let at = 0; at < last.length; at += ROWS_A_READ) {
+      const part = last.slice(at, at + ROWS_A_READ);
+      const [kinds, names] = [part.map(([kind]) => writeName(kind)), part.map(([, name]) => writeName(name))];
+      await run(SAVE_ROWS, [kinds, names, part.map(([, , value]) => value), revision]);
     }
-    const finished = await run(FINISH, [revision, saved.growth]);
-    if (finished.length !== 1)
-      throw this.#damaged(`it is beyond commit ${revision} although no other process could commit`);
-    return saved;
+    if (events.length > 0) {
+      const [ids, instances] = [events.map(([id]) => id), events.map(([, instance]) => instance)];
+      await run(ADD_EVENTS, [ids, instances, events.map(([, , value]) => value)]);
+    }
+    if (this.#newEvents + events.length >= EVENTS_A_TRIM) await run(TRIM_EVENTS);
+    await run(FINISH, [revision]);
   }
 
   /** Returns true if a commit is there whose connection was lost. Throws StoreError if that cannot be read. */
@@ -299,10 +236,10 @@ export class PostgresAdapter implements DocumentAdapter {
   }
 
   async #readState(run: RunStatement, statement: string): Promise<State> {
-    const [[revision, bytes, installation, fencing, forgotten] = []] = await run(statement);
+    const [[revision, lastEvent, installation, fencing, forgotten] = []] = await run(statement);
     const state: State = {
       revision: Number(revision),
-      bytes: Number(bytes),
+      lastEvent: Number(lastEvent),
       installation: String(installation),
       fencing: Number(fencing),
       forgotten: Number(forgotten),
@@ -348,73 +285,6 @@ function notSaved(error: Error): StoreError {
 async function readTerm(run: RunStatement, revision: number): Promise<number> {
   const [[fencing = 0] = []] = await run(TERM, [revision]);
   return Number(fencing);
-}
-
-/** Yields the lines of a cursor, so many at once that they are about as long as a batch. */
-async function* readLines(
-  run: RunStatement,
-  cursor: string,
-  since: number,
-): AsyncGenerator<readonly (readonly unknown[])[]> {
-  await run(cursor, [since]);
-  for (let count = FIRST_BATCH_COUNT; ; ) {
-    const lines = await run(fetchLines(count));
-    if (lines.length > 0) yield lines;
-    if (lines.length < count) break;
-    const length = lines.reduce((sum, [, , value]) => sum + String(value).length, 1);
-    count = Math.max(1, Math.min(BATCH_COUNT_MAX, Math.floor((BATCH_LENGTH * count) / length)));
-  }
-  await run(CLOSE_LINES);
-}
-
-/** Lines as the columns of a statement. */
-interface Columns {
-  readonly groups: string[];
-  readonly keys: (string | number)[];
-  readonly values: (string | null)[];
-}
-
-function emptyColumns(): Columns {
-  return { groups: [], keys: [], values: [] };
-}
-
-function addLine(columns: Columns, line: KeptRow | KeptEvent): void {
-  const [group, key, value] = line;
-  columns.groups.push(writeName(group));
-  columns.keys.push(typeof key === 'number' ? key : writeName(key));
-  columns.values.push(value);
-}
-
-/** Returns the lines of a piece as columns, with the last of each row and the greatest mark of each instance. */
-function encodePiece(piece: Piece): { rows: Columns; events: Columns; dropped: Columns } & Saved {
-  const [rows, events, dropped] = [emptyColumns(), emptyColumns(), emptyColumns()];
-  const lastRows = new Map<string, KeptRow>();
-  const marks = new Map<string, KeptEvent>();
-  let bytes = 0;
-  let growth = 0;
-  for (const row of piece.rows) lastRows.set(`${row[0]}/${row[1]}`, row);
-  for (const row of lastRows.values()) {
-    addLine(rows, row);
-    const length = bytesOf(writeName(row[0]), writeName(row[1]), row[2] ?? '');
-    bytes += length;
-    if (row[2] !== null) growth += length;
-  }
-  for (const event of piece.events) {
-    const [instance, id, value] = event;
-    bytes += (value?.length ?? 0) + ROW_FRAME_BYTES;
-    if (value !== null) addLine(events, event);
-    else if (id > (marks.get(instance)?.[1] ?? 0)) marks.set(instance, event);
-  }
-  for (const mark of marks.values()) {
-    addLine(dropped, mark);
-    addLine(events, mark);
-  }
-  return { rows, events, dropped, bytes, growth };
-}
-
-/** Counts what SAVE_ROWS counts. */
-function bytesOf(kind: string, name: string, value: string): number {
-  return Buffer.byteLength(`${kind}${name}${value}`) + ROW_FRAME_BYTES;
 }
 
 /**

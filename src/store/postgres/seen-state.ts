@@ -41,14 +41,22 @@ export function readSeen(directory: string): SeenState | undefined {
   }
 }
 
-/** Throws StoreError where the replica of a directory has used a database since its embedded store was left. */
-export function requireEmbedded(directory: string): void {
+/**
+ * Throws StoreError if the replica of a directory has used a database since its embedded store was left. Nothing is
+ * lost if the store was exported from that database at the commit that the replica has seen last.
+ */
+export function requireEmbedded(directory: string, { revision }: { readonly revision: number }): void {
   const seen = readSeen(directory);
   if (seen === undefined) return;
-  throw new StoreError(
+  if (revision !== seen.revision) throw notExported(directory, seen);
+  forgetSeen(directory);
+}
+
+function notExported(directory: string, seen: SeenState): StoreError {
+  return new StoreError(
     `The settings name the embedded store in ${directory}, and this replica recorded what it did in ${seen.database} until ${seen.at}. ` +
-      'To go back, restore a backup of that database here (treeline store backup, treeline store restore). To go on with what is ' +
-      `here, which knows nothing of what was done since, remove ${seenPath(directory)}.`,
+      `To go back, stop all replicas and run "treeline store export ${join(directory, 'store.sqlite')}" with the settings of that ` +
+      `database. To use the store that is here, which knows nothing of what was done since, remove ${seenPath(directory)}.`,
   );
 }
 

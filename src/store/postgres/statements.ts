@@ -1,6 +1,6 @@
 // Holds all SQL of the store on PostgreSQL, for the versions 14 to 18. Nothing here relies on a session: settings are
 // LOCAL, and no statement has a name, so that a pooler may give each transaction another connection.
-import { ALL_EVENTS, ROW_FRAME_BYTES } from '../piece.ts';
+import { EVENTS_MAX } from '../event-table.ts';
 
 /** The schema in which everything is. */
 export const SCHEMA = 'treeline';
@@ -80,84 +80,66 @@ function limit({ statementMs, lockMs, idleMs }: ServerLimits): string {
   );
 }
 
-/** The state: revision, bytes, installation, fencing number, and up to which revision marks may be gone. */
-export const STATE = `SELECT revision, bytes, installation, fencing, forgotten FROM ${SCHEMA}.state`;
+/** The state: revision, newest event, installation, fencing number, and up to which revision marks may be gone. */
+export const STATE = `
+  SELECT revision, (SELECT coalesce(max(id), 0) FROM ${SCHEMA}.events), installation, fencing, forgotten
+  FROM ${SCHEMA}.state`;
 
 /** The state, once no other process is committing; none commits before this transaction ends. */
 export const LOCKED_STATE = `${STATE} FOR UPDATE`;
 
 /**
- * Rows after revision $1, the wanted specs before the servers. Nothing is sorted on disk: the key's index has that
- * order.
+ * At most $4 rows after revision $1 and after the row of kind $2 and name $3, the wanted specs before the servers.
+ * Nothing is sorted on disk: the key's index has that order.
  */
-export const CHANGED_ROWS = cursor(`
-  SELECT kind, name, value, revision FROM ${SCHEMA}.rows WHERE revision > $1 ORDER BY kind, name`);
+export const CHANGED_ROWS = `
+  SELECT kind, name, value, revision FROM ${SCHEMA}.rows WHERE revision > $1 AND (kind, name) > ($2, $3)
+  ORDER BY kind, name LIMIT $4`;
 
-/** Events after revision $1: what drops older ones, then the others by id. */
-export const CHANGED_EVENTS = cursor(`
-  SELECT instance, id, value, revision FROM ${SCHEMA}.events WHERE revision > $1 ORDER BY value IS NOT NULL, id`);
-
-function cursor(select: string): string {
-  return `DECLARE lines NO SCROLL CURSOR FOR ${select}`;
-}
-
-/** The next lines. */
-export function fetchLines(count: number): string {
-  return `FETCH FORWARD ${count} FROM lines`;
-}
-
-/** Ends {@link CHANGED_ROWS} or {@link CHANGED_EVENTS}. */
-export const CLOSE_LINES = 'CLOSE lines';
-
-/**
- * Writes rows ($1 kinds, $2 names, $3 values; none twice) as of revision $4. Returns the bytes that they took before.
- */
+/** Writes rows ($1 kinds, $2 names, $3 values; none twice) as of revision $4. */
 export const SAVE_ROWS = `
-  WITH given AS (
-    SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) AS given (kind, name, value)
-  ), saved AS (
-    INSERT INTO ${SCHEMA}.rows (kind, name, value, revision)
-    SELECT kind, name, value, $4::bigint FROM given
-    ON CONFLICT (kind, name)
-    DO UPDATE SET value = excluded.value, revision = excluded.revision, changed_at = excluded.changed_at
-  )
-  SELECT coalesce(sum(octet_length(r.kind) + octet_length(r.name) + octet_length(r.value) + ${ROW_FRAME_BYTES}), 0)
-  FROM ${SCHEMA}.rows r JOIN given USING (kind, name) WHERE r.value IS NOT NULL`;
-
-/** Removes the events of each instance ($1) up to an id ($2). */
-export const DROP_EVENTS = `
-  DELETE FROM ${SCHEMA}.events e USING unnest($1::text[], $2::bigint[]) AS dropped (instance, id)
-  WHERE e.instance = dropped.instance AND e.id <= dropped.id`;
-
-/** Writes events ($1 instances, $2 ids, $3 values; none twice) as of revision $4. */
-export const SAVE_EVENTS = `
-  INSERT INTO ${SCHEMA}.events (instance, id, value, revision)
-  SELECT instance, id, value, $4::bigint
-  FROM unnest($1::text[], $2::bigint[], $3::text[]) AS given (instance, id, value)
-  ON CONFLICT (instance, id)
+  INSERT INTO ${SCHEMA}.rows (kind, name, value, revision)
+  SELECT kind, name, value, $4::bigint FROM unnest($1::text[], $2::text[], $3::text[]) AS given (kind, name, value)
+  ON CONFLICT (kind, name)
   DO UPDATE SET value = excluded.value, revision = excluded.revision, changed_at = excluded.changed_at`;
 
-/** Ends a commit: revision $1, the bytes that rows grew by ($2). Returns the revision. */
-export const FINISH = `
-  UPDATE ${SCHEMA}.state SET revision = $1::bigint, bytes = bytes + $2::bigint WHERE revision < $1::bigint RETURNING revision`;
+/** Writes events ($1 ids, $2 instances, $3 values). */
+export const ADD_EVENTS = `
+  INSERT INTO ${SCHEMA}.events (id, instance, value) SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[])`;
+
+/**
+ * The oldest events after id $1, at most $2, of instances ($3; null: all), whether some of the range were removed, and
+ * the id of the newest event.
+ */
+export const EVENTS = `
+  SELECT
+    ARRAY(
+      SELECT json_build_array(id, instance, value) FROM ${SCHEMA}.events
+      WHERE id > $1::bigint AND ($3::text[] IS NULL OR instance = ANY($3)) ORDER BY id LIMIT $2),
+    EXISTS (
+      SELECT FROM ${SCHEMA}.trimmed WHERE id > $1::bigint AND ($3::text[] IS NULL OR instance = ANY($3))),
+    (SELECT coalesce(max(id), 0) FROM ${SCHEMA}.events)`;
+
+/** Removes events beyond the limits, and records the newest of them for each instance. */
+export const TRIM_EVENTS = `
+  WITH numbered AS (
+    SELECT id, row_number() OVER (ORDER BY id DESC) AS nth,
+      row_number() OVER (PARTITION BY instance ORDER BY id DESC) AS nth_of_instance
+    FROM ${SCHEMA}.events
+  ), removed AS (
+    DELETE FROM ${SCHEMA}.events e USING numbered n
+    WHERE e.id = n.id AND (nth > ${EVENTS_MAX.ofAll} OR nth_of_instance > ${EVENTS_MAX.ofInstance})
+    RETURNING e.instance, e.id
+  )
+  INSERT INTO ${SCHEMA}.trimmed (instance, id) SELECT instance, max(id) FROM removed GROUP BY instance
+  ON CONFLICT (instance) DO UPDATE SET id = excluded.id`;
+
+/** Ends a commit with revision $1. */
+export const FINISH = `UPDATE ${SCHEMA}.state SET revision = $1::bigint`;
 
 /** The fencing number of the leader that made the commit $1. */
 export const TERM = `
   SELECT fencing FROM ${SCHEMA}.terms WHERE first_revision <= $1::bigint ORDER BY fencing DESC LIMIT 1`;
-
-/** Removes all rows, with marks, as of revision $1. */
-export const REMOVE_ROWS = `
-  UPDATE ${SCHEMA}.rows SET value = NULL, revision = $1::bigint, changed_at = now() WHERE value IS NOT NULL`;
-
-/** Removes all events, with a mark ($2 is its id) for each instance, as of revision $1. */
-export const REMOVE_EVENTS = `
-  WITH removed AS (DELETE FROM ${SCHEMA}.events WHERE id < $2::bigint RETURNING instance)
-  INSERT INTO ${SCHEMA}.events (instance, id, value, revision)
-  SELECT DISTINCT instance, $2::bigint, NULL::text, $1::bigint FROM removed
-  ON CONFLICT (instance, id) DO UPDATE SET revision = excluded.revision, changed_at = excluded.changed_at`;
-
-/** No row takes any bytes. */
-export const NO_BYTES = `UPDATE ${SCHEMA}.state SET bytes = 0`;
 
 /** The lease: holder, fencing number, since when, and how many seconds are left. */
 export const LEASE = `
@@ -188,11 +170,6 @@ export const RENEW_LEASE = `
 export const RELEASE_LEASE = `
   UPDATE ${SCHEMA}.lease SET holder = NULL, expires_at = clock_timestamp() WHERE holder = $1::text AND fencing = $2::bigint`;
 
-/** Ends all former leases if none is held. Returns the new fencing number. */
-export const END_LEASES = `
-  UPDATE ${SCHEMA}.lease SET holder = NULL, fencing = fencing + 1
-  WHERE holder IS NULL OR expires_at <= clock_timestamp() RETURNING fencing`;
-
 /**
  * Records the replica $1, which is the process $2, has the settings $3, and answers the others at $4 with the
  * certificate $5. Returns the process that was recorded before.
@@ -218,27 +195,23 @@ export const PEERS = `SELECT name, address, certificate FROM ${SCHEMA}.replicas 
 export const RUNNING_REPLICAS = `SELECT name, settings FROM ${SCHEMA}.replicas WHERE seen_at > clock_timestamp() - interval '1 minute'`;
 
 /** Marks are kept for a day: a replica that was away for longer reads everything. */
-const IS_OLD = `value IS NULL AND changed_at < clock_timestamp() - interval '1 day'`;
-const ROW_MARKS = `SELECT kind, name FROM ${SCHEMA}.rows WHERE ${IS_OLD}`;
-const EVENT_MARKS = `SELECT instance, id FROM ${SCHEMA}.events WHERE id = ${ALL_EVENTS} AND ${IS_OLD}`;
-/** So many marks of each kind are removed at once: the state is locked meanwhile. */
+const ROW_MARKS = `
+  SELECT kind, name FROM ${SCHEMA}.rows WHERE value IS NULL AND changed_at < clock_timestamp() - interval '1 day'`;
+/** So many marks are removed at once: the state is locked meanwhile. */
 const MARKS_MAX = 10_000;
 
 /** Whether there are old marks. */
-export const HAS_OLD_MARKS = `SELECT EXISTS (${ROW_MARKS}) OR EXISTS (${EVENT_MARKS})`;
+export const HAS_OLD_MARKS = `SELECT EXISTS (${ROW_MARKS})`;
 
-/** Removes old marks, the oldest first. The marks that tell where the events of an instance begin stay. */
+/** Removes old marks, the oldest first. */
 export const REMOVE_MARKS = `
-  WITH rows_gone AS (
+  WITH gone AS (
     DELETE FROM ${SCHEMA}.rows r USING (${ROW_MARKS} ORDER BY revision LIMIT ${MARKS_MAX}) AS mark
     WHERE r.kind = mark.kind AND r.name = mark.name RETURNING r.revision
-  ), events_gone AS (
-    DELETE FROM ${SCHEMA}.events e USING (${EVENT_MARKS} ORDER BY revision LIMIT ${MARKS_MAX}) AS mark
-    WHERE e.instance = mark.instance AND e.id = mark.id RETURNING e.revision
   )
-  UPDATE ${SCHEMA}.state SET forgotten = greatest(forgotten, gone.revision)
-  FROM (SELECT max(revision) AS revision FROM (TABLE rows_gone UNION ALL TABLE events_gone) AS marks) AS gone
-  WHERE gone.revision IS NOT NULL`;
+  UPDATE ${SCHEMA}.state SET forgotten = greatest(forgotten, newest.revision)
+  FROM (SELECT max(revision) AS revision FROM gone) AS newest
+  WHERE newest.revision IS NOT NULL`;
 
 function after(seconds: string): string {
   return `clock_timestamp() + make_interval(secs => ${seconds}::float8)`;

@@ -1,12 +1,10 @@
 // The processes that share a database, on a real server: when marks of removed rows go, and what the leader warns of.
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createLog } from '../../../src/base/log.ts';
-import type { NewEvent } from '../../../src/model/instance-event.ts';
 import type { LowdbStore } from '../../../src/store/lowdb-store.ts';
 import type { CommitLease } from '../../../src/store/postgres/lease.ts';
-import { openPostgresStore, PostgresAdapter } from '../../../src/store/postgres/postgres-adapter.ts';
+import { openPostgresStore } from '../../../src/store/postgres/postgres-adapter.ts';
 import { Replicas } from '../../../src/store/postgres/replicas.ts';
-import { pausing } from '../../support/pausing.ts';
 import { type PostgresServer, startPostgresServer } from '../../support/postgres-server.ts';
 import { writeText } from '../../support/rows.ts';
 
@@ -19,7 +17,6 @@ afterAll(() => server.remove());
 
 const LEADS: CommitLease = { fencing: 0, leaseSeconds: 10 };
 const STANDS_BY: CommitLease = { fencing: undefined, leaseSeconds: 10 };
-const ALL = { after: 0, limit: 10_000 };
 const SETTINGS = { 'source.url': 'https://git.example/stacks.git' };
 
 interface Replica {
@@ -56,70 +53,31 @@ async function open(
   return { store, replicas, warnings };
 }
 
-function eventOf(reason: string, instance: string): NewEvent {
-  const event = { instance, time: '2026-11-20T10:13:56.000Z', resource: 'web-1', from: null, to: 'done' as const };
-  return { ...event, reason, commit: null, client: null };
-}
-
-/** Drops all events of an instance, as a store does that has too many. */
-async function dropEvents(url: string, instance: string): Promise<void> {
-  const adapter = new PostgresAdapter({ url }, pausing());
-  const pieces = async function* () {
-    yield { rows: [], events: [[instance, Number.MAX_SAFE_INTEGER, null] as const] };
-  };
-  await adapter.commit((await adapter.revision()) + 1, pieces());
-  await adapter.close();
-}
-
 async function marks(url: string): Promise<readonly unknown[]> {
   const rows = await server.run('SELECT name FROM treeline.rows WHERE value IS NULL ORDER BY name', url);
-  const events = await server.run(
-    'SELECT instance AS name FROM treeline.events WHERE value IS NULL ORDER BY instance',
-    url,
-  );
-  return [...rows, ...events].map(({ name }) => name);
+  return rows.map(({ name }) => name);
 }
 
 /** Makes all marks older than a day. */
 async function age(url: string): Promise<void> {
-  for (const table of ['rows', 'events'])
-    await server.run(
-      `UPDATE treeline.${table} SET changed_at = changed_at - interval '25 hours' WHERE value IS NULL`,
-      url,
-    );
+  await server.run(`UPDATE treeline.rows SET changed_at = changed_at - interval '25 hours' WHERE value IS NULL`, url);
 }
 
 describe('marks', () => {
-  it('of removed rows and dropped instances are kept for a day', async () => {
+  it('of removed rows are kept for a day', async () => {
     const url = await server.create();
     const leader = await open(url, 'one', { lease: LEADS });
     const standby = await open(url, 'two');
-    await leader.store.commit([writeText('a', 'x'), writeText('b', 'x')], [eventOf('x', 'shop'), eventOf('x', 'mail')]);
+    await leader.store.commit([writeText('a', 'x'), writeText('b', 'x')]);
     await leader.store.commit([writeText('a', null, leader.store.read('node', 'a'))]);
-    await dropEvents(url, 'shop');
     await leader.replicas.report();
-    expect(await marks(url)).toEqual(['a', 'shop']);
+    expect(await marks(url)).toEqual(['a']);
     await age(url);
     // Not the leader.
     await standby.replicas.report();
-    expect(await marks(url)).toEqual(['a', 'shop']);
+    expect(await marks(url)).toEqual(['a']);
     await leader.replicas.report();
     expect(await marks(url)).toEqual([]);
-  });
-
-  it('that say where the events of an instance begin stay', async () => {
-    const url = await server.create();
-    const { store, replicas } = await open(url, 'one', { lease: LEADS });
-    await store.commit(
-      [],
-      Array.from({ length: 1_001 }, (_, index) => eventOf(`${index}`, 'shop')),
-    );
-    await store.commit([writeText('a', 'x')]);
-    await age(url);
-    await replicas.report();
-    expect(await marks(url)).toEqual(['shop']);
-    const other = await open(url, 'two');
-    expect(await other.store.events('shop', ALL)).toEqual(await store.events('shop', ALL));
   });
 
   it('are missed by a replica that was away for longer, which reads everything', async () => {
@@ -127,15 +85,11 @@ describe('marks', () => {
     const leader = await open(url, 'one', { lease: LEADS });
     const silent = await open(url, 'two');
     const names = ['a', 'b', 'c'];
-    await leader.store.commit(
-      names.map((name) => writeText(name, 'old')),
-      [eventOf('old', 'shop'), eventOf('old', 'mail')],
-    );
+    await leader.store.commit(names.map((name) => writeText(name, 'old')));
     await silent.store.refresh();
     const read = (name: string) => leader.store.read('node', name);
     await leader.store.commit(['a', 'b'].map((name) => writeText(name, null, read(name))));
-    await leader.store.commit([writeText('b', 'again'), writeText('d', 'new')], [eventOf('new', 'mail')]);
-    await dropEvents(url, 'shop');
+    await leader.store.commit([writeText('b', 'again'), writeText('d', 'new')]);
     await leader.store.refresh();
     await age(url);
     await leader.replicas.report();
@@ -143,10 +97,7 @@ describe('marks', () => {
     await silent.store.refresh();
     expect([...silent.store.list('node')].sort()).toEqual([...leader.store.list('node')].sort());
     expect([...silent.store.list('node').keys()].sort()).toEqual(['b', 'c', 'd']);
-    for (const instance of ['shop', 'mail']) {
-      expect(await silent.store.events(instance, ALL)).toEqual(await leader.store.events(instance, ALL));
-    }
-    expect([silent.store.rowBytes, silent.store.revision]).toEqual([leader.store.rowBytes, leader.store.revision]);
+    expect(silent.store.revision).toBe(leader.store.revision);
     // It can commit on what it has read.
     await silent.store.commit([writeText('b', 'last', silent.store.read('node', 'b'))]);
     await leader.store.refresh();

@@ -1,0 +1,78 @@
+// Keeps events in a table of SQLite: each as JSON with its id and instance. store/postgres does the same in PostgreSQL.
+import type { DatabaseSync } from 'node:sqlite';
+import type { InstanceEvent, ListedEvent, ListedPage, ListedRange, NewEvent } from '../model/instance-event.ts';
+import type { KeptEvent } from './store-document.ts';
+
+/** How many of the newest events of an instance are kept, and of all. */
+export const EVENTS_MAX = { ofInstance: 1_000, ofAll: 100_000 };
+/** Old events are removed each time that so many new ones were saved, so that few commits pay for it. */
+export const EVENTS_A_TRIM = 5_000;
+
+/** The table, and for each instance the newest event that was removed. */
+export const SCHEMA_OF_EVENTS = `
+  CREATE TABLE events (id INTEGER PRIMARY KEY, instance TEXT NOT NULL, value TEXT NOT NULL) STRICT;
+  CREATE INDEX events_instance ON events (instance, id);
+  CREATE TABLE trimmed (instance TEXT PRIMARY KEY, id INTEGER NOT NULL) STRICT;
+  CREATE TRIGGER trimmed AFTER DELETE ON events BEGIN
+    INSERT INTO trimmed VALUES (old.instance, old.id) ON CONFLICT DO UPDATE SET id = max(id, excluded.id);
+  END;
+`;
+
+const TRIM = `
+  DELETE FROM events WHERE id IN (
+    SELECT id FROM (
+      SELECT id, row_number() OVER (ORDER BY id DESC) AS nth,
+        row_number() OVER (PARTITION BY instance ORDER BY id DESC) AS nth_of_instance
+      FROM events
+    ) WHERE nth > ${EVENTS_MAX.ofAll} OR nth_of_instance > ${EVENTS_MAX.ofInstance}
+  )`;
+
+const NO_VALUES = { resource: null, from: null, to: null, commit: null, client: null, clientName: null };
+
+/**
+ * Returns events as they are kept, with ids after the last one. An id is at least the time in milliseconds, so that it
+ * is not used again after a restore, or after the store was lost.
+ */
+export function keptEvents(events: readonly NewEvent[], last: number): readonly KeptEvent[] {
+  let id = last;
+  return events.map(({ instance, ...event }): KeptEvent => {
+    id = Math.max(id + 1, Date.parse(event.time));
+    return keptEvent({ instance, event: { ...NO_VALUES, ...event, id } });
+  });
+}
+
+/** Returns an event as it is kept. Null fields are left out. */
+export function keptEvent({ instance, event: { id, ...event } }: ListedEvent): KeptEvent {
+  const fields = Object.entries(event).filter(([, value]) => value !== null);
+  return [id, instance, JSON.stringify(Object.fromEntries(fields))];
+}
+
+/** Returns the event that {@link keptEvent} wrote. */
+export function listedEvent([id, instance, value]: KeptEvent): ListedEvent {
+  return { instance, event: { ...NO_VALUES, ...JSON.parse(value), id } as InstanceEvent };
+}
+
+/** Adds events to the table. */
+export function addEvents(database: DatabaseSync, events: readonly KeptEvent[]): void {
+  const add = database.prepare('INSERT INTO events VALUES (?, ?, ?)');
+  for (const event of events) add.run(...event);
+}
+
+/** Removes events beyond the limits. */
+export function trimEvents(database: DatabaseSync): void {
+  database.exec(TRIM);
+}
+
+/** Returns the oldest events of a range. */
+export function readEvents(database: DatabaseSync, { after, limit, instances }: ListedRange): ListedPage {
+  const names = instances && JSON.stringify([...instances]);
+  const where = names === undefined ? '' : 'AND instance IN (SELECT value FROM json_each(:names))';
+  const events = database
+    .prepare(`SELECT id, instance, value FROM events WHERE id > :after ${where} ORDER BY id LIMIT :limit`)
+    .all({ after, limit, ...(names === undefined ? {} : { names }) })
+    .map(({ id, instance, value }) => listedEvent([Number(id), String(instance), String(value)]));
+  const gap = database.prepare(`SELECT 1 FROM trimmed WHERE id > :after ${where} LIMIT 1`);
+  const newest = database.prepare('SELECT coalesce(max(id), 0) AS id FROM events').get()?.id;
+  const isGap = gap.get({ after, ...(names === undefined ? {} : { names }) }) !== undefined;
+  return { events, isGap, newest: Number(newest) };
+}
