@@ -58,31 +58,9 @@ CREATE TABLE treeline.replicas (
   process uuid NOT NULL,
   seen_at timestamptz NOT NULL,
   -- Digests of the settings that must agree, by name.
-  settings text NOT NULL
+  settings text NOT NULL,
+  -- Host and port where it answers the other replicas.
+  address text,
+  -- SHA-256 of the certificate that it shows there.
+  certificate text
 );
-
--- What clients ask of replicas that do not lead, and what the leader answers. Unlogged on purpose: after a crash, a promoted standby or a
--- restored backup it is empty, so that nothing is carried out that was carried out before.
-CREATE UNLOGGED TABLE treeline.requests (
-  id uuid PRIMARY KEY,
-  -- The process that asks.
-  asker uuid NOT NULL,
-  replica text NOT NULL,
-  asked bigint GENERATED ALWAYS AS IDENTITY,
-  -- It changes nothing, so another leader may carry it out again.
-  is_read boolean NOT NULL,
-  -- Client, method, target and headers, as JSON.
-  request text NOT NULL,
-  body bytea,
-  -- No leader begins it later.
-  take_until timestamptz NOT NULL,
-  -- Nobody waits for it any more.
-  answer_until timestamptz NOT NULL,
-  -- The fencing number of the leader that carries it out.
-  taken_by bigint,
-  -- Status and headers, as JSON; empty where nobody knows whether it was carried out.
-  answer text,
-  answer_body bytea
-);
-CREATE INDEX requests_to_take ON treeline.requests (asked) WHERE answer IS NULL;
-CREATE INDEX requests_asker ON treeline.requests (asker);

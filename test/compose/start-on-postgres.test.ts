@@ -55,7 +55,7 @@ it('makes its tables in an empty database, locks its directory, and goes on afte
   const settings = await settingsOn(url);
   const first = await start(settings);
   await vi.waitFor(() => expect(first.ready()).toBe(true), PATIENCE);
-  expect(lines).toContainEqual(expect.objectContaining({ migrations: ['0001_store', '0002_forwarding'] }));
+  expect(lines).toContainEqual(expect.objectContaining({ migrations: ['0001_store'] }));
   await expect(startController(settings, { log: createLog('silent') })).rejects.toThrow(/is in use by another process/);
   await first.stop();
   expect(first.ready()).toContain('it is stopping');
