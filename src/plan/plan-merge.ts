@@ -1,7 +1,7 @@
 // Plans a merge: derives the merged files upon the state that is in force at base, as the controller follows a commit,
 // and compares both. Pure: the caller reads the commits. docs/decisions/0033.
 
-import { type Before, type Derivation, derive, judgeAgain, problemsOf } from '../derive.ts';
+import { type Derivation, derive, judgeAgain, problemsOf } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
 import type { HeldDeletes } from '../desired/deletions.ts';
 import { type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';
@@ -37,7 +37,6 @@ export interface Merge {
   readonly problemsBefore?: readonly Problem[];
   /** Files that both sides changed, as problems. */
   readonly conflicts?: readonly Problem[];
-  readonly parsedFiles?: Before['parsedFiles'];
   /**
    * The recorded servers of a running controller, to be compared with in place of `before`, which is built from them.
    */
@@ -48,8 +47,8 @@ export interface Merge {
 
 /** Returns the effect of a merge commit on the branch of base. */
 export function planMerge(merge: Merge): Plan {
-  const { base, head, before, snapshot, safety, parsedFiles, conflicts = [] } = merge;
-  const from = { baseline: before ?? EMPTY_BASELINE, earlier: before, parsedFiles, safety };
+  const { base, head, before, snapshot, safety, conflicts = [] } = merge;
+  const from = { baseline: before ?? EMPTY_BASELINE, earlier: before, safety };
   const merged = derive(snapshot, from);
   // A commit that leaves nothing is held: the plan shows its effect once an operator accepts it.
   const accepted = isHeld(merged) ? derive(snapshot, { ...from, isAccepted: true }) : merged;

@@ -23,7 +23,7 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'src/machine': { most: 3362, goal: 2800 },
   'src/model': { most: 2026, goal: 1850 },
   'src/page': { most: 2600, goal: 2600 },
-  'src/plan': { most: 1572, goal: 1450 },
+  'src/plan': { most: 1571, goal: 1450 },
   'src/programs': { most: 684, goal: 500 },
   'src/providers': { most: 876, goal: 850 },
   'src/reconcile': { most: 3789, goal: 3400 },
