@@ -10,6 +10,7 @@ import { recoverRows } from '../follow/recover-rows.ts';
 import { longestActionMs } from '../machine/recovery.ts';
 import type { Settings } from '../model/settings.ts';
 import { loadSettings, SettingsError } from '../settings/load-settings.ts';
+import { lockDirectory } from '../store/lock.ts';
 import type { DatabaseOptions } from '../store/postgres/connection.ts';
 import { exportDatabase, importDatabase } from '../store/postgres/database-backup.ts';
 import { readDatabaseSettings, readDatabaseUrl } from '../store/postgres/database-url.ts';
@@ -109,6 +110,8 @@ async function importFrom(backup: string, { config, format }: Options): Promise<
   const database = await databaseOf(settings, 'treeline store restore');
   const { directory } = settings.store;
   const document = await expecting([StoreError], async () => {
+    const advice = 'Stop that controller first. Nothing was imported.';
+    using _lock = existsSync(directory) ? lockDirectory(directory, advice) : undefined;
     const left = readSeen(directory)?.revision ?? storeRevision(directory);
     const imported = await importDatabase(database, backup, ({ revision, tables }) =>
       revision === left ? [] : recoverRows({ list: (kind) => tables[kind] }, lostRows(settings, Date.now())),
@@ -140,7 +143,7 @@ async function readStoreSettings(config: string): Promise<Settings> {
   return await expecting([SettingsError], () => loadSettings(fromUserDirectory(config)));
 }
 
-/** A folder gets a file whose name tells controller and time, so that names sort by age and never meet. */
+/** A folder gets a file named after controller and time, so that names sort by age and are unique. */
 async function fileFor(target: string, { id }: Settings): Promise<string> {
   const moment = new Date().toISOString().replaceAll(/[:.]/g, '-');
   const path = fromUserDirectory(target);

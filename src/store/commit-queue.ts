@@ -34,7 +34,7 @@ export class CommitQueue {
     return this.#waiting.length === 0;
   }
 
-  /** Adds a commit, and resolves once it is saved. Throws if it names a row twice. */
+  /** Adds a commit, and resolves once it is saved. Throws if a row appears twice in it. */
   add(changes: readonly Change[], events: readonly NewEvent[]): Promise<void> {
     if (this.#waiting.length >= WAITING_MAX) {
       throw new StoreError(`${WAITING_MAX} commits wait for the disk already. Nothing was saved; try again later.`);

@@ -1,5 +1,5 @@
 // The entry of the thread that runs a database, since SQLite blocks the thread that calls it. A file of its own: its
-// listener must not run where the database is imported without a thread. It answers requests in their order.
+// listener must not run if the database is imported without a thread. It answers requests in their order.
 import { parentPort } from 'node:worker_threads';
 import type { ListedPage, ListedRange } from '../model/instance-event.ts';
 import { Database, type DatabaseState, type DatabaseUse } from './database.ts';

@@ -1,4 +1,4 @@
-// Makes directories that are the controller's alone, and durable.
+// Makes durable directories that only the controller's user may enter.
 import { mkdir, open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { StoreError } from './store-error.ts';
@@ -8,8 +8,8 @@ const DIRECTORY_MODE = 0o700;
 const OTHERS = 0o077;
 
 /**
- * Makes a directory that only its owner may enter, and those above it; durable. Throws StoreError where one is there
- * that others may enter: what is in it may have been read or changed already, and a person has to know.
+ * Makes a durable directory that only its owner may enter, and those above it. Throws StoreError if there is one that
+ * other users may enter: its files may have been read or changed already, and a person has to know.
  */
 export async function makeDirectory(directory: string): Promise<void> {
   const first = await mkdir(directory, { recursive: true, mode: DIRECTORY_MODE });
@@ -17,8 +17,8 @@ export async function makeDirectory(directory: string): Promise<void> {
   if ((mode & OTHERS) !== 0) {
     throw new StoreError(
       `The directory ${directory} has the mode ${mode.toString(8).padStart(4, '0')}: others may read what Treeline keeps in it, or ` +
-        `change it. See who could, then run: chmod 0700 ${directory}. Where that cannot be, as on a volume that a group owns, ` +
-        'name a directory below it, which is made right.',
+        `change it. See who could, then run: chmod 0700 ${directory}. If that is not possible, as on a volume that a group owns, ` +
+        'name a directory below it: Treeline makes it with the right mode.',
     );
   }
   if (first === undefined) return;

@@ -14,7 +14,7 @@ const ONE_CONTROLLER =
 
 /**
  * Takes a directory for this process, until the returned lock is disposed of. Throws StoreError while another process
- * has it, or if its file system has no locks. `advice` says what to do about another process.
+ * has it, or if its file system has no locks. `advice` is the remedy if another process has it.
  */
 export function lockDirectory(directory: string, advice: string = ONE_CONTROLLER): Disposable {
   const path = join(directory, 'lock');

@@ -1,5 +1,5 @@
-// Implements the store: one lowdb document in memory, which an adapter keeps. The embedded one, over a file, is open in
-// one process at a time; several may share a database (postgres/). Writes are saved group by group; reads never wait.
+// Implements the store: one lowdb document in memory, which an adapter saves. One process at a time opens the file of
+// the embedded store; several may share a database (postgres/). Commits are saved in groups; reads never wait.
 import { resolve } from 'node:path';
 import { Low } from 'lowdb';
 import { type Breathe, breatheBy } from '../base/breathe.ts';
@@ -26,15 +26,15 @@ import { storePath } from './store-file.ts';
 export interface LowdbStoreOptions {
   readonly log?: Logger | undefined;
   readonly clock?: Clock;
-  /** Returns what stands between the store and the adapter, for tests that let it fail. */
+  /** Returns an adapter in place of the given one, for tests in which it fails. */
   readonly adapting?: ((adapter: DocumentAdapter) => DocumentAdapter) | undefined;
   /** Lets other work run while many rows are read or encoded; default: by the clock. */
   readonly breathe?: Breathe | undefined;
 }
 
 /**
- * Opens the store in `directory`, which is made where it is missing. Throws StoreError where another process has it,
- * where its files are damaged, and where they were written by another version.
+ * Opens the store in `directory`, and makes the directory if it is missing. Throws StoreError if another process has
+ * it, if its files are damaged, or if another version wrote them.
  */
 export async function createLowdbStore(directory: string, options: LowdbStoreOptions = {}): Promise<LowdbStore> {
   const path = resolve(directory);
@@ -52,8 +52,8 @@ export async function createLowdbStore(directory: string, options: LowdbStoreOpt
 }
 
 /**
- * Opens the store that an adapter keeps; the adapter and the lock, if there is one, are released with it. `path` names
- * it in messages. Throws StoreError where it cannot be read.
+ * Opens the store of an adapter. Closing it closes the adapter and releases the lock, if there is one. `path` names it
+ * in messages. Throws StoreError if it cannot be read.
  */
 export async function openStore(
   path: string,
@@ -85,7 +85,7 @@ interface Parts {
 export class LowdbStore implements Store {
   readonly #parts: Parts;
   readonly #queue: CommitQueue;
-  /** Of rows that other processes have written. */
+  /** Reads the rows that other processes wrote. */
   readonly #reader: RowReader;
   #prepareOthers: PrepareOthers = async () => async () => undefined;
   #failure: Store['failure'];
@@ -133,8 +133,8 @@ export class LowdbStore implements Store {
   }
 
   /**
-   * Resolves once `read` shows what other processes had committed before the call, where several share the database.
-   * Throws StoreError where it cannot be read, and what {@link watchOthers} throws; then `read` is as before.
+   * Resolves once `read` shows all commits that other processes of a shared database made before the call. Throws
+   * StoreError if it cannot be read, and what {@link watchOthers} throws; then `read` is as before.
    */
   async refresh(): Promise<void> {
     if (this.#closing !== undefined) throw new StoreError('The store is closed.');
@@ -159,7 +159,7 @@ export class LowdbStore implements Store {
     await this.#parts.adapter.close();
   }
 
-  /** Never rejects: what goes wrong is for those who wait, or for the log. */
+  /** Never rejects: the callers of `commit` and `refresh` get the errors. */
   async #writeAll(): Promise<void> {
     // Commits of the same turn of the event loop share one write.
     await Promise.resolve();
@@ -171,7 +171,7 @@ export class LowdbStore implements Store {
   }
 
   async #answerRefresh({ resolve, reject }: PromiseWithResolvers<void>): Promise<void> {
-    // A later call may ask for a later moment.
+    // A later call needs a later read.
     this.#refreshing = undefined;
     await this.#readChanges().then(resolve, reject);
   }
@@ -185,13 +185,13 @@ export class LowdbStore implements Store {
       for (const [{ settle }, conflict] of refused) settle.reject(conflict);
     } catch (error) {
       if (error instanceof ServiceError) {
-        // What another process has written cannot be shown yet.
+        // The changes of another process cannot be shown yet.
         for (const { settle } of group) settle.reject(error);
         return;
       }
       const failure = this.#explainFailure(error);
       const since = this.#failure?.since ?? momentOf(this.#parts.clock.now());
-      // Who does not lead may not write; the store could.
+      // A process that does not lead may not write, but the store works.
       if (!(failure instanceof NotLeading)) this.#failure = { reason: failure.message, since };
       for (const { settle } of group) settle.reject(failure);
     }
@@ -205,7 +205,7 @@ export class LowdbStore implements Store {
   /** Saves the commits that find every row as they expect it. Returns which they are. */
   async #save(group: readonly WaitingCommit[]): Promise<Decision> {
     const { database } = this.#parts;
-    // What the commit that failed has written may be there, and what other processes have.
+    // The failed commit may be in the database after all, and there may be commits of other processes.
     if (this.#failure !== undefined) await this.#readChanges();
     const document = this.#document;
     const decision = decideGroup(document.tables, group);
@@ -263,7 +263,7 @@ export class LowdbStore implements Store {
     const { path } = this.#parts;
     return new StoreError(
       `The store in ${path} could not be written: ${reasonOf(error)}. Nothing was saved. Free space on that disk or ` +
-        'repair it; Treeline goes on by itself as soon as it can write.',
+        'repair it; Treeline continues by itself as soon as it can write.',
       { cause: error },
     );
   }

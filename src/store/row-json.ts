@@ -1,5 +1,5 @@
-// Writes rows as JSON, and reads them. What rarely changes of a server's row and is most of it, the wanted spec, is
-// kept as a row of its own, so that a step writes little.
+// Writes rows as JSON, and reads them. The wanted spec of a server, which is most of its row and rarely changes, is a
+// row of its own, so that a step writes little.
 import type { RowKind, Rows, ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 
@@ -11,17 +11,17 @@ export const WANTED_KIND = 'desired';
 /** Stands in the JSON of a server in place of a spec that is the wanted one. */
 const WANTED = 'wanted';
 
-/** One row, or its removal where `value` is null. */
+/** One row, or its removal if `value` is null. */
 export interface Row<Kind extends RowKind = RowKind> {
   readonly kind: Kind;
   readonly name: string;
   readonly value: Rows[Kind] | null;
 }
 
-/** A row as it is kept: its value as JSON, or null where it goes. */
+/** A row in a database: its value as JSON; null removes it. */
 export type KeptRow = readonly [kind: string, name: string, value: string | null];
 
-/** Returns what has to be kept so that a row is as `row` says, where it was `before`. */
+/** Returns the rows of a database that change if a row was `before` and becomes `row`. */
 export function keptRows({ kind, name, value }: Row, before: Rows[RowKind] | undefined): readonly KeptRow[] {
   if (kind !== 'server') return [[kind, name, value === null ? null : JSON.stringify(value)]];
   const row = value as ServerRow | null;

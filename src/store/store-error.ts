@@ -1,12 +1,11 @@
-// Defines the error of a store that cannot be opened or written. Its message tells the operator what happened, where,
-// and what to do.
+// Defines the errors of a store that cannot be opened or written. A message names the event, the place and the remedy.
 
 /** The store cannot be opened or written. */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
 }
 
-/** The store cannot be used now, and that passes: to wait and to try again helps. */
+/** The store cannot be used now; a later try may succeed. */
 export class StoreUnavailable extends StoreError {}
 
 /** Another process uses the directory of the store. */
@@ -18,7 +17,7 @@ export class NotLeading extends StoreError {}
 /** Codes of a disk that has no room. */
 const FULL: ReadonlySet<string | undefined> = new Set(['ENOSPC', 'EDQUOT']);
 
-/** Returns true if opening a store fails because a database is away, or a disk is full: to try again helps. */
+/** Returns true if opening a store fails because a database is away, or a disk is full: a later try may succeed. */
 export function mayPass(error: unknown): boolean {
   return error instanceof StoreUnavailable || FULL.has(codeOf(error));
 }
@@ -28,7 +27,7 @@ export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
-/** Returns the error for a file that a newer version of Treeline wrote; `what` says what is not known in it. */
+/** Returns the error for a file that a newer version of Treeline wrote; `what` names the unknown part. */
 export function newerVersion(path: string, what: string): StoreError {
   return new StoreError(
     `${path} was written by another version of Treeline: it has ${what}. Start that version on it. Or move it away: ` +

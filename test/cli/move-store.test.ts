@@ -44,7 +44,7 @@ it('moves an installation into a database and back: no recovery begins, nothing 
 
   const beside = await runStore(site, 'import', 'embedded');
   expect(beside).toMatchObject({ code: 3, stdout: '' });
-  expect(beside.stderr).toContain('Stop all replicas, and name an empty database. Nothing was imported.');
+  expect(beside.stderr).toContain('Stop that controller first. Nothing was imported.');
   expect(await shared.end('SIGTERM')).toBe(0);
   const over = await runStore(site, 'import', 'embedded');
   expect(over.stderr).toMatch(new RegExp(`^treeline: T${place.slice(1)} has \\d+ commits already\\.`));

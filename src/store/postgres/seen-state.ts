@@ -1,5 +1,5 @@
-// Remembers in a replica's own directory how far it has seen a database: one that was set back to an earlier backup, or
-// a promoted standby without the last transactions, is told by that. docs/decisions/0006-recovery.md.
+// Remembers in a replica's own directory the last commit of a database that it has seen. So it notices a database that
+// was set back to a backup, and a promoted standby that lacks the last transactions. docs/decisions/0006-recovery.md.
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
@@ -146,7 +146,7 @@ export class SeenFile {
       renameSync(`${path}.new`, path);
       this.#written = revision;
     } catch (error) {
-      // Without it only a database that was set back is not told.
+      // Without the file only a database that was set back is not noticed.
       log.debug({ reason: reasonOf(error) }, 'what was seen of the database could not be remembered');
     }
   }
