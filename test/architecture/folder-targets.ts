@@ -64,7 +64,7 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/store': { most: 2783, goal: 2200 },
   'test/support': { most: 7881, goal: 4500 },
   'test/texts': { most: 665, goal: 450 },
-  'test/yaml-edit': { most: 1182, goal: 450 },
+  'test/yaml-edit': { most: 1053, goal: 450 },
   bench: { most: 3801, goal: 2500 },
   src: { most: 61_029, goal: 51_000 },
   test: { most: 89_256, goal: 55_000 },

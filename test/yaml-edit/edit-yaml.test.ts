@@ -15,44 +15,27 @@ describe('a changed scalar', () => {
   test.each<Triple>([
     ['plain', 'a: x # c\n', { a: 'u' }, 'a: u # c\n'],
     ['single quotes', "a: 'x' # c\n", { a: "it's 1.10" }, "a: 'it''s 1.10' # c\n"],
-    ['single quotes and a tab', "a: 'x'\n", { a: 'x\ty' }, "a: 'x\ty'\n"],
     ['double quotes', 'a: "x" # c\n', { a: 'u "z"' }, 'a: "u \\"z\\"" # c\n'],
     ['a text that would read as a number', 'a: x\n', { a: '1.10' }, 'a: "1.10"\n'],
     ['a text that others read as a boolean', 'a: x\n', { a: 'no' }, 'a: "no"\n'],
     ['a text with quotes of its own', 'a: x\n', { a: '"x": \\u' }, 'a: \'"x": \\u\'\n'],
-    ['a number', 'a: 1\n', { a: 2.5 }, 'a: 2.5\n'],
     ['a number for a text in quotes', 'a: "1"\n', { a: 1 }, 'a: 1\n'],
-    ['a boolean and null', 'a: true\nb: x\n', { a: false, b: null }, 'a: false\nb: null\n'],
-    ['nothing becomes something', 'a: # c\nb:\n', { a: 'x', b: 1 }, 'a: x # c\nb: 1\n'],
     ['a text over two lines', 'a: x\n  u\nb: "x\n  u" # c\n', { a: 'z', b: 'z' }, 'a: z\nb: "z" # c\n'],
     ['below its key', 'a: # c\n  x # d\n', { a: 'u' }, 'a: # c\n  u # d\n'],
-    ['behind a dash', 'l:\n  - x # c\n  -\n', { l: ['u', 1] }, 'l:\n  - u # c\n  - 1\n'],
     ['in brackets', 'a: {x: 1, u: [b, "c"]}\n', { a: { x: 2, u: ['[', 'd'] } }, 'a: {x: 2, u: ["[", "d"]}\n'],
     ['null in brackets', 'a: {x, u:, z: }\n', { a: { x: 1, u: 2, z: 3 } }, 'a: {x: 1, u: 2, z: 3 }\n'],
     ['JSON', '{"a": 1, "b": x}\n', { a: 'u', b: 'z' }, '{"a": "u", "b": "z"}\n'],
     ['a text of several lines', 'a: x # c\nb: 1\n', { a: 'u\nz\n', b: 1 }, 'a: | # c\n  u\n  z\nb: 1\n'],
-    ['several lines behind a dash', 'a:\n  - x\n', { a: ['u\nz'] }, 'a:\n  - |-\n    u\n    z\n'],
-    ['several lines in brackets', 'a: [x]\n', { a: ['u\nz'] }, 'a: ["u\\nz"]\n'],
   ])('%s', check);
 
   test.each<Triple>([
     ['literal', 'a: | # c\n    x\n    u\n\nb: 1\n', { a: 'x\nz\n', b: 1 }, 'a: | # c\n  x\n  z\n\nb: 1\n'],
-    ['literal on one line', 'a: |\n  x\n', { a: 'u' }, 'a: |-\n  u\n'],
-    ['literal with a given indent', 'a: |1\n  x\n', { a: 'u\n' }, 'a: |\n  u\n'],
     ['literal without text', 'a: |\n\nb: 1\n', { a: 'x\n', b: 1 }, 'a: |\n  x\n\nb: 1\n'],
     ['literal that cannot hold it', 'a: | # c\n  x\n', { a: ' x\n' }, 'a: " x\\n" # c\n'],
-    ['literal and a number', 'a: |\n  x\n', { a: 1 }, 'a: 1\n'],
     ['literal and a map', 'a: | # c\n  x\nb: 1\n', { a: { c: 1 }, b: 1 }, 'a: # c\n  c: 1\nb: 1\n'],
     ['literal with empty lines at its end', 'a: |+\n  x\n\nb: 1\n', { a: 'u\n', b: 1 }, 'a: |\n  u\nb: 1\n'],
     ['folded', 'a: >-\n  x\n  u\nb: 1\n', { a: 'x u z', b: 1 }, 'a: >-\n  x u z\nb: 1\n'],
     ['folded, with line ends', 'a: >\n  x\n', { a: 'x\nu\n\nz\n' }, 'a: >\n  x\n\n  u\n\n\n  z\n'],
-    [
-      'folded, long',
-      `a: >\n  ${'x '.repeat(45)}x\n`,
-      { a: `${'word '.repeat(30)}word\n` },
-      `a: >\n  ${'word '.repeat(30)}word\n`,
-    ],
-    ['folded, with an indent', 'a: >\n  x\n', { a: 'x\n  u\n' }, 'a: >\n  x\n    u\n'],
   ])('%s', check);
 });
 
@@ -84,12 +67,6 @@ describe('a map', () => {
       { a: 1, c: { d: 3, e: 4 }, f: 5 },
       MAP.replace(/# About b[\s\S]*(?=# About c)/, ''),
     ],
-    ['keeps the comments of the file', MAP, { b: 2, c: { d: 3, e: 4 }, f: 5 }, MAP.replace('a: 1 # one\n', '')],
-    ['loses a nested key', MAP, { a: 1, b: 2, c: { d: 3 }, f: 5 }, MAP.replace(/ {2}# About e\n.*\n/, '')],
-    ['loses a first nested key', MAP, { a: 1, b: 2, c: { e: 4 }, f: 5 }, MAP.replace(/ {2}# About d\n.*\n/, '')],
-    ['loses a map', MAP, { a: 1, b: 2, f: 5 }, MAP.replace(/# About c[\s\S]*(?=f:)/, '')],
-    ['loses its last key', MAP, { a: 1, b: 2, c: { d: 3, e: 4 } }, MAP.replace('f: 5\n', '')],
-    ['gets a key', MAP, { a: 1, b: 2, c: { d: 3, e: 4 }, f: 5, g: 'no' }, `${MAP}g: "no"\n`],
     [
       'gets a nested key, before comments at its end',
       MAP,
@@ -104,10 +81,7 @@ describe('a map', () => {
         .replace(/ {2}# About d\n.*\n/, '')
         .replace(/ {2}# About e\n.*\n/, ''),
     ],
-    ['has other keys', 'a: # c\n  # d\n  b: 1\nc: 1\n', { a: { x: 1, u: 2 }, c: 1 }, 'a: # c\n  x: 1\n  u: 2\nc: 1\n'],
     ['loses the first key below a blank line', '# a\n\n# b\nb: 1\nc: 1\n', { c: 1 }, '# a\n\nc: 1\n'],
-    ['loses the first key of a file', 'b: 1\nc: 1\n', { c: 1 }, 'c: 1\n'],
-    ['loses all keys of a file', '# a\nb: 1 # c\nc: 1\n', {}, '# a\n{}\n'],
     ['has other keys in the whole file', '# a\nb: 1 # c\nc: 1\n', { d: 1, e: 2 }, '# a\nd: 1\ne: 2\n'],
     ['is filled', 'a: {}\nb: {} # c\n', { a: { x: 1 }, b: { u: 2 } }, 'a:\n  x: 1\nb: # c\n  u: 2\n'],
     ['is filled at the root', '{} # c\n', { a: 1, b: 2 }, 'a: 1\nb: 2 # c\n'],
@@ -116,15 +90,10 @@ describe('a map', () => {
   ])('%s', check);
 
   test.each<Triple>([
-    ['gets a key', 'a: { b: 1 } # c\n', { a: { b: 1, d: ['x'] } }, 'a: { b: 1, d: [ x ] } # c\n'],
-    ['gets a map', 'a: {b: 1}\n', { a: { b: 1, d: { e: {} } } }, 'a: {b: 1, d: {e: {}}}\n'],
     ['loses its first key', 'a: { b: 1, c: 2, d: 3 }\n', { a: { d: 3 } }, 'a: { d: 3 }\n'],
-    ['loses its last keys', 'a: { b: 1, c: 2, d: 3, }\n', { a: { b: 1 } }, 'a: { b: 1, }\n'],
     ['loses one and gets one', 'a: { b: 1, c: 2 }\n', { a: { b: 1, d: 3 } }, 'a: { b: 1, d: 3 }\n'],
     ['becomes empty', 'a: { b: 1 }\n', { a: {} }, 'a: {}\n'],
-    ['has other keys', 'a: { b: 1 }\n', { a: { c: 1 } }, 'a: { c: 1 }\n'],
     ['is JSON', '{"a": {"b": 1}}\n', { a: { b: 1, c: ['x'] } }, '{"a": {"b": 1, "c": ["x"]}}\n'],
-    ['has flow neighbours', 'a: { b: 1 }\n', { a: { b: 1 }, c: { d: 'x, u' } }, 'a: { b: 1 }\nc:\n  d: x, u\n'],
   ])('in braces %s', check);
 });
 
@@ -149,10 +118,7 @@ describe('a list', () => {
   test.each<Triple>([
     ['changes an item', LIST, tags('a', 'x', 'c'), LIST.replace('- b', '- x')],
     ['loses its first item', LIST, tags('b', 'c'), LIST.replace('  # About a\n  - a # first\n', '')],
-    ['loses its last item', LIST, tags('a', 'b'), LIST.replace('  # About c\n  - c\n', '')],
-    ['gets an item at its end', LIST, tags('a', 'b', 'c', 'd'), LIST.replace('- c\n', '- c\n  - d\n')],
     ['gets one in front', LIST, tags('0', 'a', 'b', 'c'), LIST.replace('  # About a', '  - "0"\n  # About a')],
-    ['gets one in the middle', LIST, tags('a', 'x', 'b', 'c'), LIST.replace('first\n', 'first\n  - x\n')],
     [
       'is sorted anew',
       LIST,
@@ -164,7 +130,6 @@ describe('a list', () => {
     ['has its dashes below the key', 'a:\n- x\nb: q\n', { a: ['x', 'u'], b: ['z'] }, 'a:\n- x\n- u\nb:\n- z\n'],
     ['is filled', 'a: [] # c\nb: []\n', { a: ['x'], b: [{ c: 1, d: 2 }] }, 'a: # c\n  - x\nb:\n  - c: 1\n    d: 2\n'],
     ['becomes a map', 'a: # c\n  - x\n  # d\nb: 1\n', { a: { c: 1 }, b: 1 }, 'a: # c\n  c: 1\n  # d\nb: 1\n'],
-    ['becomes a text', 'a: # c\n  # x\n\n  - x\n  # d\nb: 1\n', { a: 'u', b: 1 }, 'a: u # c\n  # x\n\n  # d\nb: 1\n'],
     ['takes the place of a text', 'a: x # c\nb: y\n', { a: ['x'], b: ['u', 'z'] }, 'a: # c\n  - x\nb:\n  - u\n  - z\n'],
     [
       'of lists',
@@ -172,21 +137,16 @@ describe('a list', () => {
       { a: [['u'], ['z', '1']] },
       'a:\n  - - u\n  -\n    - z\n    - "1"\n',
     ],
-    ['of lists gets one in front', 'a:\n  - - x\n', { a: [['0', 'x']] }, 'a:\n  - - "0"\n    - x\n'],
     [
       'of lists loses two',
       'a:\n  - - x\n\n    # of none\n\n    - u\n    - z\n',
       { a: [['z']] },
       'a:\n  -\n\n    # of none\n\n    - z\n',
     ],
-    ['of lists becomes empty', 'a:\n  - - x # c\n    - u\n  -\n    - z\n', { a: [[], []] }, 'a:\n  - []\n  - []\n'],
   ])('%s', check);
 
   test.each<Triple>([
-    ['gets an item', 'a: [x, u] # c\n', { a: ['x', 'u', 'no'] }, 'a: [x, u, "no"] # c\n'],
     ['gets one in front', 'a: [ x ]\n', { a: ['0', 'x'] }, 'a: [ "0", x ]\n'],
-    ['gets one in the middle', "a: ['x', 'u']\n", { a: ['x', 'z', 'u'] }, "a: ['x', 'z', 'u']\n"],
-    ['loses some', 'a: [v, w, x, u, z]\n', { a: ['w', 'u'] }, 'a: [w, u]\n'],
     ['becomes empty', 'a: [ x, u, ] # c\n', { a: [] }, 'a: [] # c\n'],
     ['becomes a map', 'a: [x] # c\n', { a: { b: 1 } }, 'a: # c\n  b: 1\n'],
     ['goes over several lines', 'a: [x, u, # c\n  z,\n  ]\n', { a: ['x', 'u', '1'] }, 'a: [x, u, # c\n  "1",\n  ]\n'],
@@ -206,11 +166,9 @@ const LINES = `a: [ # all
 
 describe('a list in brackets with a line for every item', () => {
   test.each<Triple>([
-    ['changes one', LINES, { a: ['x', 'q', 'z'] }, LINES.replace('u,', 'q,')],
     ['loses one', 'a: [\n  x,\n  u,\n  z\n ]\n', { a: ['x', 'z'] }, 'a: [\n  x,\n  z\n ]\n'],
     ['gets one in front', LINES, { a: ['q', 'x', 'u', 'z'] }, LINES.replace('    # About x', '    q,\n    # About x')],
     ['keeps a last comma', 'a: [\n  x,\n ]\n', { a: ['x', 'u'] }, 'a: [\n  x,\n  u,\n ]\n'],
-    ['becomes empty without comments', 'a: [\n  x\n ]\n', { a: [] }, 'a: []\n'],
     [
       'JSON',
       '{\n  "a": 1, # c\n  "b": {\n    "c": 2\n  }\n}\n',
@@ -250,12 +208,6 @@ describe('a list of maps', () => {
       NODES.replace(/ {2}# The first\n.*\n.*\n/, '').replace('\n    type: zone\n', '\n    type: location\n'),
     ],
     [
-      'gets one',
-      NODES,
-      { children: [A, B, C, { name: 'd', children: [C] }] },
-      `${NODES}  - name: d\n    children:\n      - name: c\n`,
-    ],
-    [
       'gets one in braces',
       NODES,
       { children: [A, { ...B, children: [...B.children, C] }, C] },
@@ -268,25 +220,17 @@ describe('a list of maps', () => {
       NODES.replace('- name: a\n    type', '- type'),
     ],
     [
-      'loses a first key before a comment',
-      NODES,
-      { children: [A, { type: 'zone', children: B.children }, C] },
-      NODES.replace('- name: b', '-'),
-    ],
-    [
       'loses two first keys, and keeps a blank line',
       NODES,
       { children: [A, { children: B.children }, C] },
       NODES.replace(/- name: b\n\n.*\n.*\n/, '-\n\n'),
     ],
-    ['loses two first keys', 'a:\n  - b: 1\n    # d\n    c: 1\n    e: 1\n', { a: [{ e: 1 }] }, 'a:\n  -\n    e: 1\n'],
     [
       'gets keys',
       NODES,
       { children: [{ ...A, x: 1 }, B, { ...C, u: { z: [1] } }] },
       `${NODES.replace('# c\n', '# c\n    x: 1\n')}    u:\n      z:\n        - 1\n`,
     ],
-    ['becomes empty maps', NODES, { children: [{}, B, C] }, NODES.replace(/name: a\n.*/, '{}')],
     ['has a map become a text', NODES, { children: ['x', B, C] }, NODES.replace(/name: a\n.*/, 'x')],
     [
       'has a map become another',
@@ -301,8 +245,6 @@ describe('a list of maps', () => {
 describe('what is around', () => {
   test.each<Triple>([
     ['nothing to change', 'a: 1.0 # c', { a: 1 }, 'a: 1.0 # c'],
-    ['another order', 'a: 1\nb: 2\n', { b: 2, a: 1 }, 'a: 1\nb: 2\n'],
-    ['no last line end', 'a: 1\nb: 2', { b: 2, c: 3 }, 'b: 2\nc: 3'],
     ['no last line end, last key gone', 'a: 1\nb: 2', { a: 1 }, 'a: 1'],
     [
       'CR LF',
@@ -310,21 +252,9 @@ describe('what is around', () => {
       { a: 'x\nu\n', b: ['c', { d: 1, e: 2 }] },
       'a: |\r\n  x\r\n  u\r\nb:\r\n  - c\r\n  - d: 1\r\n    e: 2\r\n',
     ],
-    [
-      'CR LF, all gone',
-      'a:\r\n  b: 1\r\nc: [ # d\r\n  1\r\n ]\r\n',
-      { a: {}, c: [2] },
-      'a: {}\r\nc: [ # d\r\n  2\r\n ]\r\n',
-    ],
     ['a byte order mark', '\uFEFFa: 1\n', { a: 2, b: 3 }, '\uFEFFa: 2\nb: 3\n'],
     ['markers', '%YAML 1.2\n--- # c\n# d\na: 1\n...\n', { b: 2 }, '%YAML 1.2\n--- # c\n# d\nb: 2\n...\n'],
     ['blank lines at the end', 'a:\n  b: |\n    x\n\n\n', { a: { b: 'x\n', c: 1 } }, 'a:\n  b: |\n    x\n  c: 1\n\n\n'],
-    [
-      'a literal at the end of a map',
-      'a:\n  b: |+\n    x\n\nd: 1\n',
-      { a: { b: 'x\n\n', c: 1 }, d: 1 },
-      'a:\n  b: |+\n    x\n\n  c: 1\nd: 1\n',
-    ],
     [
       'keys of Object.prototype',
       'a: 1\n',

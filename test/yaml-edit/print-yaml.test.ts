@@ -54,46 +54,11 @@ count: 3
   });
 
   test.each([
-    ...[
-      '1.10',
-      '0123',
-      '10',
-      '-1',
-      '+.5',
-      '1e3',
-      '1.',
-      '0x1F',
-      '0o17',
-      '0b1',
-      '1_000',
-      '1,000',
-      '.inf',
-      '-.INF',
-      '.nan',
-    ],
-    ...['no', 'Yes', 'ON', 'off', 'n', 'Y', 'true', 'False', 'null', 'Null', '~', '', '<<', '='],
-    ...['2026-11-20', '2026-11-20T10:00:00Z', '2026-1-2 10:00', '1:30', '10:20:30.5', '00:11:22:33:44:55'],
-    ...[
-      ' x',
-      'x ',
-      '#x',
-      'x #y',
-      'x: y',
-      'x:',
-      ': x',
-      '@x',
-      '%x',
-      '`x`',
-      '&x',
-      '*x',
-      '!x',
-      '|',
-      '>x',
-      '- x',
-      '-',
-      '--- x',
-    ],
-    ...['? x', '?', ', x', '[x]', '{x}', ']', '}', "'x'", '...', '... x', '\u00a0x', 'x\u200b'],
+    ...'1.10 0123 10 -1 +.5 1e3 1. 0x1F 0o17 0b1 1_000 1,000 .inf -.INF .nan'.split(' '),
+    ...'no Yes ON off n Y true False null Null ~ << ='.split(' '),
+    ...'2026-11-20 2026-11-20T10:00:00Z 1:30 10:20:30.5 00:11:22:33:44:55'.split(' '),
+    ...'#x x: @x %x `x` &x *x !x | >x - ? [x] {x} ] } ... \u00a0x x\u200b'.split(' '),
+    ...['', ' x', 'x ', 'x #y', 'x: y', ': x', '- x', '--- x', '? x', ', x', "'x'", '... x', '2026-1-2 10:00'],
   ])('puts quotes around %j', (text) => {
     expect(written(text)).toMatch(/^(["']).*\1$/);
     expect(parseYaml('a.yaml', writeYaml({ a: text, [text === '' ? 'b' : text]: 1 }, '#')).value).toEqual({
@@ -103,33 +68,9 @@ count: 3
   });
 
   test.each([
-    ...[
-      'x',
-      'shop-1',
-      'a b',
-      '10.20.2.5',
-      '1.9.2',
-      '10 GiB',
-      '3rd',
-      'x:y',
-      'x#y',
-      "it's",
-      'a, b',
-      'f(x)',
-      'Größe',
-      '-Xmx1g',
-    ],
-    ...[
-      'https://example.com/?a=[b]&c={d}#e',
-      '/etc/hosts',
-      '<<name>>',
-      '<<<x>>',
-      '~root',
-      '日本語',
-      '.hidden',
-      'nope',
-      '_1',
-    ],
+    ...'x shop-1 10.20.2.5 1.9.2 3rd x:y x#y f(x) Größe -Xmx1g https://example.com/?a=[b]&c={d}#e'.split(' '),
+    ...'/etc/hosts <<name>> <<<x>> ~root 日本語 .hidden nope _1'.split(' '),
+    ...['a b', '10 GiB', "it's", 'a, b'],
   ])('leaves %j without quotes', (text) => {
     expect(written(text)).toBe(text);
     expect(parseYaml('a.yaml', `a: ${text}`).value).toEqual({ a: text });
