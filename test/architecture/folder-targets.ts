@@ -43,7 +43,7 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/compose': { most: 808, goal: 600 },
   'test/contract': { most: 476, goal: 450 },
   'test/contrib': { most: 2128, goal: 1600 },
-  'test/desired': { most: 2108, goal: 1600 },
+  'test/desired': { most: 2084, goal: 1600 },
   'test/expand': { most: 1488, goal: 1100 },
   'test/follow': { most: 2089, goal: 1600 },
   'test/hiera': { most: 1469, goal: 900 },
