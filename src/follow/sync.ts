@@ -42,11 +42,7 @@ interface Sync {
   /** Milliseconds since 1970. */
   readonly now: number;
   readonly breathe: Breathe;
-  /** The last record of a server that is not wanted any more. Left out: as `last` has it. */
-  readonly lastRecord?: (server: string, row: ServerRow) => ExplainedRecord | null;
 }
-
-type SyncWithRecords = Sync & Required<Pick<Sync, 'lastRecord'>>;
 
 type Read = Pick<Ledger, 'read' | 'list' | 'index'>;
 
@@ -85,9 +81,8 @@ type ServerChanges = Map<string, ServerRowChange>;
 
 async function serverChanges(store: Read, sync: Sync): Promise<ServerChanges> {
   const changes: ServerChanges = new Map();
-  const { last = sync.before, lastRecord = recallRecords(last) } = sync;
   await addWanted(changes, store, sync);
-  await addUnwanted(changes, store, { ...sync, lastRecord });
+  await addUnwanted(changes, store, sync);
   addApprovals(changes, store, sync.desired);
   return changes;
 }
@@ -152,15 +147,15 @@ async function addWanted(
   }
 }
 
-async function addUnwanted(changes: ServerChanges, store: Read, sync: SyncWithRecords): Promise<void> {
-  const { desired, before, now, lastRecord, breathe } = sync;
+async function addUnwanted(changes: ServerChanges, store: Read, sync: Sync): Promise<void> {
+  const { desired, before, last = before, now, breathe } = sync;
   const former = before === undefined ? store.list('server').keys() : formerServers(desired, before);
   const unwanted = [...store.index.unwanted().values()].flatMap((names) => [...names]);
   for (const name of new Set([...former, ...unwanted])) {
     const row = desired.owners.has(name) ? undefined : store.read('server', name);
     if (row === undefined || isUnreadable(row.instance, desired)) continue;
-    const last = row.lastRecord ?? lastRecord(name, row);
-    const unwantedRow = unwantRow(row, { lastRecord: last, commit: desired.commit, now });
+    const lastRecord = row.lastRecord ?? recordIn(last, name, row);
+    const unwantedRow = unwantRow(row, { lastRecord, commit: desired.commit, now });
     const value = withDeletion(unwantedRow, deletionOf(row, desired));
     if (value !== row) changes.set(name, { kind: 'server', name, value, expected: row });
     await breathe();
@@ -221,13 +216,8 @@ function tableChanges<Kind extends Exclude<RowKind, 'server'>>(
   return changes;
 }
 
-/**
- * Returns a function that gives the record of a server as the desired state `before` had it, or null where it is not
- * known.
- */
-export function recallRecords(before: Baseline | undefined): (name: string, row: ServerRow) => ExplainedRecord | null {
-  return (name, row) => {
-    const node = before === undefined ? undefined : nodeOf(before, name);
-    return node === undefined ? null : explainRecord(node, factsOf(row));
-  };
+/** Returns the record of a server at the version that was active before; null if that is not known. */
+function recordIn(before: Baseline | undefined, name: string, row: ServerRow): ExplainedRecord | null {
+  const node = before === undefined ? undefined : nodeOf(before, name);
+  return node === undefined ? null : explainRecord(node, factsOf(row));
 }

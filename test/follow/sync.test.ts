@@ -30,9 +30,8 @@ class Books {
 
   /** Takes one, and returns what changed, as `<kind> <name>`; a removed row begins with `-`. */
   async take(desired: DesiredState, { isRestart = false } = {}): Promise<string[]> {
-    const lastRecord = (server: string, { updated }: ServerRow) => ({ [server]: { ...FAREWELL, value: updated } });
     const before = isRestart ? undefined : this.#before;
-    const sync = { desired, place: PLACE, before, now: NOW, lastRecord, breathe: withoutPause };
+    const sync = { desired, place: PLACE, before, now: NOW, breathe: withoutPause };
     const changes = await syncChanges(this.store, sync);
     await this.store.commit(changes);
     this.#before = desired;
@@ -51,8 +50,6 @@ class Books {
     await this.store.commit([{ kind: 'server', name, value, expected }]);
   }
 }
-
-const FAREWELL = { type: 'clientcert', name: 'x', file: null, line: null, merge: 'first' as const, overrides: [] };
 
 async function open() {
   const repository = new TextRepository();
@@ -92,7 +89,7 @@ describe('the rows after a commit', () => {
     const resized = repository.commit({ [SHOP]: 'stackTemplate: web\nparameters: { size: large }\n' });
     expect(await books.take(resized)).toEqual(['head head', 'server web-1', 'server web-2', 'server web-3']);
     expect(books.server('web-1')).toMatchObject({ updated: '2026-11-20T10:03:00Z', generation: 2 });
-    expect(books.server('web-3')).toMatchObject({ wanted: null, lastRecord: { 'web-3': {} } });
+    expect(books.server('web-3')).toMatchObject({ wanted: null, lastRecord: { name: { value: 'web-3' } } });
   });
 
   it('keep the time of a hand-written clientcert as long as its file does not change', async () => {
@@ -125,7 +122,7 @@ describe('the rows after a commit', () => {
     await books.made('web-2');
     await books.take(repository.commit({ [SHOP]: 'stackTemplate: web\nparameters: { count: "1" }\n' }));
     const lastRecord = books.server('web-2')?.lastRecord;
-    expect(lastRecord).toMatchObject({ 'web-2': { value: '2026-11-20T10:01:00Z' } });
+    expect(lastRecord).toMatchObject({ last_stack_update: { value: '2026-11-20T10:01:00Z' } });
     await books.take(repository.commit({ 'README.md': 'hello' }));
     await books.take(repository.commit({ 'README.md': 'again' }), { isRestart: true });
     expect(books.server('web-2')?.lastRecord).toBe(lastRecord);
