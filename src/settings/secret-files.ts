@@ -99,16 +99,26 @@ export function filesOfSettings({
     ['/statuses/tokenFile', statuses?.tokenFile, true],
     ['/statuses/caFile', statuses?.caFile, false],
     ...filesOfDatabase(store),
+    ...execution.providers.flatMap((provider, index) =>
+      provider.implementation === 'http' ? signingFiles(provider, `/execution/providers/${index}`) : [],
+    ),
+    ...notifications.flatMap((target, index) => signingFiles(target, `/notifications/${index}`)),
   ];
-  const named = files.flatMap(([pointer, path, isSecret]) => {
+  return files.flatMap(([pointer, path, isSecret]) => {
     const setting = pointer.slice(1).replaceAll('/', '.');
     return path == null ? [] : [{ pointer, setting, path, isSecret }];
   });
-  return [...named, ...execution.providers.flatMap(filesOfProvider), ...notifications.flatMap(filesOfSubscriber)];
 }
 
-function filesOfSubscriber(subscriber: NotificationTarget, index: number): readonly SettingsFile[] {
-  return signingFiles(subscriber, 'notifications', index);
+/** Returns the files of an entry of a list that signs what it sends. */
+function signingFiles(
+  { secretFile, caFile }: Pick<NotificationTarget, 'secretFile' | 'caFile'>,
+  pointer: string,
+): readonly PlacedFile[] {
+  return [
+    [`${pointer}/secretFile`, secretFile, true],
+    [`${pointer}/caFile`, caFile, false],
+  ];
 }
 
 function filesOfDatabase(store: Settings['store']): readonly PlacedFile[] {
@@ -121,23 +131,6 @@ function filesOfDatabase(store: Settings['store']): readonly PlacedFile[] {
 
 function pathOf(place: SecretPlace | null): string | undefined {
   return place?.kind === 'file' ? place.path : undefined;
-}
-
-function filesOfProvider(provider: ProviderSettings, index: number): readonly SettingsFile[] {
-  return provider.implementation === 'http' ? signingFiles(provider, 'execution.providers', index) : [];
-}
-
-/** Returns the files of an entry of a list that signs what it sends. */
-function signingFiles(
-  { name, secretFile, caFile }: Pick<NotificationTarget, 'name' | 'secretFile' | 'caFile'>,
-  list: string,
-  index: number,
-): readonly SettingsFile[] {
-  const place = (key: string): Pick<SettingsFile, 'pointer' | 'setting'> => {
-    return { pointer: `/${list.replaceAll('.', '/')}/${index}/${key}`, setting: `${list}: ${key} of ${name}` };
-  };
-  const secret = { ...place('secretFile'), path: secretFile, isSecret: true };
-  return caFile === null ? [secret] : [secret, { ...place('caFile'), path: caFile, isSecret: false }];
 }
 
 /** Returns the files of the settings that hold a secret. */

@@ -29,7 +29,7 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'src/reconcile': { most: 3789, goal: 3400 },
   'src/repository': { most: 3253, goal: 2700 },
   'src/service': { most: 6055, goal: 5400 },
-  'src/settings': { most: 1172, goal: 950 },
+  'src/settings': { most: 1165, goal: 950 },
   'src/statuses': { most: 1188, goal: 1050 },
   'src/store': { most: 4045, goal: 2600 },
   'src/yaml-edit': { most: 562, goal: 250 },
