@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, it, onTestFinished } from 'vitest';
 import { startBalancer, statusOf, type Target } from '../scripts/cluster-balancer.ts';
+import { itInFull } from './support/count-runs.ts';
 import { freePort } from './support/free-port.ts';
 
 const DATABASE = join(import.meta.dirname, '..', 'scripts', 'cluster-database.ts');
@@ -46,7 +47,7 @@ it('the balancer passes connections to the replicas that are ready, in turn', as
   expect(await Promise.all(targets.map((target) => statusOf(target, 'leaderz')))).toEqual([200, 503, null]);
 });
 
-it('the database is there as long as its input is open, and leaves nothing behind', async () => {
+itInFull('the database is there as long as its input is open, and leaves nothing behind', async () => {
   const child = spawn(process.execPath, [DATABASE], { stdio: ['pipe', 'pipe', 'inherit'] });
   onTestFinished(() => void child.kill('SIGKILL'));
   const closed = once(child, 'close');

@@ -101,11 +101,11 @@ describe('treeline validate', () => {
 });
 
 describe('npm run', () => {
-  it.each(['start', 'treeline'])('%s says that the packages are missing', async (script) => {
+  it('start says that the packages are missing', async () => {
     const clone = temporaryDirectory();
     mkdirSync(join(clone, 'scripts'));
     for (const file of ['package.json', 'scripts/need-packages.sh']) copyFileSync(join(ROOT, file), join(clone, file));
-    expect(await run('npm', ['run', '-s', script], { cwd: clone })).toMatchObject({
+    expect(await run('npm', ['run', '-s', 'start'], { cwd: clone })).toMatchObject({
       code: 3,
       stderr: expect.stringContaining('treeline: run "npm ci" first, which installs its packages and the right Node\n'),
     });

@@ -1,5 +1,6 @@
 // docs/tutorial.md as a newcomer follows it: every block, in order, and what it says is printed. The bundle is started.
 import { expect, it } from 'vitest';
+import { itInFull } from './support/count-runs.ts';
 import { followTutorial, TUTORIAL_BLOCKS } from './support/followed-tutorial.ts';
 
 const WIDTH = 80;
@@ -10,7 +11,7 @@ it('has blocks that fit a terminal', () => {
   expect(long).toEqual([]);
 });
 
-it('docs/tutorial.md works as it is written, to its end', { timeout: 180_000 }, async () => {
+itInFull('docs/tutorial.md works as it is written, to its end', { timeout: 180_000 }, async () => {
   await followTutorial('With Treeline', '7. A removal', 'quick');
   expect.hasAssertions();
 });

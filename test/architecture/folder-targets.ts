@@ -55,7 +55,7 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/programs': { most: 292, goal: 250 },
   'test/providers': { most: 1101, goal: 800 },
   'test/reconcile': { most: 9816, goal: 5500 },
-  'test/repository': { most: 2283, goal: 2000 },
+  'test/repository': { most: 2278, goal: 2000 },
   'test/scenario': { most: 3054, goal: 2500 },
   'test/service': { most: 4164, goal: 2600 },
   'test/settings': { most: 879, goal: 600 },

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { treeline } from '../support/command-here.ts';
 import { type ProcessResult, ROOT } from '../support/command-line.ts';
+import { itInFull } from '../support/count-runs.ts';
 import { SERVICE_SECRET, startService } from '../support/service-of-servers.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -61,7 +62,7 @@ describe('treeline provider test', { timeout: 120_000 }, () => {
     );
   });
 
-  it('finds a program that answers with more than the answer, and one that hangs', async () => {
+  itInFull('finds a program that answers with more than the answer, and one that hangs', async () => {
     const talking = await test([script('cat > /dev/null; echo Working; echo \'{"outcome":"absent"}\'')]);
     expect(talking.stdout).toContain('the answer is lost: the answer is not one JSON object: "Working');
     expect(talking.stdout).toContain(

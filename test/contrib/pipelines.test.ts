@@ -14,15 +14,6 @@ function mistake(directory: string): void {
 /** Commits that are wrong although what stands in the folder is right, or looks so; each with a way to stage it. */
 const WRONG_COMMITS: readonly [what: string, stage: (directory: string) => Promise<unknown>, message: RegExp][] = [
   [
-    'an instance whose template is not added',
-    async (directory) => {
-      cpSync(join(directory, 'stacks/templates/shop.yaml'), join(directory, 'stacks/templates/stall.yaml'));
-      edit(directory, STAGING, ['stackTemplate: shop', 'stackTemplate: stall']);
-      await shell(`git add ${STAGING}`, directory);
-    },
-    /shop-staging\.yaml:5:16: error: there is no stack template "stall"/,
-  ],
-  [
     'a template whose removal is staged, and that still stands there',
     (directory) => shell('git rm --quiet --cached stacks/templates/shop.yaml', directory),
     /error: there is no stack template "shop"/,

@@ -50,7 +50,7 @@ function orderIn(directory: string, command: ProgramOrder['command'], more: Part
   return { command, directory, environment: { SERVERS: directory }, ...limits, ...more };
 }
 
-describe.each(['before the record', 'before the input', 'within the input'])('a runner that is killed %s', (moment) => {
+describe.each(['before the record', 'within the input'])('a runner that is killed %s', (moment) => {
   it('leaves a program that changes nothing and ends', async () => {
     const directory = temporaryDirectory();
     await orphanOf(moment, directory, ['/usr/bin/env', '-u', 'TREELINE_CALL', process.execPath, FILE_SERVERS]);

@@ -2,6 +2,7 @@
 // a deleted instance, a backup and its restore.
 import { expect, it } from 'vitest';
 import type { InstanceEvents } from '../../src/service/answers.ts';
+import { itInFull } from '../support/count-runs.ts';
 import { readStream } from '../support/event-stream.ts';
 import { PATIENCE } from '../support/running-controller.ts';
 import { push, restart, type Scene, untilStatus, upAndDone } from './scene.ts';
@@ -13,7 +14,7 @@ async function eventsOf({ running }: Scene, instance: string, after = 0): Promis
   return (body as unknown as InstanceEvents).events;
 }
 
-it('tell which client wrote an instance, and are the same after a restart', async () => {
+itInFull('tell which client wrote an instance, and are the same after a restart', async () => {
   const scene = await upAndDone();
   const body = { stackTemplate: 'web', parameters: { prefix: 'lab', count: '1' } };
   const answer = await scene.running.post('/stacks/instances/lab/', body);

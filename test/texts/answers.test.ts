@@ -1,10 +1,12 @@
 // Compares all messages about requests with answers.txt, which is read as the client that gets them.
 // `UPDATE_GOLDEN=1 npx vitest run test/texts` writes it anew.
 import { readFileSync, writeFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import type { Agent } from 'node:https';
+import { expect, onTestFinished, test } from 'vitest';
 import type { ErrorBody } from '../../src/api/errors.ts';
 import { STACKS } from '../scenario/stacks.ts';
 import { identityOf, registrationOf, upAndWriting, type WritingScene } from '../scenario/writing.ts';
+import { keepAll } from '../support/https-client.ts';
 import { ELSEWHERE, WRONG_REQUESTS, type WrongRequest } from './wrong-requests.ts';
 
 const GOLDEN = new URL('answers.txt', import.meta.url);
@@ -16,7 +18,11 @@ const FILES = {
   'stacks/instances/kept.yaml': 'stackTemplate: web\nparameters: { prefix: kept, count: "0" }\nprotected: true\n',
 };
 
-async function send(scene: WritingScene, { ask, body, headers = {}, as = 'administrator' }: WrongRequest) {
+async function send(
+  scene: WritingScene,
+  agent: Agent,
+  { ask, body, headers = {}, as = 'administrator' }: WrongRequest,
+) {
   const [method = '', path = ''] = ask.split(' ');
   const isRaw = body === undefined || typeof body === 'string' || body instanceof Uint8Array;
   const sent = isRaw ? body : JSON.stringify(body);
@@ -24,6 +30,7 @@ async function send(scene: WritingScene, { ask, body, headers = {}, as = 'admini
   const { body: answer } = await scene.running.request(path.replace('{administrator}', String(serial)), {
     method,
     identity: identityOf(scene.site, as),
+    agent,
     headers: { 'Content-Type': 'application/json', ...headers },
     ...(sent === undefined ? {} : { body: sent }),
   });
@@ -48,12 +55,14 @@ function masked(text: string): string {
 
 test('answers.txt has every text, and every code of docs/rest.md', async () => {
   const scene = await upAndWriting(undefined, FILES);
+  const agent = keepAll();
+  onTestFinished(() => agent.destroy());
   const codes = new Set<string>();
   const lines: string[] = [];
   for (const [group, requests] of Object.entries(WRONG_REQUESTS)) {
     lines.push(`## ${group}`, '');
     for (const request of requests) {
-      const { return_code: status, error, message, details = [] } = await send(scene, request);
+      const { return_code: status, error, message, details = [] } = await send(scene, agent, request);
       codes.add(error);
       const places = details.map(({ file, line, column, pointer, message: text }) => {
         const place =
