@@ -118,7 +118,7 @@ Three replicas run on one database, in ${folder}. In a second terminal, in this 
   export TREELINE_CERT=${folder}/pki/administrator.crt TREELINE_KEY=${folder}/pki/administrator.key
   treeline() { npm run -s treeline -- "$@"; }
   treeline status
-Kill the leader, or stop it for three leases. Another one leads within about ${LEASE_SECONDS + 1} s:
+Kill the leader, or stop it for three leases, after which it ends and starts again. Another one leads within about ${LEASE_SECONDS + 1} s:
   kill -KILL ${leader}
   P=${leader}; kill -STOP $P; sleep ${3 * LEASE_SECONDS}; kill -CONT $P
 End it as an upgrade does. Another one leads at once:

@@ -15,10 +15,10 @@ import { composeLeader } from './compose/leader.ts';
 import { measureReplica, observeCommits, openMetrics } from './compose/open-metrics.ts';
 import type { SharedParts } from './compose/open-parts.ts';
 import type { SharedDatabase } from './compose/open-store.ts';
-import { PresentRole, type ServingRole } from './compose/present-role.ts';
+import { PresentRole } from './compose/present-role.ts';
 import { openReplica } from './compose/replica.ts';
-import { Roles } from './compose/roles.ts';
 import { createStandby } from './compose/standby.ts';
+import { Succession } from './compose/succession.ts';
 import type { Settings } from './model/settings.ts';
 import { ClientsSeen, type EndingCertificate } from './service/progress/clients-seen.ts';
 import type { Reader } from './service/read/reader.ts';
@@ -35,6 +35,8 @@ export interface Controller {
   readonly reader: Reader;
   /** Returns true once reads are served from a valid commit, else the reason. */
   ready(): true | string;
+  /** Resolves once this process has led and another one leads, or may lead: then it has to end, and to start again. */
+  readonly over: Promise<void>;
   /** Has the audit log opened anew: the file of before was renamed. */
   reopenAudit(): void;
   /** Stops all parts in order: requests, running actions, the store. */
@@ -59,7 +61,7 @@ export async function startController(
   let stopped: Promise<void> | undefined;
   return {
     ...{ api: controller.api, management: controller.management, webhook: controller.webhook, ready: controller.ready },
-    reopenAudit: controller.reopenAudit,
+    ...{ reopenAudit: controller.reopenAudit, over: controller.over },
     get reader() {
       return controller.reader;
     },
@@ -78,7 +80,8 @@ async function compose(
   await warnOfOpenFiles(log, { secrets, variables, providers: settings.execution.providers });
   const audit = openAudit(settings, { log, clock, opened });
   const present = new PresentRole();
-  let roles: Roles<ServingRole> | undefined;
+  let succession: Succession | undefined;
+  const over = Promise.withResolvers<void>();
   const metrics = openMetrics(settings, { present, opened });
   const told = { ready: present.ready, leads: present.leads, metrics: () => metrics.text(), clock };
   // From the start to the end, so that it tells why nothing is served while a database is waited for.
@@ -88,8 +91,9 @@ async function compose(
   const replica = await openReplica(settings, {
     ...{ log, clock, adapting: observeCommits(metrics, { clock, adapting }), opened, waitsFor: present.waitsFor },
     handler: present.handler,
-    onTaken: () => void roles?.switchTo('leader'),
-    onLost: () => roles?.switchTo('standby'),
+    onTaken: () => succession?.take(),
+    onLost: () => succession?.lose(),
+    onOver: over.resolve,
   });
   const tls = opened.adopt(await openTlsFiles({ paths: settings.api.tls, clock, log }), (it) => it.close());
   const ofClients = { ambiguityOf: findAmbiguity(() => tls.material), seen: new ClientsSeen(clock) };
@@ -98,32 +102,26 @@ async function compose(
   measureReplica(parts);
   const { database } = replica;
   const standby = database && createStandby(parts, database, opened);
-  if (standby !== undefined) present.fallBackTo(standby);
-  const lead = async (): Promise<ServingRole> => {
-    try {
-      return await composeLeader(parts);
-    } catch (error) {
-      if (database !== undefined) void roles?.switchTo('standby');
-      void database?.lease.backOff();
-      throw error;
-    }
-  };
-  const built = { make: { leader: lead, standby: standby?.make ?? neverStandsBy }, clock, log };
-  const show = (role: ServingRole | undefined): void => present.show(role);
-  roles = await Roles.begin<ServingRole>({ ...built, show }, standby === undefined ? 'leader' : 'standby');
-  opened.adopt(roles, (it) => it.stop());
+  if (database === undefined || standby === undefined) {
+    const leader = opened.adopt(await composeLeader(parts), (it) => it.stop());
+    present.show(leader);
+  } else {
+    const { lease } = database;
+    succession = new Succession({ present, standby, lead: () => composeLeader(parts), lease, log });
+    opened.adopt(succession, (it) => it.stop());
+  }
   const served = { ...settings.api, tls: tls.material, audit, clock, log, metrics };
   const api = opened.adopt(await startListener({ ...served, handler: present.handler }), (it) => it.close());
   followTls(tls, api, replica.streams);
   // First, so that writes in progress and waiting reads are answered before the listeners close.
-  opened.defer(() => present.stopWaiting());
+  opened.defer(async () => void (await Promise.all([present.stopWaiting(), standby?.stopWaiting()])));
   opened.defer(() => replica.streams.close());
   const webhook = await openWebhook(settings, { log, clock, opened, poll: () => present.poll() });
   const addresses = { api: addressOf(api), management: addressOf(management) };
   log.info({ ...addresses, ...(webhook === null ? {} : { webhook }) }, 'listening');
   beginServing(present, database, opened);
   return {
-    ...{ ...addresses, webhook, ready: present.ready, reopenAudit: () => audit?.reopen() },
+    ...{ ...addresses, webhook, ready: present.ready, reopenAudit: () => audit?.reopen(), over: over.promise },
     get reader() {
       return present.reader;
     },
@@ -163,10 +161,6 @@ function endingOf({ what, digest, name, from, until }: Expiry): EndingCertificat
   const ids = { 'server certificate': 'server', 'client authority': `ca:${digest}`, 'revocation list': 'crl' };
   const action = 'put a newer one into the files of api.tls; they are read again by themselves';
   return { id: ids[what], name: `the ${what} of ${name}`, begins: from, ends: until, action };
-}
-
-function neverStandsBy(): never {
-  throw new Error('with an embedded store, a process always leads');
 }
 
 async function openWebhook(

@@ -40,17 +40,26 @@ export async function serving(final: ErrorKinds, work: () => Promise<void>): Pro
   }
 }
 
+/** What runs. */
+interface Running {
+  stop(): Promise<void>;
+  /** Resolves once it has to end by itself. */
+  readonly over?: Promise<void>;
+}
+
 /**
- * Resolves when a signal has come and `running` has stopped. A second signal, at least a second later, exits at once.
+ * Resolves when `running` has stopped: after a signal, or with true once it had to end by itself. A second signal, at
+ * least a second later, exits at once.
  */
-export async function runUntilSignalled(running: { stop(): Promise<void> }, log: Logger): Promise<void> {
+export async function runUntilSignalled(running: Running, log: Logger): Promise<boolean> {
   // Timers of the controller keep no process alive, and while stopping nothing else may do so either.
   const keepAlive = setInterval(() => undefined, 60_000);
-  const signal = await firstSignal(log);
+  const signal = await Promise.race([firstSignal(log), ...(running.over === undefined ? [] : [running.over])]);
   log.info({ signal }, 'stopping');
   await running.stop();
   clearInterval(keepAlive);
   log.info('stopped');
+  return signal === undefined;
 }
 
 /** Sends this process the signal that stops it once its standard input ends. */

@@ -8,6 +8,7 @@ import { SourceError } from '../repository/source.ts';
 import { loadSettings, SettingsError } from '../settings/load-settings.ts';
 import { StoreError } from '../store/store-error.ts';
 import { checkSettings } from './check-settings.ts';
+import { CommandFailure, EXIT_TRY_AGAIN } from './command-failure.ts';
 import { printProblems } from './format-problem.ts';
 import { limitHeapGrowth } from './limit-heap-growth.ts';
 import { EXIT_CODES_HELP, runUntilSignalled, serving } from './run-until-signalled.ts';
@@ -50,5 +51,7 @@ async function serve(config: string, acceptedHistory: string | undefined): Promi
   // From before the start, since the signal ends a process that does not take it.
   if (settings.audit !== null) process.on('SIGHUP', () => controller?.reopenAudit());
   controller = await startController(settings, { log });
-  await runUntilSignalled(controller, log);
+  if (!(await runUntilSignalled(controller, log))) return;
+  const message = 'this replica has led and lost the lease; a supervisor starts it again as a standby';
+  throw new CommandFailure(message, { exitCode: EXIT_TRY_AGAIN });
 }

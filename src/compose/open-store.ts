@@ -48,7 +48,7 @@ export interface EarlierState {
 }
 
 /** What follows if this process begins or ceases to lead, and what answers requests that other replicas forward. */
-export type Leadership = Pick<LeaseOptions, 'onTaken' | 'onLost'> & { readonly handler: RequestListener };
+export type Leadership = Pick<LeaseOptions, 'onTaken' | 'onLost' | 'onOver'> & { readonly handler: RequestListener };
 
 /** The parts that a store is opened with. */
 interface OpeningParts extends SharedParts, Leadership {
@@ -97,7 +97,7 @@ export async function openConfiguredStore(settings: Settings, parts: OpeningPart
 async function openDatabase(
   place: DatabaseSettings,
   settings: Settings,
-  { log, clock, adapting, opened, onTaken, onLost, handler }: OpeningParts,
+  { log, clock, adapting, opened, onTaken, onLost, onOver, handler }: OpeningParts,
 ): Promise<{ readonly store: LowdbStore; readonly database: SharedDatabase; readonly seen: SeenFile }> {
   // Read for each try: they may be corrected meanwhile.
   const { replica } = settings;
@@ -105,7 +105,7 @@ async function openDatabase(
   const made = await migrate(options);
   if (made.length > 0) log.info({ migrations: made }, 'the tables in the database were made or changed');
   await using parts = new AsyncDisposableStack();
-  const held = { ...replica, onTaken, onLost, clock, log };
+  const held = { ...replica, onTaken, onLost, onOver, clock, log };
   const lease = parts.adopt(new Lease(options, held), (it) => it.close());
   const store = await openPostgresStore(options, { log, clock, adapting, lease });
   parts.adopt(store, (it) => it.close());

@@ -1,13 +1,11 @@
-// Holds the role that a process has at present, and answers for it: requests, health, hooks. Between two roles a
-// standby's handler answers.
+// Holds the role that a process has at present, and answers for it: requests, health, hooks.
 import type { RequestListener } from 'node:http';
 import { invariant } from '../base/invariant.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { Reader } from '../service/read/reader.ts';
-import type { BuiltRole } from './roles.ts';
 
 /** A role as clients see it. */
-export interface ServingRole extends BuiltRole {
+export interface ServingRole {
   readonly handler: RequestListener;
   readonly reader: Reader;
   /** Returns true where this process leads, decided at the moment of the call; else why it does not. */
@@ -20,28 +18,25 @@ export interface ServingRole extends BuiltRole {
   poll(): void;
   /** Answers or refuses what waits, before the listeners close. */
   stopWaiting(): Promise<void>;
+  /** Ends all parts. A leader also ends what it runs. */
+  stop(): Promise<void>;
 }
-
-/** What answers while there is no role. */
-type Fallback = Pick<ServingRole, 'handler' | 'reader' | 'stopWaiting'>;
 
 /** The present role. */
 export class PresentRole {
   #role: ServingRole | undefined;
-  #fallback: Fallback | undefined;
   #waitsFor = 'it is starting';
   #isListening = false;
 
   /** Answers for the role; registered as a listener. */
   readonly handler: RequestListener = (request, response) => {
-    const { handler } = this.#role ?? this.#fallback ?? {};
-    if (handler !== undefined) handler(request, response);
+    if (this.#role !== undefined) this.#role.handler(request, response);
     else response.writeHead(503).end();
   };
 
   /** True once reads are served from a good commit, else why not. */
   readonly ready = (): true | string => {
-    const reader = (this.#role ?? this.#fallback)?.reader;
+    const reader = this.#role?.reader;
     return this.#isListening && reader !== undefined && isReady(reader) ? true : `not ready: ${this.#reason()}`;
   };
 
@@ -53,9 +48,8 @@ export class PresentRole {
 
   /** The read service of the role. Throws before there is one. */
   get reader(): Reader {
-    const { reader } = this.#role ?? this.#fallback ?? {};
-    invariant(reader !== undefined, 'there is a role as long as the process serves');
-    return reader;
+    invariant(this.#role !== undefined, 'there is a role as long as the process serves');
+    return this.#role.reader;
   }
 
   /** Returns what the process waits for before it listens, and why it stops. */
@@ -64,15 +58,10 @@ export class PresentRole {
     this.#isListening = false;
   };
 
-  /** Has these answer between two roles. */
-  fallBackTo(fallback: Fallback): void {
-    this.#fallback = fallback;
-  }
-
-  /** Shows a role, or none; one that is shown while the process listens begins. */
-  show(role: ServingRole | undefined): void {
+  /** Shows a role, which begins if the process listens. */
+  show(role: ServingRole): void {
     this.#role = role;
-    if (this.#isListening) role?.begin();
+    if (this.#isListening) role.begin();
   }
 
   /** The listeners are there: the role begins, and so does each later one. */
@@ -86,13 +75,11 @@ export class PresentRole {
   }
 
   async stopWaiting(): Promise<void> {
-    // What was asked of a standby may wait for a leader that this process has become meanwhile.
-    await Promise.all([this.#role?.stopWaiting(), this.#fallback?.stopWaiting()]);
+    await this.#role?.stopWaiting();
   }
 
   #reason(): string {
-    if (!this.#isListening) return this.#waitsFor;
-    return this.#role === undefined ? 'its role changes' : this.#role.notReadyReason();
+    return this.#isListening && this.#role !== undefined ? this.#role.notReadyReason() : this.#waitsFor;
   }
 }
 

@@ -13,10 +13,10 @@ import type { SharedDatabase } from './open-store.ts';
 import type { ServingRole } from './present-role.ts';
 import type { RoleParts } from './replica.ts';
 
-/** What a standby answers with, which also answers between two roles. */
-export interface Standby extends Pick<ServingRole, 'handler' | 'reader' | 'stopWaiting'> {
-  /** Builds the role. */
-  make(): Promise<ServingRole>;
+/** The role of a standby, which may begin again. */
+export interface Standby extends ServingRole {
+  /** Follows the leader. */
+  start(): void;
 }
 
 /** What servers wait for that are not at rest: a standby reports them only if the leader does not. */
@@ -31,9 +31,10 @@ export function createStandby(parts: RoleParts, database: SharedDatabase, opened
   const { repository, store, shown, streams } = replica;
   const { deleteBudget } = settings.execution;
   let present: StandbyFollower | undefined;
+  const notReadyReason = (): string => present?.notReadyReason ?? 'it is becoming the leader';
   const { views, stallsOf, reader, explainer } = wireReads({
     ...{ ...shown, source: repository.source, clock, log, deleteBudget },
-    notReadyReason: () => present?.notReadyReason ?? 'its role changes',
+    notReadyReason,
   });
   const name = settings.replica.name;
   const { lease } = database;
@@ -63,25 +64,23 @@ export function createStandby(parts: RoleParts, database: SharedDatabase, opened
       shows: (commit) => isShown(parts, commit),
     },
   });
-  const stopWaiting = async (): Promise<void> => link.stop();
-  const make = async (): Promise<ServingRole> => {
-    const follower = new StandbyFollower(partsToFollow(parts));
-    follower.start();
-    present = follower;
-    return {
-      ...{ handler, reader, stopWaiting },
-      leads: () => `not leading: ${leaderOf(database)}`,
-      notReadyReason: () => follower.notReadyReason,
-      begin: () => undefined,
-      // The leader polls.
-      poll: () => undefined,
-      async stop() {
-        present = undefined;
-        await follower.stop();
-      },
-    };
+  return {
+    ...{ handler, reader, stopWaiting: async () => link.stop() },
+    leads: () => `not leading: ${leaderOf(database)}`,
+    notReadyReason,
+    begin: () => undefined,
+    // The leader polls.
+    poll: () => undefined,
+    start() {
+      present = new StandbyFollower(partsToFollow(parts));
+      present.start();
+    },
+    async stop() {
+      const ending = present;
+      present = undefined;
+      await ending?.stop();
+    },
   };
-  return { handler, reader, stopWaiting, make };
 }
 
 /** Returns what showing the rows of the leader needs of these parts. */

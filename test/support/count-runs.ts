@@ -4,8 +4,10 @@ import { it } from 'vitest';
 
 const IS_WHOLE = process.env.PROPERTY_RUNS === 'all';
 
-/** Tests that take long, and whose rule a quicker test judges too: only in `npm run test:long`. */
-export const itInFull = it.runIf(IS_WHOLE);
+/** A test that takes long, and whose rule a quicker test judges too: it is there only in `npm run test:long`. */
+export const itInFull: (name: string, run: () => Promise<void>, timeoutMs?: number) => void = IS_WHOLE
+  ? it
+  : () => undefined;
 
 /** Returns how often a property is tried, of the number that is worth trying. */
 export function countRuns(whole: number): number {

@@ -1,4 +1,4 @@
-// A process that leads when it can. In each turn it appends the moment and its fencing number to a file, and commits a row with that number.
+// A process that leads when it can, once. In each turn it appends the moment and its fencing number to a file, and commits a row with that number.
 import { appendFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { Lease } from '../../src/store/postgres/lease.ts';
@@ -7,10 +7,15 @@ import { StoreError } from '../../src/store/store-error.ts';
 import { writeText } from './rows.ts';
 
 const [url = '', file = '', seconds = '1'] = process.argv.slice(2);
-let committing: Promise<unknown> = Promise.resolve();
 const lease = new Lease(
   { url },
-  { name: `${process.pid}`, leaseSeconds: Number(seconds), onTaken: () => undefined, onLost: () => committing.then() },
+  {
+    name: `${process.pid}`,
+    leaseSeconds: Number(seconds),
+    onTaken: () => undefined,
+    onLost: () => undefined,
+    onOver: () => undefined,
+  },
 );
 const store = await openPostgresStore({ url, limits: { pauseMs: 20 } }, { lease });
 lease.start();
@@ -20,10 +25,9 @@ for (let turn = 0; process.ppid !== 1; turn++) {
   const { fencing } = lease;
   appendFileSync(file, `${at} ${fencing ?? 'none'}\n`);
   if (fencing !== undefined) {
-    committing = store.commit([writeText(`${fencing}-${process.pid}-${turn}`, 'x')]).catch((error: unknown) => {
+    await store.commit([writeText(`${fencing}-${process.pid}-${turn}`, 'x')]).catch((error: unknown) => {
       if (!(error instanceof StoreError)) throw error;
     });
-    await committing;
   }
   await setTimeout(5);
 }

@@ -14,6 +14,8 @@ import { createSiteIn, type Site } from './site-on-disk.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 export const LEASE_MS = 2_000;
+/** The exit code of a leader that has lost the lease. */
+const LEASE_LOST = 4;
 const READY = { timeout: 60_000, interval: 50 };
 const PROGRAM = join(ROOT, 'test/support/programs/marking-server.sh');
 
@@ -70,9 +72,24 @@ export class ReplicaProcess {
   async start(): Promise<void> {
     const started = new ServingProcess(this.#config);
     this.#process = started;
+    void started.exit().then((code) => this.#startAgain(started, code));
     const { api, management } = await started.logged('listening');
     this.#ports = { api: portOf(api), management: portOf(management) };
     await expect.poll(async () => (await this.health('/readyz')).status, READY).toBe(200);
+  }
+
+  /** As a supervisor does. */
+  async #startAgain(ended: ServingProcess, code: number | null): Promise<void> {
+    if (code !== LEASE_LOST || this.#process !== ended) return;
+    const span: Span = { from: performance.now() };
+    this.away.push(span);
+    this.#keepErrors(ended);
+    await this.start();
+    span.to = performance.now();
+  }
+
+  #keepErrors({ lines }: ServingProcess): void {
+    for (const { level, msg } of lines) if (Number(level) >= 50) this.errors.push(String(msg));
   }
 
   /** Ends it and starts it again. */
@@ -85,11 +102,13 @@ export class ReplicaProcess {
   }
 
   async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
-    const code = await this.#process?.end(signal);
+    const ending = this.#process;
+    this.#process = undefined;
+    const code = await ending?.end(signal);
     this.#ports = undefined;
-    if (signal === 'SIGTERM') expect(code).toBe(0);
-    expect(this.#process?.stderr).toBe('');
-    for (const { level, msg } of this.#process?.lines ?? []) if (Number(level) >= 50) this.errors.push(String(msg));
+    if (signal === 'SIGTERM') expect(code).toBeOneOf([0, LEASE_LOST]);
+    if (code !== LEASE_LOST) expect(ending?.stderr).toBe('');
+    if (ending !== undefined) this.#keepErrors(ending);
   }
 
   /** The machine sleeps for a while. */

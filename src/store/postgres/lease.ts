@@ -14,11 +14,10 @@ export interface LeaseOptions {
   readonly leaseSeconds: number;
   /** Called once the lease is held. Must not throw. */
   readonly onTaken: (fencing: number) => void;
-  /**
-   * Called once when the lease is lost. It is not taken again before what this returns has resolved: until then the
-   * parts of the former leader may still run. Must not wait for `release` or `close`.
-   */
-  readonly onLost: (reason: string) => void | Promise<void>;
+  /** Called once when the lease is lost. This process does not take it again. Must not throw. */
+  readonly onLost: (reason: string) => void;
+  /** Called once the database is read after a loss: another process leads, or may lead. Must not throw. */
+  readonly onOver: () => void;
   readonly clock?: Clock;
   readonly log?: Logger | undefined;
 }
@@ -93,8 +92,6 @@ export class Lease {
   /** The greatest fencing number that this process knows of: a database that was set back may have forgotten it. */
   #fencingMax = 0;
   #running: Promise<void> | undefined;
-  /** What ends after a loss, before this process may lead again. */
-  #ending: Promise<void> = Promise.resolve();
   #stopping = new AbortController();
   readonly #closing = new AbortController();
   #attention = new AbortController();
@@ -106,6 +103,8 @@ export class Lease {
   /** Why the row could not be read or written when that was last tried; undefined where it could. */
   #failure: string | undefined;
   #isRetired = false;
+  /** It was lost, and the database was not read since. */
+  #isLost = false;
 
   constructor(database: DatabaseOptions, options: LeaseOptions) {
     const { leaseSeconds, clock = systemClock } = options;
@@ -173,7 +172,6 @@ export class Lease {
     this.#attention.abort();
     await this.#running;
     this.#running = undefined;
-    await this.#ending;
     const held = this.#held;
     this.#forget();
     if (held !== undefined) await this.#giveBack(held.leader.fencing);
@@ -219,7 +217,6 @@ export class Lease {
   async #step(): Promise<number> {
     const { log } = this.#options;
     try {
-      await this.#ending;
       const waitMs = this.#held === undefined ? await this.#observe() : await this.#renew(this.#held);
       if (this.#failure !== undefined) log?.info('the lease can be read and written again');
       this.#failure = undefined;
@@ -264,6 +261,8 @@ export class Lease {
     const isHeld = holder !== null && row.secondsLeft > 0;
     this.#seen = isHeld ? { leader: { name: holder, since, fencing }, atMs: seenMs } : undefined;
     if (isHeld) this.#noteLead(fencing);
+    if (this.#isLost) this.#options.onOver();
+    this.#isLost = false;
     if (!this.#isRetired && !isHeld) return await this.#acquire();
     return this.#pollMs;
   }
@@ -318,14 +317,9 @@ export class Lease {
     const { fencing } = held.leader;
     this.#forget();
     log?.warn({ replica: name, fencing, reason }, 'this replica does not lead any more');
-    this.#ending = (async () => {
-      try {
-        await onLost(reason);
-      } catch (error) {
-        log?.error({ err: error }, 'what this replica did as the leader has not ended well');
-      }
-      await this.#giveBack(fencing);
-    })();
+    this.retire();
+    this.#isLost = true;
+    onLost(reason);
   }
 
   #forget(): void {

@@ -39,7 +39,13 @@ describe.skipIf(WITHOUT_PGBOUNCER !== undefined)(
       const pooled = await startPgbouncer(await server.create());
       const taken: string[] = [];
       const leases = ['one', 'two'].map((name) => {
-        const options = { name, leaseSeconds: 2, onTaken: () => void taken.push(name), onLost: () => undefined };
+        const options = {
+          name,
+          leaseSeconds: 2,
+          onTaken: () => void taken.push(name),
+          onLost: () => undefined,
+          onOver: () => undefined,
+        };
         const lease = new Lease({ url: pooled }, options);
         lease.start();
         return lease;

@@ -1,0 +1,75 @@
+// What a replica does when it takes the lease and when it loses it: a standby becomes the leader. A leader that has lost
+// the lease answers reads as a standby until the process ends.
+import type { Logger } from '../base/log.ts';
+import { reasonOf } from '../base/wording.ts';
+import type { Lease } from '../store/postgres/lease.ts';
+import type { PresentRole, ServingRole } from './present-role.ts';
+import type { Standby } from './standby.ts';
+
+interface SuccessionParts {
+  readonly present: Pick<PresentRole, 'show'>;
+  readonly standby: Standby;
+  /** Builds the leader. */
+  readonly lead: () => Promise<ServingRole>;
+  readonly lease: Pick<Lease, 'backOff'>;
+  readonly log: Logger;
+}
+
+/** The roles of one replica, one after the other. */
+export class Succession {
+  readonly #parts: SuccessionParts;
+  #leader: ServingRole | undefined;
+  #last: Promise<void> = Promise.resolve();
+  #isStopped = false;
+
+  /** The replica stands by. */
+  constructor(parts: SuccessionParts) {
+    this.#parts = parts;
+    parts.standby.start();
+    parts.present.show(parts.standby);
+  }
+
+  /** The lease is taken. */
+  readonly take = (): void => {
+    this.#last = this.#last.then(() => this.#take());
+  };
+
+  /** The lease is lost. */
+  readonly lose = (): void => {
+    this.#last = this.#last.then(() => this.#lose());
+  };
+
+  /** Ends the role that is there, or being built. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#last;
+    await this.#leader?.stop();
+    await this.#parts.standby.stop();
+  }
+
+  /** Never rejects. If no leader can be built, the replica stands by again, and leaves the lease to others for a while. */
+  async #take(): Promise<void> {
+    if (this.#isStopped) return;
+    const { present, standby, lead, lease, log } = this.#parts;
+    await standby.stop();
+    try {
+      this.#leader = await lead();
+      present.show(this.#leader);
+    } catch (error) {
+      log.error({ err: error }, `this replica cannot become the leader: ${reasonOf(error)}`);
+      standby.start();
+      void lease.backOff();
+    }
+  }
+
+  /** Never rejects. */
+  async #lose(): Promise<void> {
+    const { present, standby, log } = this.#parts;
+    const leader = this.#leader;
+    if (leader === undefined || this.#isStopped) return;
+    this.#leader = undefined;
+    present.show(standby);
+    standby.start();
+    await leader.stop().catch((err) => log.error({ err }, 'what this replica did as the leader did not stop in order'));
+  }
+}
