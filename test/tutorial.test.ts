@@ -11,7 +11,11 @@ it('has blocks that fit a terminal', () => {
   expect(long).toEqual([]);
 });
 
-itInFull('docs/tutorial.md works as it is written, to its end', { timeout: 180_000 }, async () => {
-  await followTutorial('With Treeline', '7. A removal', 'quick');
-  expect.hasAssertions();
-});
+itInFull(
+  'docs/tutorial.md works as it is written, to its end',
+  async () => {
+    await followTutorial('With Treeline', '7. A removal', 'quick');
+    expect.hasAssertions();
+  },
+  180_000,
+);

@@ -202,9 +202,6 @@ describe('nothing is restored', () => {
 describe('a restore that is killed at any step', () => {
   itInFull(
     'leaves the old store or the restored one, and the same command leads to the end',
-    {
-      timeout: 120_000,
-    },
     async () => {
       await makeBackup(['a', 'b']);
       const killed = await storeOfKilled(['x', 'y']);
@@ -226,6 +223,7 @@ describe('a restore that is killed at any step', () => {
       expect(seen.size).toBeGreaterThan(5);
       expect(await textsOf(killed)).toEqual(['a', 'b']);
     },
+    120_000,
   );
 
   /** A store as a controller that was killed leaves it: its last commits are in SQLite's log alone. */
