@@ -31,7 +31,7 @@ export function cutText(json: string): Omit<WrittenAnswer, 'etag'> {
 }
 
 /** Cuts a body into pieces. */
-export function* cut(body: Uint8Array): Generator<Uint8Array> {
+function* cut(body: Uint8Array): Generator<Uint8Array> {
   for (let start = 0; start < body.length; start += PIECE_BYTES) yield body.subarray(start, start + PIECE_BYTES);
 }
 

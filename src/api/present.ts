@@ -64,7 +64,7 @@ export async function sendBody(
 }
 
 /** Sends a body whose head is written, as fast as the client reads it. */
-export async function sendPieces(response: ServerResponse, pieces: readonly Uint8Array[]): Promise<void> {
+async function sendPieces(response: ServerResponse, pieces: readonly Uint8Array[]): Promise<void> {
   if (response.req.method === 'HEAD' || pieces.length === 0) response.end();
   else if (pieces.length === 1) response.end(pieces[0]);
   else await pipeline(Readable.from(whileAllowed(response, pieces)), response).catch(() => response.destroy());

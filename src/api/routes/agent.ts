@@ -23,7 +23,7 @@ const TEXT_LENGTH_MAX = 250;
 const ACTIONS_BYTES_MAX = 8 * 1024 * 1024;
 
 /** An answer of a program, which may take 1 MiB, with the lease beside it, and rewritten by the proxy. */
-export const REPORT_BYTES_MAX = (1024 + 64) * 1024;
+const REPORT_BYTES_MAX = (1024 + 64) * 1024;
 /** 1,000 outputs, 1,000 observed properties, and the fields that hold them. */
 const KEYS_MAX = 2010;
 
