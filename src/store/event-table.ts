@@ -27,7 +27,11 @@ const TRIM = `
     ) WHERE nth > ${EVENTS_MAX.ofAll} OR nth_of_instance > ${EVENTS_MAX.ofInstance}
   )`;
 
-const NO_VALUES = { resource: null, from: null, to: null, commit: null, client: null, clientName: null };
+/** The fields in the order in which they are answered, as far as they are left out of what is kept. */
+const FIELDS = {
+  ...{ id: 0, time: '', resource: null, from: null, to: null, reason: '' },
+  ...{ commit: null, client: null, clientName: null },
+};
 
 /**
  * Returns events as they are kept, with ids after the last one. An id is at least the time in milliseconds, so that it
@@ -37,7 +41,7 @@ export function keptEvents(events: readonly NewEvent[], last: number): readonly 
   let id = last;
   return events.map(({ instance, ...event }): KeptEvent => {
     id = Math.max(id + 1, Date.parse(event.time));
-    return keptEvent({ instance, event: { ...NO_VALUES, ...event, id } });
+    return keptEvent({ instance, event: { ...FIELDS, ...event, id } });
   });
 }
 
@@ -49,7 +53,7 @@ export function keptEvent({ instance, event: { id, ...event } }: ListedEvent): K
 
 /** Returns the event that {@link keptEvent} wrote. */
 export function listedEvent([id, instance, value]: KeptEvent): ListedEvent {
-  return { instance, event: { ...NO_VALUES, ...JSON.parse(value), id } as InstanceEvent };
+  return { instance, event: { ...FIELDS, ...JSON.parse(value), id } as InstanceEvent };
 }
 
 /** Adds events to the table. */

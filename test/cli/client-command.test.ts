@@ -145,7 +145,7 @@ describe('client add, without a server', () => {
     await expect(run('add', certificate, '--role', 'root')).rejects.toThrow(/Allowed choices are administrator, /);
     await expect(run('add', certificate)).rejects.toThrow(/'--role <role>' not specified/);
     await expect(run('add', certificate, '--role', 'proxy', '--server', 'https://localhost')).rejects.toThrow(
-      'with --server (or TREELINE_SERVER), --cert, --key and --ca are needed too',
+      'say which controller, and who asks: --cert, --key, --ca (or TREELINE_CERT, TREELINE_KEY, TREELINE_CA)',
     );
   });
 });

@@ -61,7 +61,7 @@ describe('what is left out', () => {
       statuses: null,
       notifications: [],
       store: { kind: 'lowdb', directory: join(directory, 'state') },
-      replica: { name: expect.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/), leaseSeconds: 10 },
+      replica: { name: expect.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/), address: null, leaseSeconds: 10 },
       execution: {
         concurrency: 50,
         retry: { attempts: 8, firstSeconds: 2, maxSeconds: 300, failedSeconds: 3600 },
@@ -553,7 +553,7 @@ describe('a store in PostgreSQL', () => {
 
   it('has replicas with names', async () => {
     const { replica } = await load(`${LEAST}replica: { name: host-1.example, leaseSeconds: 30 }\n`);
-    expect(replica).toEqual({ name: 'host-1.example', leaseSeconds: 30 });
+    expect(replica).toEqual({ name: 'host-1.example', address: null, leaseSeconds: 30 });
   });
 
   it.each([
