@@ -36,12 +36,12 @@ interface RestoreCommandOptions extends Options {
 export function addStoreCommand(program: Command): void {
   const store = program.command('store').description('back up, restore and move what the controller has recorded');
   withOptions(store.command('backup'))
-    .description('write the embedded store to a file, also while the controller runs')
+    .description('write the embedded store to a file, at any time')
     .argument('[target]', 'a new file, or a folder for it', '.')
     .addHelpText('after', '\nThe file holds no key and no password, but whatever stands in properties and outputs.')
     .action(async (target: string, options: Options) => await backUp(target, options));
   withOptions(store.command('restore'))
-    .description('replace the embedded store by a backup; stop the controller first')
+    .description('replace the embedded store by a backup')
     .argument('<backup>', 'a file of treeline store backup or export')
     .option('--force', 'also over a store with commits, which is kept aside')
     .addHelpText('after', '\nRun it as the user that the controller runs as. A recovery begins.')
@@ -49,7 +49,7 @@ export function addStoreCommand(program: Command): void {
       async (backup: string, options: RestoreCommandOptions) => await restore(fromUserDirectory(backup), options),
     );
   withOptions(store.command('export'))
-    .description('write a PostgreSQL database to a file, also while replicas run')
+    .description('write a PostgreSQL database to a file, at any time')
     .argument('[target]', 'a new file, or a folder for it', '.')
     .addHelpText(
       'after',
@@ -57,7 +57,7 @@ export function addStoreCommand(program: Command): void {
     )
     .action(async (target: string, options: Options) => await exportTo(target, options));
   withOptions(store.command('import'))
-    .description('fill an empty PostgreSQL database from a backup; stop all replicas first')
+    .description('fill an empty PostgreSQL database from a backup')
     .argument('<backup>', 'a file of treeline store backup or export')
     .addHelpText(
       'after',

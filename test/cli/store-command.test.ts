@@ -9,55 +9,51 @@ import { ServingProcess } from '../support/serving-process.ts';
 import { createSite } from '../support/site.ts';
 import { releasesIn, runStore, serveUntilDone, WANTED } from '../support/store-operator.ts';
 
-describe('backup and restore', () => {
-  itInFull(
-    'go round, beside a controller that works, and lose nothing and build nothing twice',
-    async () => {
-      const site = await createSite(filesOf(WANTED));
-      const controller = await serveUntilDone(site);
-      const commit = await site.repository.head();
+itInFull(
+  'go round, beside a controller that works, and lose nothing and build nothing twice',
+  async () => {
+    const site = await createSite(filesOf(WANTED));
+    const controller = await serveUntilDone(site);
+    const commit = await site.repository.head();
 
-      const backup = await runStore(site, 'backup', 'mine');
-      expect(backup).toEqual({
-        code: 0,
-        stdout: expect.stringMatching(
-          new RegExp(
-            `^backed up \\d+ rows, followed commit ${commit}\nto ${join(site.folder, 'mine')} \\([\\d,]+ bytes\\)\n$`,
-          ),
+    const backup = await runStore(site, 'backup', 'mine');
+    expect(backup).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(
+        new RegExp(
+          `^backed up \\d+ rows, followed commit ${commit}\nto ${join(site.folder, 'mine')} \\([\\d,]+ bytes\\)\n$`,
         ),
-        stderr: '',
-      });
-      expect(statSync(join(site.folder, 'mine')).mode & 0o777).toBe(0o600);
+      ),
+      stderr: '',
+    });
+    expect(statSync(join(site.folder, 'mine')).mode & 0o777).toBe(0o600);
 
-      const beside = await runStore(site, 'restore', 'mine', '--force');
-      expect(beside).toMatchObject({ code: 3, stdout: '' });
-      expect(beside.stderr).toContain('Stop that controller first. Nothing was restored.');
+    const beside = await runStore(site, 'restore', 'mine', '--force');
+    expect(beside).toMatchObject({ code: 3, stdout: '' });
+    expect(beside.stderr).toContain('Stop that controller first. Nothing was restored.');
 
-      expect(await controller.end('SIGTERM')).toBe(0);
-      const refused = await runStore(site, 'restore', 'mine');
-      expect(refused).toMatchObject({ code: 3, stdout: '' });
-      expect(refused.stderr).toMatch(/^treeline: The store in \S+ has \d+ commits already\. .*--force/);
+    expect(await controller.end('SIGTERM')).toBe(0);
+    const refused = await runStore(site, 'restore', 'mine');
+    expect(refused).toMatchObject({ code: 3, stdout: '' });
+    expect(refused.stderr).toMatch(/^treeline: The store in \S+ has \d+ commits already\. .*--force/);
 
-      // The machine is lost; the servers are not.
-      for (const name of ['store.sqlite', 'repository']) rmSync(join(site.state, name), { recursive: true });
-      await site.repository.commit(filesOf({ ...WANTED, release: 2 }));
-      const restored = await runStore(site, 'restore', 'mine');
-      expect(restored).toEqual({
-        code: 0,
-        stdout: expect.stringMatching(
-          new RegExp(`^restored \\d+ rows, followed commit ${commit}\nto ${site.state}\n$`),
-        ),
-        stderr: '',
-      });
-      const again = await serveUntilDone(site);
-      expect(again.lines.filter(({ to }) => to === 'creating')).toEqual([]);
-      expect(again.lines.filter(({ to }) => to === 'updating')).toHaveLength(Object.keys(serversOf(WANTED)).length);
-      expect(await again.end('SIGTERM')).toBe(0);
-      expect(releasesIn(site)).toEqual(serversOf({ ...WANTED, release: 2 }));
-    },
-    120_000,
-  );
-});
+    // The machine is lost; the servers are not.
+    for (const name of ['store.sqlite', 'repository']) rmSync(join(site.state, name), { recursive: true });
+    await site.repository.commit(filesOf({ ...WANTED, release: 2 }));
+    const restored = await runStore(site, 'restore', 'mine');
+    expect(restored).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(new RegExp(`^restored \\d+ rows, followed commit ${commit}\nto ${site.state}\n$`)),
+      stderr: '',
+    });
+    const again = await serveUntilDone(site);
+    expect(again.lines.filter(({ to }) => to === 'creating')).toEqual([]);
+    expect(again.lines.filter(({ to }) => to === 'updating')).toHaveLength(Object.keys(serversOf(WANTED)).length);
+    expect(await again.end('SIGTERM')).toBe(0);
+    expect(releasesIn(site)).toEqual(serversOf({ ...WANTED, release: 2 }));
+  },
+  120_000,
+);
 
 describe('treeline store', () => {
   it('names its file after controller and time where it is given a folder, also one to be made, and tells programs', async () => {

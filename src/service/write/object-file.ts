@@ -3,7 +3,7 @@ import type { Catalog, FileEntry, FileType } from '../../catalog/catalog.ts';
 import { FILE_BYTES_MAX } from '../../catalog/decode-text.ts';
 import { parseYaml, type YamlDocument } from '../../catalog/yaml.ts';
 import { entryAtAddress } from '../../desired/tracked-reads.ts';
-import { isMap, isSame, type JsonMap } from '../../model/json.ts';
+import { isMap, isSame, type Json, type JsonMap } from '../../model/json.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import { editYaml } from '../../yaml-edit/edit-yaml.ts';
 import { flowText, writeYaml } from '../../yaml-edit/print-yaml.ts';
@@ -49,6 +49,9 @@ function documentOf(file: FileEntry, text: string): YamlDocument {
  * that would lose something that a person wrote, or if the edited file could not be read. A new file is not checked here.
  */
 export function editObjectFile(catalog: Catalog, { address, type, newPath, fields }: ObjectFile): readonly FileEdit[] {
+  if (isDeeper(fields, DEPTH_MAX)) {
+    throw new ServiceError('invalid_input', `the body has more than ${DEPTH_MAX} objects and lists inside one another`);
+  }
   const file = fileOf(catalog, address);
   if (file === undefined) return [newFile(catalog, { path: newPath, type, content: newFields(type, fields) })];
   const raw = writtenIn(file);
@@ -82,4 +85,12 @@ function newFile(catalog: Catalog, { path, type, content }: NewFile): FileEdit {
 function byHand(path: string, reason: string): ServiceError {
   const message = `${path} cannot be changed without reformatting it: ${reason}. Edit it by hand, with git`;
   return new ServiceError('edit_by_hand', message);
+}
+
+/** As deep as a file may be. */
+const DEPTH_MAX = 64;
+
+function isDeeper(value: Json, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return depth === 0 || Object.values(value).some((one) => isDeeper(one, depth - 1));
 }
