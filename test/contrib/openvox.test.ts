@@ -7,7 +7,6 @@ import { load } from 'js-yaml';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { JsonMap } from '../../src/model/json.ts';
 import { registrationOf } from '../scenario/writing.ts';
-import { itInFull } from '../support/count-runs.ts';
 import {
   createPuppetSite,
   type Ended,
@@ -138,32 +137,29 @@ async function startSilentServer(): Promise<number> {
 }
 
 describe.skipIf(!HAS_PUPPET)(`the Hiera backend${NO_PUPPET}`, () => {
-  itInFull(
-    'gives a real catalog its values, what the record lacks from the next level; --explain says what gave them',
-    async () => {
-      const { puppet, reads } = await createRig();
-      const [compiled, explained] = await Promise.all([
-        puppet.puppet('catalog', 'compile', 'web-1', '--facts_terminus', 'yaml'),
-        puppet.puppet('lookup', 'nowhere', 'greeting', '--node', 'web-1', '--facts_terminus', 'yaml', '--explain'),
-      ]);
-      expect([compiled.stderr, compiled.code]).toEqual(['', 0]);
-      expect(titlesIn(compiled.stdout)).toEqual(NOTIFIED);
-      expect([explained.code, explained.stdout.match(/(?<=^ +)(?:Treeline|overrides|joins)\b.*/gm)]).toEqual([
-        0,
-        [
-          'Treeline: the record of web-1 has no key lookup_options',
-          'Treeline: the record of web-1 has no key nowhere',
-          'Treeline: clientcert web-1 (types/clientcert/web-1.yaml:3) sets log_level for web-1 (merge: first)',
-          'overrides common global (types/common/global.yaml:2): "info"',
-          'Treeline: role web (types/role/web.yaml:2) sets packages for web-1 (merge: unique)',
-          'joins common global (types/common/global.yaml:1): ["curl","chrony"]',
-          'Treeline: common global (types/common/global.yaml:5) sets greeting for web-1 (merge: first)',
-        ],
-      ]);
-      // One of the catalog, two of the explanation.
-      expect(await reads()).toEqual({ 200: 3 });
-    },
-  );
+  it('gives a real catalog its values, what the record lacks from the next level; --explain says what gave them', async () => {
+    const { puppet, reads } = await createRig();
+    const [compiled, explained] = await Promise.all([
+      puppet.puppet('catalog', 'compile', 'web-1', '--facts_terminus', 'yaml'),
+      puppet.puppet('lookup', 'nowhere', 'greeting', '--node', 'web-1', '--facts_terminus', 'yaml', '--explain'),
+    ]);
+    expect([compiled.stderr, compiled.code]).toEqual(['', 0]);
+    expect(titlesIn(compiled.stdout)).toEqual(NOTIFIED);
+    expect([explained.code, explained.stdout.match(/(?<=^ +)(?:Treeline|overrides|joins)\b.*/gm)]).toEqual([
+      0,
+      [
+        'Treeline: the record of web-1 has no key lookup_options',
+        'Treeline: the record of web-1 has no key nowhere',
+        'Treeline: clientcert web-1 (types/clientcert/web-1.yaml:3) sets log_level for web-1 (merge: first)',
+        'overrides common global (types/common/global.yaml:2): "info"',
+        'Treeline: role web (types/role/web.yaml:2) sets packages for web-1 (merge: unique)',
+        'joins common global (types/common/global.yaml:1): ["curl","chrony"]',
+        'Treeline: common global (types/common/global.yaml:5) sets greeting for web-1 (merge: first)',
+      ],
+    ]);
+    // One of the catalog, two of the explanation.
+    expect(await reads()).toEqual({ 200: 3 });
+  });
 });
 
 describe.skipIf(!HAS_PUPPET)(`the node classifier${NO_PUPPET}`, () => {
@@ -200,32 +196,29 @@ describe.skipIf(!HAS_PUPPET)(`the node classifier${NO_PUPPET}`, () => {
 });
 
 describe.skipIf(!HAS_PUPPET)(`the report processor${NO_PUPPET}`, () => {
-  itInFull(
-    'confirms what became of the record from which a catalog was compiled, by the process that got the report',
-    async () => {
-      const { puppet, running, reads } = await createRig('proxy', 'node: web-1\n');
-      const [flag, file] = [join(puppet.folder, 'flag'), join(puppet.folder, 'catalog.json')];
-      puppet.addEnvironment('production', {
-        'manifests/site.pp': `exec { 'test -e ${flag}': path => '/usr/bin:/bin' }\nnotify { lookup('log_level'): }\n`,
-      });
-      const options = ['--reports', 'treeline', '--facts_terminus', 'yaml'];
-      const compiled = await puppet.puppet('catalog', 'compile', 'web-1', ...options);
-      writeFileSync(file, compiled.stdout.slice(compiled.stdout.indexOf('{')));
-      const applyAs = (node: string): Promise<Ended> =>
-        puppet.puppet('apply', '--catalog', file, '--certname', node, ...options);
+  it('confirms what became of the record from which a catalog was compiled, by the process that got the report', async () => {
+    const { puppet, running, reads } = await createRig('proxy', 'node: web-1\n');
+    const [flag, file] = [join(puppet.folder, 'flag'), join(puppet.folder, 'catalog.json')];
+    puppet.addEnvironment('production', {
+      'manifests/site.pp': `exec { 'test -e ${flag}': path => '/usr/bin:/bin' }\nnotify { lookup('log_level'): }\n`,
+    });
+    const options = ['--reports', 'treeline', '--facts_terminus', 'yaml'];
+    const compiled = await puppet.puppet('catalog', 'compile', 'web-1', ...options);
+    writeFileSync(file, compiled.stdout.slice(compiled.stdout.indexOf('{')));
+    const applyAs = (node: string): Promise<Ended> =>
+      puppet.puppet('apply', '--catalog', file, '--certname', node, ...options);
 
-      const told = async (): Promise<unknown> =>
-        ((await running.get('/operations/delivered?state=outdated,failed,delivered')).body as JsonMap).nodes;
+    const told = async (): Promise<unknown> =>
+      ((await running.get('/operations/delivered?state=outdated,failed,delivered')).body as JsonMap).nodes;
 
-      await applyAs('web-1');
-      const message = `Puppet: 1 of 2 resources failed: Exec[test -e ${flag}]`;
-      expect(await told()).toMatchObject([{ name: 'web-1', state: 'failed', confirmed: { message } }]);
-      writeFileSync(flag, '');
-      expect((await applyAs('web-1')).stderr).toBe('');
-      expect(await told()).toMatchObject([{ name: 'web-1', state: 'delivered', confirmed: { outcome: 'applied' } }]);
-      // A report that names another node than its catalog was compiled for confirms nothing.
-      expect(await applyAs('db-1')).toMatchObject({ stdout: expect.stringContaining('Applied catalog'), stderr: '' });
-      expect(await reads('/hiera/:clientcert/applied')).toEqual({ 200: 2 });
-    },
-  );
+    await applyAs('web-1');
+    const message = `Puppet: 1 of 2 resources failed: Exec[test -e ${flag}]`;
+    expect(await told()).toMatchObject([{ name: 'web-1', state: 'failed', confirmed: { message } }]);
+    writeFileSync(flag, '');
+    expect((await applyAs('web-1')).stderr).toBe('');
+    expect(await told()).toMatchObject([{ name: 'web-1', state: 'delivered', confirmed: { outcome: 'applied' } }]);
+    // A report that names another node than its catalog was compiled for confirms nothing.
+    expect(await applyAs('db-1')).toMatchObject({ stdout: expect.stringContaining('Applied catalog'), stderr: '' });
+    expect(await reads('/hiera/:clientcert/applied')).toEqual({ 200: 2 });
+  });
 });

@@ -1,7 +1,7 @@
 // Tests the delete budget of a whole controller: a commit may take two servers away before a person approves.
 import { describe, expect, it } from 'vitest';
 import { treeline } from '../support/command-here.ts';
-import { itInFull } from '../support/count-runs.ts';
+import { describeInFull, itInFull } from '../support/count-runs.ts';
 import type { FileChanges } from '../support/git-repository.ts';
 import { effectsIn } from '../support/running-controller.ts';
 import { commandLineOptions } from '../support/server-options.ts';
@@ -79,7 +79,7 @@ describe('what is held goes on when it is approved', () => {
   });
 });
 
-describe('a protected instance', () => {
+describeInFull('a protected instance', () => {
   const PROTECTED = 'protected: true\n';
   const files = { ...SHOP_FILES, [SHOP]: instanceText('shop', 4, PROTECTED) };
 

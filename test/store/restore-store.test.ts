@@ -15,7 +15,7 @@ import {
   restoreStore,
   storePath,
 } from '../../src/store/store-file.ts';
-import { itInFull } from '../support/count-runs.ts';
+import { describeInFull, itInFull } from '../support/count-runs.ts';
 import { writeText } from '../support/rows.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -199,7 +199,7 @@ describe('nothing is restored', () => {
   });
 });
 
-describe('a restore that is killed at any step', () => {
+describeInFull('a restore that is killed at any step', () => {
   itInFull(
     'leaves the old store or the restored one, and the same command leads to the end',
     async () => {
