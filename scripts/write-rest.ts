@@ -33,12 +33,12 @@ const INTRO = `<!-- Written by "npm run docs:rest" from schemas/api.json. Change
 
 # REST reference
 
-Every route, parameter and body. [rest.md](rest.md) is the guide: authentication, errors, conditions, dry runs and limits.
-[concepts.md](concepts.md) explains states, statuses, types and roles.
+Every route, parameter and body. [rest.md](rest.md) is the guide, [concepts.md](concepts.md) explains states, types and roles.
 
-- Every route may answer ${api.errors.join(', ')}. Writes to \`/stacks\`, \`/types\`, \`/clients\` and \`/tree\` may also answer ${api.kinds.write.errors.join(', ')}; other requests with a body 415.
+- Every route may answer ${[...api.errors, 404].toSorted((a, b) => a - b).join(', ')}. Writes to \`/stacks\`, \`/types\`, \`/clients\` and \`/tree\` may also answer ${besides404(api.kinds.write.errors)}; other requests with a body 415.
 - Reads take \`If-None-Match\` and \`X-Treeline-Min-Commit\`. Writes take \`If-Match\`, \`If-None-Match\` and \`dry_run\`.
 - A field marked \`?\` may be omitted. A route without *Roles* is open to every registered client.
+- A *typed object* is a file below \`types/\` as JSON; its further fields are configuration keys.
 `;
 
 /** Returns docs/rest-reference.md. */
@@ -62,7 +62,7 @@ function renderOperation(route: string, operation: Operation): string {
     ...(rights === undefined ? [] : [`Roles: ${rolesOf(rights)}`]),
     ...(body === undefined ? [] : [`Body: ${link(body)}`]),
     ...(answered.length === 0 ? [] : [`Answer: ${answered.join(', ')}`]),
-    ...(errors.length === 0 ? [] : [`Errors: ${errors.join(', ')}`]),
+    ...(besides404(errors) === '' ? [] : [`Errors: ${besides404(errors)}`]),
   ];
   const listed = parameters.map((name) => PARAMETERS[name]).filter((one) => one !== undefined);
   const lines = listed.map(({ name, in: place, description: means }) =>
@@ -71,6 +71,11 @@ function renderOperation(route: string, operation: Operation): string {
   return [`### ${route}`, words, ...(lines.length === 0 ? [] : [lines.join('\n')]), `${facts.join('. ')}.`].join(
     '\n\n',
   );
+}
+
+/** Every route may answer 404, which the document says once. */
+function besides404(errors: readonly number[]): string {
+  return errors.filter((status) => status !== 404).join(', ');
 }
 
 function rolesOf(rights: readonly string[]): string {
@@ -135,6 +140,7 @@ function refOf(ref: string): string {
 
 /** A schema with fields is linked, one without is written out. */
 function link(name: string): string {
+  if (name === 'PlainObject' || name === 'PlainObjectFile') return 'typed object';
   const schema = SCHEMAS[name];
   if (schema === undefined) return name.includes('/') ? `\`${name}\`` : name;
   if (!isMap(schema)) return name;
