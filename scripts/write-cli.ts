@@ -10,8 +10,8 @@ const INTRO = `<!-- Written by "npm run docs:cli" from the help of the commands.
 
 # The command line
 
-\`npm run -s treeline -- <command>\` in a clone, \`treeline <command>\` where the package is installed. \`treeline <command> --help\`
-prints what stands here. Several commands have these options:
+Run \`treeline <command>\`, or \`npm run -s treeline -- <command>\` in a clone. \`treeline <command> --help\` prints the same. Several
+commands have these options:
 
 | option | environment | is |
 |---|---|---|
@@ -24,14 +24,6 @@ prints what stands here. Several commands have these options:
 
 Exit code 0: the command succeeded; 3: it could not run, or the controller refused. \`serve\` and \`proxy\` end with 4 if another start may
 succeed ([exit codes](install.md#exit-codes)). The help of a command lists its other exit codes.
-
-\`\`\`
-$ treeline held
-shop-production: deletes, since 2026-11-23T18:51:43.823Z
-    over all instances, 6 servers would be deleted or replaced without approval, and 0 were within the last hour; the limit is 5
-    servers: prod-web-1, prod-web-3, prod-web-4, shop-production-reports, shop-production-worker-01, shop-production-worker-02
-    release with: treeline approve 5667c9b4eec8b3bb1aec7987eb7e82627ac3f538ccfeb69b093e8704a77b64da
-\`\`\`
 `;
 
 /** The options that the introduction describes, with their texts: those of a command that differ in one are listed with it. */
@@ -73,7 +65,7 @@ export async function renderCli(): Promise<string> {
     const common = commonOptions(command);
     const help = helpWithout(common, command);
     const usage = [name, ...command.registeredArguments.map(writtenArgument)].join(' ');
-    const hasMore = help.split('\n').length > 1;
+    const hasMore = help !== '';
     if (hasMore) sections.push(`## treeline ${name}\n\n\`\`\`\n${help}\n\`\`\``);
     const term = hasMore ? `[\`${usage}\`](#treeline-${name.replaceAll(' ', '-')})` : `\`${usage}\``;
     const more = READ_ON[name] === undefined ? '' : `; see ${READ_ON[name]}`;
@@ -108,13 +100,14 @@ function commonOptions(command: Command): readonly Option[] {
   });
 }
 
-/** Returns the help of a command without its description, which the table has, and these options. */
+/** Returns the help of a command without its usage and description, which the table has, and these options. */
 function helpWithout(common: readonly Option[], command: Command): string {
   const own = command.createHelp().visibleOptions(command);
   let text = '';
   command.configureHelp({
     visibleOptions: () => own.filter((option) => !common.includes(option)),
     commandDescription: () => '',
+    visibleCommands: () => [],
   });
   command.configureOutput({
     getOutHelpWidth: () => WIDTH,
@@ -124,7 +117,10 @@ function helpWithout(common: readonly Option[], command: Command): string {
     },
   });
   command.outputHelp();
-  return text.replace(/\n{3,}/g, '\n\n').trimEnd();
+  return text
+    .replace(/^Usage:.*\n*/, '')
+    .replace(/\n{3,}/g, '\n\n')
+    .trimEnd();
 }
 
 if (import.meta.main) {
