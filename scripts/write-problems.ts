@@ -7,12 +7,11 @@ const INTRO = `<!-- Written by "npm run docs:problems" from schemas/problem-code
 
 # Problems
 
-A problem is a mistake in the files of the stacks repository: a stable code, a severity, a file with line and column, a JSON pointer,
-a message that quotes the text, and often a hint. An **error** keeps what reads the file at its last valid version. A **warning**
-stops nothing; \`dependency_waits\` lists servers that wait for an error elsewhere. *Whole commit* means that the
+A problem is a mistake in the files of the stacks repository: a stable code, a severity, a place, a message that quotes the text, and
+often a hint. An **error** keeps what reads the file at its last valid version. A **warning** stops nothing. *Whole commit*: the
 [whole commit](concepts.md#wrong-commits) is not followed.
 
-\`treeline validate\` prints problems, and \`treeline validate --explain CODE\` prints an entry of this document with an example.
+\`treeline validate\` prints problems, and \`treeline validate --explain CODE\` an entry of this document with an example.
 `;
 
 /** Returns docs/problems.md. */
@@ -26,7 +25,7 @@ export function renderProblems(): string {
 }
 
 function renderCode(code: string, entry: CodeEntry): string {
-  return `### ${code}\n\n${renderKind(entry)}: ${entry.meaning}. **What to do**: ${entry.remedy}.`;
+  return `### ${code}\n\n${renderKind(entry)}: ${entry.meaning}. **Remedy**: ${entry.remedy}.`;
 }
 
 function renderKind({ severity, isWholeCommit }: CodeEntry): string {
