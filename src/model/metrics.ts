@@ -55,42 +55,41 @@ const ATTENTION = [
 /** All metrics, by name. With these limits they are less than 5,000 series, however many servers there are. */
 export const METRICS = {
   treeline_build_info: gauge(
-    '1, with the version of the program, that of Node, the id of the controller, and the name of the replica',
+    '1, with the versions of program and Node, the id of the controller, and the replica',
     { version: open(), node: open(), id: open(), replica: open() },
     { seriesMax: 1 },
   ),
-  treeline_ready: gauge('1 while reads are served, as /readyz says', {}),
-  treeline_leader: gauge('1 on the replica that leads, as /leaderz says', {}),
-  treeline_fencing_number: gauge('Fencing number of the lease that this replica holds; 0 where it holds none', {}),
+  treeline_ready: gauge('1 while reads are served (/readyz)', {}),
+  treeline_leader: gauge('1 on the leader (/leaderz)', {}),
+  treeline_fencing_number: gauge('Fencing number of the lease; 0 on standbys', {}),
   treeline_servers: gauge('Recorded servers by state', { state: STATES }),
-  treeline_server_state_oldest_seconds: gauge(
-    'For how long the server is in this state that is in it for longest; 0 where none is',
-    { state: STATES },
-  ),
+  treeline_server_state_oldest_seconds: gauge('Longest time that a server has been in this state; 0 without one', {
+    state: STATES,
+  }),
   treeline_instances: gauge('Stack instances by status', { status: INSTANCE_STATUSES }),
-  treeline_nodes_delivered: gauge('Nodes by whether they run the present record, by what their consumers confirm', {
+  treeline_nodes_delivered: gauge('Nodes by whether they confirmed their present record', {
     state: [...DELIVERY_STATES, 'not reporting'],
   }),
   treeline_commit_info: gauge(
-    '1, with the commit that is followed, and the newest one that was seen',
+    '1, with the followed commit and the newest one',
     { position: ['followed', 'newest'], commit: open() },
     { seriesMax: 2 },
   ),
-  treeline_commit_lag_seconds: gauge('For how long the newest commit is refused; 0 where it is followed', {}),
-  treeline_polls_total: counter('Polls of the branch by what became of the newest commit', {
+  treeline_commit_lag_seconds: gauge('For how long the newest commit is refused; 0 if it is followed', {}),
+  treeline_polls_total: counter('Polls of the branch by outcome for the newest commit', {
     outcome: ['unchanged', 'followed', 'refused', 'failed'],
   }),
   treeline_fetches_total: counter('Fetches of the branch', { outcome: ['succeeded', 'failed'] }),
-  treeline_repository_outage_seconds: gauge('For how long the branch cannot be read; 0 where it was read last', {}),
-  treeline_store_outage_seconds: gauge('For how long the store cannot be written; 0 where it was written last', {}),
+  treeline_repository_outage_seconds: gauge('For how long the branch cannot be read; 0 if it can', {}),
+  treeline_store_outage_seconds: gauge('For how long the store cannot be written; 0 if it can', {}),
   treeline_store_commit_duration_seconds: histogram(
-    'How long commits of the store took; many changes may share one',
+    'Duration of commits of the store',
     {},
     { buckets: [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5] },
   ),
   treeline_passes_total: counter('Passes over servers', { outcome: ['succeeded', 'failed'] }),
   treeline_provider_calls_total: counter(
-    'Calls of providers that have ended, by provider entry; "none": without an answer',
+    'Ended provider calls; "none": without an answer',
     {
       entry: open(),
       operation: OPERATIONS,
@@ -99,56 +98,49 @@ export const METRICS = {
     { seriesMax: 700 },
   ),
   treeline_provider_call_duration_seconds: histogram(
-    'How long calls of providers took, from their begin to their answer',
+    'Duration of provider calls',
     { entry: open(), operation: OPERATIONS },
     { seriesMax: 80, buckets: [0.1, 1, 5, 30, 60, 300, 900, 3600] },
   ),
-  treeline_resync_woken_total: counter(
-    'Servers that could go on and were not enqueued until the resync found them; more than 0 is a defect',
-    {},
-  ),
-  treeline_waits: gauge('Servers that wait, by what they wait for', { kind: WAITS }),
-  treeline_held: gauge('What waits for an approval, by kind', {
+  treeline_resync_woken_total: counter('Servers that only the resync enqueued; more than 0 is a defect', {}),
+  treeline_waits: gauge('Waiting servers, by cause', { kind: WAITS }),
+  treeline_held: gauge('Held changes by kind', {
     kind: HOLD_KINDS,
   }),
   treeline_deletes_held: gauge('Servers whose delete or replacement is held', {}),
-  treeline_delete_budget_left: gauge('How many servers may be deleted or replaced now without an approval', {}),
-  treeline_attention: gauge('Causes that need a person, by kind, and whether a person has acknowledged it', {
+  treeline_delete_budget_left: gauge('Servers that may be deleted or replaced now without an approval', {}),
+  treeline_attention: gauge('Causes that need an operator', {
     kind: ATTENTION,
     acknowledged: ['false', 'true'],
   }),
   treeline_instance_attention: gauge(
-    '1 where an instance needs a person, and nobody has acknowledged it',
+    '1 if an instance has an unacknowledged cause',
     { instance: open(), kind: ATTENTION },
     { seriesMax: 500 },
   ),
-  treeline_drift_found_total: counter('Servers at rest that a check has found gone or changed', {}),
-  treeline_drift_heals_total: counter('Corrections of drift that were begun', {}),
-  treeline_proxies: gauge(
-    'Registered proxies by tag; a proxy without tags has the tag ""',
-    { tag: open() },
-    { seriesMax: 100 },
-  ),
+  treeline_drift_found_total: counter('Idle servers that a check found gone or changed', {}),
+  treeline_drift_heals_total: counter('Started corrections of drift', {}),
+  treeline_proxies: gauge('Registered proxies by tag; "" without tags', { tag: open() }, { seriesMax: 100 }),
   treeline_proxy_last_seen_timestamp_seconds: gauge(
-    'When a proxy with this tag was seen last, in seconds since 1970; without a series: none was',
+    'When a proxy with this tag was seen last, in seconds since 1970',
     { tag: open() },
     { seriesMax: 100 },
   ),
-  treeline_writes_total: counter('Writes of objects, by what they were answered', {
+  treeline_writes_total: counter('Writes of objects by outcome', {
     outcome: ['written', 'conflict', 'refused', 'unavailable', 'unknown'],
   }),
   treeline_http_requests_total: counter(
-    'Requests to the REST interface that were answered, by route, role of the client, and status; "unknown": answered before a route was found; "none": no registered client',
+    'Answered REST requests; route "unknown": before a route was found; role "none": no registered client',
     { route: open(), role: [...ROLES, 'none'], code: open() },
     { seriesMax: 1_500 },
   ),
   treeline_http_request_duration_seconds: histogram(
-    'How long requests to the REST interface took, waiting included',
+    'Duration of REST requests, waits included',
     { route: open() },
     { seriesMax: 80, buckets: [0.005, 0.025, 0.1, 0.5, 1, 5, 30] },
   ),
   treeline_refused_certificates_total: counter(
-    'Connections and requests that were refused for their certificate',
+    'Refused certificates',
     {
       reason: open(
         ...['CERT_HAS_EXPIRED', 'CERT_REVOKED', 'CRL_HAS_EXPIRED', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
@@ -157,12 +149,12 @@ export const METRICS = {
     },
     { seriesMax: 40 },
   ),
-  treeline_event_loop_delay_seconds: gauge('Delay of the event loop since the last scrape, by percentile', {
+  treeline_event_loop_delay_seconds: gauge('Delay of the event loop since the last scrape', {
     percentile: ['50', '99', '100'],
   }),
   process_cpu_seconds_total: counter('Processor time of the process', {}),
   process_resident_memory_bytes: gauge('Memory of the process', {}),
-  process_start_time_seconds: gauge('When the process was started, in seconds since 1970', {}),
+  process_start_time_seconds: gauge('Start of the process, in seconds since 1970', {}),
 } as const satisfies Readonly<Record<string, MetricDefinition>>;
 
 /** The name of a metric. */
