@@ -17,8 +17,8 @@ line. Relative paths start at the folder of the settings file. A change needs a 
 Treeline reads secrets for each use, and certificates when they change. A newline at the end of a secret file is ignored. *Required* inside
 an optional group means: if the group is present. [install.md](install.md) explains repositories, certificates, proxies and replicas.
 
-\`treeline serve --check --config FILE\` prints the same mistakes and starts nothing. It also opens what the file names: paths, keys,
-certificates, the store's directory and a local repository. Run it as the user of the service. Exit code 0: clean, 1: errors.
+\`treeline serve --check --config FILE\` prints the same mistakes and starts nothing. It also opens paths, keys, certificates, the store's
+directory and a local repository. Run it as the user of the service. Exit code 0: clean, 1: errors.
 
 \`\`\`
 $ runuser -u treeline -- treeline serve --check --config /etc/treeline/treeline.yaml
@@ -42,7 +42,7 @@ function renderTable(node: JsonMap): string {
   return ['| key | default | means |', '|---|---|---|', ...rowsOf(node, '')].join('\n');
 }
 
-/** Every key, also those that only group others: what they are for is said there. */
+/** Every key, also those that only group others. A group that overrides another one has the same keys. */
 function rowsOf(node: unknown, prefix: string): readonly string[] {
   if (!isMap(node) || !isMap(node.properties)) return [];
   const required: readonly unknown[] = Array.isArray(node.required) ? node.required : [];
@@ -50,7 +50,8 @@ function rowsOf(node: unknown, prefix: string): readonly string[] {
     if (!isMap(child)) return [];
     const path = `${prefix}${name}`;
     const row = `| \`${path}\` | ${defaultOf(child, required.includes(name))} | ${meaningOf(child)} |`;
-    return [row, ...rowsOf(child, `${path}.`), ...rowsOf(child.items, `${path}[].`)];
+    const below = String(child.description).startsWith('Overrides ') ? [] : rowsOf(child, `${path}.`);
+    return [row, ...below, ...rowsOf(child.items, `${path}[].`)];
   });
 }
 
