@@ -24,12 +24,12 @@ interface Options extends Partial<ServerOptions> {
 }
 
 const HELP = `
-A key is shown with all layers of the node, specific to general: * marks those
+Shows a key with all layers of the node, specific to general. * marks the layers
 that decide.
 
 With --server (or TREELINE_SERVER), or in the folder of a demo, the running
-controller answers, unless --dir is given. What a commit changes for a node:
-treeline plan --base REV --node NODE.
+controller answers, unless --dir is given. To see what a commit changes for a
+node: treeline plan --base REV --node NODE.
 
 Exit code 0: explained, 3: could not run, also for an unknown node or key.
 

@@ -43,9 +43,8 @@ of Ansible (a file or folder; runs ansible-inventory --list), a Terraform state,
 or a table (.csv). If several give a server a key, the last one counts. Secrets
 are never imported.
 
-Exit code 0: every server has in its record what the sources say, but for what
-is listed as not imported; 1: keys differ, or the files have errors; 3: could
-not run.
+Exit code 0: every record has the values of the sources, except those listed as
+not imported; 1: keys differ, or the files have errors; 3: could not run.
 
 Examples:
   treeline import control-repo --nodes nodes.csv --out stacks
@@ -58,8 +57,8 @@ export function addImportCommand(program: Command): void {
     .command('import')
     .description('write a stacks repository from the files of another tool')
     .argument('<source...>', 'what describes the servers now')
-    .requiredOption('--out <directory>', 'where to write; it is empty, or not there yet')
-    .addOption(new Option('--kind <kind>', 'what the sources are (default: as they look)').choices(SOURCE_KINDS))
+    .requiredOption('--out <directory>', 'where to write: an empty or new directory')
+    .addOption(new Option('--kind <kind>', 'the kind of the sources (default: detected)').choices(SOURCE_KINDS))
     .option('--nodes <file>', 'the nodes of a Hiera tree and their facts, CSV or YAML')
     .option('--playbooks <directory>', "the folder of Ansible's playbooks and their variables")
     .option('--layer <type=key>', 'a fact, group, column or key that selects a layer; repeat', addLayer, new Map())

@@ -86,7 +86,7 @@ const OPERATIONS: readonly Operation[] = [
     usage: 'acknowledge <instance>',
     description: 'silence the known problems of an instance',
     options: { '--until <time>': 'when it ends: 24h, 90m, 7d or a time; at most 30 days', '--end': 'end it now' },
-    help: 'It stays listed, last. Another kind of problem that comes later is news.',
+    help: 'The problems stay listed, last. A later problem of another kind is reported.',
     body(instance, { until, end }) {
       if ((until === undefined) === (end === undefined))
         throw new CommandFailure('name exactly one of: --until, --end');
@@ -95,21 +95,21 @@ const OPERATIONS: readonly Operation[] = [
   },
   {
     usage: 'retry [instance]',
-    description: 'try again what has failed',
+    description: 'retry failed servers',
     options: {
       ...RESOURCE,
       ...ALL,
       ...PROVIDER,
       '--ignore-order': 'with --resource: do not wait for other servers',
     },
-    help: 'Of an instance or a server it also corrects drift. --ignore-order breaks a cycle of waits.',
+    help: 'For an instance or a server it also corrects drift. --ignore-order breaks a cycle of waits.',
     body: (instance, { ignoreOrder, ...given }) => ({ ...readTarget(instance, given, TARGETS), ignoreOrder }),
   },
   {
     usage: 'adopt [instance]',
     description: 'manage servers that exist already',
     options: { ...RESOURCE, ...ALL, ...PROVIDER },
-    help: 'With --provider also if the entry answers from another place now.',
+    help: 'With --provider it also accepts a new place of that entry.',
     body: (instance, given) => readTarget(instance, given, TARGETS),
   },
   {
@@ -120,7 +120,7 @@ const OPERATIONS: readonly Operation[] = [
   {
     usage: 'replace <server>',
     description: 'delete a server and create it again',
-    help: 'The data on the server is lost. The request counts as an approval, and against no delete budget.',
+    help: 'The data on the server is lost. The request needs no approval and does not count against the delete budget.',
     body: (resource) => ({ resource }),
   },
   {

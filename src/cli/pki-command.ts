@@ -27,7 +27,7 @@ export function addPkiCommand(program: Command): void {
   pki
     .command('init')
     .description('make an authority and a certificate for the server')
-    .argument('[directory]', 'where they go; only its owner may enter it', 'pki')
+    .argument('[directory]', 'a folder that only its owner may enter', 'pki')
     .option('--host <name...>', `names of the server; default: ${LOCAL_HOSTS.join(', ')}`)
     .addHelpText(
       'after',

@@ -30,11 +30,11 @@ interface PlanOptions extends Partial<ServerOptions> {
 
 const HELP = `
 Git merges head into base in a temporary repository (git 2.38 or newer).
-What is not committed is in no plan.
+Uncommitted changes are not planned.
 
 With --server, base is the commit that the controller follows, and servers are
-compared with what is recorded of them; --base leaves the controller out, also
-where the environment names one.
+compared with their recorded state. --base ignores the controller, even if the
+environment names one.
 
 Exit code 0: no effect, 1: new errors, 2: changes, 3: could not run.
 

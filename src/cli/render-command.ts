@@ -40,7 +40,7 @@ export function addRenderCommand(program: Command): void {
     .addHelpText(
       'after',
       '\nExit code of --once and --noop: 0 the files are as the record says, 1 they are not or the record is an earlier one,\n3 could not run.' +
-        '\nSIGTERM or SIGINT stops the service cleanly: a command that runs may end. A second one, a second later, at once.',
+        '\nSIGTERM or SIGINT stops the service cleanly: it waits for a running command. A second one, a second later, stops it immediately.',
     )
     .action(render);
 }

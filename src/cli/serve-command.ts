@@ -30,7 +30,7 @@ export function addServeCommand(program: Command): void {
     .description('run the controller')
     .requiredOption('--config <file>', "the operator's settings, treeline.yaml")
     .option('--check', 'check the settings and what they name, and start nothing')
-    .option('--accept-history <commit>', 'accept this commit while no known client could do so')
+    .option('--accept-history <commit>', 'accept this commit if no registered client can')
     .addHelpText(
       'after',
       `\nSIGTERM or SIGINT stops it cleanly; a second one, a second later, at once.\n${EXIT_CODES_HELP}\nWith --check: 0: right (warnings allowed), 1: errors, 3: could not run.`,

@@ -61,7 +61,7 @@ export function addStatusCommand(program: Command): void {
     .option('--delivered', 'with --wait: also wait until nodes run its records')
     .addOption(new Option('--timeout <seconds>', 'how long --wait waits').argParser(secondsOf).default(TIMEOUT_SECONDS))
     .option('--watch', 'show it again every two seconds, until Ctrl-C')
-    .option('--exit-code', 'end with 1 if something unacknowledged needs a person')
+    .option('--exit-code', 'end with 1 if something unacknowledged needs an operator')
     .option('--problems', 'show only what is not done')
     .addOption(formatOption())
     .addHelpText(

@@ -38,12 +38,15 @@ export function addStoreCommand(program: Command): void {
   withOptions(store.command('backup'))
     .description('write the embedded store to a file, at any time')
     .argument('[target]', 'a new file, or a folder for it', '.')
-    .addHelpText('after', '\nThe file holds no key and no password, but whatever stands in properties and outputs.')
+    .addHelpText(
+      'after',
+      '\nThe file contains properties and outputs of servers, but no keys or passwords of the controller.',
+    )
     .action(async (target: string, options: Options) => await backUp(target, options));
   withOptions(store.command('restore'))
     .description('replace the embedded store by a backup')
     .argument('<backup>', 'a file of treeline store backup or export')
-    .option('--force', 'also over a store with commits, which is kept aside')
+    .option('--force', 'replace a store that has commits, and keep its files')
     .addHelpText('after', '\nRun it as the user that the controller runs as. A recovery begins.')
     .action(
       async (backup: string, options: RestoreCommandOptions) => await restore(fromUserDirectory(backup), options),
