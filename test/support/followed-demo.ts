@@ -1,4 +1,4 @@
-// The blocks of README.md and docs/demo.md, and how a newcomer follows them.
+// The blocks of README.md and of the demo in docs/tutorial.md, and how a newcomer follows them.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
@@ -17,7 +17,9 @@ export const README_BLOCKS: readonly Block[] = blocksIn(README).filter(({ headin
   SECTIONS.some((title) => headings.includes(title)),
 );
 /** They go on from those of the README. */
-export const DEMO_BLOCKS: readonly Block[] = blocksIn(readFileSync(join(ROOT, 'docs/demo.md'), 'utf8'));
+export const DEMO_BLOCKS: readonly Block[] = blocksIn(readFileSync(join(ROOT, 'docs/tutorial.md'), 'utf8')).filter(
+  ({ headings }) => headings.includes('The demo'),
+);
 
 /**
  * Pastes blocks, of which the first two are how to start and how to test. Each has to print what its document says. With `quick`

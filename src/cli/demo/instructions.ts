@@ -31,7 +31,7 @@ export function instructions({ api, management }: Settings, folder: string, from
     `  ${COMMAND} status`,
     `  git clone ${shown('stacks.git')} my-stacks`,
     'Then change a file in my-stacks, commit and push, and ask for the status again.',
-    'Commands to paste: "Quick start" in the README, then docs/demo.md:',
+    'Commands to paste: "Quick start" in the README:',
     `  ${shortest(from, productPath('README.md'))}`,
     'Ctrl-C stops the demo; the next start continues from here.',
     `To start over, remove ${folder === from ? OWN_FILES : quote(shortest(from, folder))}.`,
