@@ -18,7 +18,14 @@ import { lockDirectory } from './lock.ts';
 import { type KeptRow, keptRows, type Row } from './row-json.ts';
 import { SqliteAdapter } from './sqlite-adapter.ts';
 import type { PrepareOthers, Store } from './store.ts';
-import { emptyStoreDocument, rowsOf, type StoreDocument, setRow, type Tables } from './store-document.ts';
+import {
+  emptyStoreDocument,
+  type KeptEvent,
+  rowsOf,
+  type StoreDocument,
+  setRow,
+  type Tables,
+} from './store-document.ts';
 import { NotLeading, StoreError } from './store-error.ts';
 import { storePath } from './store-file.ts';
 
@@ -212,24 +219,24 @@ export class LowdbStore implements Store {
     const { accepted } = decision;
     if (accepted.length === 0) return decision;
     const changes = accepted.flatMap((commit) => commit.changes);
-    const events = keptEvents(
+    const events = await this.#keptEvents(
       accepted.flatMap((commit) => commit.events),
       document.lastEvent,
     );
     const since = document.revision;
-    document.unsaved = { since, revision: since + 1, rows: await this.#keptRows(changes), events };
+    document.unsaved = { since, revision: since + 1, rows: keptRowsOf(changes), events };
     await database.write();
     this.#show(changes, { revision: since + 1, lastEvent: events.at(-1)?.[0] ?? document.lastEvent });
     return decision;
   }
 
-  async #keptRows(changes: readonly Change[]): Promise<readonly KeptRow[]> {
-    const rows: KeptRow[] = [];
-    for (const change of changes) {
-      rows.push(...keptRows(change, change.expected));
+  async #keptEvents(events: readonly NewEvent[], last: number): Promise<readonly KeptEvent[]> {
+    const kept: KeptEvent[] = [];
+    for (const event of events) {
+      kept.push(...keptEvents([event], kept.at(-1)?.[0] ?? last));
       await this.#parts.breathe();
     }
-    return rows;
+    return kept;
   }
 
   async #readChanges(): Promise<void> {
@@ -267,6 +274,14 @@ export class LowdbStore implements Store {
       { cause: error },
     );
   }
+}
+
+function keptRowsOf(changes: readonly Change[]): Iterable<KeptRow> {
+  return {
+    *[Symbol.iterator]() {
+      for (const change of changes) yield* keptRows(change, change.expected);
+    },
+  };
 }
 
 /** Returns what removes the rows of a document that are not among the given ones. */

@@ -1,4 +1,5 @@
-// Connects lowdb's document with a SQLite file, which a thread keeps. A batch is one message and one transaction.
+// Connects lowdb's document with a SQLite file, which a thread keeps. A batch is one transaction, and one message unless
+// it is large.
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
@@ -8,10 +9,14 @@ import type { ListedPage, ListedRange } from '../model/instance-event.ts';
 import type { DatabaseUse } from './database.ts';
 import type { Reply, Request, Requests, ThreadError } from './database-thread.ts';
 import { type DocumentAdapter, RowReader } from './document-adapter.ts';
+import type { KeptRow } from './row-json.ts';
 import { emptyStoreDocument, type StoreDocument } from './store-document.ts';
 import { StoreError, StoreUnavailable } from './store-error.ts';
 
 const THREAD = `${fileURLToPath(new URL('./database-thread', import.meta.url))}${extname(import.meta.filename)}`;
+
+/** A message is copied within one turn of the event loop. */
+const MESSAGE_ROWS = 1_000;
 
 /** A thread with an open database; `close` ends it. */
 export class SqliteAdapter implements DocumentAdapter {
@@ -45,7 +50,14 @@ export class SqliteAdapter implements DocumentAdapter {
   }
 
   async write({ unsaved }: StoreDocument): Promise<void> {
-    if (unsaved !== undefined) await this.#request('save', unsaved);
+    if (unsaved === undefined) return;
+    const rows: KeptRow[] = [];
+    for (const row of unsaved.rows) {
+      if (rows.length === MESSAGE_ROWS) await this.#request('add', rows.splice(0));
+      rows.push(row);
+      await this.#breathe();
+    }
+    await this.#request('save', { ...unsaved, rows });
   }
 
   events(range: ListedRange): Promise<ListedPage> {

@@ -18,6 +18,11 @@ export interface Batch {
   readonly events: readonly KeptEvent[];
 }
 
+/** A batch whose rows are encoded while they are read, so that few of them are in memory as text. */
+export interface Unsaved extends Omit<Batch, 'rows'> {
+  readonly rows: Iterable<KeptRow>;
+}
+
 /** Everything that a store holds in memory. */
 export interface StoreDocument {
   /** The number of the last batch that `tables` holds; 0 before the first. */
@@ -26,7 +31,7 @@ export interface StoreDocument {
   lastEvent: number;
   readonly tables: Tables;
   /** What lowdb's `write` saves. `tables` shows it afterwards. */
-  unsaved: Batch | undefined;
+  unsaved: Unsaved | undefined;
 }
 
 /** Returns a document without rows. */

@@ -36,7 +36,7 @@ class FillingDisk {
   readonly adapting = (adapter: DocumentAdapter): DocumentAdapter => ({
     read: () => adapter.read(),
     write: async (document) => {
-      if (!this.isFull(document.unsaved?.rows ?? [])) return await adapter.write(document);
+      if (!this.isFull([...(document.unsaved?.rows ?? [])])) return await adapter.write(document);
       this.failures += 1;
       throw new Error('database or disk is full');
     },

@@ -106,6 +106,11 @@ export class PostgresAdapter implements DocumentAdapter {
     const { since, revision } = unsaved;
     const fencing = this.#requireLead();
     let term = fencing ?? 0;
+    const rows: KeptRow[] = [];
+    for (const row of unsaved.rows) {
+      rows.push(row);
+      await this.#breathe();
+    }
     try {
       await this.#connections.write(async (run) => {
         const state = await this.#readState(run, LOCKED_STATE);
@@ -113,7 +118,7 @@ export class PostgresAdapter implements DocumentAdapter {
         if (state.revision < since) throw this.#setBack(state.revision, since);
         if (state.revision > since) throw this.#changed(state.revision, since);
         term = fencing ?? (await readTerm(run, revision));
-        await this.#save(run, unsaved);
+        await this.#save(run, { ...unsaved, rows });
       });
     } catch (error) {
       if (error instanceof NotLeading || !(error instanceof StoreError)) throw error;
