@@ -30,6 +30,12 @@ describe('matchItems', () => {
     expect(matchItems(wanted, old)).toEqual([...old.slice(0, 2_998), -1, 2_998]);
   });
 
+  test('matches lists with thousands of changes by their order', () => {
+    const old = Array.from({ length: 1_500 }, (_, index) => index);
+    const wanted = Array.from({ length: 1_501 }, (_, index) => 10_000 + index);
+    expect(matchItems(old, wanted)).toEqual([...old, -1]);
+  });
+
   test('leaves between two pairs only old items or only new ones, and finds all that can be kept', () => {
     const items = fc.array(fc.nat({ max: 4 }), { maxLength: 8 });
     fc.assert(
