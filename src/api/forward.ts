@@ -96,7 +96,10 @@ async function answerOf(
   const { method = '', url: path = '/' } = request;
   const headers = { ...headersToForward(request, response), ...(isOfProgress ? lagHeader(leader.lag()) : {}) };
   try {
-    return await ask(request, response, await leader.open({ method, path, headers }));
+    const answer = await ask(request, response, await leader.open({ method, path, headers }));
+    if (!isOfProgress || answer.statusCode !== 503) return answer;
+    answer.resume();
+    return undefined;
   } catch (error) {
     if (isOfProgress && error instanceof ServiceError && error.code === 'not_ready') return undefined;
     throw error;
@@ -112,10 +115,10 @@ async function ask(
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   outgoing.once('response', resolve);
   outgoing.on('error', (error) => {
-    // The rest of the body is read, so that the connection of the client can be used again.
-    request.unpipe(outgoing).resume();
     reject(failureOf(request, response, reasonOf(error)));
   });
+  // The rest of the body is read, so that the connection of the client can be used again.
+  outgoing.once('close', () => request.unpipe(outgoing).resume());
   if (response.destroyed) outgoing.destroy();
   response.once('close', () => outgoing.destroy());
   request.pipe(outgoing);
@@ -185,7 +188,8 @@ function isReading({ method }: IncomingMessage): boolean {
 }
 
 function isChanged(request: IncomingMessage, { statusCode = 0 }: IncomingMessage): boolean {
-  return !isReading(request) && statusCode < 300 && !HEARTBEAT.test(urlPathOf(request));
+  const isDryRun = request.url?.includes('dry_run=true') === true;
+  return !isReading(request) && !isDryRun && statusCode < 300 && !HEARTBEAT.test(urlPathOf(request));
 }
 
 /** Throws ServiceError `outcome_unknown` if this replica cannot show soon what the leader has done. */

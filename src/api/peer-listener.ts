@@ -54,6 +54,8 @@ export async function startPeerListener(options: PeerListenerOptions): Promise<L
       presentForwarded(request);
       handler(request, response);
     } catch (error) {
+      // The next connection is judged anew.
+      response.setHeader('connection', 'close');
       const message = 'The certificate that was sent along cannot be read';
       sendError(response, error instanceof ServiceError ? error : { code: 'unauthorized', message });
     }

@@ -19,6 +19,7 @@ import { migrate } from '../store/postgres/migrate.ts';
 import { openPostgresStore } from '../store/postgres/postgres-adapter.ts';
 import { requireEmbedded, SeenFile } from '../store/postgres/seen-state.ts';
 import { codeOf, mayPass } from '../store/store-error.ts';
+import { storeRevision } from '../store/store-file.ts';
 import type { SharedParts } from './open-parts.ts';
 import { openPeers, type Peers } from './open-peers.ts';
 
@@ -66,9 +67,10 @@ export async function openConfiguredStore(settings: Settings, parts: OpeningPart
   const { log, clock, adapting, opened, left } = parts;
   if (settings.store.kind === 'lowdb') {
     const { directory } = settings.store;
+    // Before a store is made there.
+    requireEmbedded(directory, () => storeRevision(directory));
     const opening = (): Promise<LowdbStore> => createLowdbStore(directory, { log, clock, adapting });
     const store = opened.adopt(await untilUsable(parts, opening), (it) => it.close());
-    requireEmbedded(directory, store);
     const isThere = left === undefined || left === 'store.sqlite' || left === 'journal';
     const sign = `the store is empty, and its directory has "${left}" of an earlier one`;
     return {

@@ -1,5 +1,6 @@
 // Gives git the configuration and the variables with which it reaches one repository: credentials, certificate
 // authorities, proxies and ssh. Nothing of the user's or the system's configuration applies.
+import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isLoopback } from '../base/http-request.ts';
@@ -52,8 +53,9 @@ export class Access {
     return places.length === 0 ? undefined : places.join(' and ');
   }
 
-  /** Writes the configuration once, and checks the secrets' files. Throws GitError that names the setting. */
+  /** Writes the configuration if it is not there, and checks the secrets' files. Throws GitError that names the setting. */
   async prepare(): Promise<void> {
+    if (!existsSync(this.configFile)) this.#writing = undefined;
     this.#writing ??= this.#write();
     await this.#writing.catch((error: unknown) => {
       this.#writing = undefined;
@@ -83,7 +85,7 @@ export class Access {
 
 const SENT_MAX = 8;
 
-function environmentFor({ place, access, silenceMs }: AccessOptions): Readonly<Record<string, string>> {
+function environmentFor({ place, access, silenceMs, configFile }: AccessOptions): Readonly<Record<string, string>> {
   switch (place.kind) {
     case 'local':
       return {};
@@ -96,7 +98,8 @@ function environmentFor({ place, access, silenceMs }: AccessOptions): Readonly<R
       });
       // curl reads only the lower-case name, since a web server sets the other for scripts.
       const proxy = process.env.HTTP_PROXY === undefined ? {} : { http_proxy: process.env.HTTP_PROXY };
-      return { ...proxy, ...inherit(PROXY_VARIABLES), ...Object.fromEntries(secrets) };
+      // No .netrc of a person may add a password.
+      return { HOME: dirname(configFile), ...proxy, ...inherit(PROXY_VARIABLES), ...Object.fromEntries(secrets) };
     }
   }
 }

@@ -21,7 +21,14 @@ interface LocalCopyOptions {
  */
 export const FOLLOWED_REF = 'refs/treeline/followed';
 /** No object is fetched on demand, which would run programs that a repository's configuration names. */
-export const OFFLINE: Readonly<Record<string, string>> = { GIT_NO_LAZY_FETCH: '1', GIT_ALLOW_PROTOCOL: '' };
+export const OFFLINE: Readonly<Record<string, string>> = {
+  GIT_NO_LAZY_FETCH: '1',
+  GIT_ALLOW_PROTOCOL: '',
+  // Not where a remote is asked: hooks of a local one would inherit it.
+  GIT_LITERAL_PATHSPECS: '1',
+};
+/** Names of locks and unfinished files of git. */
+const LEFT_BEHIND = /\.lock$|^tmp_|^\.tmp-|^packed-refs\.new$/;
 const GC_MS = 10 * 60 * 1000;
 /** How many updates of the head pass between two runs of `git gc --auto`. */
 const GC_UPDATES = 50;
@@ -75,7 +82,8 @@ export class LocalCopy {
 
   /** Makes the copy usable: creates it for commits with ids like `oid`, or removes what a killed git left. */
   async open(oid: string): Promise<void> {
-    if (this.#isOpen) return;
+    if (this.#isOpen && existsSync(this.path)) return;
+    this.objects.close();
     await this.#inFolder(async () => {
       await mkdir(this.#folder, { recursive: true, mode: 0o700 });
       await chmod(this.#folder, 0o700);
@@ -89,7 +97,7 @@ export class LocalCopy {
   /** Removes locks and unfinished files. No git may write to the copy. */
   async clean(): Promise<void> {
     const found = await readdir(this.path, { recursive: true, withFileTypes: true });
-    const left = found.filter(({ name }) => name.endsWith('.lock') || name.startsWith('tmp_'));
+    const left = found.filter(({ name }) => LEFT_BEHIND.test(name));
     await Promise.all(left.map(({ parentPath, name }) => rm(join(parentPath, name), { recursive: true, force: true })));
   }
 

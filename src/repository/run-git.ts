@@ -83,7 +83,6 @@ export class Git {
       GIT_CONFIG_GLOBAL: configFile,
       GIT_CONFIG_NOSYSTEM: '1',
       GIT_TERMINAL_PROMPT: '0',
-      GIT_LITERAL_PATHSPECS: '1',
       // refs/replace must not substitute other objects.
       GIT_NO_REPLACE_OBJECTS: '1',
       ...environment,

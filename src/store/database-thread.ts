@@ -12,6 +12,7 @@ export interface Requests {
   open: { readonly of: DatabaseUse; readonly answer: DatabaseState };
   rows: { readonly of: readonly [kind: string, name: string] | undefined; readonly answer: readonly KeptRow[] };
   add: { readonly of: readonly KeptRow[]; readonly answer: undefined };
+  drop: { readonly of: undefined; readonly answer: undefined };
   save: { readonly of: Batch; readonly answer: undefined };
   events: { readonly of: ListedRange; readonly answer: ListedPage };
   close: { readonly of: undefined; readonly answer: undefined };
@@ -45,6 +46,7 @@ function answerTo(request: Request): unknown {
   if (database === undefined) throw new Error('the database is not open');
   if (request.ask === 'rows') return database.rows(request.of);
   if (request.ask === 'add') return database.add(request.of);
+  if (request.ask === 'drop') return database.drop();
   return request.ask === 'save' ? database.save(request.of) : database.events(request.of);
 }
 

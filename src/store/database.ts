@@ -104,6 +104,11 @@ export class Database {
     this.#added.push(...rows);
   }
 
+  /** Forgets what was added: the batch is not saved. */
+  drop(): void {
+    this.#added = [];
+  }
+
   /** Saves a batch, all of it or nothing. Throws what SQLite says. */
   save({ since, revision, rows, events }: Batch): void {
     const all = [...this.#added, ...rows];
@@ -174,7 +179,7 @@ export class Database {
       if (!isReadOnly) opened.exec(`PRAGMA journal_mode = ${use === 'store' ? 'WAL' : 'DELETE'}`);
       this.#requireIntegrity(opened);
       opened.exec(
-        `PRAGMA synchronous = FULL; PRAGMA journal_size_limit = ${WAL_BYTES_MAX}; PRAGMA max_page_count = ${pagesMax}`,
+        `PRAGMA temp_store = MEMORY; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = ${WAL_BYTES_MAX}; PRAGMA max_page_count = ${pagesMax}`,
       );
       return opened;
     } catch (error) {

@@ -51,13 +51,23 @@ export class SqliteAdapter implements DocumentAdapter {
 
   async write({ unsaved }: StoreDocument): Promise<void> {
     if (unsaved === undefined) return;
+    await this.#request('save', { ...unsaved, rows: await this.#addMost(unsaved.rows) });
+  }
+
+  /** Sends all rows but the last ones, and returns these. */
+  async #addMost(all: Iterable<KeptRow>): Promise<readonly KeptRow[]> {
     const rows: KeptRow[] = [];
-    for (const row of unsaved.rows) {
-      if (rows.length === MESSAGE_ROWS) await this.#request('add', rows.splice(0));
-      rows.push(row);
-      await this.#breathe();
+    try {
+      for (const row of all) {
+        if (rows.length === MESSAGE_ROWS) await this.#request('add', rows.splice(0));
+        rows.push(row);
+        await this.#breathe();
+      }
+      return rows;
+    } catch (error) {
+      await this.#request('drop', undefined);
+      throw error;
     }
-    await this.#request('save', { ...unsaved, rows });
   }
 
   events(range: ListedRange): Promise<ListedPage> {
@@ -77,9 +87,9 @@ export class SqliteAdapter implements DocumentAdapter {
   async #request<Ask extends keyof Requests>(ask: Ask, of: Requests[Ask]['of']): Promise<Requests[Ask]['answer']> {
     if (this.#broken !== undefined) throw this.#broken;
     const waiting = Promise.withResolvers<unknown>();
+    this.#worker.postMessage({ ask, of } as Request);
     this.#waiting.push(waiting);
     this.#worker.ref();
-    this.#worker.postMessage({ ask, of } as Request);
     return (await waiting.promise) as Requests[Ask]['answer'];
   }
 

@@ -3,7 +3,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
-import { chmod, copyFile, link, mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { link, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { withoutPause } from '../base/breathe.ts';
 import { reasonOf, whyUnusable } from '../base/wording.ts';
@@ -44,14 +44,17 @@ export interface BackedUp {
 export async function backUpStore(directory: string, target: string): Promise<BackedUp> {
   const path = storePath(directory);
   if (!existsSync(path)) throw new StoreError(`There is no store in ${directory}. Nothing was backed up.`);
-  return await writeBackup(target, (aside) => {
-    const database = new Database({ path, isReadOnly: true, use: 'store' });
-    try {
-      database.copyTo(aside);
-    } finally {
-      database.close();
-    }
-  });
+  return await writeBackup(target, (aside) => copyDatabase({ path, isReadOnly: true, use: 'store' }, aside));
+}
+
+/** Copies what was committed, with what is still in the log beside the file. */
+function copyDatabase(use: DatabaseUse, target: string): void {
+  const database = new Database(use);
+  try {
+    database.copyTo(target);
+  } finally {
+    database.close();
+  }
 }
 
 /** Writes a backup of what another database holds. */
@@ -153,8 +156,7 @@ async function replaceStore(
   // An interrupted restore has left it.
   await removeDatabase(aside);
   return await writeFile(path, aside, async () => {
-    await copyFile(backup, aside);
-    await chmod(aside, 0o600);
+    copyDatabase({ path: backup, isReadOnly: true, use: 'backup' }, aside);
     const document = await usingFile({ path: aside, isReadOnly: false, use: 'backup' }, (adapter) =>
       renewRows(adapter, renew),
     );

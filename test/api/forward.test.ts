@@ -8,7 +8,7 @@ import { type Credential, issueClientCertificate } from '../../src/base/developm
 import { ServiceError } from '../../src/model/service-error.ts';
 import { ClientsSeen } from '../../src/service/progress/clients-seen.ts';
 import { StoreError } from '../../src/store/store-error.ts';
-import { type Ask, keepAll, type Reply } from '../support/https-client.ts';
+import { type Ask, keepAlive, keepAll, type Reply } from '../support/https-client.ts';
 import { linkTo, type TestLink } from '../support/leader-link.ts';
 import { EXCEPTIONS, pathsOf, ROUTES } from '../support/route-table.ts';
 import { ACTION } from '../support/sample-agent.ts';
@@ -263,6 +263,19 @@ describe('of a request', () => {
     expect(
       (await askBoth('/operations/status', { headers: { 'Accept-Encoding': 'gzip' } })).headers['content-encoding'],
     ).toBe('gzip');
+  });
+
+  test('a body that is answered before it was read leaves the connection usable', async () => {
+    const body = JSON.stringify({ description: 'x'.repeat(900 * 1024) });
+    const agent = keepAlive();
+    onTestFinished(() => agent.destroy());
+    for (let again = 0; again < 3; again += 1) {
+      expect(
+        (await standby.request(shop, { agent, method: 'POST', headers: { 'Content-Type': 'text/plain' }, body }))
+          .status,
+      ).toBe(415);
+    }
+    expect((await standby.request(shop, { agent })).status).toBe(200);
   });
 
   test('a body that is too large is refused', async () => {

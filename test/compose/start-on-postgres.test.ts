@@ -1,6 +1,6 @@
 // A controller on a real PostgreSQL: it makes its tables, waits where that helps, ends where only a person helps, and goes on after a
 // restart with what it has recorded.
-import { mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
@@ -207,6 +207,7 @@ describe('what a replica remembers of its database', () => {
     await expect(startController(embedded, { log: createLog('silent') })).rejects.toThrow(
       /^The settings name the embedded store in \S+, and this replica recorded what it did in the database "/,
     );
+    expect(existsSync(join(site.state, 'store.sqlite'))).toBe(false);
     rmSync(join(site.state, 'database-seen.json'));
     const again = await start(embedded);
     await again.stop();

@@ -153,6 +153,16 @@ describe('a hook', () => {
   });
 });
 
+describe('what hooks inherit', () => {
+  it('leaves them the patterns of paths', async () => {
+    const published = await publishTo();
+    const { publisher, prepare, headOf, base } = published;
+    await hook(published, 'update', 'test -z "$(git diff --name-only $2 $3 -- "*")"');
+    expect(await endingOf(publisher.push(await prepare()))).toMatchObject({ is: 'refused' });
+    expect(await headOf()).toBe(base);
+  });
+});
+
 describe('a new branch', () => {
   const branch = 'treeline/instance-shop-0a1b';
 

@@ -56,6 +56,21 @@ async function fsck(copy: string): Promise<string> {
   return await runGit(['-C', copy, 'fsck', '--full', '--strict', '--no-progress', '--no-dangling']);
 }
 
+describe('while the controller runs', () => {
+  it.each(['cache', 'copy'] as const)('makes its files again that somebody has deleted: the %s', async (which) => {
+    const setup = await setUp();
+    const { repository, open } = setup;
+    await repository.commit({ 'tree.yaml': 'name: global\n' });
+    const source = await open();
+    await source.fetch(null);
+    await rm(setup[which], { recursive: true });
+    const commit = await repository.commit({ 'tree.yaml': 'name: all\n' });
+    expect((await source.fetch(null)).oid).toBe(commit);
+    expect(await textsOf(source, commit)).toEqual({ 'tree.yaml': 'name: all\n' });
+    expect((await readdir(setup.cache)).sort()).toEqual(['git.config', 'repository.git']);
+  });
+});
+
 describe('the last change of a file', () => {
   it('is looked for below the followed directory, within the time', async () => {
     const { repository, open } = await setUp();

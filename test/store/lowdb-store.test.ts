@@ -32,6 +32,19 @@ it('pauses while it writes a commit of many rows, and shows none of them until a
   await store.close();
 });
 
+it('saves nothing of a commit of many rows that fails halfway, neither then nor with the next one', async () => {
+  const directory = join(temporaryDirectory(), 'state');
+  const store = await createLowdbStore(directory);
+  const rows = Array.from({ length: 2_500 }, (_, index) => writeText(`row-${index}`, 'x'));
+  const broken = { toJSON: () => JSON.parse('{') };
+  await expect(store.commit([...rows, writeText('last', broken as unknown as string)])).rejects.toThrow(StoreError);
+  await store.commit([writeText('next', 'y')]);
+  await store.close();
+  const again = await createLowdbStore(directory);
+  expect([...again.list('node').keys()]).toEqual(['next']);
+  await again.close();
+});
+
 it('refuses a commit of many rows as a whole where it conflicts with one that came before', async () => {
   const store = await createLowdbStore(join(temporaryDirectory(), 'state'), { breathe: pausing() });
   const rows = Array.from({ length: 350 }, (_, index) => writeText(`row-${index}`, 'x'));

@@ -57,6 +57,16 @@ function restore(options: Partial<RestoreOptions> = {}): Promise<Restored> {
   return restoreStore(directory, backup, { force: false, now: NOW, renew: () => [], ...options });
 }
 
+/** A directory as a kill leaves it: the last commits are in the log beside the file. */
+async function storeOfKilled(texts: readonly string[]): Promise<string> {
+  const [running, killed] = [temporaryDirectory(), temporaryDirectory()];
+  const store = await createLowdbStore(running);
+  for (const text of texts) await store.commit([writeText(text, text)]);
+  for (const end of ['', '-wal']) copyFileSync(storePath(running) + end, storePath(killed) + end);
+  await store.close();
+  return killed;
+}
+
 async function refusal(): Promise<string> {
   const before = existsSync(directory) ? textsIn(directory) : {};
   const error: unknown = await restore().then(
@@ -87,6 +97,12 @@ describe('a restored store', () => {
     await commitEach([[writeText('c', 'c')]]);
     expect(await textsOf()).toEqual(['a', 'b', 'c']);
     expect(Object.keys(textsIn(directory)).sort()).toEqual(['store.sqlite']);
+  });
+
+  it('holds what was still in the log of a directory that was copied after a kill', async () => {
+    backup = storePath(await storeOfKilled(['a', 'b']));
+    await restore();
+    expect(await textsOf()).toEqual(['a', 'b']);
   });
 
   it('has the changes that were asked for', async () => {
@@ -227,12 +243,4 @@ describeInFull('a restore that is killed at any step', () => {
   );
 
   /** A store as a controller that was killed leaves it: its last commits are in SQLite's log alone. */
-  async function storeOfKilled(texts: readonly string[]): Promise<string> {
-    const [running, killed] = [temporaryDirectory(), temporaryDirectory()];
-    const store = await createLowdbStore(running);
-    for (const text of texts) await store.commit([writeText(text, text)]);
-    for (const end of ['', '-wal']) copyFileSync(storePath(running) + end, storePath(killed) + end);
-    await store.close();
-    return killed;
-  }
 });

@@ -45,10 +45,10 @@ export function readSeen(directory: string): SeenState | undefined {
  * Throws StoreError if the replica of a directory has used a database since its embedded store was left. Nothing is
  * lost if the store was exported from that database at the commit that the replica has seen last.
  */
-export function requireEmbedded(directory: string, { revision }: { readonly revision: number }): void {
+export function requireEmbedded(directory: string, revisionOf: () => number | undefined): void {
   const seen = readSeen(directory);
   if (seen === undefined) return;
-  if (revision !== seen.revision) throw notExported(directory, seen);
+  if (revisionOf() !== seen.revision) throw notExported(directory, seen);
   forgetSeen(directory);
 }
 
