@@ -11,6 +11,7 @@ import { AuditLog } from './base/audit-log.ts';
 import { type Clock, systemClock } from './base/clock.ts';
 import type { ListenAddress, Listening } from './base/listen.ts';
 import type { Logger } from './base/log.ts';
+import type { Metrics } from './base/metrics.ts';
 import { composeLeader } from './compose/leader.ts';
 import { measureReplica, observeCommits, openMetrics } from './compose/open-metrics.ts';
 import type { SharedParts } from './compose/open-parts.ts';
@@ -60,8 +61,12 @@ export async function startController(
   const running = opened.move();
   let stopped: Promise<void> | undefined;
   return {
-    ...{ api: controller.api, management: controller.management, webhook: controller.webhook, ready: controller.ready },
-    ...{ reopenAudit: controller.reopenAudit, over: controller.over },
+    api: controller.api,
+    management: controller.management,
+    webhook: controller.webhook,
+    ready: controller.ready,
+    reopenAudit: controller.reopenAudit,
+    over: controller.over,
     get reader() {
       return controller.reader;
     },
@@ -83,13 +88,13 @@ async function compose(
   let succession: Succession | undefined;
   const over = Promise.withResolvers<void>();
   const metrics = openMetrics(settings, { present, opened });
-  const told = { ready: present.ready, leads: present.leads, metrics: () => metrics.text(), clock };
-  // From the start to the end, so that it tells why nothing is served while a database is waited for.
-  const dashboard = settings.management.dashboard ? createDashboard(present.handler) : undefined;
-  const health = await createManagement({ ...settings.management, ...told, dashboard });
-  const management = opened.adopt(health, (it: Listening) => it.close());
+  const management = await openManagement(settings, { present, metrics, clock, opened });
   const replica = await openReplica(settings, {
-    ...{ log, clock, adapting: observeCommits(metrics, { clock, adapting }), opened, waitsFor: present.waitsFor },
+    log,
+    clock,
+    adapting: observeCommits(metrics, { clock, adapting }),
+    opened,
+    waitsFor: present.waitsFor,
     handler: present.handler,
     onTaken: () => succession?.take(),
     onLost: () => succession?.lose(),
@@ -121,11 +126,30 @@ async function compose(
   log.info({ ...addresses, ...(webhook === null ? {} : { webhook }) }, 'listening');
   beginServing(present, database, opened);
   return {
-    ...{ ...addresses, webhook, ready: present.ready, reopenAudit: () => audit?.reopen(), over: over.promise },
+    ...addresses,
+    webhook,
+    ready: present.ready,
+    reopenAudit: () => audit?.reopen(),
+    over: over.promise,
     get reader() {
       return present.reader;
     },
   };
+}
+
+interface ManagementParts extends Pick<SharedParts, 'clock' | 'opened'> {
+  readonly present: PresentRole;
+  readonly metrics: Metrics;
+}
+
+/** Starts the management listener first and ends it last: it reports why nothing is served while a database is away. */
+async function openManagement(
+  { management }: Settings,
+  { present, metrics, clock, opened }: ManagementParts,
+): Promise<Listening> {
+  const dashboard = management.dashboard ? createDashboard(present.handler) : undefined;
+  const health = { ready: present.ready, leads: present.leads, metrics: () => metrics.text(), clock };
+  return opened.adopt(await createManagement({ ...management, ...health, dashboard }), (it) => it.close());
 }
 
 /** The role begins, which ends before the listeners do. */

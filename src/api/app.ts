@@ -118,11 +118,9 @@ export function createStandbyApp({ operator, leader, ...options }: StandbyOption
   const known = authenticate(options);
   const reads = {
     operator: onLeaderOnly<Operator>(operator),
-    ...{
-      writer: onLeaderOnly<Writer>(),
-      agent: onLeaderOnly<Agent>(),
-      readAnswer: onLeaderOnly<AgentRoutes['readAnswer']>(),
-    },
+    writer: onLeaderOnly<Writer>(),
+    agent: onLeaderOnly<Agent>(),
+    readAnswer: onLeaderOnly<AgentRoutes['readAnswer']>(),
   };
   return createListener({ ...options, ...reads }, known, [forwardToLeader(leader, options.clock)]);
 }

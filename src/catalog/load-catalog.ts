@@ -150,7 +150,8 @@ function noTree(files: ReadonlyMap<string, FileEntry>): Entry<TreeNode> {
     message: `there is no ${TREE_FILE}`,
     hint: files.has('tree.yml')
       ? `rename tree.yml to ${TREE_FILE}`
-      : 'add it with at least "name:" and "type: common"; if the layout stands in a folder, name that one (treeline validate DIR, repository.directory)',
+      : 'add it with at least "name:" and "type: common"; if the layout stands in a folder, name that one ' +
+        '(treeline validate DIR, repository.directory)',
   });
   return { ...entry, problems: [missing] };
 }

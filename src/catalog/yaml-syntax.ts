@@ -37,7 +37,8 @@ const EXPLANATIONS: readonly Explain[] = [
 const LINE_LENGTH_MAX = 2000;
 
 const OTHER_HINT =
-  'check the indentation and the quotes here and in the line above; a text needs quotes if it begins with a special character or contains ": "';
+  'check the indentation and the quotes here and in the line above; a text needs quotes if it begins with ' +
+  'a special character or contains ": "';
 
 /** Returns the fault and its place, from the parser's offset and reason. In a long line it says less. */
 export function explainSyntax(text: string, offset: number, reason: string): SyntaxFault {

@@ -40,7 +40,8 @@ export function addDemoCommand(program: Command): void {
     .option('--port <port>', 'the port of the REST API; the page gets the next one', parsePort)
     .addHelpText(
       'after',
-      '\nCtrl-C stops the demo and its servers, which are processes of this machine. The next start continues.\nNothing outside the directory is touched.',
+      '\nCtrl-C stops the demo and its servers, which are processes of this machine. The next start ' +
+        'continues.\nNothing outside the directory is touched.',
     )
     .action(async ({ dir, port }: DemoOptions) => {
       if (dir === '') throw new CommandFailure('--dir is empty: name a folder, or leave it out');

@@ -92,14 +92,12 @@ async function test(target: Target, { options, folder }: Place): Promise<number>
   const { kind, property, change, timeout, format } = options;
   const changes = Object.keys(change).length === 0 ? { treeline_test: 'changed' } : change;
   const trial = new Trial({
-    ...{
-      send: target.send,
-      forgeries: target.forgeries,
-      kind,
-      properties: property,
-      change: changes,
-      timeoutMs: timeout * 1000,
-    },
+    send: target.send,
+    forgeries: target.forgeries,
+    kind,
+    properties: property,
+    change: changes,
+    timeoutMs: timeout * 1000,
     trap: join(folder, 'trap'),
     interrupted: interrupted.signal,
   });

@@ -26,7 +26,8 @@ export function addProxyCommand(program: Command): void {
     .option('--stop-with-input', 'also stop when standard input ends')
     .addHelpText(
       'after',
-      `\nSIGTERM or SIGINT stops it cleanly: it claims no more actions, and waits for running ones. A second one, a second later, stops it immediately.\n${EXIT_CODES_HELP}`,
+      `\nSIGTERM or SIGINT stops it cleanly: it claims no more actions, and waits for running ones. A ` +
+        `second one, a second later, stops it immediately.\n${EXIT_CODES_HELP}`,
     )
     .action((options: ProxyOptions) => serving([SettingsError, StoreError], () => runProxy(options)));
   proxy

@@ -39,8 +39,10 @@ export function addRenderCommand(program: Command): void {
     .option('--stop-with-input', 'also stop when standard input ends')
     .addHelpText(
       'after',
-      '\nExit code of --once and --noop: 0 the files are as the record says, 1 they are not or the record is an earlier one,\n3 could not run.' +
-        '\nSIGTERM or SIGINT stops the service cleanly: it waits for a running command. A second one, a second later, stops it immediately.',
+      '\nExit code of --once and --noop: 0 the files are as the record says, 1 they are not or the record ' +
+        'is an earlier one,\n3 could not run.' +
+        '\nSIGTERM or SIGINT stops the service cleanly: it waits for a running command. A second one, a ' +
+        'second later, stops it immediately.',
     )
     .action(render);
 }

@@ -136,7 +136,12 @@ export function wireCore(outside: OutsideParts): WiredCore {
   const review = (): void => reviews.request();
   const { deleteBudget } = outside.execution;
   const { views, stallsOf, safety, reader, explainer } = wireReads({
-    ...{ ledger, current, source, clock, log, deleteBudget },
+    ledger,
+    current,
+    source,
+    clock,
+    log,
+    deleteBudget,
     notReadyReason: () => follower.notReadyReason,
   });
   const shared = { ledger, gate, clock, log, deleteBudget, metrics: outside.metrics };
@@ -145,7 +150,15 @@ export function wireCore(outside: OutsideParts): WiredCore {
   const work = registry.proxied && new ProxyWork({ entry: registry.proxied, reconciler, ledger, clock, log });
   const { signatures } = outside;
   const follower = new Follower({
-    ...{ ...shared, leads, breathe, source, signatures, triggers, current, reconciler, reviews },
+    ...shared,
+    leads,
+    breathe,
+    source,
+    signatures,
+    triggers,
+    current,
+    reconciler,
+    reviews,
   });
   const requests = new RowRequests({ ...shared, reconciler, reviews });
   const accepted = acceptHistory(requests, outside.acceptedHistory);
@@ -153,20 +166,7 @@ export function wireCore(outside: OutsideParts): WiredCore {
   const written = { writes, source, publisher, leads, current, follower, requests };
   const wired = wireWrites({ ...shared, ...written, safety, review, breathe });
   const { writer, commits } = wired;
-  const authorOf = keepAuthors(source);
-  const operator = createOperator({
-    ...{ ...views, stallsOf, breathe },
-    waitOf: waitsIn(reconciler, { ledger, clock }),
-    holderOf: (server) => work?.findHolder(server),
-    ...checkOperations(reconciler),
-    ...{ requests, entries: entriesOf(registry), leader: outside.leader, seen: outside.seen },
-    deliveries: new Deliveries({ ledger, current, clock }),
-    ...tellOutside(outside, { ledger, current, follower, reconciler }),
-    hasEntry: (name) => registry.byName(name) !== undefined,
-    isBefore: (commit, head) => follower.isBefore(commit, head),
-    authorOf,
-    followedAuthor: watchAuthor(authorOf, { current, log }),
-  });
+  const operator = wireOperator(outside, { ledger, current, views, stallsOf, work, requests, follower, reconciler });
   const stopWaiting = (): Promise<void> => {
     work?.stop();
     return wired.stop();
@@ -202,7 +202,7 @@ export async function startCore(outside: OutsideParts, shutdownMs: number): Prom
   return core;
 }
 
-/** What answers are made from, and what tells why there are none yet. */
+/** The parts that answer reads, and the reason if there are no answers yet. */
 interface ReadsParts extends ShownStore, Pick<OutsideParts, 'source' | 'clock' | 'log'> {
   readonly deleteBudget: Settings['execution']['deleteBudget'];
   readonly notReadyReason: () => string;
@@ -211,7 +211,10 @@ interface ReadsParts extends ShownStore, Pick<OutsideParts, 'source' | 'clock' |
 /** Returns what answers from memory. A replica needs no more for that, whether it leads or not. */
 export function wireReads({ ledger, current, source, clock, log, deleteBudget, notReadyReason }: ReadsParts) {
   const views = {
-    ...{ desired: () => current.get(), refused: () => current.refused, rows: ledger, now: () => clock.now() },
+    desired: () => current.get(),
+    refused: () => current.refused,
+    rows: ledger,
+    now: () => clock.now(),
     invalidSince: (name: string) => current.invalidSince(name),
     notReadyReason,
     isAncestor: (ancestor: string, descendant: string) => isAncestorIn(source, ancestor, descendant),
@@ -219,7 +222,9 @@ export function wireReads({ ledger, current, source, clock, log, deleteBudget, n
   const stallsOf = stallsIn(ledger, clock);
   const safety = (): Safety => readSafety(ledger, { budget: deleteBudget, now: clock.now() });
   return {
-    ...{ views, stallsOf, safety },
+    views,
+    stallsOf,
+    safety,
     reader: createReader({ ...views, stallsOf, desiredVersion: () => current.version }),
     explainer: createExplainer({
       ...views,
@@ -228,15 +233,40 @@ export function wireReads({ ledger, current, source, clock, log, deleteBudget, n
   };
 }
 
-interface OutsideTellers extends ShownStore {
+interface OperatorParts extends ShownStore, Pick<ReturnType<typeof wireReads>, 'views' | 'stallsOf'> {
   readonly follower: Follower;
   readonly reconciler: Reconciler;
+  readonly work: ProxyWork | undefined;
+  readonly requests: RowRequests;
 }
 
-/** Returns what the operator asks about the outside: what fails there, and what is noticed of it. */
-function tellOutside(
+function wireOperator(outside: OutsideParts, parts: OperatorParts): Core['operator'] {
+  const { registry, clock, log, source } = outside;
+  const { ledger, current, views, stallsOf, work, requests, follower, reconciler } = parts;
+  const authorOf = keepAuthors(source);
+  return createOperator({
+    ...views,
+    stallsOf,
+    waitOf: waitsIn(reconciler, { ledger, clock }),
+    holderOf: (server) => work?.findHolder(server),
+    ...checkOperations(reconciler),
+    requests,
+    entries: entriesOf(registry),
+    leader: outside.leader,
+    seen: outside.seen,
+    deliveries: new Deliveries({ ledger, current, clock }),
+    ...failuresOutside(outside, parts),
+    hasEntry: (name) => registry.byName(name) !== undefined,
+    isBefore: (commit, head) => follower.isBefore(commit, head),
+    authorOf,
+    followedAuthor: watchAuthor(authorOf, { current, log }),
+  });
+}
+
+/** Returns the outages of external parts, and what reconciling noticed of them. */
+function failuresOutside(
   { store, clock, audit, outages, certificates, seen }: OutsideParts,
-  { ledger, current, follower, reconciler }: OutsideTellers,
+  { ledger, current, follower, reconciler }: OperatorParts,
 ): Pick<Parameters<typeof createOperator>[0], 'outages' | 'noticed'> {
   return {
     outages: () =>
@@ -291,7 +321,13 @@ function wireReconciler(
   const { current, ledger } = parts;
   const { concurrency, graceSeconds, deleteBudget } = execution;
   return new Reconciler({
-    ...{ ...parts, registry, concurrency, deleteBudget, graceMs: graceSeconds * 1000, random, leads },
+    ...parts,
+    registry,
+    concurrency,
+    deleteBudget,
+    graceMs: graceSeconds * 1000,
+    random,
+    leads,
     waitMsMax: waitMsMaxOf(execution),
     recordOf: activeRecords(current, ledger),
     proxies: registeredProxies(current),
@@ -368,7 +404,7 @@ function keepAuthors(source: Source): (commit: string) => Promise<string | null>
   };
 }
 
-/** Returns what the operator asks about checks of servers at rest. */
+/** Returns the operations on scheduled checks. */
 function checkOperations({
   checks,
 }: Reconciler): Pick<Parameters<typeof createOperator>[0], 'checkFailureOf' | 'requestCheck' | 'retryCheck'> {

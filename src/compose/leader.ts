@@ -1,7 +1,7 @@
 // Builds the role of a leader: what follows the repository, drives the servers, writes, answers and reports, upon the
 // parts of its replica.
+import type { RequestListener } from 'node:http';
 import { createApp } from '../api/app.ts';
-import { dashboardAddress } from '../api/page/dashboard.ts';
 import { invariant } from '../base/invariant.ts';
 import { logOnceAMinute } from '../base/log-once-a-minute.ts';
 import { WokenLoop } from '../base/woken-loop.ts';
@@ -14,11 +14,12 @@ import { AttentionWatch } from '../service/progress/attention-watch.ts';
 import type { Notifier } from '../statuses/notifier.ts';
 import type { StatusReporter } from '../statuses/status-reporter.ts';
 import { StoreError } from '../store/store-error.ts';
-import { type Core, type ShownStore, startCore } from './core.ts';
+import { type Core, type ShownStore, startCore, type WiredCore } from './core.ts';
 import { measureLeader } from './open-metrics.ts';
 import { openNotifications, openProviders, openStatuses } from './open-parts.ts';
+import type { SharedDatabase } from './open-store.ts';
 import type { ServingRole } from './present-role.ts';
-import type { RoleParts } from './replica.ts';
+import { listenerOptions, type RoleParts } from './replica.ts';
 import { partsToFollow } from './standby.ts';
 
 /** Builds a leader. */
@@ -30,12 +31,9 @@ export async function composeLeader(parts: RoleParts): Promise<ServingRole> {
 }
 
 async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<Omit<ServingRole, 'stop'>> {
-  const { settings, replica, ambiguityOf, audit, seen, clock, log, metrics } = parts;
-  const { repository, store, shown, breathe, streams, database, earlier } = replica;
-  // Who loses the lead and takes it again leads with other parts.
-  const fencing = database === undefined ? 0 : database.lease.fencing;
-  if (fencing === undefined) throw new StoreError('This process does not lead any more.');
-  const leads = (): boolean => database === undefined || database.lease.fencing === fencing;
+  const { settings, replica, audit, seen, clock, log, metrics } = parts;
+  const { repository, store, shown, breathe, database, earlier } = replica;
+  const leads = leadsAs(database);
   if (database !== undefined) await showAllWritten(partsToFollow(parts), database.lease.leaderlessMs);
   const { registry, programs } = await openProviders(settings, { log, clock, opened });
   const { execution } = settings;
@@ -47,16 +45,27 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   // Ended last of these, so that it sees how all calls ended.
   opened.defer(async () => void (await Promise.all([reporter?.stop(), notifier?.stop()])));
   const outside = {
-    ...{ store, shown, breathe, registry, audit, clock, log, metrics, opened, random: Math.random, execution, writes },
-    ...{ source: repository.source, publisher: repository.publisher, triggers: repository.makeTriggers() },
+    store,
+    shown,
+    breathe,
+    registry,
+    audit,
+    clock,
+    log,
+    metrics,
+    opened,
+    random: Math.random,
+    execution,
+    writes,
+    source: repository.source,
+    publisher: repository.publisher,
+    triggers: repository.makeTriggers(),
     signatures: repository.signatures,
-    ...{
-      lostRows: earlier.sign(),
-      acceptedHistory: settings.acceptedHistory,
-      leads,
-      seen,
-      certificates: parts.certificates,
-    },
+    lostRows: earlier.sign(),
+    acceptedHistory: settings.acceptedHistory,
+    leads,
+    seen,
+    certificates: parts.certificates,
     outages: () => ({ programs: programs(), statuses: reporter?.failure, notifications: notifier?.failure }),
     leader: database && (() => database.lease.leader() ?? null),
   };
@@ -66,22 +75,32 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   reporter = openStatuses(settings, { ...shown, clock, log, random: Math.random });
   const attention = watchAttention(parts, core, opened);
   notifier = openNotifications(settings, { ...shown, attention, clock, log, random: Math.random });
-  const { agent, follower, reconciler } = core;
+  const { follower, reconciler } = core;
   opened.defer(measureLeader(metrics, { ...core, store, attention, clock }));
-  invariant(agent !== undefined, 'the registry has no entry for proxies');
-  const known = { streams, ambiguityOf, audit, seen, clock, log, metrics };
-  const answers = { ...known, replica: settings.replica.name, dashboard: dashboardAddress(settings.management) };
-  const { proxyReads, requestsPerSecond } = settings.api;
-  const handler = createApp({ ...core, agent, readAnswer: answerIn, ...answers, proxyReads, requestsPerSecond });
   const stopWaiting = (): Promise<void> => core.stopWaiting();
   opened.defer(async () => void (await Promise.all([stopWaiting(), leads() ? undefined : reconciler.stop(0)])));
   return {
-    ...{ handler, reader: core.reader, stopWaiting },
+    handler: handlerOf(parts, core),
+    reader: core.reader,
+    stopWaiting,
     leads: () => leads() || 'not leading: the lease of this replica is over',
     notReadyReason: () => follower.notReadyReason,
     begin: () => follower.start(),
     poll: () => follower.poll(),
   };
+}
+
+/** Returns whether this process still leads as it does now. One that takes the lease again leads with other parts. */
+function leadsAs(database: SharedDatabase | undefined): () => boolean {
+  if (database === undefined) return () => true;
+  const { fencing } = database.lease;
+  if (fencing === undefined) throw new StoreError('This process does not lead any more.');
+  return () => database.lease.fencing === fencing;
+}
+
+function handlerOf(parts: RoleParts, { agent, ...core }: WiredCore): RequestListener {
+  invariant(agent !== undefined, 'the registry has no entry for proxies');
+  return createApp({ ...core, agent, readAnswer: answerIn, ...listenerOptions(parts) });
 }
 
 /** The most rows of one commit; further ones follow a minute later. */
@@ -115,7 +134,7 @@ function recordOnceAMinute({
   return new WokenLoop({ clock, everyMs: RECORD_MS, work });
 }
 
-/** Has what needs a person told while this process leads. */
+/** Reports causes that need an operator while this process leads. */
 function watchAttention(
   { replica, clock, log }: RoleParts,
   { operator, requests }: Core,

@@ -42,8 +42,13 @@ export function openMetrics(
 export function measureReplica({ settings, replica, seen, clock, metrics }: RoleParts): void {
   const { ledger, current } = replica.shown;
   const sources = {
-    ...{ rows: ledger, desired: () => current.get(), refused: () => current.refused, now: () => clock.now() },
-    ...{ notReadyReason: () => '', stallsOf: stallsIn(ledger, clock), deleteBudget: settings.execution.deleteBudget },
+    rows: ledger,
+    desired: () => current.get(),
+    refused: () => current.refused,
+    now: () => clock.now(),
+    notReadyReason: () => '',
+    stallsOf: stallsIn(ledger, clock),
+    deleteBudget: settings.execution.deleteBudget,
   };
   const proxies = registeredProxies(current);
   metrics.measure((set) => measureRecorded(sources, set));

@@ -127,7 +127,11 @@ export function openStatuses(
 ): StatusReporter | undefined {
   if (statuses === null) return undefined;
   return new StatusReporter({
-    ...{ current, ledger, clock, log, random },
+    current,
+    ledger,
+    clock,
+    log,
+    random,
     stallsOf: stallsIn(ledger, clock),
     sentTo: `${statuses.apiUrl} ${statuses.project} ${id}`,
     send: createSendStatus(statuses, { id, clock }),

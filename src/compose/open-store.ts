@@ -150,8 +150,13 @@ function settingsToAgree({ id, repository, statuses, execution, replica }: Setti
   const { url, branch, directory, writes } = repository;
   const { providers, ...rest } = execution;
   const texts = {
-    ...{ id, 'repository.url': url, 'repository.branch': branch, 'repository.directory': directory },
-    ...{ 'repository.writes': writes, 'replica.leaseSeconds': replica.leaseSeconds, execution: rest },
+    id,
+    'repository.url': url,
+    'repository.branch': branch,
+    'repository.directory': directory,
+    'repository.writes': writes,
+    'replica.leaseSeconds': replica.leaseSeconds,
+    execution: rest,
     // Programs may lie elsewhere on another machine.
     'execution.providers': providers.map(({ name, match }) => ({ name, match })),
     statuses: statuses && { ...statuses, tokenFile: null, caFile: null },

@@ -2,6 +2,7 @@
 // repository.
 import type { AuthenticateOptions } from '../api/authenticate.ts';
 import { EventStreams } from '../api/event-streams.ts';
+import { dashboardAddress } from '../api/page/dashboard.ts';
 import type { AuditLog } from '../base/audit-log.ts';
 import { type Breathe, breatheBy } from '../base/breathe.ts';
 import type { Clock } from '../base/clock.ts';
@@ -49,4 +50,21 @@ export async function openReplica(
   const shown = showStore(store.store, breathe);
   const streams = new EventStreams({ ledger: shown.ledger, commit: () => shown.current.get()?.commit, clock });
   return { repository, ...store, shown, breathe, streams };
+}
+
+/** Returns the options of the REST listener that do not depend on the role. */
+export function listenerOptions({ settings, replica, ambiguityOf, audit, seen, clock, log, metrics }: RoleParts) {
+  return {
+    streams: replica.streams,
+    replica: settings.replica.name,
+    dashboard: dashboardAddress(settings.management),
+    proxyReads: settings.api.proxyReads,
+    requestsPerSecond: settings.api.requestsPerSecond,
+    ambiguityOf,
+    audit,
+    seen,
+    clock,
+    log,
+    metrics,
+  };
 }

@@ -1,8 +1,7 @@
-// Builds what a replica does that does not lead: it shows what the leader has written, and has the leader answer what
-// only that may.
+// Builds the role of a standby: it reads the rows that the leader writes, answers reads from them, and forwards other
+// requests to the leader.
 import { createStandbyApp } from '../api/app.ts';
 import { LeaderLink } from '../api/leader-link.ts';
-import { dashboardAddress } from '../api/page/dashboard.ts';
 import { StandbyFollower, type StandbyFollowerOptions } from '../follow/standby-follower.ts';
 import type { ToldWait } from '../machine/wait.ts';
 import type { Outage } from '../service/answers.ts';
@@ -11,7 +10,7 @@ import { recordReads } from '../service/progress/record-reads.ts';
 import { wireReads } from './core.ts';
 import type { SharedDatabase } from './open-store.ts';
 import type { ServingRole } from './present-role.ts';
-import type { RoleParts } from './replica.ts';
+import { listenerOptions, type RoleParts } from './replica.ts';
 
 /** The role of a standby, which may begin again. */
 export interface Standby extends ServingRole {
@@ -19,41 +18,45 @@ export interface Standby extends ServingRole {
   start(): void;
 }
 
-/** What servers wait for that are not at rest: a standby reports them only if the leader does not. */
+/** The wait of each unsettled server, as a standby reports it if the leader does not answer. */
 const KNOWN_TO_LEADER: ToldWait = {
-  ...{ reason: 'only the leader knows what it waits for, and no leader answers now' },
-  ...{ server: null, provider: null, until: null, action: null },
+  reason: 'only the leader knows what it waits for, and no leader answers now',
+  server: null,
+  provider: null,
+  until: null,
+  action: null,
 };
 
 /** Returns what standing by needs. `opened` closes it. */
 export function createStandby(parts: RoleParts, database: SharedDatabase, opened: AsyncDisposableStack): Standby {
-  const { settings, replica, ambiguityOf, audit, seen, clock, log, metrics } = parts;
-  const { repository, store, shown, streams } = replica;
-  const { deleteBudget } = settings.execution;
+  const { replica, clock, log } = parts;
+  const { repository, store, shown } = replica;
+  const { deleteBudget } = parts.settings.execution;
   let present: StandbyFollower | undefined;
   const notReadyReason = (): string => present?.notReadyReason ?? 'it is becoming the leader';
   const { views, stallsOf, reader, explainer } = wireReads({
-    ...{ ...shown, source: repository.source, clock, log, deleteBudget },
+    ...shown,
+    source: repository.source,
+    clock,
+    log,
+    deleteBudget,
     notReadyReason,
   });
-  const name = settings.replica.name;
   const { lease } = database;
   const lag = (): Outage | undefined => present?.failure;
   const progress = progressReads({
-    ...{ ...views, stallsOf, waitOf: () => KNOWN_TO_LEADER, checkFailureOf: () => undefined, lag },
+    ...views,
+    stallsOf,
+    waitOf: () => KNOWN_TO_LEADER,
+    checkFailureOf: () => undefined,
+    lag,
     leader: () => lease.leader() ?? null,
   });
-  const { identity, find } = database.peers;
-  const findLeader = async () => {
-    const leader = lease.leader();
-    return leader && (await find(leader));
-  };
-  const link = opened.adopt(new LeaderLink({ identity, find: findLeader }), (it) => it.close());
+  const link = opened.adopt(linkToLeader(database), (it) => it.close());
   const handler = createStandbyApp({
-    ...{ reader, explainer, streams, replica: name, ambiguityOf, audit, seen, clock, log, metrics },
-    proxyReads: settings.api.proxyReads,
-    requestsPerSecond: settings.api.requestsPerSecond,
-    dashboard: dashboardAddress(settings.management),
+    ...listenerOptions(parts),
+    reader,
+    explainer,
     operator: { ...progress, ...recordReads(views) },
     leader: {
       isKnown: () => lease.leader() !== undefined,
@@ -65,7 +68,9 @@ export function createStandby(parts: RoleParts, database: SharedDatabase, opened
     },
   });
   return {
-    ...{ handler, reader, stopWaiting: async () => link.stop() },
+    handler,
+    reader,
+    stopWaiting: async () => link.stop(),
     leads: () => `not leading: ${leaderOf(database)}`,
     notReadyReason,
     begin: () => undefined,
@@ -81,6 +86,14 @@ export function createStandby(parts: RoleParts, database: SharedDatabase, opened
       await ending?.stop();
     },
   };
+}
+
+function linkToLeader({ lease, peers }: SharedDatabase): LeaderLink {
+  const find = async () => {
+    const leader = lease.leader();
+    return leader && (await peers.find(leader));
+  };
+  return new LeaderLink({ identity: peers.identity, find });
 }
 
 /** Returns what showing the rows of the leader needs of these parts. */

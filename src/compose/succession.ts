@@ -1,5 +1,5 @@
-// What a replica does when it takes the lease and when it loses it: a standby becomes the leader. A leader that has lost
-// the lease answers reads as a standby until the process ends.
+// Builds the leader when the replica takes the lease. When the replica loses the lease, stops the leader, and answers
+// reads as a standby until the process ends.
 import type { Logger } from '../base/log.ts';
 import { reasonOf } from '../base/wording.ts';
 import type { Lease } from '../store/postgres/lease.ts';
@@ -15,7 +15,7 @@ interface SuccessionParts {
   readonly log: Logger;
 }
 
-/** The roles of one replica, one after the other. */
+/** Lets one replica stand by, lead, and stand by again. */
 export class Succession {
   readonly #parts: SuccessionParts;
   #leader: ServingRole | undefined;

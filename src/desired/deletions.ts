@@ -95,7 +95,9 @@ export function judgeDeletions(consequences: Consequences, facts: DeletionFacts)
   const begun = [...all.values()].flat().filter(facts.isRecent).length;
   const recent = facts.recent - begun;
   const isOver = facts.isRecovering === true || recent + count > facts.limit;
-  const overLimit = `over all instances, ${count} servers would be deleted or replaced without approval, and ${recent} were within the last hour; the limit is ${facts.limit}`;
+  const overLimit =
+    `over all instances, ${count} servers would be deleted or replaced without approval, and ${recent} were ` +
+    `within the last hour; the limit is ${facts.limit}`;
   const reason = facts.isRecovering === true ? RECOVERING : overLimit;
   const held = new Map<string, HeldDeletes>();
   for (const [instance, removals] of open) {

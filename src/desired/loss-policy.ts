@@ -15,7 +15,8 @@ export interface Proposed {
 
 const NOTHING: LossPolicy = { protected: false, deletion: 'delete' };
 const UNREADABLE =
-  'a commit since the active version has a file of this instance that cannot be read, so it is not known whether it protects or retains these servers';
+  'a commit since the active version has a file of this instance that cannot be read, so it is not known ' +
+  'whether it protects or retains these servers';
 
 /** Returns the policy of one version. */
 export function policyOf(unit: Pick<Unit, 'entry'>): LossPolicy {

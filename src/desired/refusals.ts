@@ -199,10 +199,14 @@ function protectedText(instance: string, { deleted, given }: ProtectedLoss, isGo
       ),
   ];
   const lift = 'set protected: false in a commit of its own first, in a pull request of its own where those are merged';
+  const ways = [
+    ...(isGone ? ['bring the file back; to remove it, '] : []),
+    ...(given.length > 0 ? ['protect the instance that takes over too, or '] : []),
+  ];
   return {
     code: 'protected_instance',
     message: `the instance "${instance}" is protected, and this would ${losses.join(', and ')}`,
-    hint: `${isGone ? 'bring the file back; to remove it, ' : ''}${given.length > 0 ? 'protect the instance that takes over too, or ' : ''}${lift}`,
+    hint: [...ways, lift].join(''),
     instances: [instance],
   };
 }

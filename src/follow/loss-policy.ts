@@ -13,9 +13,12 @@ import { readCommit } from './read-commit.ts';
 /** How many commits before the newest one are searched. */
 export const SEARCHED_MAX = 100;
 
-const TOO_MANY = `more than ${SEARCHED_MAX} commits came at once, and none of the newest has all servers of this instance, so it is not known whether one before protects or retains them`;
+const TOO_MANY =
+  `more than ${SEARCHED_MAX} commits came at once, and none of the newest has all servers of this instance, ` +
+  'so it is not known whether one before protects or retains them';
 const ELSEWHERE =
-  'this commit does not come after the active version of this instance, so it is not known whether its history protects or retains these servers';
+  'this commit does not come after the active version of this instance, so it is not known whether its ' +
+  'history protects or retains these servers';
 
 interface SearchParts {
   readonly source: Pick<Source, 'snapshot'>;

@@ -119,7 +119,9 @@ function checkClientcert(clientcert: Layer, server: ExpandedServer): readonly Pr
     problemInLayer(clientcert, key, {
       code: 'selector_in_layer',
       part: 'key',
-      message: `"${key}" selects a layer, and only the properties of a stack's server do so: "${server.name}" is made by "${server.instance}"`,
+      message:
+        `"${key}" selects a layer, and only the properties of a stack's server do so: "${server.name}" is ` +
+        `made by "${server.instance}"`,
       hint: `set "${key}" in the properties of the server, by the template or the instance, and remove it here`,
     }),
   );

@@ -82,7 +82,9 @@ function foreignObject(
 function foreignText({ type, name, tenant }: TypedObject, scope: SelectableObjects): ProblemText {
   const whose = scope.tenant === '' ? 'no tenant' : `the tenant ${quote(scope.tenant)}`;
   const own = scope.tenant === '' ? 'an object without tenant' : `an object of ${whose}, or one without tenant`;
-  const message = `the ${type} ${quote(name)} belongs to the tenant ${quote(String(tenant))}, but the record that uses it belongs to ${whose}`;
+  const message =
+    `the ${type} ${quote(name)} belongs to the tenant ${quote(String(tenant))}, but the record that uses it ` +
+    `belongs to ${whose}`;
   return { code: 'foreign_layer', message, hint: `use ${own}` };
 }
 

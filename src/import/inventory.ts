@@ -53,8 +53,17 @@ export const SECRET_KEY =
   '(?i)(?:password|passwd|passphrase|secret|token|private_?key|secret_?key|api_?key|credentials?|_pass|_pw)$';
 const SECRET_KEY_PATTERN = new RegExp(SECRET_KEY.slice('(?i)'.length), 'i');
 /** Encrypted values, keys, password hashes, tokens of well-known forms, and addresses with a password. */
-const SECRET_VALUE =
-  /ENC\[[A-Z0-9]+,|\$ANSIBLE_VAULT|-----BEGIN [A-Z ]*PRIVATE KEY|^\$(?:1|2[abxy]|5|6|y|gy|7)\$|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\b(?:ghp|gho|glpat|xox[abp])[-_][\w-]{16,}|:\/\/[^/\s:@]+:[^/\s@]+@/;
+const SECRET_VALUE = new RegExp(
+  [
+    String.raw`ENC\[[A-Z0-9]+,`,
+    String.raw`\$ANSIBLE_VAULT`,
+    '-----BEGIN [A-Z ]*PRIVATE KEY',
+    String.raw`^\$(?:1|2[abxy]|5|6|y|gy|7)\$`,
+    String.raw`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`,
+    String.raw`\b(?:ghp|gho|glpat|xox[abp])[-_][\w-]{16,}`,
+    String.raw`:\/\/[^/\s:@]+:[^/\s@]+@`,
+  ].join('|'),
+);
 
 const SECRET = 'it looks like a secret: keep it in a secret store, and write a reference';
 

@@ -234,7 +234,9 @@ function foughtOver(row: ServerRow, found: Finding, at: ConcludeContext): readon
 
 const MANY_GONE: Reason = {
   code: 'many_gone',
-  text: 'it is gone, and either its site has lost more servers within an hour than healing makes again, or no other server of it was found since: look at the site, then retry',
+  text:
+    'it is gone, and either its site has lost more servers within an hour than healing makes again, or no ' +
+    'other server of it was found since: look at the site, then retry',
 };
 
 /** Returns the row of a server that healing does not make again: it waits for an operator. */

@@ -72,5 +72,8 @@ function placeKey(site: string, name: string): string {
 function otherPlaceText(provider: string, before: string, now: string | undefined): string {
   const found = now === undefined ? 'names no place' : `answers from the place ${quote(now)}`;
   const advice = 'bring its storage back, or the marker in it';
-  return `the provider entry ${quote(provider)} ${found}, and was at ${quote(before)} before: ${advice}; where it has moved for good, "treeline adopt --provider ${provider}" accepts that`;
+  return (
+    `the provider entry ${quote(provider)} ${found}, and was at ${quote(before)} before: ${advice}; where ` +
+    `it has moved for good, "treeline adopt --provider ${provider}" accepts that`
+  );
 }

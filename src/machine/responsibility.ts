@@ -130,7 +130,9 @@ export function tagWords(tags: readonly string[]): string {
  * registered.
  */
 export function silentProxyReason(tags: readonly string[]): Reason {
-  const text = `no proxy ${tagWords(tags)} has asked for work for 5 minutes: look at "treeline proxy" where it runs, or at the line from there`;
+  const text =
+    `no proxy ${tagWords(tags)} has asked for work for 5 minutes: look at "treeline proxy" where it runs, ` +
+    'or at the line from there';
   return { code: 'no_proxy', text, tags };
 }
 

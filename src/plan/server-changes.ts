@@ -163,7 +163,9 @@ function updated({ name, before, after }: ChangedServer, { isSecret }: ComparedU
   const versions = { before: before.unit, after: after.unit };
   const fields = changed.map((property) => property.key);
   const cause = causeOf(versions, { key: is.key, fields, others: layersOf(versions, name, changed) });
-  const reason = `${names.length === 1 ? 'the property' : 'the properties'} ${quoteSome(names)} ${names.length === 1 ? 'changes' : 'change'}`;
+  const reason =
+    `${names.length === 1 ? 'the property' : 'the properties'} ${quoteSome(names)} ` +
+    `${names.length === 1 ? 'changes' : 'change'}`;
   return { action: 'update', ...placeOf(is), reason, ...cause, properties: shownProperties(changed, isSecret) };
 }
 

@@ -86,7 +86,8 @@ function readOutputs(value: Json | undefined): JsonMap {
   const bytes = Buffer.byteLength(JSON.stringify(outputs));
   if (bytes <= OUTPUTS_BYTES_MAX) return outputs;
   throw new AnswerError(
-    `"outputs" takes ${bytes} bytes as JSON, and ${OUTPUTS_BYTES_MAX} are kept of a server: report where the rest is found, such as a path or a URL`,
+    `"outputs" takes ${bytes} bytes as JSON, and ${OUTPUTS_BYTES_MAX} are kept of a server: report where ` +
+      'the rest is found, such as a path or a URL',
   );
 }
 

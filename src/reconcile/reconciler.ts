@@ -129,20 +129,23 @@ export class Reconciler {
       hasSlot: (server) => this.#hasSlot(server),
     });
     this.#claims = new ClaimedPasses({ clock, wake, isInFlight: (server) => capacity.isInFlight(server) });
-    this.presence = new ProxyPresence({
-      ...{ clock, registered: () => options.proxies?.() },
-      heard: (tags) => [...this.offers.for(tags)].forEach(wake),
-    });
+    const heard = (tags: readonly string[]): void => [...this.offers.for(tags)].forEach(wake);
+    this.presence = new ProxyPresence({ clock, registered: () => options.proxies?.(), heard });
     const recordOf = knownRecords(ledger, options.recordOf);
     this.checks = new ServerChecks({ ...options, recordOf, wake });
     this.#absences = new Absences({ ledger, clock, wake });
     this.#sources = this.#contextSources();
     this.#pass = new ServerPass({
-      ...{ ...options, executor: this.#executor, offers: this.offers, queue: this.#queue },
+      ...options,
+      executor: this.#executor,
+      offers: this.offers,
+      queue: this.#queue,
       freed: () => this.#wakeForCapacity(),
       silentMs: (tags) => this.presence.silentMs(tags),
       contextOf: (server) => decisionContextOf(server, this.#sources),
-      ...{ checks: this.checks, absences: this.#absences, claims: this.#claims },
+      checks: this.checks,
+      absences: this.#absences,
+      claims: this.#claims,
     });
     this.#resync = new Resync({ ...options, queue: this.#queue });
   }
@@ -352,7 +355,11 @@ export class Reconciler {
     return {
       ...(isSecret && { isSecret }),
       ...(isReference && { isReference }),
-      ...{ ledger, registry, waitMsMax, proxies: this.presence, recordOf: knownRecords(ledger, recordOf) },
+      ledger,
+      registry,
+      waitMsMax,
+      proxies: this.presence,
+      recordOf: knownRecords(ledger, recordOf),
       claimantOf: (server) => this.#claims.claimantOf(server),
       get now() {
         return clock.now();

@@ -42,7 +42,8 @@ const ADVICE: readonly Row[] = [
     fits: /Authentication failed|could not read (?:Username|Password)|returned error: 401|HTTP Basic: Access denied/i,
     advice: ({ places }) =>
       places === undefined
-        ? 'asks for a user name and a password: write them into files, and name these as repository.usernameFile and repository.passwordFile'
+        ? 'asks for a user name and a password: write them into files, and name these as ' +
+          'repository.usernameFile and repository.passwordFile'
         : `does not accept the user name and password: check ${places}`,
   },
   {
@@ -51,7 +52,7 @@ const ADVICE: readonly Row[] = [
       `may not be ${done} by this user: allow it there, or check ${places ?? 'repository.passwordFile, or the key of ssh'}`,
   },
   {
-    fits: /server certificate|SSL certificate|certificate subject|certificate verif|issuer certificate|CAfile|trust anchors|SSL CA cert|tls/i,
+    fits: /(?:server|SSL|issuer) certificate|certificate (?:subject|verif)|CAfile|trust anchors|SSL CA cert|tls/i,
     advice: 'has a certificate that cannot be verified: name its authority as repository.caFile, or check its dates',
   },
   {
@@ -73,7 +74,8 @@ const ADVICE: readonly Row[] = [
   {
     fits: /Host key verification failed/i,
     advice:
-      'has a host key that is not known here: compare it with the one that the host publishes, and add it to ~/.ssh/known_hosts of the user that runs Treeline ("ssh-keyscan HOST" prints it)',
+      'has a host key that is not known here: compare it with the one that the host publishes, and add it ' +
+      'to ~/.ssh/known_hosts of the user that runs Treeline ("ssh-keyscan HOST" prints it)',
   },
   {
     fits: /Permission denied \(|Too many authentication failures/i,
@@ -129,8 +131,17 @@ export function explainGitFailure(error: GitError, attempted: Attempted): GitErr
 const MOVED =
   /stale info|non-fast-forward|fetch first|already exists|needs force|failed to (?:update ref|lock)|cannot lock ref|incorrect old value/i;
 /** Git gives the same reasons if it cannot write at all, and if a hook refused. */
-const CANNOT_WRITE =
-  /permission denied|insufficient permission|unable to create temporary object directory|read-only file system|no space left|quota exceeded/i;
+const CANNOT_WRITE = new RegExp(
+  [
+    'permission denied',
+    'insufficient permission',
+    'unable to create temporary object directory',
+    'read-only file system',
+    'no space left',
+    'quota exceeded',
+  ].join('|'),
+  'i',
+);
 const ABORTED = /aborted by .*hook/i;
 
 const REFUSALS: readonly { readonly fits: RegExp; readonly advice: string }[] = [

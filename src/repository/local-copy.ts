@@ -200,5 +200,22 @@ export function isDamage(error: unknown): boolean {
   return error instanceof GitError && DAMAGE.test(error.message);
 }
 
-const DAMAGE =
-  /bad object|corrupt|does not match index|unable to read|inflate|missing (?:blob|tree|commit)|fatal: not a git repository|did not send all necessary|bad config|broken (?:ref|link)|invalid sha1 pointer|does not point to a valid object|mismatched algorithms|loose object/i;
+const DAMAGE = new RegExp(
+  [
+    'bad object',
+    'corrupt',
+    'does not match index',
+    'unable to read',
+    'inflate',
+    'missing (?:blob|tree|commit)',
+    'fatal: not a git repository',
+    'did not send all necessary',
+    'bad config',
+    'broken (?:ref|link)',
+    'invalid sha1 pointer',
+    'does not point to a valid object',
+    'mismatched algorithms',
+    'loose object',
+  ].join('|'),
+  'i',
+);

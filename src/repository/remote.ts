@@ -42,8 +42,16 @@ const BRANCHES_NAMED_MAX = 10;
 const NO_REF = 2;
 
 /** Git ended before the remote had received anything: what it prints before or during the first contact. */
-const NOTHING_SENT =
-  /^fatal: (?:unable to access|Authentication failed|could not read|repository .* not found|.* not valid:|.*does not appear to be a git|the remote end hung up upon initial contact)/im;
+const BEFORE_CONTACT = [
+  'unable to access',
+  'Authentication failed',
+  'could not read',
+  'repository .* not found',
+  '.* not valid:',
+  '.*does not appear to be a git',
+  'the remote end hung up upon initial contact',
+];
+const NOTHING_SENT = new RegExp(`^fatal: (?:${BEFORE_CONTACT.join('|')})`, 'im');
 const WAS_SENT = /RPC failed|hung up unexpectedly|unexpected disconnect|^Writing objects/m;
 const NOT_ALLOWED =
   /denied|read[- ]?only|not allowed|write access|unauthorized|forbidden|error: 40[134]|Authentication/i;

@@ -54,7 +54,8 @@ function checkHttpUrl(text: string): string {
   if (url === null) throw noRepository(text);
   if (url.username !== '' || url.password !== '') {
     throw new SourceError(
-      `"${shown(text)}" is written with a user or password before the host, where logs would show it: write the URL without, and name files as repository.usernameFile and repository.passwordFile`,
+      `"${shown(text)}" is written with a user or password before the host, where logs would show it: ` +
+        'write the URL without, and name files as repository.usernameFile and repository.passwordFile',
     );
   }
   if (url.search !== '' || url.hash !== '') throw withQuery(text);

@@ -1,4 +1,4 @@
-// What the service answers from: the active desired state and the rows of the present moment.
+// Combines the active desired state with the present rows, from which every answer is made.
 
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 import { isError, placeAndCode } from '../model/problem.ts';

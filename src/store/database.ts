@@ -179,7 +179,8 @@ export class Database {
       if (!isReadOnly) opened.exec(`PRAGMA journal_mode = ${use === 'store' ? 'WAL' : 'DELETE'}`);
       this.#requireIntegrity(opened);
       opened.exec(
-        `PRAGMA temp_store = MEMORY; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = ${WAL_BYTES_MAX}; PRAGMA max_page_count = ${pagesMax}`,
+        'PRAGMA temp_store = MEMORY; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = ' +
+          `${WAL_BYTES_MAX}; PRAGMA max_page_count = ${pagesMax}`,
       );
       return opened;
     } catch (error) {

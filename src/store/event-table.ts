@@ -29,8 +29,15 @@ const TRIM = `
 
 /** The fields in the order in which they are answered, as far as they are left out of what is kept. */
 const FIELDS = {
-  ...{ id: 0, time: '', resource: null, from: null, to: null, reason: '' },
-  ...{ commit: null, client: null, clientName: null },
+  id: 0,
+  time: '',
+  resource: null,
+  from: null,
+  to: null,
+  reason: '',
+  commit: null,
+  client: null,
+  clientName: null,
 };
 
 /**

@@ -9,8 +9,11 @@ import { presentPage } from '../peer.ts';
 import { PAGE, PAGE_API, servePage } from './page.ts';
 
 /** The reads that the page asks; none of them shows a client's fingerprint. */
-const READS =
-  /^\/(?:operations\/(?:status|held|clients|delivered|servers(?:\/[^/]+)?|explain\/[^/]+)|stacks\/instances\/[^/]+\/(?:why|events)|events)\/?$/;
+const READS = [
+  /^\/operations\/(?:status|held|clients|delivered|servers(?:\/[^/]+)?|explain\/[^/]+)\/?$/,
+  /^\/stacks\/instances\/[^/]+\/(?:why|events)\/?$/,
+  /^\/events\/?$/,
+];
 const LOOPBACK = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i;
 
 /**
@@ -66,7 +69,8 @@ function readData(request: IncomingMessage, response: ServerResponse, handler: R
     throw new ServiceError('not_allowed', 'This comes from a page of another site, and other pages may not read here');
   }
   const target = request.url?.slice(PAGE_API.length) ?? '/';
-  if (!READS.test(target.split('?', 1)[0] ?? '')) {
+  const [path = ''] = target.split('?', 1);
+  if (!READS.some((pattern) => pattern.test(path))) {
     throw new ServiceError('not_found', `The page reads nothing at ${target}`);
   }
   presentPage(request);

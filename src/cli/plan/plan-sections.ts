@@ -155,7 +155,9 @@ function retainedSection({ retained }: Plan, style: PlanStyle): Section {
   return {
     noun: 'server',
     title: `Leaves ${countOf(retained.length, 'server')} as ${it === 'it' ? 'it is' : 'they are'}`,
-    note: `No version contains ${them} any more, and the instance says \`deletion: retain\`: Treeline forgets ${them}, and ${it} ${it === 'it' ? 'is' : 'are'} not deleted.`,
+    note:
+      `No version contains ${them} any more, and the instance says \`deletion: retain\`: Treeline forgets ${them}, ` +
+      `and ${it} ${it === 'it' ? 'is' : 'are'} not deleted.`,
     items: groupAlike(retained, NAMES_MAX).map((alike) => serversItem(alike, style)),
   };
 }

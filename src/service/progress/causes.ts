@@ -138,7 +138,9 @@ function recoveryCauses({ view: { rows } }: CauseFacts): Cause[] {
   if (row === undefined) return [];
   const { id, since, notBefore } = row;
   const reason = `a recovery suspends every instance: ${row.reason}`;
-  const action = `look at what was found (treeline status), adopt or retain the servers that wait; then, from ${notBefore} on: treeline resume --recovery ${id}`;
+  const action =
+    'look at what was found (treeline status), adopt or retain the servers that wait; then, from ' +
+    `${notBefore} on: treeline resume --recovery ${id}`;
   return [causeOf({ id: `recovery:${id}`, reason, since, action })];
 }
 
@@ -303,7 +305,9 @@ function leaderCauses({ leader, lag }: CauseFacts): Cause[] {
 function silentCauses(facts: CauseFacts): Cause[] {
   return (facts.noticed?.silent ?? []).flatMap(({ entry, servers, ...silence }) => {
     const reason = `the provider entry "${entry}" ${silentWords(silence)}`;
-    const action = `correct that, or its entry in the settings; its servers are tried again automatically, and at once with: treeline retry --provider ${entry}`;
+    const action =
+      'correct that, or its entry in the settings; its servers are tried again automatically, and at once ' +
+      `with: treeline retry --provider ${entry}`;
     return serversCause(`provider:${entry}`, [...servers], facts, { reason, since: silence.since, action });
   });
 }
@@ -315,7 +319,9 @@ function orphanedServers({ view: { rows }, hasEntry }: CauseFacts): Named {
 
 function orphanedCauses(facts: CauseFacts): Cause[] {
   return [...orphanedServers(facts)].flatMap(([entry, names]) => {
-    const reason = `the provider entry "${entry}" has made servers, and is not in the settings any more: nothing is done with them, and nothing checks them`;
+    const reason =
+      `the provider entry "${entry}" has made servers, and is not in the settings any more: nothing is done ` +
+      'with them, and nothing checks them';
     const action = 'put it back under execution.providers, and start the controller again';
     return serversCause(`entry:${entry}`, names, facts, { reason, since: null, action });
   });

@@ -315,7 +315,10 @@ export function adviceFor(name: string, row: ServerRow, target = `--resource ${n
 }
 
 function answering(resource: string): string {
-  return `correct what keeps the check from answering; it is checked again automatically, and at once with: treeline retry --resource ${resource}`;
+  return (
+    'correct what keeps the check from answering; it is checked again automatically, and at once with: ' +
+    `treeline retry --resource ${resource}`
+  );
 }
 
 function unblocking(resource: string, row: ServerRow): string | null {
@@ -323,7 +326,10 @@ function unblocking(resource: string, row: ServerRow): string | null {
     case 'exists_already':
       return `treeline adopt --resource ${resource}`;
     case 'protected':
-      return `take the change back, or push "protected: false" for ${row.instance} first; if it is not to be built again: treeline retry --resource ${resource}`;
+      return (
+        `take the change back, or push "protected: false" for ${row.instance} first; if it is not to be ` +
+        `built again: treeline retry --resource ${resource}`
+      );
     case 'no_proxy':
       return 'register a proxy with that tag, and see that it runs; or add an entry to execution.providers in the settings';
     case 'no_output':
