@@ -97,7 +97,7 @@ function explainError(error: unknown, requestId: string): Failure {
   // The store's own text says what is wrong and what to do; its error is known by name, since the store is not imported
   // here.
   if (error instanceof Error && error.name === 'StoreError') return { code: 'not_ready', message: error.message };
-  const message = `Treeline failed to answer. This is a mistake of Treeline; its log tells more under request ${requestId}`;
+  const message = `Treeline failed to answer. This is a mistake of Treeline; its log has the details under request ${requestId}`;
   return { code: 'internal', message };
 }
 

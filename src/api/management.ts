@@ -8,7 +8,7 @@ import { isForPage, isLoopbackName } from './page/dashboard.ts';
 import { PAGE, pageWords } from './page/page.ts';
 
 /** What is asked. */
-interface Told {
+interface HealthSources {
   /** True once reads are served from a good commit, else why not, for a person. */
   readonly ready: () => true | string;
   /** True while this process leads, else why not, for a person. Decided at the moment of the answer. */
@@ -39,9 +39,9 @@ const FOREIGN =
   'On this machine, ask for the metrics as localhost, 127.0.0.1 or [::1]: other names may be of a stranger';
 
 /** Returns the management listener, which answers from now on. Throws where the address is taken. */
-export async function createManagement({ host, port, ...told }: ListenAddress & Told): Promise<Listening> {
-  const answer = answerTo({ ...told, metrics: oneAtATime(told.metrics) });
-  const { dashboard } = told;
+export async function createManagement({ host, port, ...health }: ListenAddress & HealthSources): Promise<Listening> {
+  const answer = answerTo({ ...health, metrics: oneAtATime(health.metrics) });
+  const { dashboard } = health;
   const server = createPlainServer(async (request, response) => {
     if (dashboard !== undefined && isForPage(request)) dashboard(request, response);
     else send(response, await answer(request));
@@ -51,7 +51,7 @@ export async function createManagement({ host, port, ...told }: ListenAddress & 
 }
 
 /** All who ask while metrics are being made get the same ones. */
-function oneAtATime(make: Told['metrics']): Told['metrics'] {
+function oneAtATime(make: HealthSources['metrics']): HealthSources['metrics'] {
   let making: Promise<string> | undefined;
   return () => {
     making ??= make().finally(() => {
@@ -61,16 +61,22 @@ function oneAtATime(make: Told['metrics']): Told['metrics'] {
   };
 }
 
-function answerTo({ ready, leads, metrics, clock, dashboard }: Told): (request: IncomingMessage) => Promise<Answer> {
+function answerTo({
+  ready,
+  leads,
+  metrics,
+  clock,
+  dashboard,
+}: HealthSources): (request: IncomingMessage) => Promise<Answer> {
   const answers = new Map<string, () => Answer | Promise<Answer>>([
     [
       '/',
       () =>
         envelope(200, dashboard === undefined ? `${OTHERS}. ${pageWords(null)}` : `The page is at ${PAGE}. ${OTHERS}`),
     ],
-    ['/livez', () => health(true)],
-    ['/readyz', () => health(ready())],
-    ['/leaderz', () => health(leads())],
+    ['/livez', () => healthAnswer(true)],
+    ['/readyz', () => healthAnswer(ready())],
+    ['/leaderz', () => healthAnswer(leads())],
     ['/metrics', () => answerMetrics(metrics, clock)],
   ]);
   return async ({ method, url = '/', headers: { host = '' }, socket: { localAddress = '' } }) => {
@@ -84,7 +90,7 @@ function answerTo({ ready, leads, metrics, clock, dashboard }: Told): (request: 
 }
 
 /** Never rejects. */
-async function answerMetrics(metrics: Told['metrics'], clock: Clock): Promise<Answer> {
+async function answerMetrics(metrics: HealthSources['metrics'], clock: Clock): Promise<Answer> {
   try {
     const body = await within(clock, METRICS_MS_MAX, metrics());
     if (body !== undefined) return { status: 200, type: 'text/plain; version=0.0.4; charset=utf-8', body };
@@ -94,8 +100,8 @@ async function answerMetrics(metrics: Told['metrics'], clock: Clock): Promise<An
   }
 }
 
-function health(told: true | string): Answer {
-  return told === true ? envelope(200, 'ok') : envelope(503, told);
+function healthAnswer(state: true | string): Answer {
+  return state === true ? envelope(200, 'ok') : envelope(503, state);
 }
 
 function envelope(status: number, message: string): Answer {

@@ -82,7 +82,7 @@ function explainUnclosed({ offset, reason }: FaultSpot): SyntaxFault | undefined
 function explainRunOn({ offset, reason, above, aboveAt }: FaultSpot): SyntaxFault | undefined {
   if (reason !== 'deficient indentation') return undefined;
   const opening = /(?<=\s)["'[{](?=[^"'[{\]}]*$)/.exec(above);
-  const hint = 'close it; where it goes on over several lines, indent them deeper than its key';
+  const hint = 'close it; if it has several lines, indent them deeper than its key';
   if (opening === null) return fault(offset, 'a text or list that begins above is not closed before this line', hint);
   return fault(aboveAt + opening.index, `the ${opening[0]} here is not closed`, hint);
 }

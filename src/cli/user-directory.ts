@@ -10,7 +10,7 @@ import { CommandFailure, expecting } from './command-failure.ts';
 
 /**
  * Returns an absolute path: relative ones begin where the user stands. npm runs a script of this package in its root
- * and tells the user's folder in `INIT_CWD`; an installed command simply runs there.
+ * and passes the user's folder in `INIT_CWD`; an installed command simply runs there.
  */
 export function fromUserDirectory(path: string): string {
   const isOwnScript = process.env.npm_package_name === 'treeline' && process.env.npm_lifecycle_event !== undefined;

@@ -42,11 +42,11 @@ const DONE: Outcome = { isDone: true };
 export async function waitUntilSettled(server: ServerOptions, awaited: Awaited): Promise<Outcome> {
   const deadline = performance.now() + awaited.timeoutMs;
   const printed = new Map<string, string>();
-  const tell = (about: string, line: string): void => {
+  const report = (about: string, line: string): void => {
     if (printed.get(about) !== line) awaited.progress(line);
     printed.set(about, line);
   };
-  const waiting = { ...awaited, server, deadline, tell };
+  const waiting = { ...awaited, server, deadline, report };
   const stages = [untilFollowed(waiting), untilQuiet(waiting), ...(awaited.delivered ? [untilDelivered(waiting)] : [])];
   let outcome = DONE;
   for (const stage of stages) {
@@ -69,23 +69,23 @@ interface Waiting extends Awaited {
   /** Of `performance.now()`. */
   readonly deadline: number;
   /** Prints a line about something, unless it was the last one about that. */
-  readonly tell: (about: string, line: string) => void;
+  readonly report: (about: string, line: string) => void;
 }
 
 /** The controller waits a while before it answers that it does not follow the commit. */
-function untilFollowed({ server, commit, timeoutMs, deadline, tell }: Waiting): Stage {
+function untilFollowed({ server, commit, timeoutMs, deadline, report }: Waiting): Stage {
   const read = (headers: Readonly<Record<string, string>>): Promise<unknown> =>
     getFrom(server, '/operations/status', { headers, refusedUntil: deadline });
-  tell('commit', `waiting until ${commit} is followed`);
+  report('commit', `waiting until ${commit} is followed`);
   return async (isLate) => {
     const followed = await orNotReady(read({ 'x-treeline-min-commit': commit }));
     if (!(followed instanceof RefusedRequest)) return DONE;
     const overview = await orNotReady(read({}));
-    if (overview instanceof RefusedRequest) tell('controller', overview.message);
+    if (overview instanceof RefusedRequest) report('controller', overview.message);
     const { newest = null, repository } = overview instanceof RefusedRequest ? {} : (overview as Overview);
     if (repository !== undefined) {
       const reason = firstLine(repository.reason);
-      tell('controller', `the repository could not be followed since ${repository.since}: ${reason}`);
+      report('controller', `the repository could not be followed since ${repository.since}: ${reason}`);
     }
     if (newest?.commit === commit) {
       return { isDone: false, reason: `the commit ${commit} is not followed: ${newest.reason}; do: ${newest.action}` };
@@ -104,7 +104,7 @@ async function orNotReady(answer: Promise<unknown>): Promise<unknown> {
   });
 }
 
-function untilQuiet({ server, instance, timeoutMs, deadline, tell }: Waiting): Stage {
+function untilQuiet({ server, instance, timeoutMs, deadline, report }: Waiting): Stage {
   let isKnown = false;
   return async (isLate) => {
     const { instances } = (await getFrom(server, '/operations/status', { refusedUntil: deadline })) as Overview;
@@ -116,15 +116,15 @@ function untilQuiet({ server, instance, timeoutMs, deadline, tell }: Waiting): S
     isKnown = true;
     const open = awaited.filter((one) => !isSettled(one)).map(({ name, status }) => `${name} (${status})`);
     if (open.length === 0) return { isDone: awaited.every(({ status }) => status === 'Done') };
-    tell('instances', `waiting for ${firstNames(open)}`);
+    report('instances', `waiting for ${firstNames(open)}`);
     return isLate ? { isDone: false, reason: `still in progress after ${timeoutMs / 1000} s` } : undefined;
   };
 }
 
-function untilDelivered({ server, commit, instance, tell }: Waiting): Stage {
+function untilDelivered({ server, commit, instance, report }: Waiting): Stage {
   return async (isLate) => {
     const { summary, counts } = await readDelivered(server, { commit, instance }, 'failed');
-    tell('delivery', summary);
+    report('delivery', summary);
     if (counts.outdated + counts.failed === 0) return DONE;
     if (!isLate) return undefined;
     const { nodes } = await readDelivered(server, { commit, instance }, 'outdated,failed');

@@ -17,7 +17,7 @@ import type { SharedParts } from './open-parts.ts';
 import type { PresentRole } from './present-role.ts';
 import type { RoleParts } from './replica.ts';
 
-/** Returns the metrics of a process, which tell of its role; `opened` ends them. */
+/** Returns the metrics of a process, with one for its role; `opened` ends them. */
 export function openMetrics(
   settings: Settings,
   { present, opened }: Pick<SharedParts, 'opened'> & { readonly present: PresentRole },
@@ -38,7 +38,7 @@ export function openMetrics(
   return metrics;
 }
 
-/** Has metrics tell of what is recorded, whatever the role is. */
+/** Adds the metrics that every role has: those of recorded rows. */
 export function measureReplica({ settings, replica, seen, clock, metrics }: RoleParts): void {
   const { ledger, current } = replica.shown;
   const sources = {
@@ -88,7 +88,7 @@ interface MeasuredLeader extends WiredCore {
   readonly clock: Clock;
 }
 
-/** Has metrics tell of what a leader alone knows, until the returned function is called. */
+/** Adds the metrics that only a leader has, until the returned function is called. */
 export function measureLeader(
   metrics: Metrics,
   { ledger, reconciler, follower, store, attention, clock }: MeasuredLeader,

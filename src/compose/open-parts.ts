@@ -139,7 +139,7 @@ export function openStatuses(
   });
 }
 
-/** Returns a running notifier; undefined where nobody is to be told. The caller has to stop it. */
+/** Returns a running notifier; undefined without subscribers. The caller stops it. */
 export function openNotifications(
   { id, notifications }: Pick<Settings, 'id' | 'notifications'>,
   { current, attention, ...parts }: OpeningParts & Pick<ConstructorParameters<typeof Notifier>[0], 'attention'>,

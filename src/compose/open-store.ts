@@ -114,8 +114,8 @@ async function openDatabase(
   const { directory } = settings.store;
   const shown = { directory, store, isEmpty: store.revision === 0, clock, log };
   const seen = parts.adopt(await SeenFile.open(options, shown), async (it) => it.close());
-  const told = { replica, settings: settingsToAgree(settings), lease, handler };
-  const peers = await openPeers(options, { ...told, clock, log, opened: parts });
+  const identity = { replica, settings: settingsToAgree(settings), lease, handler };
+  const peers = await openPeers(options, { ...identity, clock, log, opened: parts });
   const kept = parts.move();
   opened.defer(() => kept.disposeAsync());
   return { store, database: { lease, peers }, seen };

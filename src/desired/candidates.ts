@@ -131,6 +131,6 @@ function defectAt(entry: Entry<unknown>, error: unknown): Problem {
   return problemAt(place, '', {
     code: 'internal_error',
     message: `Treeline failed on this file: ${text}`,
-    hint: 'this is a defect of Treeline: report it with this text and the file; everything else goes on',
+    hint: 'this is a defect of Treeline: report it with this text and the file; everything else continues',
   });
 }

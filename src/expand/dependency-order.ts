@@ -15,7 +15,7 @@ interface Visit<Node> {
   readonly needs: Iterator<Node>;
 }
 
-/** Returns an order of nodes by what they need, the same for the same input. Nodes are told apart by identity. */
+/** Returns an order of nodes by what they need, the same for the same input. Nodes are distinguished by identity. */
 export function dependencyOrder<Node>(nodes: Iterable<Node>, needsOf: (node: Node) => Iterable<Node>): Ordering<Node> {
   const order: Node[] = [];
   const cycles: (readonly Node[])[] = [];

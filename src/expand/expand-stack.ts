@@ -104,7 +104,7 @@ function expandMembers(members: readonly Members[], input: Read & { readonly ins
   const { instance, amended, parameters } = input;
   const values = evaluate({ instance, amended, parameters: parameters.values, members });
   const named = [...values.problems, ...checkServerNames(values.resources, input)];
-  // Servers that share a name cannot be told apart by what they depend on.
+  // Servers that share a name cannot be distinguished by what they depend on.
   if (!hasNoErrors(named)) return { servers: [], problems: named };
   const { resolved, problems } = resolveDependencies(values.resources, input);
   const warnings = resolved.flatMap((resource) => checkConfigurationOnly(resource, amended));

@@ -1,5 +1,5 @@
 // Holds the active desired state, and the newest commit where it is not followed. Only the follower sets them, the
-// desired state once it is durable; beside a leader, the standby follower. The functions tell what reconciling asks of
+// desired state once it is durable; beside a leader, the standby follower. The functions answer what reconciling asks of
 // it: records, secrets, registered proxies.
 import { momentOf } from '../base/wording.ts';
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';

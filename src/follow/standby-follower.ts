@@ -229,7 +229,7 @@ export class StandbyFollower {
   async #derive(rows: RecordedRows, earlier: DesiredState | undefined): Promise<DesiredState> {
     const { source, breathe } = this.#options;
     const head = rows.read('head', HEAD);
-    if (head === undefined) throw new Error('the store tells of no followed commit any more');
+    if (head === undefined) throw new Error('the store has no followed commit any more');
     const fetched = (await source.has(head.commit)) ? undefined : await this.#fetch(earlier);
     const isLost = fetched !== undefined && !(await source.has(head.commit));
     const restored = isLost ? undefined : await restoreDesired({ source, rows, breathe, earlier });

@@ -8,7 +8,7 @@ import type { SelectedNames, SelectingNode } from './infer-selectors.ts';
 interface Run {
   readonly kind: 'server' | 'group';
   readonly names: readonly string[];
-  /** What tells it from others of its template: the name, or its parts, the number of members and the first index. */
+  /** Its difference from others of its template: the name, or its parts, the number of members and the first index. */
   readonly values: Readonly<Record<string, string>>;
 }
 

@@ -18,7 +18,7 @@ export interface SelectingNode {
   readonly selection: SelectedNames;
 }
 
-/** What facts, columns and tags are called that tell the same: the last part of their name, the best first. */
+/** The usual last parts of the names of facts, columns and tags that mean the same, the best first. */
 const OTHER_NAMES: Readonly<Record<SelectorType, readonly string[]>> = {
   environment: ['env', 'pp_environment', 'environments', 'deployment_environment', 'stage', 'stages'],
   location: [
@@ -90,7 +90,7 @@ function selectable(name: string | undefined): string | undefined {
 }
 
 /**
- * Returns the facet called like a type, or nearest to it in meaning, which tells servers apart and is not another for
+ * Returns the facet called like a type, or nearest to it in meaning, which differs between servers and is not another for
  * each.
  */
 function facetFor(type: SelectorType, nodes: readonly SourceNode[]): string | undefined {

@@ -88,7 +88,7 @@ function joined(folder: string, path: string): string {
   return `${folder.startsWith('/') ? '/' : ''}${parts.join('/')}`;
 }
 
-/** Finds the nodes that have a file of their own, and the facts that its path tells. */
+/** Finds the nodes that have a file of their own, and the facts in its path. */
 function nodesOfFiles(levels: readonly Level[], files: SourceFiles): readonly KnownNode[] {
   const found = new Map<string, KnownNode>();
   for (const { datadir, templates, kind } of levels) {
@@ -110,7 +110,7 @@ function nodesOfFiles(levels: readonly Level[], files: SourceFiles): readonly Kn
 
 /**
  * A pattern of the paths of a level; its groups are facts, the one with an empty name is the node's. One beside others
- * tells nothing.
+ * says nothing.
  */
 function pathPattern(template: string): { readonly pattern: RegExp; readonly names: readonly string[] } {
   const names: string[] = [];
@@ -134,7 +134,7 @@ function pathPattern(template: string): { readonly pattern: RegExp; readonly nam
   return { pattern: new RegExp(`^${parts.join('/')}$`), names };
 }
 
-/** What the name of a node tells: its certificate has it, and it is taken for the host's whole name too. */
+/** The facts in the name of a node: its certificate has it, and it is taken for the host's whole name too. */
 function contextOf(name: string, facts: NodeContext): NodeContext {
   const [hostname = '', ...domain] = name.split('.');
   const own = { certname: name, hostname, domain: domain.join('.') };

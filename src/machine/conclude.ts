@@ -36,8 +36,8 @@ import { advance, requeue } from './transitions.ts';
 const RUNNING: ReadonlySet<State> = new Set(['creating', 'updating', 'deleting']);
 
 /** Returns the row after a call has answered, or null if the row is to be removed. */
-export function conclude(row: ServerRow, told: CallResult, at: ConcludeContext): ServerRow | null {
-  const result = { ...told, answer: withoutSecrets(row, told.answer, at) };
+export function conclude(row: ServerRow, reported: CallResult, at: ConcludeContext): ServerRow | null {
+  const result = { ...reported, answer: withoutSecrets(row, reported.answer, at) };
   if (result.kind === 'check') return withReported(concludeCheck(row, result, at), result.answer);
   // An answer that arrives after the outcome was declared lost is ignored: a check follows.
   if (row.action === null || !RUNNING.has(row.state)) return row;

@@ -11,7 +11,7 @@ export type CheckEnd = 'answered' | 'failed';
 /** A call that begins once the row is written. */
 type NextCall =
   /**
-   * Ask the provider whether the server exists. `isRoutine`: the server is at rest, and no action waits for the answer.
+   * Ask the provider whether the server exists. `isRoutine`: the server is settled, and no action waits for the answer.
    */
   | {
       readonly kind: 'check';
@@ -90,7 +90,7 @@ export interface DecisionContext extends Needs {
    * proxy that asks for the next call, or of any of its sites if none does.
    */
   readonly lastCheck: CheckEnd | undefined;
-  /** A scheduled or requested check of the server, which is at rest, may start now. */
+  /** A scheduled or requested check of the settled server may start now. */
   readonly isCheckDue: boolean;
   /**
    * Returns until when a server that is gone waits for another one of its site to be found; undefined: it does not

@@ -1,5 +1,5 @@
 // Compares the place that an answer names with where its server was found before: an answer from elsewhere, such as a
-// folder whose disk is not mounted, tells nothing of the server. Pure. docs/decisions/0020.
+// folder whose disk is not mounted, says nothing about the server. Pure. docs/decisions/0020.
 
 import { quote } from '../base/wording.ts';
 import type { Answer, CallResult } from '../model/call-result.ts';
@@ -15,7 +15,7 @@ export interface KnownPlaces {
   readonly rowOf: (server: string) => ServerRow | undefined;
 }
 
-/** Other outcomes tell nothing, wherever they come from. */
+/** Other outcomes say nothing about the server, wherever they come from. */
 const TELLING: ReadonlySet<Answer['outcome']> = new Set(['done', 'absent', 'replace']);
 
 /**

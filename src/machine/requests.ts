@@ -51,7 +51,7 @@ export interface Entries {
 
 /**
  * Returns the row of a server that is to be adopted: one that is blocked because it exists already, or because another
- * provider entry matches it now, or one whose outcome only a removed entry could tell. The entry that matches now is
+ * provider entry matches it now, or one whose outcome only a removed entry knows. The entry that matches now is
  * asked. Undefined for any other.
  */
 export function adoptedRow(row: ServerRow, now: string, entries: Pick<Entries, 'isMatched'>): ServerRow | undefined {

@@ -1,4 +1,4 @@
-// Defines the outputs of servers that have none: one empty map, which the rows of all of them share; and tells which
+// Defines the outputs of servers that have none: one empty map, which the rows of all of them share; and says which
 // outputs a text takes.
 import type { JsonMap } from './json.ts';
 import { compareNames } from './names.ts';

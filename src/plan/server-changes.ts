@@ -92,8 +92,8 @@ function placeOf({ name, instance, key }: WantedServer): Pick<ServerChange, 'res
 function created(server: WantedServer, after: Unit, units: ComparedUnits): ServerChange {
   const place = placeOf(server);
   const before = units.before.get(instanceAddress(server.instance));
-  const told = before === undefined ? newInstance(after, units) : membersText({ before, after }, server, 'new');
-  return { action: 'create', ...place, ...told, properties: unknownProperties(server.spec) };
+  const details = before === undefined ? newInstance(after, units) : membersText({ before, after }, server, 'new');
+  return { action: 'create', ...place, ...details, properties: unknownProperties(server.spec) };
 }
 
 function newInstance(after: Unit, { writtenBefore }: ComparedUnits): ExplainedCause {

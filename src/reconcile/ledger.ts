@@ -146,8 +146,8 @@ export class Ledger {
   }
 
   /**
-   * Saves all of `changes` or none, with the events that tell of them; see Store.commit. Without a cause, there is
-   * nothing to tell. `onSaved` is called as soon as they are saved. The index follows: at once where they are few;
+   * Saves all of `changes` or none, with their events; see Store.commit. Without a cause, there are
+   * none. `onSaved` is called as soon as they are saved. The index follows: at once where they are few;
    * where they are many, other work runs in between, so that they have to be saved in an exclusive section of the
    * CommitGate.
    */

@@ -21,7 +21,7 @@ export function createBranchWatch({ path, branch, log }: BranchWatchOptions): Tr
   let opening: Promise<FileWatch | undefined> = Promise.resolve(undefined);
 
   function complain(error: unknown): undefined {
-    log?.warn({ err: error, path }, 'the repository cannot be watched, polling goes on');
+    log?.warn({ err: error, path }, 'the repository cannot be watched, polling continues');
   }
 
   async function open(poll: () => void): Promise<FileWatch> {

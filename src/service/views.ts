@@ -85,4 +85,4 @@ function nothingActive({ refused, notReadyReason }: ViewSources): ServiceError {
 
 const ADVICE = '"treeline validate" says more, of the folder of a clone that repository.directory names';
 const REPEATED =
-  'This is tried again by itself, and the log tells of it; after a change of the settings, restart the controller';
+  'Treeline tries this again by itself and logs it; after a change of the settings, restart the controller';

@@ -1,4 +1,4 @@
-// Reads the entries of `execution.providers` of the settings: fills in defaults, finds programs, and tells which
+// Reads the entries of `execution.providers` of the settings: fills in defaults, finds programs, and reports which
 // entries cannot work beside each other.
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';

@@ -127,7 +127,7 @@ async function faultsOfParts(settings: Settings, searchPath: string | undefined)
 function faultsOfNotifications(targets: Settings['notifications']): readonly PlacedFault[] {
   const use = {
     what: 'a subscriber',
-    sent: 'what it is told',
+    sent: 'the events',
     takesQuery: true,
     instead: 'the secret stands in secretFile',
   };

@@ -1,5 +1,5 @@
 // Reads the setting `statuses`: takes the forge and the project from the repository's URL where they are left out, and
-// tells which addresses cannot be used.
+// reports which addresses cannot be used.
 import { resolve } from 'node:path';
 import { quote } from '../base/wording.ts';
 import type { Fault } from '../model/entry.ts';

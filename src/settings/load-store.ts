@@ -1,4 +1,4 @@
-// Reads the settings `store` and `replica`: fills in defaults, and tells what does not fit together, and which URL of a
+// Reads the settings `store` and `replica`: fills in defaults, and finds what does not fit together, and which URL of a
 // database cannot be used. No message shows that URL: it may hold a password.
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';

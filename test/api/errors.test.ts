@@ -123,7 +123,7 @@ describe('what the reader throws', () => {
     expect({ status, body }).toEqual({
       status: 500,
       body: {
-        message: `Treeline failed to answer. This is a mistake of Treeline; its log tells more under request ${id}`,
+        message: `Treeline failed to answer. This is a mistake of Treeline; its log has the details under request ${id}`,
         return_code: 500,
         error: 'internal',
       },

@@ -14,7 +14,7 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'src/base': { most: 1633, goal: 1400 },
   'src/catalog': { most: 2233, goal: 2150 },
   'src/cli': { most: 6343, goal: 4900 },
-  'src/compose': { most: 1509, goal: 1450 },
+  'src/compose': { most: 1611, goal: 1450 },
   'src/desired': { most: 2502, goal: 2200 },
   'src/expand': { most: 2106, goal: 1800 },
   'src/follow': { most: 2566, goal: 2300 },

@@ -356,7 +356,7 @@ describe('a defect of ours in one file', () => {
     const catalog = { ...desired.catalog, instances: new Map([...desired.catalog.instances, ['a', broken]]) };
     const { units } = built(catalog);
     expect(describeProblems(units.get('stack-instance/a')?.problems ?? [])).toEqual([
-      'a.yaml:1:1 internal_error: Treeline failed on this file: out of cheese (this is a defect of Treeline: report it with this text and the file; everything else goes on) [a]',
+      'a.yaml:1:1 internal_error: Treeline failed on this file: out of cheese (this is a defect of Treeline: report it with this text and the file; everything else continues) [a]',
     ]);
     expect(units.get('stack-instance/b')?.servers.size).toBe(1);
     const again = built(catalog, { candidates: units });

@@ -135,6 +135,6 @@ describe('the branch watch', () => {
     const watch = createBranchWatch({ path, branch: 'main', log });
     watch.start(() => undefined);
     await watch.stop();
-    expect(lines.join('')).toContain('cannot be watched, polling goes on');
+    expect(lines.join('')).toContain('cannot be watched, polling continues');
   });
 });

@@ -83,7 +83,7 @@ export class Renderer {
   readonly #failing = new Map<keyof typeof FAILURES, string | null>();
   #kept: Kept | undefined;
   /** The last confirmation, and when it was sent. */
-  #told: { readonly body: JsonMap; readonly at: number } | undefined;
+  #confirmed: { readonly body: JsonMap; readonly at: number } | undefined;
   #loop: Promise<void> = Promise.resolve();
 
   private constructor(
@@ -140,10 +140,10 @@ export class Renderer {
     const unanswered = await this.#fetch(waitSeconds);
     if (signal.aborted) return { unanswered: null, failed: null, isIdle: this.#kept === undefined };
     const isIdle = this.#kept === undefined;
-    this.#tell('recordless', isIdle ? unanswered : null);
-    this.#tell('unanswered', isIdle ? null : unanswered);
+    this.#report('recordless', isIdle ? unanswered : null);
+    this.#report('unanswered', isIdle ? null : unanswered);
     const failed = this.#kept === undefined ? null : await this.#apply(this.#kept);
-    if (!signal.aborted) this.#tell('failed', failed);
+    if (!signal.aborted) this.#report('failed', failed);
     if (this.#kept !== undefined && unanswered === null) await this.#confirm(this.#kept.record.etag, failed);
     return { unanswered, failed, isIdle };
   }
@@ -165,7 +165,7 @@ export class Renderer {
     }
   }
 
-  #tell(failure: keyof typeof FAILURES, reason: string | null): void {
+  #report(failure: keyof typeof FAILURES, reason: string | null): void {
     if ((this.#failing.get(failure) ?? null) === reason) return;
     this.#failing.set(failure, reason);
     const [begun, ended] = FAILURES[failure];
@@ -268,16 +268,17 @@ export class Renderer {
     const outcome = failed === null ? 'applied' : 'failed';
     const body: JsonMap = { digest, outcome, message: plainText(failed ?? '', MESSAGE_LENGTH_MAX) };
     const at = this.#options.clock.monotonic();
-    if (this.#told !== undefined && isSame(body, this.#told.body) && at - this.#told.at < CONFIRMED_MS) return;
+    if (this.#confirmed !== undefined && isSame(body, this.#confirmed.body) && at - this.#confirmed.at < CONFIRMED_MS)
+      return;
     try {
       const path = `/hiera/${encodeURIComponent(this.#settings.node)}/applied`;
       await this.#client.send({ path, body, signal: this.#stopping.signal });
-      this.#told = { body, at };
+      this.#confirmed = { body, at };
     } catch (error) {
       const status = error instanceof ControllerRefusal ? error.status : 0;
       if (status < 400 || status >= 500 || status === 429) return;
       // Another try would end the same.
-      this.#told = { body, at };
+      this.#confirmed = { body, at };
       this.#options.log.warn({ err: error }, 'the controller does not accept the confirmation');
     }
   }

@@ -51,8 +51,8 @@ export function eventRoutes({ reader, operator, streams, lists }: EventRoutes): 
 
 /** A client that connects again repeats its first address, and sends the last id that it has read. */
 function lastIdIn(request: Request): number | undefined {
-  const told = request.headers['last-event-id'];
-  if (told !== undefined) return readNumber(String(told), 'The header Last-Event-ID', ANY_ID);
+  const lastId = request.headers['last-event-id'];
+  if (lastId !== undefined) return readNumber(String(lastId), 'The header Last-Event-ID', ANY_ID);
   return request.query.after === undefined ? undefined : queryNumber(request, 'after', { ...ANY_ID, other: 0 });
 }
 

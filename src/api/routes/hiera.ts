@@ -93,8 +93,8 @@ function confirm(operator: Pick<Operator, 'confirm'>): RequestHandler<{ clientce
       const { clientcert } = request.params;
       throw wrongField('digest', `has to be the ETag of GET /hiera/${clientcert}/, without "info", as it was sent`);
     }
-    const told = { digest, outcome: outcomeNamed(outcome ?? ''), message };
-    sendEnvelope(response, 200, await operator.confirm(callerOf(request), request.params.clientcert, told));
+    const confirmation = { digest, outcome: outcomeNamed(outcome ?? ''), message };
+    sendEnvelope(response, 200, await operator.confirm(callerOf(request), request.params.clientcert, confirmation));
   };
 }
 

@@ -132,7 +132,7 @@ export class ServerChecks {
       this.#servers.delete(server);
       return;
     }
-    // The others were at rest when this process started: their checks are spread.
+    // The others were settled when this process started: their checks are spread.
     const isKnown = this.#servers.has(server);
     const checked = this.#checked(server);
     const before = checked.plan;
@@ -177,7 +177,7 @@ export class ServerChecks {
 
   /**
    * Checks a server as soon as there is capacity, but not within `pauseMs` of its last check, whatever its policy.
-   * Returns false if it is not at rest.
+   * Returns false if it is not settled.
    */
   request(server: string, pauseMs = 0): boolean {
     const { ledger, clock, wake } = this.#options;

@@ -34,7 +34,7 @@ export interface ContextSources extends ProviderSources, SecretRules {
   /** How many deletes and replacements without approval may be in progress or have happened within the last hour. */
   readonly removalsMax: () => number;
   readonly isInFlight: (server: string) => boolean;
-  /** Returns true if the next call of a server, or a check of it at rest, may take capacity of a provider now. */
+  /** Returns true if the next call of a server, or a check of it while it is settled, may take capacity of a provider now. */
   readonly hasCapacity: (server: string, provider: string, isRoutine: boolean) => boolean;
   /** Returns how a server's last check by proxies with one of these tags ended, or by any; see ServerChecks.lastOf. */
   readonly lastCheckOf: (server: string, own?: readonly string[]) => CheckEnd | undefined;

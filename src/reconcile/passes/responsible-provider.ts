@@ -93,7 +93,7 @@ export function responsibleProvider(
   const match = row.wanted === null ? undefined : registry.match(row.wanted);
   const isAssigned = row.provider !== null && !isHandedOn(row) && !(match !== undefined && isBeingAdopted(row));
   const entry = isAssigned ? registry.byName(row.provider ?? '') : match;
-  // Only the entry whose action was lost can tell how that ended, whatever entry the settings select now.
+  // Only the entry whose action was lost knows how that ended, whatever entry the settings select now.
   const isReplaced = match !== undefined && isReplacedOnRequest(row);
   const isOther = row.wanted !== null && match !== entry && !isReplaced && row.state !== 'unknown';
   if (isAssigned && (entry === undefined || isOther)) {

@@ -1,4 +1,4 @@
-// Adds all servers that are not at rest and wait for no time to the queue now and then, as a safety net below all
+// Adds all unsettled servers that wait for no time to the queue now and then, as a safety net below all
 // wake-ups: a server that could continue and was not enqueued is a defect of Treeline. It is counted and logged.
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';

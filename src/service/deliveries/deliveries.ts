@@ -46,8 +46,8 @@ export class Deliveries {
    * Records what a consumer says of a record of a node, and returns the answer. Throws ServiceError `not_allowed`
    * unless the client is one of that node, `not_found` if there is no such node.
    */
-  confirm(caller: Caller, node: string, told: Told): Promise<string> {
-    return this.#writes.run(node, () => this.#confirm(caller, node, told));
+  confirm(caller: Caller, node: string, confirmation: Told): Promise<string> {
+    return this.#writes.run(node, () => this.#confirm(caller, node, confirmation));
   }
 
   async #confirm({ by, refusal }: Caller, node: string, { digest, outcome, message }: Told): Promise<string> {
@@ -78,11 +78,13 @@ export class Deliveries {
 }
 
 /** Returns the row to keep: the same one if the consumer says nothing new. */
-function afterConfirmation(row: DeliveryRow | undefined, told: DeliveryRow): DeliveryRow {
-  if (row === undefined || row.digest !== told.digest || row.incarnation !== told.incarnation) return told;
+function afterConfirmation(row: DeliveryRow | undefined, confirmed: DeliveryRow): DeliveryRow {
+  if (row === undefined || row.digest !== confirmed.digest || row.incarnation !== confirmed.incarnation)
+    return confirmed;
   // A run that may not change anything does not undo that the record was applied, or that it failed.
-  const isKnown = told.outcome === 'noop' || (row.outcome === told.outcome && row.message === told.message);
-  return isKnown ? row : told;
+  const isKnown =
+    confirmed.outcome === 'noop' || (row.outcome === confirmed.outcome && row.message === confirmed.message);
+  return isKnown ? row : confirmed;
 }
 
 /** Returns the changes that forget nodes that are gone, and those whose client is not registered any more. */

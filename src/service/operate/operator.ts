@@ -60,9 +60,9 @@ export function createOperator(options: OperatorOptions) {
     ...suspensions(options),
     ...acknowledgements(options),
     /** Records what a consumer says of the record of a node; see Deliveries. */
-    async confirm(...[caller, node, told]: Parameters<Deliveries['confirm']>): Promise<string> {
+    async confirm(...[caller, node, confirmation]: Parameters<Deliveries['confirm']>): Promise<string> {
       if (!new Scope(caller.by, options).seesNode(node)) throw notOfNode(node);
-      return await options.deliveries.confirm(caller, node, told);
+      return await options.deliveries.confirm(caller, node, confirmation);
     },
     /** Returns everything that needs an operator; undefined before the first good commit. */
     attention: (): AllAttention | undefined => (options.desired() === undefined ? undefined : attentionOf(options)),

@@ -91,7 +91,7 @@ export function serverOperations(options: ServerOperationsOptions) {
 async function ignoreOrder(order: Order, server: string, options: ServerOperationsOptions): Promise<string> {
   const servers = selectServers(order, options, { resource: server });
   const count = await options.requests.change(servers, asked(order, 'retry', unorderedRow));
-  if (count > 0) return `${server} goes on without waiting for other servers`;
+  if (count > 0) return `${server} continues without waiting for other servers`;
   throw new ServiceError('conflict', `${server} does not wait for another server`);
 }
 

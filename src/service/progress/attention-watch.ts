@@ -107,13 +107,13 @@ export class AttentionWatch {
     this.#items = present;
     this.#ended = this.#ended.union(new Set(before.keys()).difference(present));
     for (const [id, item] of before) {
-      if (!present.has(id) && this.#begun.delete(id)) this.#tell('over', item);
+      if (!present.has(id) && this.#begun.delete(id)) this.#report('over', item);
     }
     for (const item of present.values()) {
       const wasAcknowledged = before.get(item.id)?.acknowledged != null;
       if (item.acknowledged !== null || (this.#begun.has(item.id) && !wasAcknowledged)) continue;
       this.#begun.add(item.id);
-      this.#tell('begin', item);
+      this.#report('begin', item);
     }
   }
 
@@ -126,7 +126,7 @@ export class AttentionWatch {
     this.#ended = new Set();
   }
 
-  #tell(what: 'begin' | 'over', item: AttentionItem): void {
+  #report(what: 'begin' | 'over', item: AttentionItem): void {
     const { id, kind, instances, servers, since, reason, action } = item;
     const { log } = this.#options;
     const repeats = this.#logCauseOnceAMinute(`${what} ${id}`);

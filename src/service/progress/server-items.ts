@@ -280,8 +280,8 @@ function reportedWords({ state, reason, wanted }: ServerRow, { rows }: WaitFacts
   const source = unknown?.fault === null ? rows.server(unknown.server) : undefined;
   if (unknown === undefined || source?.state !== 'done') return '';
   const names = Object.keys(source.outputs);
-  const told = names.length === 0 ? 'no outputs' : quoteSome(names.sort(compareNames));
-  return withSuggestion(`; reported of ${unknown.server}: ${told}`, unknown.output, names);
+  const reported = names.length === 0 ? 'no outputs' : quoteSome(names.sort(compareNames));
+  return withSuggestion(`; reported of ${unknown.server}: ${reported}`, unknown.output, names);
 }
 
 function stateWords({ state, reason }: ServerRow): string {

@@ -22,7 +22,7 @@ interface Failure {
   readonly isPassing?: boolean;
 }
 
-const GOES_ON = 'Treeline goes on by itself as soon as it can.';
+const CONTINUES = 'Treeline continues by itself as soon as it can.';
 const LOOK_AT_SERVER = 'See whether PostgreSQL runs there and its log.';
 const LOOK_AT_ADDRESS =
   'See that host and port in the URL are right, that PostgreSQL runs there, and the firewalls between.';
@@ -122,7 +122,7 @@ export function databaseError(at: DatabaseAddress, { why, remedy, isPassing }: F
   const name = nameOf(at);
   const message = `${name[0]?.toUpperCase()}${name.slice(1)} ${why}. ${remedy}`;
   return isPassing === true
-    ? new StoreUnavailable(`${message} ${GOES_ON}`, { cause })
+    ? new StoreUnavailable(`${message} ${CONTINUES}`, { cause })
     : new StoreError(message, { cause });
 }
 

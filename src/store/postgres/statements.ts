@@ -5,7 +5,7 @@ import { EVENTS_MAX } from '../event-table.ts';
 /** The schema in which everything is. */
 export const SCHEMA = 'treeline';
 
-/** The oldest PostgreSQL, as `server_version_num` tells it. */
+/** The oldest PostgreSQL, as `server_version_num` gives it. */
 export const SERVER_VERSION_MIN = 140_000;
 
 /** How long each step of a transaction may take on the server, in milliseconds. */

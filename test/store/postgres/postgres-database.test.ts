@@ -86,7 +86,7 @@ describe('what the operator reads', () => {
     });
     expect(message).toBe(
       `The database "treeline" at 127.0.0.1:${port} refuses connections. See that host and port in the URL are right, ` +
-        'that PostgreSQL runs there, and the firewalls between. Treeline goes on by itself as soon as it can.',
+        'that PostgreSQL runs there, and the firewalls between. Treeline continues by itself as soon as it can.',
     );
   });
 

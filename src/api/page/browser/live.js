@@ -1,10 +1,10 @@
-// Keeps what a view shows as the controller has it: asks again where the stream of events tells of a change, and every few seconds without
+// Keeps what a view shows as the controller has it: asks again after each change in the stream of events, and every few seconds without
 // one. Knows when the controller was last heard of. Rests while nobody sees the page.
 
 /** @typedef {{ readonly body: any, readonly etag: string | null }} Known */
 /** @typedef {{ readonly status: number, readonly message: string }} Failed */
 
-/** With the stream, only what no event tells is left to be asked for: times that pass, and what fails outside. */
+/** With the stream, only what is in no event is left to be asked for: times that pass, and what fails outside. */
 const POLL_MS = { withStream: 15_000, without: 5_000 };
 /** Changes are gathered for so long. */
 const GATHER_MS = 1_000;
@@ -185,7 +185,7 @@ export class Live {
   }
 }
 
-/** A header tells whole seconds: less than two are no difference. @param {string | null} date */
+/** A header has whole seconds: less than two are no difference. @param {string | null} date */
 function skewBy(date) {
   const skew = date === null ? 0 : Date.parse(date) - Date.now();
   return Math.abs(skew) < 2_000 ? 0 : skew;

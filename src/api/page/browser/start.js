@@ -33,7 +33,7 @@ let eventsFrom = 0;
 /** Another view was asked for, and is not shown yet: its heading gets the focus. */
 let isArriving = false;
 /** What was announced last. */
-let told = '';
+let announced = '';
 
 /** Returns the view of the address. @returns {{ readonly view: View, readonly query: Query }} */
 function here() {
@@ -75,7 +75,7 @@ function show() {
   const paths = pathsOf(view, query);
   const of = (/** @type {string} */ key) => (paths[key] === undefined ? undefined : live.body(paths[key]));
   render(html`<${Frame} title=${titleOf(view)}>${contentOf(view, query, paths, of)}<//>`, root);
-  tell(of('status'));
+  announceChanges(of('status'));
   const isLoaded = Object.entries(paths).every(([key, path]) => isLate(key) || (live.body(path) ?? live.failure(path)));
   if (!isArriving || !isLoaded) return;
   isArriving = false;
@@ -139,14 +139,14 @@ function Frame({ title, children }) {
 }
 
 /** Says aloud when more or less needs a person. @param {any} status */
-function tell(status) {
+function announceChanges(status) {
   if (status?.attention === undefined) return;
   const open = status.attention.filter(
     (/** @type {{ acknowledged: unknown }} */ { acknowledged }) => acknowledged === null,
   );
   const text = open.length === 0 ? 'Nothing needs a person' : `${counted(open.length, 'cause')} for a person`;
-  if (told !== '' && told !== text) announce(text);
-  told = text;
+  if (announced !== '' && announced !== text) announce(text);
+  announced = text;
 }
 
 /** Shows another address. @param {string} address @param {{ readonly isSame?: boolean }} [how] The same view: the focus stays. */

@@ -58,7 +58,7 @@ export function counted(count, word) {
   return `${count.toLocaleString('en')} ${word}${count === 1 ? '' : 's'}`;
 }
 
-/** Returns the first of a commit that tells it from others. @param {string} commit */
+/** Returns the first letters of a commit, which name it. @param {string} commit */
 export function shortCommit(commit) {
   return commit.slice(0, 10);
 }
