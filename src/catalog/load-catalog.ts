@@ -23,7 +23,7 @@ export const FILES_MAX = 20_000;
 export type ParsedFiles = ReadonlyMap<string, FileEntry>;
 
 /** No file was parsed ahead. */
-export const NO_FILES: ParsedFiles = new Map();
+const NO_FILES: ParsedFiles = new Map();
 
 /**
  * Returns the catalog of a commit. A file that `previous` has with the same path and content is taken over, entry and

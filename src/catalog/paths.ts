@@ -45,7 +45,7 @@ export function placePath(path: string, mode: FileMode): ObjectPath | StrayPath 
 }
 
 /** Returns true for a symbolic link or a submodule. */
-export function isLink(mode: FileMode): boolean {
+function isLink(mode: FileMode): boolean {
   return mode === '120000' || mode === '160000';
 }
 

@@ -108,7 +108,7 @@ function heldDeletes({ servers, since: _since, ...held }: HeldRow, rows: Recorde
  * Returns a server that these units and the rows do not want alike, in words; undefined where there is none. An
  * activation writes both at once: so another directory was read, or the rows are those of another repository.
  */
-export function differenceFromRows(units: Baseline['units'], rows: RecordedRows): string | undefined {
+function differenceFromRows(units: Baseline['units'], rows: RecordedRows): string | undefined {
   const derived = new Set<string>();
   let difference: string | undefined;
   for (const unit of units.values()) {
@@ -134,7 +134,7 @@ function isAsRecorded(server: WantedServer, rows: RecordedRows): boolean {
 /**
  * Returns the active version of each pinned instance and clientcert, derived from its own commit, where that is here.
  */
-export async function pinnedUnits(parts: RestoreParts, newest: Reusable): Promise<readonly Unit[]> {
+async function pinnedUnits(parts: RestoreParts, newest: Reusable): Promise<readonly Unit[]> {
   const { rows, earlier } = parts;
   const units: Unit[] = [];
   const keysByCommit = new Map<string, string[]>();

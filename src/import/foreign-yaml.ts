@@ -75,7 +75,7 @@ export function parseForeign(file: string, text: string): Located {
 }
 
 /** Returns the values of a JSON text, all at one place; a scalar with a fault if it is no JSON. */
-export function parseForeignJson(at: SourceLine, text: string): Located {
+function parseForeignJson(at: SourceLine, text: string): Located {
   try {
     return locatedJson(JSON.parse(text.replace(/^\uFEFF/, '')) as Json, at);
   } catch (error) {

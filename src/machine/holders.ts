@@ -18,7 +18,7 @@ export function specsInUse({ applied, action }: ServerRow): readonly Spec[] {
 }
 
 /** Returns true if the sorted `names` include `name`. Binary search, since there may be thousands. */
-export function includesSorted(names: readonly string[], name: string): boolean {
+function includesSorted(names: readonly string[], name: string): boolean {
   let first = 0;
   let end = names.length;
   while (first < end) {

@@ -46,7 +46,7 @@ const FAILED_CHECKS = 3;
  * Returns true if the outcome of an action was lost and the checks that would find it out fail, several in a row or
  * until a long wait. The server continues once a check is answered; an operator has to see to that.
  */
-export function isUntold({ state, reason, gaveUp, attempt }: CountedRow): boolean {
+function isUntold({ state, reason, gaveUp, attempt }: CountedRow): boolean {
   return state === 'unknown' && reason?.code === 'check_failed' && (gaveUp || attempt > FAILED_CHECKS);
 }
 

@@ -2,7 +2,7 @@
 import type { Call } from './provider.ts';
 
 /** The version of the JSON contract that every call names. */
-export const CONTRACT_VERSION = 1;
+const CONTRACT_VERSION = 1;
 
 /** Returns a call as one line of JSON. */
 export function encodeCall(call: Call): string {

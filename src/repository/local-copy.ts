@@ -19,7 +19,7 @@ interface LocalCopyOptions {
 /**
  * The ref that keeps the followed commit after the branch was rewritten: the copy may be the only place that has it.
  */
-export const FOLLOWED_REF = 'refs/treeline/followed';
+const FOLLOWED_REF = 'refs/treeline/followed';
 /** No object is fetched on demand, which would run programs that a repository's configuration names. */
 export const OFFLINE: Readonly<Record<string, string>> = {
   GIT_NO_LAZY_FETCH: '1',

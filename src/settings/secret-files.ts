@@ -37,7 +37,7 @@ interface OpenSecrets {
 }
 
 /** The mode of a file that every user of the machine may read. */
-export const READ_BY_ANYBODY = 0o004;
+const READ_BY_ANYBODY = 0o004;
 const WRITTEN_BY_ANYBODY = 0o002;
 
 /** Logs a warning for each of these secrets that others can read, and for each program that every user can change. */

@@ -165,7 +165,7 @@ function withGroup({ group }: NodeAtMoment, record: string): string {
 }
 
 /** Writes what `textOf` returns of each node, as JSON, as one JSON object. */
-export async function writeRecords(
+async function writeRecords(
   nodes: readonly NodeAtMoment[],
   textOf: (node: NodeAtMoment) => string,
 ): Promise<WrittenAnswer> {

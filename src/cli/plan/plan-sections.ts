@@ -226,7 +226,7 @@ const CONTEXT_LENGTH = 12;
  * Returns both values with an arrow between; of lists the items, and of long texts the part, that differ; no value of a
  * secret.
  */
-export function differenceText({ from, to }: Difference, style: PlanStyle): string {
+function differenceText({ from, to }: Difference, style: PlanStyle): string {
   if (from === SECRET_VALUE || to === SECRET_VALUE) return secretText({ from, to });
   if (Array.isArray(from) && Array.isArray(to)) return listDifference(from, to, style);
   const [old, now] = [from, to].map((value) => JSON.stringify(value));

@@ -103,7 +103,7 @@ export function claimedId(server: string, { row, next }: Step): string | undefin
 }
 
 /** Returns the error of a claim for a call that is not to be made now. */
-export function notNow(id: string): ServiceError {
+function notNow(id: string): ServiceError {
   return new ServiceError('conflict', `${id} is not to be done now; ask for actions again`);
 }
 

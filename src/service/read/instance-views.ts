@@ -163,7 +163,7 @@ function documentOf(view: View<DesiredState>, name: string): Served<StackInstanc
  * Returns the file of an instance as it is active, or of a new one that is invalid; undefined where there is none of
  * that name.
  */
-export function fileOfInstance(
+function fileOfInstance(
   { desired, rows }: View<DesiredState>,
   name: string,
 ): Pick<Entry<unknown>, 'oid' | 'object'> | undefined {

@@ -25,7 +25,7 @@ const FILE = 'database-seen.json';
 const WRITE_MS = 5_000;
 
 /** Returns the path of the file in a replica's directory. */
-export function seenPath(directory: string): string {
+function seenPath(directory: string): string {
   return join(directory, FILE);
 }
 
