@@ -64,7 +64,7 @@ async function provideCredentials(folder: string): Promise<DemoCredentials> {
 }
 
 function settingsOf({ repository = '', execution, store = '{ kind: lowdb, directory: state }' }: SiteOptions): string {
-  return `api: { host: 127.0.0.1, port: 0, tls: { key: pki/server.key, cert: pki/server.crt, clientCa: pki/ca.crt } }
+  return `api: { host: 127.0.0.1, port: 0, requestsPerSecond: 0, tls: { key: pki/server.key, cert: pki/server.crt, clientCa: pki/ca.crt } }
 management: { host: 127.0.0.1, port: 0 }
 repository: { url: stacks.git, branch: main${repository} }
 store: ${store}
