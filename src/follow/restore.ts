@@ -21,13 +21,11 @@ import type { Document, HeadRow, HeldRow, PinnedRow } from '../model/rows.ts';
 import type { WantedServer } from '../model/spec.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import type { Source } from '../repository/source.ts';
-import { HEAD, pinnedRows } from './object-rows.ts';
+import { HEAD } from './object-rows.ts';
 import { proposeAt, readCommit } from './read-commit.ts';
 
 /** The rows that a desired state is restored from. */
-export interface RecordedRows extends Pick<Ledger, 'read' | 'list' | 'server'> {
-  readonly index: Pick<Ledger['index'], 'serversOf'>;
-}
+type RecordedRows = Pick<Ledger, 'read' | 'list' | 'server' | 'index'>;
 
 /** The parts that a desired state is restored with. */
 interface RestoreParts {
@@ -67,23 +65,6 @@ export async function restoreDesired(parts: RestoreParts): Promise<DesiredState 
   const restored = await deriveInTurns({ ...snapshot, blobs: new Map() }, known, breathe);
   invariant(restored.isFollowed, `the recorded head ${head.commit} was taken once, so it is right`);
   return restored.desired;
-}
-
-/** Returns true if this desired state is that of the recorded head, with the recorded instances pinned and held. */
-export function isOfRows(desired: DesiredState, rows: Pick<RecordedRows, 'read' | 'list'>): boolean {
-  const held = rows.list('held');
-  const isHeld =
-    desired.held.size === held.size &&
-    [...held].every(([name, { digest }]) => desired.held.get(name)?.digest === digest);
-  return (
-    isHeld && rows.read('head', HEAD)?.commit === desired.commit && isSameRows(pinnedRows(desired), rows.list('pinned'))
-  );
-}
-
-function isSameRows(rows: ReadonlyMap<string, object>, recorded: ReadonlyMap<string, object>): boolean {
-  const isSame = ([name, row]: readonly [string, object]): boolean =>
-    JSON.stringify(row) === JSON.stringify(recorded.get(name));
-  return rows.size === recorded.size && [...rows].every(isSame);
 }
 
 function recordedJudgement(rows: RecordedRows): RecordedJudgement {

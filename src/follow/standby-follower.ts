@@ -1,6 +1,6 @@
-// Keeps what a standby shows: reads what the leader has written, and shows it together with the desired state that it
-// belongs to, at one moment. Where that state cannot be derived yet, as while Git cannot be reached, the moment before
-// stays shown. Writes nothing. docs/decisions/0043-the-leader.md.
+// Keeps what a standby shows: reads the rows that the leader has written, and then derives the desired state that they
+// name. If that cannot be derived yet, as while Git cannot be reached, the earlier one stays shown with the newer rows.
+// Writes nothing. docs/decisions/0043-the-leader.md.
 
 import type { Breathe } from '../base/breathe.ts';
 import type { Clock } from '../base/clock.ts';
@@ -8,16 +8,14 @@ import type { Logger } from '../base/log.ts';
 import { type LogOnceAMinute, logOnceAMinute } from '../base/log-once-a-minute.ts';
 import { momentOf, reasonOf } from '../base/wording.ts';
 import type { DesiredState } from '../desired/desired-state.ts';
-import { compareNames } from '../model/names.ts';
-import type { Change, HeadRow, RowKind, Rows, ServerRow } from '../model/rows.ts';
-import { ServiceError } from '../model/service-error.ts';
-import { desiredChanges, type Ledger, type PrepareMoment } from '../reconcile/ledger.ts';
+import type { HeadRow } from '../model/rows.ts';
+import type { Ledger } from '../reconcile/ledger.ts';
 import { Queue } from '../reconcile/queue.ts';
 import type { Source } from '../repository/source.ts';
 import type { CurrentState } from './current-state.ts';
 import { refusalOfLost } from './follow-commit.ts';
 import { HEAD } from './object-rows.ts';
-import { isOfRows, type RecordedRows, restoreDesired } from './restore.ts';
+import { restoreDesired } from './restore.ts';
 
 /** Between two looks at the rows of the leader. */
 const POLL_MS = 500;
@@ -27,7 +25,6 @@ const RETRY_MS_MAX = 30_000;
 const UNANSWERED_MS = 5_000;
 const ROWS = 'rows';
 const UNREAD = 'what the leader has written is being read, and the database or the repository has not answered yet';
-const OTHER_FOLLOWED = 'the leader has followed another commit while this one was read';
 /** For so long replicas that have lost the followed commit leave the lead to one that has it and may be starting. */
 const LEADERLESS_MS = 60_000;
 
@@ -44,7 +41,7 @@ export interface StandbyFollowerOptions {
   readonly breathe: Breathe;
 }
 
-/** Why the newest moment is not shown, and since when. */
+/** Why the newest rows or their desired state are not shown, and since when. */
 interface Lag {
   readonly reason: string;
   readonly since: string;
@@ -53,8 +50,8 @@ interface Lag {
 
 /** A derivation that failed. */
 interface FailedTry {
-  /** What was tried. */
-  readonly key: string;
+  /** The commit. */
+  readonly head: HeadRow;
   readonly error: unknown;
   readonly count: number;
   /** By the monotonic clock. */
@@ -91,9 +88,11 @@ export class StandbyFollower {
   readonly #queue: Queue;
   readonly #logOnceAMinute: LogOnceAMinute;
   readonly #stopping = new AbortController();
-  #first: Promise<void> | undefined;
+  #last: Promise<void> = Promise.resolve();
+  /** The look that has not begun. */
+  #next: Promise<void> | undefined;
   #failed: FailedTry | undefined;
-  /** Why nothing is shown yet, or why the newest moment is not, for a person; empty where it is. */
+  /** Why nothing is shown yet, or not the newest, for a person; empty if the newest is. */
   notReadyReason = 'the rows that the leader has written are not read yet';
   /** Of the last poll; undefined where it has shown everything. */
   #lag: Lag | undefined;
@@ -107,7 +106,7 @@ export class StandbyFollower {
     this.#queue = new Queue({ clock, concurrency: 1, handle: () => this.#handle() });
   }
 
-  /** Why the newest moment is not shown, and since when; undefined where it is. */
+  /** Why the newest is not shown, and since when; undefined if it is. */
   get failure(): Lag | undefined {
     const poll = this.#poll;
     if (this.#lag !== undefined || poll === undefined) return this.#lag;
@@ -117,30 +116,29 @@ export class StandbyFollower {
 
   /** Begins. What this process has shown as a leader stays shown until something newer is. */
   start(): void {
-    const { ledger, current, clock } = this.#options;
+    const { current, clock } = this.#options;
     // The newest commit was judged when this process has led; the leader reports it now.
     if (current.get() !== undefined) current.catchUp();
     this.#lag = { reason: this.notReadyReason, since: momentOf(clock.now()), sinceStart: true };
-    ledger.prepareMoments((...arriving) => this.#prepare(...arriving));
     this.#queue.add(ROWS);
   }
 
   /**
-   * Resolves once everything is shown that was written before the call. Throws where it cannot be: then the moment
-   * before is shown, and this process should not lead.
+   * Resolves once everything is shown that was written before the call. Throws if it cannot be: then this process should
+   * not lead.
    */
-  async catchUp(): Promise<void> {
-    await this.#options.refresh();
-    await this.#showFirst();
+  catchUp(): Promise<void> {
+    // One look at a time, so that rows do not change while a desired state is derived from them.
+    this.#next ??= this.#last.then(() => this.#look());
+    this.#last = this.#next.catch(() => undefined);
+    return this.#next;
   }
 
-  /**
-   * Ends what is under way. What is shown stays; rows that belong to another desired state are shown no more until
-   * another standby follower starts.
-   */
+  /** Ends what is under way. What is shown stays. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the standby follower is stopped'));
     await this.#queue.stop();
+    await this.#last;
   }
 
   /** Never throws: the one place where a look that failed is caught. */
@@ -159,85 +157,56 @@ export class StandbyFollower {
       const { since = poll.at, sinceStart } = this.#lag ?? {};
       this.#lag = { reason, since, ...(sinceStart && { sinceStart }) };
       const repeats = this.#logOnceAMinute(error);
-      if (repeats)
-        log.error({ err: error, ...repeats }, 'what the leader has written cannot be shown; everything stays as it is');
+      if (repeats) log.error({ err: error, ...repeats }, 'what the leader has written cannot be shown yet');
     } finally {
       this.#poll = undefined;
     }
     this.#queue.addAfter(ROWS, POLL_MS);
   }
 
-  /** Where nothing is shown, rows alone may change; else they change with the desired state, or not at all. */
-  async #prepare(...[changes]: Parameters<PrepareMoment>): ReturnType<PrepareMoment> {
-    const { ledger, current } = this.#options;
-    const shown = current.get();
-    const { length } = desiredChanges(changes);
-    if (shown === undefined || length === 0) return () => undefined;
-    if (this.#stopping.signal.aborted) {
-      throw new ServiceError('conflict', 'Another process has followed a commit meanwhile. Read again and retry.');
-    }
-    const rows = new ArrivingRows(ledger, changes);
-    const head = rows.read('head', HEAD);
-    const desired = await this.#try(`${head?.commit} ${length}`, () => this.#derive(rows, shown));
-    return () => this.#show(desired);
-  }
-
-  /** Shows the desired state of the rows where none is shown yet. */
-  #showFirst(): Promise<void> {
-    this.#first ??= this.#findFirst().finally(() => {
-      this.#first = undefined;
-    });
-    return this.#first;
-  }
-
-  async #findFirst(): Promise<void> {
-    const { ledger, current } = this.#options;
-    const { version } = ledger;
+  async #look(): Promise<void> {
+    this.#next = undefined;
+    const { refresh, ledger, current } = this.#options;
+    await refresh();
     const head = ledger.read('head', HEAD);
-    if (current.get() !== undefined || head === undefined) return;
-    const desired = await this.#try(`${head.commit} ${version}`, () => this.#derive(ledger, undefined));
-    // Rows come all the time; those that came meanwhile may belong to another one.
-    if (ledger.version !== version && !isOfRows(desired, ledger)) throw new Error(OTHER_FOLLOWED);
-    this.#show(desired);
+    if (head === undefined || (current.get() !== undefined && !ledger.isDesiredOld)) return;
+    this.#show(await this.#try(head));
   }
 
   #show(desired: DesiredState): void {
-    const { current, clock, log } = this.#options;
+    const { ledger, current, clock, log } = this.#options;
     if (current.get()?.commit !== desired.commit) log.info({ commit: desired.commit }, 'commit shown');
     current.set(desired, clock.now());
+    ledger.noteShown();
   }
 
   /**
    * The same that failed is not tried again at once: neither is Git asked, nor a large commit derived, every second.
    */
-  async #try(key: string, work: () => Promise<DesiredState>): Promise<DesiredState> {
+  async #try(head: HeadRow): Promise<DesiredState> {
     const { clock } = this.#options;
-    const before = this.#failed?.key === key ? this.#failed : undefined;
+    const before = this.#failed?.head === head ? this.#failed : undefined;
     if (before !== undefined && clock.monotonic() < before.until) throw before.error;
     try {
-      const desired = await work();
+      const desired = await this.#derive(head);
       this.#failed = undefined;
       return desired;
     } catch (error) {
       const count = before === undefined ? 0 : before.count + 1;
       const pauseMs = Math.min(RETRY_MS_MAX, POLL_MS * 2 ** count);
-      this.#failed = { key, error, count, until: clock.monotonic() + pauseMs };
+      this.#failed = { head, error, count, until: clock.monotonic() + pauseMs };
       throw error;
     }
   }
 
-  async #derive(rows: RecordedRows, earlier: DesiredState | undefined): Promise<DesiredState> {
-    const { source, breathe } = this.#options;
-    const head = rows.read('head', HEAD);
-    if (head === undefined) throw new Error('the store has no followed commit any more');
-    const fetched = (await source.has(head.commit)) ? undefined : await this.#fetch(earlier);
-    const isLost = fetched !== undefined && !(await source.has(head.commit));
+  async #derive(head: HeadRow): Promise<DesiredState> {
+    const { source, ledger: rows, current, breathe } = this.#options;
+    const earlier = current.get();
+    const newest = (await source.has(head.commit)) ? undefined : await this.#fetch(earlier);
+    const isLost = newest !== undefined && !(await source.has(head.commit));
     const restored = isLost ? undefined : await restoreDesired({ source, rows, breathe, earlier });
     if (typeof restored === 'object') return restored;
-    if (rows.read('head', HEAD) !== head) throw new Error(OTHER_FOLLOWED);
-    if (earlier !== undefined) throw new LostHead(reasonOfLost(head, restored));
-    const newest = fetched ?? (await this.#fetch(undefined));
-    await this.#refuse(newest, head, restored);
+    if (earlier === undefined) await this.#refuse(newest ?? (await this.#fetch(undefined)), head, restored);
     throw new LostHead(reasonOfLost(head, restored));
   }
 
@@ -258,54 +227,4 @@ function reasonOfLost({ commit }: HeadRow, difference: string | undefined): stri
   return difference === undefined
     ? `the commit ${commit}, which the leader follows, is not in the branch that this replica reads, or not yet`
     : `the followed commit ${commit} does not make what is recorded: ${difference}`;
-}
-
-/** The rows as they are once changes are shown. Only the tables that are listed are copied. */
-class ArrivingRows implements RecordedRows {
-  readonly #ledger: Ledger;
-  readonly #changes = new Map<RowKind, Map<string, Change>>();
-  readonly #tables = new Map<RowKind, ReadonlyMap<string, unknown>>();
-
-  constructor(ledger: Ledger, changes: readonly Change[]) {
-    this.#ledger = ledger;
-    for (const change of changes) {
-      const known = this.#changes.get(change.kind) ?? new Map<string, Change>();
-      this.#changes.set(change.kind, known.set(change.name, change));
-    }
-  }
-
-  readonly index = {
-    serversOf: (instance: string): readonly string[] => {
-      const arriving = [...(this.#changes.get('server')?.keys() ?? [])];
-      const names = new Set([...this.#ledger.index.serversOf(instance), ...arriving]);
-      return [...names].filter((name) => this.server(name)?.instance === instance).sort(compareNames);
-    },
-  };
-
-  server(name: string): ServerRow | undefined {
-    return this.read('server', name);
-  }
-
-  read<Kind extends RowKind>(kind: Kind, name: string): Rows[Kind] | undefined {
-    const change = this.#changes.get(kind)?.get(name);
-    if (change === undefined) return this.#ledger.read(kind, name);
-    return (change.value ?? undefined) as Rows[Kind] | undefined;
-  }
-
-  list<Kind extends RowKind>(kind: Kind): ReadonlyMap<string, Rows[Kind]> {
-    const changes = this.#changes.get(kind);
-    if (changes === undefined) return this.#ledger.list(kind);
-    const known = this.#tables.get(kind) ?? tableAfter(this.#ledger.list(kind), changes.values());
-    this.#tables.set(kind, known);
-    return known as ReadonlyMap<string, Rows[Kind]>;
-  }
-}
-
-function tableAfter(table: ReadonlyMap<string, unknown>, changes: Iterable<Change>): ReadonlyMap<string, unknown> {
-  const after = new Map(table);
-  for (const { name, value } of changes) {
-    if (value === null) after.delete(name);
-    else after.set(name, value);
-  }
-  return after;
 }

@@ -5,23 +5,11 @@ import type { Breathe } from '../base/breathe.ts';
 import { type Cause, eventsOf } from '../machine/instance-events.ts';
 import type { EventPage, EventRange, ListedPage, ListedRange, NewEvent } from '../model/instance-event.ts';
 import type { Change, RowKind, Rows, ServerRow } from '../model/rows.ts';
-import type { PrepareOthers, Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import { RowIndex } from './row-index.ts';
 
 /** The index follows so many changes at once. */
 const FEW = 100;
-
-/**
- * Resolves with what is to be shown in the turn in which rows of other processes are. Where it throws, they are not
- * shown, and are read again by the next refresh. See {@link PrepareOthers}.
- */
-export type PrepareMoment = (...arriving: Parameters<PrepareOthers>) => Promise<() => void>;
-
-/** A commit that failed: where its connection was lost, it may be saved all the same. */
-interface UnsureCommit {
-  readonly changes: readonly Change[];
-  readonly onSaved: () => void;
-}
 
 /** The kinds of rows that say, with the commits of the repository, what the desired state is. */
 const DESIRED_KINDS: ReadonlySet<RowKind> = new Set(['head', 'pinned', 'held']);
@@ -30,11 +18,6 @@ const DESIRED_KINDS: ReadonlySet<RowKind> = new Set(['head', 'pinned', 'held']);
  * The kinds of rows that no answer is made of which is kept: clients would have all others forgotten with each request.
  */
 const UNREAD_KINDS: ReadonlySet<RowKind> = new Set(['seen', 'delivery']);
-
-/** Returns those of these changes after which another desired state is active. */
-export function desiredChanges(changes: readonly Change[]): readonly Change[] {
-  return changes.filter(({ kind }) => DESIRED_KINDS.has(kind));
-}
 
 /** Longer descriptions of clients are shortened in events. */
 const NAME_LENGTH_MAX = 250;
@@ -53,9 +36,7 @@ export class Ledger {
   #following = 0;
   #watchers: Watcher[] = [];
   readonly #eventWatchers: (() => void)[] = [];
-  #prepareMoment: PrepareMoment | undefined;
-  /** The last one that brought another desired state; undefined: its outcome is known. */
-  #unsure: UnsureCommit | undefined;
+  #isDesiredOld = false;
 
   /**
    * `breathe` lets other work run while the index follows a large commit. `nameOf` returns the description of a client,
@@ -66,7 +47,7 @@ export class Ledger {
     this.#breathe = breathe;
     this.#nameOf = nameOf;
     for (const [name, row] of store.list('server')) this.#index.follow(name, undefined, row);
-    store.watchOthers?.((...arriving) => this.#prepareOthers(...arriving));
+    store.watchOthers?.((changes) => this.#followOthers(changes));
   }
 
   /** The index over all server rows. */
@@ -120,12 +101,15 @@ export class Ledger {
     this.#index.forgetCalls();
   }
 
-  /**
-   * Has `prepare` called before rows of other processes are shown, in place of an earlier one; undefined: nothing is
-   * prepared.
-   */
-  prepareMoments(prepare: PrepareMoment | undefined): void {
-    this.#prepareMoment = prepare;
+  /** True while other processes have activated another desired state than this one shows. */
+  get isDesiredOld(): boolean {
+    return this.#isDesiredOld;
+  }
+
+  /** The desired state that the rows name is shown. */
+  noteShown(): void {
+    this.#isDesiredOld = false;
+    for (const watcher of this.#eventWatchers) watcher();
   }
 
   /** Resolves with events of an instance; see Store.events. */
@@ -153,13 +137,7 @@ export class Ledger {
    */
   async commit(changes: readonly Change[], cause?: Cause, onSaved: () => void = () => undefined): Promise<void> {
     const events = cause === undefined ? [] : this.#nameClients(eventsOf(changes, cause));
-    try {
-      await this.#store.commit(changes, events);
-      this.#unsure = undefined;
-    } catch (error) {
-      if (desiredChanges(changes).length > 0) this.#unsure = { changes, onSaved };
-      throw error;
-    }
+    await this.#store.commit(changes, events);
     await this.#shown(changes, onSaved, cause);
   }
 
@@ -171,18 +149,9 @@ export class Ledger {
     });
   }
 
-  /**
-   * What a commit of this process has left that was believed to be lost is shown as that commit would have shown it.
-   */
-  async #prepareOthers(...arriving: Parameters<PrepareOthers>): ReturnType<PrepareOthers> {
-    const [changes] = arriving;
-    const unsure = this.#unsure;
-    const isOwn = unsure !== undefined && areSameDesired(unsure.changes, changes);
-    const onShown = isOwn ? unsure.onSaved : await this.#prepareMoment?.(...arriving);
-    return () => {
-      this.#unsure = undefined;
-      return this.#shown(changes, onShown ?? (() => undefined));
-    };
+  async #followOthers(changes: readonly Change[]): Promise<void> {
+    if (changes.some(({ kind }) => DESIRED_KINDS.has(kind))) this.#isDesiredOld = true;
+    await this.#shown(changes, () => undefined);
   }
 
   async #shown(changes: readonly Change[], onShown: () => void, cause?: Cause): Promise<void> {
@@ -207,15 +176,4 @@ export class Ledger {
       for (const watcher of this.#watchers) watcher(change, cause);
     }
   }
-}
-
-/** Returns true if both bring the same desired state, and bring one. */
-function areSameDesired(saved: readonly Change[], found: readonly Change[]): boolean {
-  const textsOf = (changes: readonly Change[]): string =>
-    desiredChanges(changes)
-      .map(({ kind, name, value }) => JSON.stringify([kind, name, value]))
-      .sort()
-      .join('\n');
-  const text = textsOf(saved);
-  return text !== '' && text === textsOf(found);
 }

@@ -8,7 +8,6 @@ import type { Logger } from '../base/log.ts';
 import { momentOf, reasonOf } from '../base/wording.ts';
 import type { ListedPage, ListedRange, NewEvent } from '../model/instance-event.ts';
 import type { Change, RowKind, Rows } from '../model/rows.ts';
-import { ServiceError } from '../model/service-error.ts';
 import { CommitQueue, type Decision, decideGroup, type WaitingCommit } from './commit-queue.ts';
 import { refuseNetwork } from './database.ts';
 import { type DocumentAdapter, RowReader, type SharedChanges } from './document-adapter.ts';
@@ -17,7 +16,7 @@ import { makeDirectory } from './files.ts';
 import { lockDirectory } from './lock.ts';
 import { type KeptRow, keptRows, type Row } from './row-json.ts';
 import { SqliteAdapter } from './sqlite-adapter.ts';
-import type { PrepareOthers, Store } from './store.ts';
+import type { Store } from './store.ts';
 import {
   emptyStoreDocument,
   type KeptEvent,
@@ -94,7 +93,7 @@ export class LowdbStore implements Store {
   readonly #queue: CommitQueue;
   /** Reads the rows that other processes wrote. */
   readonly #reader: RowReader;
-  #prepareOthers: PrepareOthers = async () => async () => undefined;
+  #followOthers: (changes: readonly Change[]) => Promise<void> = async () => undefined;
   #failure: Store['failure'];
   #refreshing: PromiseWithResolvers<void> | undefined;
   #writing: Promise<void> | undefined;
@@ -135,13 +134,13 @@ export class LowdbStore implements Store {
     await done;
   }
 
-  watchOthers(prepare: PrepareOthers): void {
-    this.#prepareOthers = prepare;
+  watchOthers(follow: (changes: readonly Change[]) => Promise<void>): void {
+    this.#followOthers = follow;
   }
 
   /**
    * Resolves once `read` shows all commits that other processes of a shared database made before the call. Throws
-   * StoreError if it cannot be read, and what {@link watchOthers} throws; then `read` is as before.
+   * StoreError if it cannot be read; then `read` is as before.
    */
   async refresh(): Promise<void> {
     if (this.#closing !== undefined) throw new StoreError('The store is closed.');
@@ -191,11 +190,6 @@ export class LowdbStore implements Store {
       // Refused last, so that the caller who reads again sees the conflicting change.
       for (const [{ settle }, conflict] of refused) settle.reject(conflict);
     } catch (error) {
-      if (error instanceof ServiceError) {
-        // The changes of another process cannot be shown yet.
-        for (const { settle } of group) settle.reject(error);
-        return;
-      }
       const failure = this.#explainFailure(error);
       const since = this.#failure?.since ?? momentOf(this.#parts.clock.now());
       // A process that does not lead may not write, but the store works.
@@ -243,9 +237,8 @@ export class LowdbStore implements Store {
     const shared = await this.#parts.adapter.readChanges?.(this.#document.revision);
     if (shared === undefined) return;
     const changes = changesBy(await this.#readOthers(shared), this.#document.tables);
-    const onShown = await this.#prepareOthers(changes);
     this.#show(changes, shared);
-    await onShown();
+    await this.#followOthers(changes);
   }
 
   async #readOthers({ isWhole, rows }: SharedChanges): Promise<readonly Row[]> {

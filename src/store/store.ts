@@ -3,12 +3,6 @@
 import type { ListedPage, ListedRange, NewEvent } from '../model/instance-event.ts';
 import type { Change, RowKind, Rows } from '../model/rows.ts';
 
-/**
- * Prepares what has to change together with rows that other processes wrote, and resolves with a function that the
- * store calls in the turn in which `read` shows them. If it throws, everything stays as it is.
- */
-export type PrepareOthers = (changes: readonly Change[]) => Promise<() => Promise<void>>;
-
 /** Keeps recorded rows. Every promise below also holds between processes. */
 export interface Store {
   /**
@@ -38,10 +32,10 @@ export interface Store {
   commit(changes: readonly Change[], events?: readonly NewEvent[]): Promise<void>;
 
   /**
-   * Has `prepare` called before rows of other processes are shown, all at once. A
-   * store whose rows belong to one process does not have this.
+   * Has `follow` called in the turn in which `read` shows rows of other processes, and waits for it. It must not throw.
+   * A store whose rows belong to one process does not have this.
    */
-  watchOthers?(prepare: PrepareOthers): void;
+  watchOthers?(follow: (changes: readonly Change[]) => Promise<void>): void;
 
   /**
    * Why the last commit could not be saved, and since when (RFC 3339) none was; undefined if it was saved, or met a

@@ -17,7 +17,7 @@ import { Reviews } from '../../src/reconcile/reviews.ts';
 import { stallsIn } from '../../src/reconcile/waits/wait-graph.ts';
 import type { Commit, Source } from '../../src/repository/source.ts';
 import { createReader, type Reader } from '../../src/service/read/reader.ts';
-import type { PrepareOthers, Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { MemoryStore } from './memory-store.ts';
 
 const KINDS: readonly RowKind[] = [
@@ -39,7 +39,7 @@ const KINDS: readonly RowKind[] = [
 export class MirrorStore extends MemoryStore {
   readonly #leader: () => Pick<Store, 'list'>;
   readonly #seen = new Map<string, Rows[RowKind]>();
-  #prepare: PrepareOthers = async () => async () => undefined;
+  #follow: (changes: readonly Change[]) => Promise<void> = async () => undefined;
   #last: Promise<void> = Promise.resolve();
 
   constructor(leader: () => Pick<Store, 'list'>) {
@@ -47,8 +47,8 @@ export class MirrorStore extends MemoryStore {
     this.#leader = leader;
   }
 
-  watchOthers(prepare: PrepareOthers): void {
-    this.#prepare = prepare;
+  watchOthers(follow: (changes: readonly Change[]) => Promise<void>): void {
+    this.#follow = follow;
   }
 
   refresh(): Promise<void> {
@@ -61,13 +61,12 @@ export class MirrorStore extends MemoryStore {
     const found = KINDS.flatMap((kind) => this.#changesOf(kind));
     if (found.length === 0) return;
     const changes = found.map(({ change }) => change);
-    const onShown = await this.#prepare(changes);
     for (const { key, row } of found) {
       if (row === undefined) this.#seen.delete(key);
       else this.#seen.set(key, row);
     }
     await super.commit(changes);
-    await onShown();
+    await this.#follow(changes);
   }
 
   #changesOf(kind: RowKind): readonly { key: string; row: Rows[RowKind] | undefined; change: Change }[] {
