@@ -206,8 +206,6 @@ export class LowdbStore implements Store {
   /** Saves the commits that find every row as they expect it. Returns which they are. */
   async #save(group: readonly WaitingCommit[]): Promise<Decision> {
     const { database } = this.#parts;
-    // The failed commit may be in the database after all, and there may be commits of other processes.
-    if (this.#failure !== undefined) await this.#readChanges();
     const document = this.#document;
     const decision = decideGroup(document.tables, group);
     const { accepted } = decision;

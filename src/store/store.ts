@@ -26,8 +26,8 @@ export interface Store {
    * Saves all of `changes` and `events` or none, and resolves once they would survive a power cut; only then does
    * `read` show them. No row appears twice in `changes`. Throws ServiceError `conflict` if one of them is no longer as
    * `expected`: read again, decide again. Any other error means that `read` is as before, and that nothing was saved.
-   * If the disk or the connection failed during the commit, the commit may be there: the next start, or the next
-   * commit to a shared database, finds it.
+   * If the disk failed during the commit, the commit may be there: the next start finds it. If the connection failed,
+   * this waits until the outcome is known; if this process ceases to lead meanwhile, nobody knows it.
    */
   commit(changes: readonly Change[], events?: readonly NewEvent[]): Promise<void>;
 

@@ -26,7 +26,7 @@ import {
   TRIM_EVENTS,
 } from './statements.ts';
 
-/** How often the outcome of a commit is looked up whose connection was lost. */
+/** How often a process without a lease looks whether a commit was saved whose connection was lost. */
 const LOOK_UPS_MAX = 8;
 
 /**
@@ -115,8 +115,7 @@ export class PostgresAdapter implements DocumentAdapter {
       await this.#connections.write(async (run) => {
         const state = await this.#readState(run, LOCKED_STATE);
         this.#requireFencing(state, fencing);
-        if (state.revision < since) throw this.#setBack(state.revision, since);
-        if (state.revision > since) throw this.#changed(state.revision, since);
+        if (state.revision !== since) throw this.#setBack(state.revision, since);
         term = fencing ?? (await readTerm(run, revision));
         await this.#save(run, { ...unsaved, rows });
       });
@@ -220,11 +219,12 @@ export class PostgresAdapter implements DocumentAdapter {
     await run(FINISH, [revision]);
   }
 
-  /** Returns true if a commit is there whose connection was lost. Throws StoreError if that cannot be read. */
+  /**
+   * Returns true if a commit is there whose connection was lost. Looks until that can be read, or the lease is over: who
+   * does not lead any more finds the commit among those of others. Throws StoreError then.
+   */
   async #isCommitted(revision: number, term: number): Promise<boolean> {
-    let reason = '';
-    for (let count = 0; count < LOOK_UPS_MAX; count++) {
-      if (count > 0) await this.#connections.pause();
+    for (let count = 1; ; count++) {
       try {
         return await this.#connections.write(async (run) => {
           // A transaction that has not ended at the server still has the lock.
@@ -232,12 +232,11 @@ export class PostgresAdapter implements DocumentAdapter {
           return state.revision >= revision && (await readTerm(run, revision)) === term;
         });
       } catch (error) {
-        reason = reasonOf(error);
+        const isOver = this.#lease === undefined ? count === LOOK_UPS_MAX : this.#lease.fencing !== term;
+        if (!isOver) await this.#connections.pause();
+        else throw new StoreError(`${reasonOf(error)} Nobody knows whether the last commit was saved.`);
       }
     }
-    throw new StoreError(
-      `${reason} The connection was lost during a commit. Whether it was saved shows before the next one, when the database can be read.`,
-    );
   }
 
   async #readState(run: RunStatement, statement: string): Promise<State> {
@@ -254,13 +253,6 @@ export class PostgresAdapter implements DocumentAdapter {
     throw databaseError(this.#connections.address, {
       why: 'is another one than at the start: it has the rows of another installation',
       remedy: 'Restart Treeline if that is meant; otherwise correct the URL.',
-    });
-  }
-
-  #changed(there: number, known: number): StoreError {
-    return databaseError(this.#connections.address, {
-      why: `has the commit ${there} of another process, and this one has read the commit ${known}`,
-      remedy: 'It is read before the next commit.',
     });
   }
 
