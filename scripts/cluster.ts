@@ -86,7 +86,7 @@ api: { host: 127.0.0.1, port: ${apiPort}, tls: { key: ../pki/server.key, cert: .
 management: { host: 127.0.0.1, port: ${managementPort} }
 repository: { url: ../stacks.git, branch: main, pollSeconds: 30 }
 store: { kind: postgres, urlFile: ../database-url, directory: state }
-replica: { name: ${name}, leaseSeconds: ${LEASE_SECONDS} }
+replica: { name: ${name}, address: 127.0.0.1, leaseSeconds: ${LEASE_SECONDS} }
 execution:
   providers:
     - { name: local, provider: exec, command: [../local-server], timeoutSeconds: 20, checkSeconds: 10, drift: heal }

@@ -36,8 +36,6 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   const leads = leadsAs(database);
   if (database !== undefined) await showAllWritten(partsToFollow(parts), database.lease.leaderlessMs);
   const { registry, programs } = await openProviders(settings, { log, clock, opened });
-  const { execution } = settings;
-  const { writes } = settings.repository;
   let reporter: StatusReporter | undefined;
   let notifier: Notifier | undefined;
   // Who leads next begins with what is saved, and not with who watches it here.
@@ -55,8 +53,8 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
     metrics,
     opened,
     random: Math.random,
-    execution,
-    writes,
+    execution: settings.execution,
+    writes: settings.repository.writes,
     source: repository.source,
     publisher: repository.publisher,
     triggers: repository.makeTriggers(),
@@ -66,7 +64,10 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
     leads,
     seen,
     certificates: parts.certificates,
-    outages: () => ({ programs: programs(), statuses: reporter?.failure, notifications: notifier?.failure }),
+    outages: () => {
+      const unsent = { statuses: reporter?.failure, notifications: notifier?.failure };
+      return { programs: programs(), replicas: database?.peers.trouble(), ...unsent };
+    },
     leader: database && (() => database.lease.leader() ?? null),
   };
   const core = await startCore(outside, settings.shutdownSeconds * 1000);

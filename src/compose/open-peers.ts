@@ -19,6 +19,8 @@ export interface Peers {
   readonly identity: KeyPair;
   /** Resolves with the place where a leader answers; undefined if it is not known. Throws StoreError. */
   readonly find: (leader: Leader) => Promise<PeerPlace | undefined>;
+  /** Returns what does not fit between the replicas, if this one leads. */
+  readonly trouble: () => Replicas['trouble'];
 }
 
 interface PeersParts {
@@ -35,7 +37,7 @@ interface PeersParts {
 
 const DAYS = 3650;
 const CONNECT_MS = 5_000;
-const LOOPBACK = /^(?:127\.|::1$|localhost$)/;
+const LOOPBACK = /^(?:127\.|::1$|::ffff:127\.)/;
 
 /** Opens them. Throws StoreError if the database cannot be used. */
 export async function openPeers(database: DatabaseOptions, parts: PeersParts): Promise<Peers> {
@@ -51,13 +53,13 @@ export async function openPeers(database: DatabaseOptions, parts: PeersParts): P
   const listening = await startPeerListener({ identity, isPeer, handler, host: place.bound, port: place.port });
   opened.adopt(listening, (it: Listening) => it.close());
   const address = `${place.host.includes(':') ? `[${place.host}]` : place.host}:${listening.port}`;
-  if (replica.address === null && LOOPBACK.test(place.host))
-    log.warn({ address }, 'only replicas on this machine can forward requests to this one: set replica.address');
-  const own = { name, address, certificate: fingerprint };
+  const isAlone = replica.address === null && LOOPBACK.test(place.host);
+  const own = { name, address, certificate: fingerprint, isAlone };
   replicas = opened.adopt(new Replicas(database, { ...own, settings, lease, clock, log }), (it) => it.close());
   await replicas.start();
   const recorded = replicas;
-  return { identity, find: async (leader) => placeOfPeer(await recorded.find(leader)) };
+  const find: Peers['find'] = async (leader) => placeOfPeer(await recorded.find(leader));
+  return { identity, find, trouble: () => recorded.trouble };
 }
 
 function placeOfPeer(peer: Awaited<ReturnType<Replicas['find']>>): PeerPlace | undefined {

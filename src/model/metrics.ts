@@ -49,7 +49,7 @@ const WAITS = [
 const ATTENTION = [
   ...['store', 'leader', 'recovery', 'repository', 'commit', 'held', 'gone', 'provider', 'proxies'],
   ...['programs', 'invalid', 'cycle', 'failed', 'lost', 'blocked'],
-  ...['drifted', 'unchecked', 'unapplied', 'entry', 'certificate', 'statuses', 'notifications', 'audit'],
+  ...['drifted', 'unchecked', 'unapplied', 'entry', 'certificate', 'replicas', 'statuses', 'notifications', 'audit'],
 ] as const;
 
 /** All metrics, by name. With these limits they are less than 5,000 series, however many servers there are. */

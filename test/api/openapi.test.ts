@@ -206,6 +206,7 @@ const RARE = {
       store: OUTAGE,
       audit: OUTAGE,
       programs: OUTAGE,
+      replicas: OUTAGE,
       statuses: OUTAGE,
       notifications: OUTAGE,
       instances: [],

@@ -265,6 +265,11 @@ const OUTAGES: Readonly<Record<OutageName, OutageWords>> = {
     means: 'a program runs on after its call',
     action: 'end that process as root; its server continues after the deadline of the call and graceSeconds',
   },
+  replicas: {
+    id: 'replicas:differing',
+    means: 'the replicas do not fit together',
+    action: 'give them the same version and settings; set replica.address',
+  },
   statuses: {
     id: 'statuses:unsent',
     means: 'commit statuses are not sent',

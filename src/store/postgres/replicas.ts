@@ -1,20 +1,20 @@
-// Records in the database which processes share it, and where they answer each other. The leader warns if the settings of
-// another process differ from its own, and removes old marks of removed rows.
+// Records in the database which processes share it, and where they answer each other. The leader compares the settings of
+// other processes with its own, and removes old marks of removed rows.
 import { createHash, randomUUID } from 'node:crypto';
 import { type Clock, pause, systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
-import { reasonOf } from '../../base/wording.ts';
+import { momentOf, quote, reasonOf } from '../../base/wording.ts';
 import { DatabaseConnections, type DatabaseOptions, type RunStatement } from './connection.ts';
 import { type CommitLease, type Leader, limitCommits } from './lease.ts';
 import {
   HAS_OLD_MARKS,
   LOCKED_STATE,
+  OTHER_REPLICAS,
   PEERS,
   REMOVE_MARKS,
   REMOVE_REPLICA,
   REMOVE_SILENT_REPLICAS,
   REPORT_REPLICA,
-  RUNNING_REPLICAS,
 } from './statements.ts';
 
 /** Where a replica answers the others. */
@@ -29,6 +29,8 @@ export interface RecordedPeer {
 
 /** This process, as it is recorded. */
 export interface ReplicasOptions extends RecordedPeer {
+  /** Only processes of the same machine reach the address, and nobody has set it. */
+  readonly isAlone: boolean;
   /**
    * The settings that must agree between all processes, by name, without secrets. The database gets digests of them.
    */
@@ -48,8 +50,8 @@ export class Replicas {
   readonly #process: string = randomUUID();
   readonly #settings: Readonly<Record<string, string>>;
   readonly #closing = new AbortController();
-  /** What was warned of, by the name of the other replica. */
-  readonly #warned = new Map<string, string>();
+  /** What does not fit between the replicas, as the leader saw it last, and since when; undefined: nothing. */
+  trouble: { readonly reason: string; readonly since: string } | undefined;
   /** All replicas, as they were last read. */
   #peers: readonly RecordedPeer[] = [];
   /** The fencing number of the leader since which they were read. */
@@ -94,13 +96,15 @@ export class Replicas {
       await this.#readPeers(run);
       if (fencing === undefined) return [process, false];
       await run(REMOVE_SILENT_REPLICAS);
-      this.#compareSettings(await run(RUNNING_REPLICAS));
+      this.#compare(await run(OTHER_REPLICAS, [name]));
       const [[hasOldMarks] = []] = await run(HAS_OLD_MARKS);
       return [process, hasOldMarks === true];
     });
-    if (this.#hasReported && former !== this.#process) {
-      this.#warn(name, 'another process has the name of this replica: give each a name of its own (replica.name)', {});
-    }
+    if (this.#hasReported && former !== this.#process)
+      this.#options.log?.warn(
+        { replica: name },
+        'another process has this name: give each replica its own replica.name',
+      );
     this.#hasReported = true;
     if (hasMarks) await this.#connections.write((run) => removeMarks(run, fencing));
   }
@@ -138,25 +142,19 @@ export class Replicas {
     }
   }
 
-  #compareSettings(replicas: readonly (readonly unknown[])[]): void {
-    for (const [name, text] of replicas) {
-      const others: Readonly<Record<string, unknown>> = JSON.parse(String(text));
+  #compare(others: readonly (readonly unknown[])[]): void {
+    const { address, isAlone, clock = systemClock } = this.#options;
+    const reasons = others.flatMap(([name, text]) => {
+      const theirs: Readonly<Record<string, unknown>> = JSON.parse(String(text));
       // What only one version knows is no difference.
-      const differing = Object.entries(this.#settings).filter(([key, own]) => (others[key] ?? own) !== own);
-      const settings = differing.map(([key]) => key);
-      if (settings.length > 0) {
-        this.#warn(String(name), 'a replica has other settings than this one, which leads: they must agree', {
-          settings,
-        });
-      } else this.#warned.delete(String(name));
-    }
-  }
-
-  /** Once for the same. */
-  #warn(replica: string, text: string, fields: { readonly settings?: readonly string[] }): void {
-    const what = `${text} ${fields.settings?.join()}`;
-    if (this.#warned.get(replica) !== what) this.#options.log?.warn({ replica, ...fields }, text);
-    this.#warned.set(replica, what);
+      const keys = Object.keys(this.#settings).filter(
+        (key) => (theirs[key] ?? this.#settings[key]) !== this.#settings[key],
+      );
+      return keys.length === 0 ? [] : [`${quote(String(name))} differs from the leader in ${keys.join(', ')}`];
+    });
+    if (isAlone && others.length > 0) reasons.push(`other machines cannot reach the leader at ${address}`);
+    const since = this.trouble?.since ?? momentOf(clock.now());
+    this.trouble = reasons.length === 0 ? undefined : { reason: reasons.join('; '), since };
   }
 }
 

@@ -191,8 +191,10 @@ export const REMOVE_SILENT_REPLICAS = `DELETE FROM ${SCHEMA}.replicas WHERE seen
 /** Where each replica answers the others, and the SHA-256 of its certificate. */
 export const PEERS = `SELECT name, address, certificate FROM ${SCHEMA}.replicas WHERE certificate IS NOT NULL`;
 
-/** The name and the settings of each replica that is running. */
-export const RUNNING_REPLICAS = `SELECT name, settings FROM ${SCHEMA}.replicas WHERE seen_at > clock_timestamp() - interval '1 minute'`;
+/** The name and the settings of each running replica but $1. */
+export const OTHER_REPLICAS = `
+  SELECT name, settings FROM ${SCHEMA}.replicas
+  WHERE name <> $1::text AND seen_at > clock_timestamp() - interval '1 minute' ORDER BY name`;
 
 /** Marks are kept for a day: a replica that was away for longer reads everything. */
 const ROW_MARKS = `

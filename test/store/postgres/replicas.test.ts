@@ -32,7 +32,8 @@ async function open(
   {
     lease = STANDS_BY,
     settings = SETTINGS as Readonly<Record<string, string>>,
-  }: { lease?: CommitLease; settings?: Readonly<Record<string, string>> } = {},
+    isAlone = false,
+  }: { lease?: CommitLease; settings?: Readonly<Record<string, string>>; isAlone?: boolean } = {},
 ): Promise<Replica> {
   const store = await openPostgresStore({ url });
   const warnings: unknown[] = [];
@@ -44,7 +45,7 @@ async function open(
   });
   const replicas = new Replicas(
     { url },
-    { name, address: `${name}.example:7443`, certificate: `of ${name}`, settings, lease, log },
+    { name, address: `${name}.example:7443`, certificate: `of ${name}`, settings, lease, log, isAlone },
   );
   onTestFinished(async () => {
     await replicas.close();
@@ -119,8 +120,8 @@ describe('marks', () => {
   });
 });
 
-describe('the leader warns', () => {
-  it('once of settings that differ, by name and without their values', async () => {
+describe('what does not fit between replicas', () => {
+  it('is known to the leader: settings that differ, by name and without their values', async () => {
     const url = await server.create();
     const settings = { ...SETTINGS, 'limits.servers': '7' };
     const leader = await open(url, 'one', { lease: LEADS, settings });
@@ -128,19 +129,32 @@ describe('the leader warns', () => {
     const other = await open(url, 'three', { settings: { ...settings, 'source.url': 'https://other.example/' } });
     // Of a version that does not know one of them.
     const older = await open(url, 'four', { settings: SETTINGS });
-    for (const { replicas } of [same, other, older, leader, leader]) await replicas.report();
-    const msg = 'a replica has other settings than this one, which leads: they must agree';
-    expect(leader.warnings).toEqual([{ replica: 'three', settings: ['source.url'], msg }]);
-    expect(other.warnings).toEqual([]);
+    for (const { replicas } of [same, other, older, leader]) await replicas.report();
+    expect(leader.replicas.trouble?.reason).toBe('"three" differs from the leader in source.url');
+    expect(other.replicas.trouble).toBeUndefined();
     const kept = await server.run('SELECT settings FROM treeline.replicas', url);
-    expect(JSON.stringify(kept)).not.toContain('example');
+    expect(JSON.stringify(kept)).not.toContain('example/');
+    await other.replicas.close();
+    await leader.replicas.report();
+    expect(leader.replicas.trouble).toBeUndefined();
   });
 
-  it('of two processes with one name', async () => {
+  it('is an address that no other machine reaches, once there is a second replica', async () => {
+    const url = await server.create();
+    const leader = await open(url, 'one', { lease: LEADS, isAlone: true });
+    const standby = await open(url, 'two');
+    await leader.replicas.report();
+    expect(leader.replicas.trouble).toBeUndefined();
+    await standby.replicas.report();
+    await leader.replicas.report();
+    expect(leader.replicas.trouble?.reason).toBe('other machines cannot reach the leader at one.example:7443');
+  });
+
+  it('is the name of two processes, which both log', async () => {
     const url = await server.create();
     const [one, two] = [await open(url, 'one'), await open(url, 'one')];
-    for (const { replicas } of [one, two, one, two, one]) await replicas.report();
-    const msg = 'another process has the name of this replica: give each a name of its own (replica.name)';
+    for (const { replicas } of [one, two, one, two]) await replicas.report();
+    const msg = 'another process has this name: give each replica its own replica.name';
     expect(one.warnings).toEqual([{ replica: 'one', msg }]);
     expect(two.warnings).toEqual([{ replica: 'one', msg }]);
   });
