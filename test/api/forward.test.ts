@@ -10,7 +10,6 @@ import { ClientsSeen } from '../../src/service/progress/clients-seen.ts';
 import { StoreError } from '../../src/store/store-error.ts';
 import { type Ask, keepAlive, keepAll, type Reply } from '../support/https-client.ts';
 import { linkTo, type TestLink } from '../support/leader-link.ts';
-import { EXCEPTIONS, pathsOf, ROUTES } from '../support/route-table.ts';
 import { ACTION } from '../support/sample-agent.ts';
 import { WHY } from '../support/sample-operator.ts';
 import { createSampleReader } from '../support/sample-reader.ts';
@@ -144,28 +143,6 @@ test('the leader is told once of a client whose reads the replica answers itself
   followed.open = () => Promise.reject(new ServiceError('not_ready', 'the database is away'));
   const { status } = await own.request('/tree', { identity: leader.identities.proxy });
   expect(status).toBe(200);
-});
-
-describe('every route', () => {
-  test.each([...Object.entries(ROUTES), ...Object.entries(EXCEPTIONS)])(
-    '%s answers as on the leader',
-    async (route, row) => {
-      const [method = ''] = route.split(' ');
-      for (const identity of [...Object.values(leader.identities), stranger]) {
-        const paths = pathsOf(route, row).slice(0, identity === leader.identities.administrator ? undefined : 1);
-        for (const path of paths.map((one) => one.replace('ADMINISTRATOR', leader.identities.administrator.serial))) {
-          const ask =
-            method === 'POST'
-              ? { ...JSON_BODY, body: JSON.stringify(row.body ?? {}) }
-              : { method: row.isEndless ? 'HEAD' : method };
-          await askBoth(path, { ...ask, identity });
-        }
-      }
-      const isForwarded =
-        method !== 'GET' || /^\S+ \/(?:agent|operations\/(?:status|servers|held|problems|clients))|\/why$/.test(route);
-      expect(seen.some((what) => what !== 'refresh')).toBe(isForwarded);
-    },
-  );
 });
 
 describe('of a request', () => {

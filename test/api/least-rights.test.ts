@@ -476,7 +476,7 @@ test('every read is asked', () => {
   );
   const paths = [...LISTS, ...[...readsOf(rules)].map(({ path }) => path), '/hiera/a', '/hiera/a/b', '/clients/A'];
   const unasked = TEMPLATED.filter((route) => {
-    const pattern = route.slice(4).replace('{/:key}', '').replace(/:\w+/g, '[^/?]+');
+    const pattern = route.slice(4).replace(/:\w+/g, '[^/?]+');
     return !paths.some((path) => new RegExp(`^${pattern}(\\?.*)?$`).test(path));
   });
   // The stream is held against the rules below.

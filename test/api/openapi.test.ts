@@ -6,7 +6,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { renderOpenApi } from '../../scripts/write-openapi.ts';
 import { productPath } from '../../src/base/product-files.ts';
 import type { ExplainedKey, LayerStatement } from '../../src/model/explanation.ts';
-import { ROLES } from '../../src/model/names.ts';
 import type { Problem } from '../../src/model/problem.ts';
 import type { ErrorDetail } from '../../src/model/service-error.ts';
 import type { Spec } from '../../src/model/spec.ts';
@@ -24,7 +23,7 @@ import type {
 } from '../../src/service/answers.ts';
 import type { ServerEffect } from '../../src/service/write/server-changes.ts';
 import { DOCUMENT, faultsOf, faultsOfBody, faultsOfRequest } from '../support/described-client.ts';
-import { EXCEPTIONS, ROUTES, routesOfApplication } from '../support/route-table.ts';
+import { routesOfApplication } from '../support/route-table.ts';
 import { COMMIT } from '../support/sample-reader.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
 
@@ -72,17 +71,6 @@ test('every route is described, and nothing else', () => {
     [...DESCRIBED.keys()].filter((one) => !routes.includes(one)),
     advice('no routes any more'),
   ).toEqual([]);
-});
-
-test('the roles are those that a request is not refused for', () => {
-  const rows = [...Object.entries(ROUTES), ...Object.entries(EXCEPTIONS)];
-  for (const [route, operation] of DESCRIBED) {
-    const statuses = rows.filter(([one]) => withoutNames(one).includes(route)).map(([, row]) => row.statuses);
-    const roles = ROLES.filter((_, index) => statuses.some((each) => each[index] !== 403));
-    // A proxy may read one client, itself, which the table does not ask for.
-    const wanted = route === 'GET /clients/{}' ? ROLES : roles;
-    expect([route, operation['x-roles']]).toEqual([route, wanted]);
-  }
 });
 
 test('schemas/openapi.json is what `npm run docs:openapi` writes', () => {
