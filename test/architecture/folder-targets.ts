@@ -35,7 +35,7 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'src/yaml-edit': { most: 562, goal: 250 },
   'test/agents': { most: 1064, goal: 800 },
   'test/api': { most: 8239, goal: 4500 },
-  'test/architecture': { most: 573, goal: 350 },
+  'test/architecture': { most: 469, goal: 350 },
   'test/base': { most: 96, goal: 100 },
   'test/bench': { most: 346, goal: 250 },
   'test/catalog': { most: 1493, goal: 1400 },

@@ -1,4 +1,4 @@
-// A source file as the architecture rules look at it: its text, its syntax tree, its comments and its imports.
+// A source file as the architecture rules look at it: its syntax tree and its imports.
 import { globSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { type ESTree, parseSync } from 'rolldown/utils';
@@ -25,14 +25,10 @@ export interface SourceFile {
   readonly lineOf: (offset: number) => number;
 }
 
-/** All code: also that of tests, measurements, scripts and programs for providers. */
-export const ALL_CODE = ['*.ts', '{src,test,bench,scripts,contrib}/**/*.{ts,js,mjs}'];
-
-/** Returns all files of code below `src/`; or those that the patterns match and that hold a text. */
-export function readSources(patterns: readonly string[] = ['src/**/*.{ts,js}'], text = ''): readonly SourceFile[] {
-  const paths = globSync(patterns).map((path) => path.replaceAll('\\', '/'));
-  const texts = paths.sort().map((path) => [path, readFileSync(path, 'utf8')] as const);
-  return texts.filter(([, each]) => each.includes(text)).map(([path, each]) => parseSource(path, each));
+/** Returns all files of code below `src/`. */
+export function readSources(): readonly SourceFile[] {
+  const paths = globSync('src/**/*.{ts,js}').map((path) => path.replaceAll('\\', '/'));
+  return paths.sort().map((path) => parseSource(path, readFileSync(path, 'utf8')));
 }
 
 /** Returns a file of which only the text is known. Throws where that is no TypeScript. */
