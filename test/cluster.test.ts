@@ -1,5 +1,4 @@
-// The parts of `npm run cluster`: the load balancer before replicas that answer as they are told, and the database in a process of its own.
-// test/long/cluster.long.ts runs the whole.
+// The parts of `npm run cluster`: the load balancer before replicas with fixed answers, and the database in a process of its own.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';

@@ -1,5 +1,4 @@
-// contrib/providers/libvirt with a stand-in for virsh, so that it can be called where there is no libvirt. test/long/machines.long.ts
-// has real machines.
+// contrib/providers/libvirt with a stand-in for virsh, so that it can be called without libvirt.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

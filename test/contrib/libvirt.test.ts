@@ -1,5 +1,4 @@
-// contrib/providers/libvirt: what it does with machines, volumes and descriptions. A stand-in takes the place of virsh;
-// test/long/machines.long.ts has libvirt and real machines.
+// contrib/providers/libvirt: what it does with machines, volumes and descriptions. A stand-in takes the place of virsh.
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { factsIn, fill, valuesIn, withValues } from '../../contrib/providers/libvirt/domain-xml.mjs';

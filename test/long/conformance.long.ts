@@ -5,12 +5,12 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createRig, LIBVIRT } from '../contrib/libvirt-rig.ts';
-import { treeline } from '../support/command-line.ts';
+import { ROOT, treeline } from '../support/command-line.ts';
 import { documentProgram, PYTHON } from '../support/document-program.ts';
-import { CONFORMANCE_MS_MAX, expectConformance } from '../support/expect-conformance.ts';
 import { HAS_SSH_SERVER, startSshServer } from '../support/ssh-server.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
+const CONFORMANCE_MS_MAX = 170_000;
 const TERRAFORM = '/usr/local/bin/terraform';
 
 /** A module whose servers are values in the state. */
@@ -37,6 +37,25 @@ file='${folder}'/"\${resource%%'"'*}.json"
 properties=\${call#*'"properties":'}
 properties=\${properties%%',"record":'*}
 `;
+}
+
+/** Runs the conformance test and expects that every case passes. */
+async function expectConformance(
+  program: string,
+  environment: Readonly<Record<string, string>>,
+  properties: readonly string[] = [],
+): Promise<void> {
+  const variables = Object.entries(environment).flatMap(([name, value]) => ['--environment', `${name}=${value}`]);
+  const options = [...variables, ...properties.flatMap((property) => ['--property', property])];
+  const command = [process.execPath, join(ROOT, 'contrib/providers', program)];
+  const { stdout, stderr } = await treeline(['provider', 'test', '--format', 'json', ...options, '--', ...command], {
+    timeoutMs: CONFORMANCE_MS_MAX,
+  });
+  expect(stderr).toBe('');
+  const { cases, left } = JSON.parse(stdout) as { cases: { result: string }[]; left: string[] };
+  expect(cases.filter(({ result }) => result !== 'passed')).toEqual([]);
+  expect(cases.length).toBeGreaterThan(20);
+  expect(left).toEqual([]);
 }
 
 it('local-server keeps the contract', { timeout: CONFORMANCE_MS_MAX }, async () => {
