@@ -287,13 +287,14 @@ export function adopt(world: World, instance: string | null): void {
 function put(world: World, instance: string, set: Partial<Shape>): void {
   const { core, git } = world;
   if (core === undefined) return;
-  const now = git.at(git.head).files.get(pathOf(instance))?.shape ?? { ...PLAIN, prefix: instance };
-  const shape = { ...now, ...set };
+  const now = git.at(git.head).files.get(pathOf(instance))?.shape;
+  const isThere = now !== undefined;
+  const shape = { ...PLAIN, prefix: instance, ...now, ...set };
   const requestId = world.pushes.request(instanceFile(shape));
   const order = { ...allowed(ADMINISTRATOR), requestId, ifMatch: undefined };
   const fields = JSON.parse(JSON.stringify(fieldsOf(shape)));
   const written = core.writer.putInstance(order, instance, fields, true).catch((error: unknown) => {
-    watchRefusal(world, shape, error);
+    if (isThere) watchRefusal(world, shape, error);
     throw error;
   });
   answered(
@@ -303,7 +304,7 @@ function put(world: World, instance: string, set: Partial<Shape>): void {
   );
 }
 
-/** Unless the template was removed, something else stands in its place, and the one that is in force counts. */
+/** Unless the template was removed, something else stands in its place, and the instance keeps the one in force. */
 function watchRefusal(world: World, { template }: Shape, error: unknown): void {
   if (!(error instanceof ServiceError) || template !== PLAIN.template) return;
   if (isGone(world.git.at(world.git.head).files, TEMPLATE)) return;

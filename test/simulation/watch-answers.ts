@@ -47,7 +47,7 @@ export class AnswerWatch {
    */
   noteVersions({ ledger }: ShownStore, desired: DesiredState): void {
     const { git } = this.#facts;
-    if (this.#versions.size === 0) this.#noteFirst(desired.commit);
+    if (this.#versions.size === 0 || this.#hasLostCommit()) this.#noteFirst(desired.commit);
     for (const [instance, commit] of this.#versions) if (!this.#facts.isHere(commit)) this.#ofRows.add(instance);
     this.#versions.clear();
     for (const unit of desired.units.values()) {
@@ -91,8 +91,7 @@ export class AnswerWatch {
 
   /** Of a version that is known from the rows alone, nobody knows the records, nor those of the servers that it loses. */
   #isRecordLost({ instance, wanted, lastRecord }: ServerRow): boolean {
-    const isOfLost = this.#ofRows.has(instance) || (wanted === null && this.#hasLostCommit());
-    if (!isOfLost) return false;
+    if (!this.#ofRows.has(instance) && !this.#hasLostCommit()) return false;
     const unit = this.#facts.core?.current.get()?.units.get(instanceAddress(instance));
     return wanted === null ? lastRecord === null : unit !== undefined && isOfRows(unit);
   }

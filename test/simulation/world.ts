@@ -136,6 +136,8 @@ export class World implements Facts {
     const missed = this.core?.reconciler.missedWakeUps ?? 0;
     // After a step of the clock the times of the rows are wrong until that can be saved.
     if (this.disk.isFull && this.wall.setAt > Number.NEGATIVE_INFINITY) this.#excusedWakes = missed;
+    // A pause between servers ends at a stored time: when the clock jumps over it, only the next resync sees that.
+    if (this.wall.forwardMs > 0) this.#excusedWakes = missed;
     if (missed > this.#excusedWakes) this.fail('no wake-up is lost', `the controller's own sweep woke ${missed}`);
     this.rows.step(this.#isNew);
     this.#isNew = false;
