@@ -72,6 +72,8 @@ export function wantRow(before: ServerRow, server: WantedServer, stamp: CommitSt
   const goesOnWaiting = row.due !== null || isBlockedFor(row, 'no_proxy');
   if (isOld && (!isWaiting(row) || (isRestored && goesOnWaiting))) return row;
   const { next, changesServer } = changedRow(row, server, stamp);
+  // A commit does not say why many servers are gone. A person retries, or a check finds the server.
+  if (row.state === 'drifted' && row.reason?.code === 'many_gone') return next;
   if (changesServer || isWaiting(row)) {
     return advance(next, 'want', {
       now: momentOf(stamp.now),

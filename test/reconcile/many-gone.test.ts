@@ -120,6 +120,20 @@ describe('a server whose site finds no other one', () => {
     expect(drifted(core)).toContain('many_gone');
   });
 
+  it('is not made again by a commit that changes it afterwards', async () => {
+    const core = await groupOf(3);
+    takeAway(core);
+    await createdWithin(core, 4);
+    core.source.commit({ [TEMPLATE]: groupText(3, 'large') });
+    await core.poll();
+    expect(await createdWithin(core, 4)).toBe(0);
+    expect(drifted(core)).toEqual(Array(3).fill('many_gone'));
+    core.provider.script = () => undefined;
+    await createdWithin(core, 2);
+    expect(core.ledger.server('shop-web-1')?.applied?.properties).toMatchObject({ size: 'large' });
+    expect(drifted(core)).toEqual([]);
+  });
+
   it('is not made again for a call that began before it was gone, nor for a server that is made', async () => {
     const core = await groupOf(2);
     const slow = Promise.withResolvers<Answer>();

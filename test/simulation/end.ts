@@ -290,16 +290,12 @@ function isAnyHeld(world: World): boolean {
   return INSTANCES.some((instance) => wasProtected(world, instance)) || (world.core?.ledger.list('held').size ?? 0) > 0;
 }
 
-/**
- * Whether a version that was in force protected the instance: of a followed commit, or, where the first of them has the
- * instance wrong, the version that the search of the history before it found.
- */
+/** Whether a version that was followed, or one on the way to it, protected the instance, even one that is wrong. */
 function wasProtected({ followed, git }: World, instance: string): boolean {
-  if (followed.all.some(({ files }) => validShape(files, instance)?.protected === true)) return true;
-  const [first] = followed.all;
-  const line = first === undefined ? [] : git.firstParents(first.commit);
-  const found = line.find(({ files }) => validShape(files, instance) !== undefined);
-  return found !== undefined && validShape(found.files, instance)?.protected === true;
+  return [...followed.all, ...git.firstParents(git.head)].some(({ files }) => {
+    const shape = fileStateOf(files, instance);
+    return typeof shape !== 'string' && shape.protected;
+  });
 }
 
 /** Names are not taken twice, needs are met, and nothing needs itself. */
