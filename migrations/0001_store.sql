@@ -37,6 +37,8 @@ CREATE TABLE treeline.state (
   fencing bigint NOT NULL,
   -- Marks up to this commit may be gone: who has seen less reads everything anew.
   forgotten bigint NOT NULL,
+  -- An installation is the id in its settings, null until a controller starts, and a random number.
+  id text,
   installation uuid NOT NULL
 );
 INSERT INTO treeline.state (revision, fencing, forgotten, installation) VALUES (0, 0, 0, gen_random_uuid());

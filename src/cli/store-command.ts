@@ -107,7 +107,7 @@ async function restore(backup: string, { config, format, force = false }: Restor
   printAs(format, { directory, former, ...factsOf(document) }, () => text);
 }
 
-/** Begins a recovery, unless the store that was left is at the same commit: then nothing was done since. */
+/** Begins a recovery, unless the embedded store that was left is at the same commit: then nothing was done since. */
 async function importFrom(backup: string, { config, format }: Options): Promise<void> {
   const settings = await readStoreSettings(config);
   const database = await databaseOf(settings, 'treeline store restore');
@@ -115,7 +115,8 @@ async function importFrom(backup: string, { config, format }: Options): Promise<
   const document = await expecting([StoreError], async () => {
     const advice = 'Stop that controller first. Nothing was imported.';
     using _lock = existsSync(directory) ? lockDirectory(directory, advice) : undefined;
-    const left = readSeen(directory)?.revision ?? storeRevision(directory);
+    // Other replicas may have recorded more than this one has seen of a database.
+    const left = readSeen(directory) === undefined ? storeRevision(directory) : undefined;
     const imported = await importDatabase(database, backup, ({ revision, tables }) =>
       revision === left ? [] : recoverRows({ list: (kind) => tables[kind] }, lostRows(settings, Date.now())),
     );

@@ -15,7 +15,7 @@ import { lockDirectory } from '../store/lock.ts';
 import { createLowdbStore, type LowdbStore } from '../store/lowdb-store.ts';
 import { readDatabaseSettings } from '../store/postgres/database-url.ts';
 import { Lease, type LeaseOptions } from '../store/postgres/lease.ts';
-import { migrate } from '../store/postgres/migrate.ts';
+import { claimDatabase, migrate } from '../store/postgres/migrate.ts';
 import { openPostgresStore } from '../store/postgres/postgres-adapter.ts';
 import { requireEmbedded, SeenFile } from '../store/postgres/seen-state.ts';
 import { codeOf, mayPass } from '../store/store-error.ts';
@@ -105,6 +105,7 @@ async function openDatabase(
   const { replica } = settings;
   const options = { ...(await readDatabaseSettings(place)), replica: replica.name };
   const made = await migrate(options);
+  await claimDatabase(options, settings.id);
   if (made.length > 0) log.info({ migrations: made }, 'the tables in the database were made or changed');
   await using parts = new AsyncDisposableStack();
   const held = { ...replica, onTaken, onLost, onOver, clock, log };

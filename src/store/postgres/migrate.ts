@@ -6,10 +6,12 @@ import { DatabaseConnections, type DatabaseOptions, type RunStatement } from './
 import { type DatabaseAddress, databaseError, NAME_PRIMARY } from './postgres-error.ts';
 import {
   ADD_MIGRATION,
+  CLAIM,
   LOCK_MIGRATIONS,
   MAKE_MIGRATIONS,
   MAKE_SCHEMA,
   MIGRATIONS,
+  OWNER,
   RELATIONS,
   SCHEMA,
   SERVER_FACTS,
@@ -50,6 +52,22 @@ export async function migrate(options: DatabaseOptions): Promise<readonly string
 async function makeTable(run: RunStatement, hasSchema: boolean): Promise<void> {
   if (!hasSchema) await run(MAKE_SCHEMA);
   await run(MAKE_MIGRATIONS);
+}
+
+/** Makes the tables those of the installation `id`. Throws StoreError if they are those of another one. */
+export async function claimDatabase(options: DatabaseOptions, id: string): Promise<void> {
+  const connections = new DatabaseConnections(options);
+  try {
+    await connections.write(async (run) => {
+      await run(CLAIM, [id]);
+      const [[owner] = []] = await run(OWNER);
+      if (owner === id) return;
+      const why = `belongs to the installation "${owner}", and this one is "${id}" (id in the settings)`;
+      throw databaseError(connections.address, { why, remedy: 'Give each installation a database of its own.' });
+    });
+  } finally {
+    await connections.close();
+  }
 }
 
 /** Throws StoreError where the tables are not as this version needs them. */

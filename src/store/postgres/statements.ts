@@ -43,6 +43,12 @@ export const ADD_MIGRATION = `INSERT INTO ${SCHEMA}.migrations (name) VALUES ($1
 /** The migrations that were made. */
 export const MIGRATIONS = `SELECT name FROM ${SCHEMA}.migrations ORDER BY name`;
 
+/** Makes an unused schema that of the installation $1. */
+export const CLAIM = `UPDATE ${SCHEMA}.state SET id = $1::text WHERE id IS NULL`;
+
+/** The installation that the schema belongs to. */
+export const OWNER = `SELECT id FROM ${SCHEMA}.state`;
+
 /** The first table that this user may not read and write as a replica does. */
 export const TABLE_WITHOUT_RIGHTS = `
   SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

@@ -1,7 +1,7 @@
 // The tables in PostgreSQL, and what the operator reads where a database cannot be used. The last test makes a standby of the server.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DatabaseConnections, type RunStatement } from '../../../src/store/postgres/connection.ts';
-import { migrate, requireSchema } from '../../../src/store/postgres/migrate.ts';
+import { claimDatabase, migrate, requireSchema } from '../../../src/store/postgres/migrate.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-adapter.ts';
 import { explainFailure, isLost } from '../../../src/store/postgres/postgres-error.ts';
 import { refusal } from '../../support/database-refusal.ts';
@@ -66,6 +66,15 @@ describe('the tables', () => {
     );
     await server.run('GRANT USAGE ON SCHEMA treeline TO treeline', url);
     expect(await migrate({ url })).toEqual([]);
+  });
+
+  it('belong to the first installation that starts on them, also after it is gone', async () => {
+    const url = await server.create();
+    await claimDatabase({ url }, 'main');
+    await claimDatabase({ url }, 'main');
+    await expect(claimDatabase({ url }, 'south')).rejects.toThrow(
+      'belongs to the installation "main", and this one is "south" (id in the settings). Give each installation a database of its own.',
+    );
   });
 
   it('are not made in the schema of another program', async () => {
