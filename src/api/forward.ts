@@ -3,14 +3,13 @@
 import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { type Clock, within } from '../base/clock.ts';
-import { Shares } from '../base/shares.ts';
 import { reasonOf } from '../base/wording.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { Outage } from '../service/answers.ts';
 import { auditAction, FORWARDED_BY, operationFacts } from './audit-requests.ts';
 import { findClient, isSeenAnew, type RequestStep } from './authenticate.ts';
 import { notDone, type Question } from './leader-link.ts';
-import { CLIENT_CERTIFICATE, certificateToForward, fingerprintOf, isForwarded } from './peer.ts';
+import { CLIENT_CERTIFICATE, certificateToForward, isForwarded } from './peer.ts';
 import { REPLICA, REQUEST_ID, replicaOf, requestIdOf } from './present.ts';
 import { minCommitOf, urlPathOf } from './request-steps.ts';
 
@@ -24,8 +23,8 @@ export interface FollowedLeader {
   readonly open: (question: Question) => Promise<ClientRequest>;
   /** Resolves once this replica shows all that was recorded before the call. Throws if it cannot. */
   readonly refresh: () => Promise<void>;
-  /** Returns whether reads are answered from this commit or a later one. May ask Git. */
-  readonly shows: (commit: string) => Promise<boolean>;
+  /** Returns whether reads are answered from this commit. */
+  readonly shows: (commit: string) => boolean;
 }
 
 /** The headers of a request that the interface knows, in lower case. No others are forwarded. */
@@ -48,7 +47,7 @@ const SHORT_READ = { method: 'GET', path: '/types' };
 const AGENT = /^\/agent\//;
 /** Only the leader knows what servers wait for; a standby knows the rest of these answers. */
 const PROGRESS = /^\/(?:operations\/(?:status|servers(?:\/[^/]+)?)|stacks\/instances\/[^/]+\/why)\/?$/;
-const OF_LEADER = [AGENT, PROGRESS, /^\/operations\/(?:held|problems|clients)\/?$/];
+const ONLY_OF_LEADER = [AGENT, /^\/operations\/(?:held|problems|clients)\/?$/];
 const HEARTBEAT = /^\/agent\/actions\/[^/]+\/heartbeat\/?$/;
 /** Why the replica that forwards a request is behind. It is not in {@link HEADERS}, so no client sends it. */
 const LAG = 'x-treeline-lag';
@@ -56,20 +55,9 @@ const LAG_LENGTH_MAX = 1_000;
 
 /** Returns the step that has the leader answer what this replica may not, and passes all other requests on. */
 export function forwardToLeader(leader: FollowedLeader, clock: Clock): RequestStep {
-  /** Each look may ask Git. */
-  const looks = new Shares({ ofClient: 1, waitingOfClient: 200 });
-
-  async function isForLeader(request: IncomingMessage): Promise<boolean> {
-    if (request.method === 'POST' || request.method === 'DELETE') return true;
-    if (!isReading(request)) return false;
-    if (OF_LEADER.some((pattern) => pattern.test(urlPathOf(request)))) return true;
-    const commit = minCommitOf(request);
-    return commit !== undefined && !(await looks.run(fingerprintOf(request), () => leader.shows(commit)));
-  }
-
   return async (request, response, next) => {
     if (isForwarded(request)) throw notDone('The replica that was asked does not lead');
-    if (!(await isForLeader(request))) {
+    if (!isForLeader(request, leader)) {
       if (isSeenAnew(request) && leader.isKnown()) void reportSeen(request, response, leader);
       next();
       return;
@@ -85,23 +73,38 @@ export function forwardToLeader(leader: FollowedLeader, clock: Clock): RequestSt
   };
 }
 
+function isForLeader(request: IncomingMessage, leader: FollowedLeader): boolean {
+  const { method } = request;
+  if (method === 'POST' || method === 'DELETE') return true;
+  if (!isReading(request)) return false;
+  const commit = minCommitOf(request);
+  if (commit !== undefined && !leader.shows(commit)) return true;
+  return !canAnswer(request) || PROGRESS.test(urlPathOf(request)) || (leader.isKnown() && leader.lag() !== undefined);
+}
+
+/** Returns whether this replica can answer a request that the leader would answer better. */
+function canAnswer(request: IncomingMessage): boolean {
+  const path = urlPathOf(request);
+  return isReading(request) && !ONLY_OF_LEADER.some((pattern) => pattern.test(path));
+}
+
 /** Resolves with the answer of the leader; undefined if this replica answers itself, since no leader does. */
 async function answerOf(
   request: IncomingMessage,
   response: ServerResponse,
   leader: FollowedLeader,
 ): Promise<IncomingMessage | undefined> {
-  const isOfProgress = isReading(request) && PROGRESS.test(urlPathOf(request)) && minCommitOf(request) === undefined;
-  if (isOfProgress && !leader.isKnown()) return undefined;
+  const isOptional = canAnswer(request) && minCommitOf(request) === undefined;
+  if (isOptional && !leader.isKnown()) return undefined;
   const { method = '', url: path = '/' } = request;
-  const headers = { ...headersToForward(request, response), ...(isOfProgress ? lagHeader(leader.lag()) : {}) };
+  const headers = { ...headersToForward(request, response), ...lagHeader(leader.lag()) };
   try {
     const answer = await ask(request, response, await leader.open({ method, path, headers }));
-    if (!isOfProgress || answer.statusCode !== 503) return answer;
+    if (!isOptional || answer.statusCode !== 503) return answer;
     answer.resume();
     return undefined;
   } catch (error) {
-    if (isOfProgress && error instanceof ServiceError && error.code === 'not_ready') return undefined;
+    if (isOptional && error instanceof ServiceError && error.code === 'not_ready') return undefined;
     throw error;
   }
 }

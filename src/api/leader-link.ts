@@ -78,15 +78,17 @@ export class LeaderLink {
     }
   }
 
+  /** Ends all connections, also that to a leader which does not answer. Later requests open new ones. */
   close(): void {
     this.#agent?.agent.destroy();
+    this.#agent = undefined;
   }
 
   /** Connections to an earlier leader end. */
   #agentFor(place: PeerPlace): Agent {
     const key = `${place.host} ${place.port} ${place.fingerprint}`;
     if (this.#agent?.key === key) return this.#agent.agent;
-    this.#agent?.agent.destroy();
+    this.close();
     const agent = new PinnedAgent(this.#options.identity, place);
     this.#agent = { key, agent };
     return agent;

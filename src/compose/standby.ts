@@ -64,7 +64,7 @@ export function createStandby(parts: RoleParts, database: SharedDatabase, opened
       open: (question) => link.open(question),
       // Without a standby follower, rows of another desired state are refused, and so is what waits for them.
       refresh: () => (present === undefined ? store.refresh() : present.catchUp()),
-      shows: (commit) => isShown(parts, commit),
+      shows: (commit) => shown.current.get()?.commit === commit,
     },
   });
   return {
@@ -83,6 +83,8 @@ export function createStandby(parts: RoleParts, database: SharedDatabase, opened
     async stop() {
       const ending = present;
       present = undefined;
+      // Whoever was asked leads no more.
+      link.close();
       await ending?.stop();
     },
   };
@@ -100,13 +102,6 @@ function linkToLeader({ lease, peers }: SharedDatabase): LeaderLink {
 export function partsToFollow({ replica, clock, log }: RoleParts): StandbyFollowerOptions {
   const { repository, store, shown, breathe } = replica;
   return { ...shown, refresh: () => store.refresh(), source: repository.source, clock, log, breathe };
-}
-
-async function isShown({ replica }: RoleParts, commit: string): Promise<boolean> {
-  const followed = replica.shown.current.get()?.commit;
-  if (followed === undefined || followed === commit) return followed === commit;
-  const { source } = replica.repository;
-  return (await source.has(commit)) && (await source.isAncestor(commit, followed));
 }
 
 function leaderOf({ lease }: SharedDatabase): string {

@@ -37,7 +37,7 @@ beforeAll(async () => {
   leader = await startTestApi(systemClock, auditOf('leader'));
   link = await linkTo(leader.handler);
   const followed: FollowedLeader = {
-    ...{ isKnown: () => true, lag: () => undefined, refresh: async () => undefined, shows: async () => true },
+    ...{ isKnown: () => true, lag: () => undefined, refresh: async () => undefined, shows: () => true },
     open: (question) => open(question),
   };
   standby = await startTestStandby(leader, followed, { audit: auditOf('standby') });

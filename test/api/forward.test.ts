@@ -39,9 +39,7 @@ const usual: FollowedLeader = {
   async refresh() {
     seen.push('refresh');
   },
-  async shows() {
-    return false;
-  },
+  shows: () => false,
 };
 
 beforeAll(async () => {
@@ -449,6 +447,17 @@ describe('what goes wrong between replicas', () => {
   });
 });
 
+test('a read is answered by the leader while this replica is behind, and here if no leader answers', async () => {
+  followed.lag = () => ({ reason: 'the remote cannot be reached', since: '2026-11-20T10:14:56.000Z' });
+  expect((await standby.request('/tree')).status).toBe(200);
+  expect(seen).toEqual(['GET /tree']);
+  followed.open = () => Promise.reject(new ServiceError('not_ready', 'No replica leads'));
+  expect((await standby.request('/tree')).status).toBe(200);
+  followed.isKnown = () => false;
+  followed.open = () => Promise.reject(new Error('nobody is asked'));
+  expect((await standby.request('/tree')).status).toBe(200);
+});
+
 describe('a read that names a commit', () => {
   const ask = { headers: { 'X-Treeline-Min-Commit': COMMIT } };
 
@@ -460,7 +469,7 @@ describe('a read that names a commit', () => {
   });
 
   test('does not ask the leader where it is shown already', async () => {
-    followed.shows = async () => true;
+    followed.shows = () => true;
     expect((await standby.request('/tree', ask)).status).toBe(200);
     expect(seen).toEqual([]);
   });

@@ -212,7 +212,7 @@ describe('on the management listener', () => {
     onTestFinished(close);
     const forwarded: string[] = [];
     const leader = {
-      ...{ isKnown: () => true, lag: () => undefined, refresh: async () => undefined, shows: async () => true },
+      ...{ isKnown: () => true, lag: () => undefined, refresh: async () => undefined, shows: () => true },
       open: async (question: Question) => {
         forwarded.push(`${question.headers[CLIENT_CERTIFICATE]} ${question.path}`);
         return await link.open(question);
