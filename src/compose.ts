@@ -36,7 +36,10 @@ export interface Controller {
   readonly reader: Reader;
   /** Returns true once reads are served from a valid commit, else the reason. */
   ready(): true | string;
-  /** Resolves once this process has led and another one leads, or may lead: then it has to end, and to start again. */
+  /**
+   * Resolves once this process has led and another one leads, or may lead, or if it cannot lead: then it has to end, and to
+   * start again.
+   */
   readonly over: Promise<void>;
   /** Has the audit log opened anew: the file of before was renamed. */
   reopenAudit(): void;
@@ -111,8 +114,7 @@ async function compose(
     const leader = opened.adopt(await composeLeader(parts), (it) => it.stop());
     present.show(leader);
   } else {
-    const { lease } = database;
-    succession = new Succession({ present, standby, lead: () => composeLeader(parts), lease, log });
+    succession = new Succession({ present, standby, lead: () => composeLeader(parts), end: over.resolve, log });
     opened.adopt(succession, (it) => it.stop());
   }
   const served = { ...settings.api, tls: tls.material, audit, clock, log, metrics };

@@ -34,7 +34,7 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   const { settings, replica, audit, seen, clock, log, metrics } = parts;
   const { repository, store, shown, breathe, database, earlier } = replica;
   const leads = leadsAs(database);
-  if (database !== undefined) await showAllWritten(partsToFollow(parts), database.lease.leaderlessMs);
+  if (database !== undefined) await showAllWritten(partsToFollow(parts));
   const { registry, programs } = await openProviders(settings, { log, clock, opened });
   let reporter: StatusReporter | undefined;
   let notifier: Notifier | undefined;

@@ -83,7 +83,6 @@ export function createStandby(parts: RoleParts, database: SharedDatabase, opened
     async stop() {
       const ending = present;
       present = undefined;
-      // Whoever was asked leads no more.
       link.close();
       await ending?.stop();
     },

@@ -2,7 +2,6 @@
 // reads as a standby until the process ends.
 import type { Logger } from '../base/log.ts';
 import { reasonOf } from '../base/wording.ts';
-import type { Lease } from '../store/postgres/lease.ts';
 import type { PresentRole, ServingRole } from './present-role.ts';
 import type { Standby } from './standby.ts';
 
@@ -11,7 +10,8 @@ interface SuccessionParts {
   readonly standby: Standby;
   /** Builds the leader. */
   readonly lead: () => Promise<ServingRole>;
-  readonly lease: Pick<Lease, 'backOff'>;
+  /** Has the process end. Called if no leader can be built. */
+  readonly end: () => void;
   readonly log: Logger;
 }
 
@@ -47,18 +47,17 @@ export class Succession {
     await this.#parts.standby.stop();
   }
 
-  /** Never rejects. If no leader can be built, the replica stands by again, and leaves the lease to others for a while. */
+  /** Never rejects. */
   async #take(): Promise<void> {
     if (this.#isStopped) return;
-    const { present, standby, lead, lease, log } = this.#parts;
+    const { present, standby, lead, end, log } = this.#parts;
     await standby.stop();
     try {
       this.#leader = await lead();
       present.show(this.#leader);
     } catch (error) {
       log.error({ err: error }, `this replica cannot become the leader: ${reasonOf(error)}`);
-      standby.start();
-      void lease.backOff();
+      end();
     }
   }
 

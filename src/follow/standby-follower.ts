@@ -25,8 +25,6 @@ const RETRY_MS_MAX = 30_000;
 const UNANSWERED_MS = 5_000;
 const ROWS = 'rows';
 const UNREAD = 'what the leader has written is being read, and the database or the repository has not answered yet';
-/** For so long replicas that have lost the followed commit leave the lead to one that has it and may be starting. */
-const LEADERLESS_MS = 60_000;
 
 /** The rows and the desired state to keep, and what announces newer ones. */
 export interface StandbyFollowerOptions {
@@ -62,21 +60,20 @@ interface FailedTry {
 class LostHead extends Error {}
 
 /**
- * Shows everything that earlier leaders have written. Throws where that cannot be done: then this process must not
- * lead. Where the followed commit is lost, and no replica could lead for a minute, rows are shown and nothing is
- * active, as at a start: an operator has to accept the new history, which only a leader can record.
+ * Shows everything that earlier leaders have written. Throws if that cannot be done: then this process must not lead. If
+ * the followed commit is lost, rows are shown and nothing is active, as at a start: an operator has to accept the new
+ * history, which only a leader can record.
  */
-export async function showAllWritten(options: StandbyFollowerOptions, leaderlessMs: number): Promise<void> {
-  const { current, refresh, log } = options;
+export async function showAllWritten(options: StandbyFollowerOptions): Promise<void> {
+  const { current, log } = options;
   const follower = new StandbyFollower(options);
   follower.start();
   try {
     await follower.catchUp();
   } catch (error) {
-    if (!(error instanceof LostHead) || leaderlessMs < LEADERLESS_MS) throw error;
-    log.warn({ err: error }, 'no replica has the followed commit: this one leads without it, and nothing is active');
+    if (!(error instanceof LostHead)) throw error;
+    log.warn({ err: error }, 'this replica leads without the followed commit, and nothing is active');
     current.forget();
-    await refresh();
   } finally {
     await follower.stop();
   }

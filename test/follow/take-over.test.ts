@@ -103,7 +103,7 @@ describe('a standby that becomes the leader', () => {
 
 describe('a replica whose copy lacks the followed commit, which the branch has no more', () => {
   it.each([{ shown: 'an earlier one' }, { shown: 'nothing' }])(
-    'and that shows $shown leads where none could for a minute, and has a person accept the history',
+    'and that shows $shown leads, and has a person accept the history',
     async ({ shown }) => {
       const scene = await started();
       const { core } = scene;
@@ -116,11 +116,7 @@ describe('a replica whose copy lacks the followed commit, which the branch has n
       await core.stop();
       const rewritten = core.source.commit({ ...START, [A]: servers('x', 5) }, { parents: ['commit-1'] });
       const parts = partsOf(standby, scene);
-      await expect(showAllWritten(parts, 59_999)).rejects.toThrow(
-        'the commit commit-2, which the leader follows, is not',
-      );
-      expect(standby.current.get()?.commit).toBe(shown === 'nothing' ? undefined : 'commit-1');
-      await showAllWritten(parts, 60_000);
+      await showAllWritten(parts);
       expect(standby.current.get()).toBeUndefined();
       const first = lead(standby, { source, clock: core.clock });
       await core.settle();
@@ -146,7 +142,7 @@ describe('a replica whose copy lacks the followed commit, which the branch has n
     await core.poll();
     await core.stop();
     source.isGone = true;
-    await expect(showAllWritten(partsOf(standby, scene), 60_000)).rejects.toThrow('the remote cannot be reached');
+    await expect(showAllWritten(partsOf(standby, scene))).rejects.toThrow('the remote cannot be reached');
     expect(standby.current.get()?.commit).toBe('commit-1');
   });
 });

@@ -57,10 +57,6 @@ const POLL_MS_MAX = 1_000;
 const POLLS = 8;
 const STATEMENT_MS_MIN = 500;
 const LOCK_MS_MAX = 1_000;
-/** How long a process that cannot lead leaves that to others. */
-const BACK_OFF_MS = 5_000;
-/** Who has the lease for longer than a try takes can lead. */
-const TRY_MS = 30_000;
 const LEADER_STATEMENT_MS_MIN = 10_000;
 
 /**
@@ -92,14 +88,7 @@ export class Lease {
   /** The greatest fencing number that this process knows of: a database that was set back may have forgotten it. */
   #fencingMax = 0;
   #running: Promise<void> | undefined;
-  #stopping = new AbortController();
-  readonly #closing = new AbortController();
-  #attention = new AbortController();
-  #backingOff: Promise<void> | undefined;
-  /** Who has the lease, and since when by the monotonic clock. */
-  #lastLead: { readonly fencing: number; readonly sinceMs: number } | undefined;
-  /** When this process found first that it cannot lead, by the monotonic clock; undefined once any has led since. */
-  #leaderlessSinceMs: number | undefined;
+  readonly #stopping = new AbortController();
   /** Why the row could not be read or written when that was last tried; undefined where it could. */
   #failure: string | undefined;
   #isRetired = false;
@@ -156,9 +145,7 @@ export class Lease {
 
   /** Begins to try. Nothing is thrown later: the database may be away. */
   start(): void {
-    if (this.#running !== undefined) return;
-    this.#stopping = new AbortController();
-    this.#running = this.#run();
+    this.#running ??= this.#run();
   }
 
   /** Does not take the lease any more, since this process ends. A lease that is held is kept and renewed. */
@@ -169,36 +156,13 @@ export class Lease {
   /** Stops trying, and lets another process lead at once if this one does. `onLost` is not called. Never rejects. */
   async release(): Promise<void> {
     this.#stopping.abort();
-    this.#attention.abort();
     await this.#running;
-    this.#running = undefined;
     const held = this.#held;
     this.#forget();
     if (held !== undefined) await this.#giveBack(held.leader.fencing);
   }
 
-  /** How long ago, in milliseconds, this process found first that it cannot lead, where none has led since; else 0. */
-  get leaderlessMs(): number {
-    return this.#leaderlessSinceMs === undefined ? 0 : this.#clock.monotonic() - this.#leaderlessSinceMs;
-  }
-
-  /** Leaves it to others to lead for a while, as this process cannot. `onLost` is not called. Never rejects. */
-  backOff(): Promise<void> {
-    this.#backingOff ??= this.#backOff();
-    return this.#backingOff;
-  }
-
-  async #backOff(): Promise<void> {
-    this.#leaderlessSinceMs ??= this.#clock.monotonic();
-    await this.release();
-    await pause(this.#clock, BACK_OFF_MS, this.#closing.signal);
-    this.#backingOff = undefined;
-    if (!this.#closing.signal.aborted) this.start();
-  }
-
   async close(): Promise<void> {
-    this.#closing.abort();
-    await this.#backingOff;
     await this.release();
     await this.#connections.close();
   }
@@ -206,10 +170,8 @@ export class Lease {
   /** Never rejects. */
   async #run(): Promise<void> {
     while (!this.#stopping.signal.aborted) {
-      this.#attention = new AbortController();
       const waitMs = await this.#step();
-      if (this.#stopping.signal.aborted) return;
-      await pause(this.#clock, waitMs, this.#attention.signal);
+      if (!this.#stopping.signal.aborted) await pause(this.#clock, waitMs, this.#stopping.signal);
     }
   }
 
@@ -243,14 +205,7 @@ export class Lease {
       held.sent = sent;
     }
     this.#expire(held);
-    this.#noteLead(held.leader.fencing);
     return this.#held === held ? (this.leaseSeconds * 1_000) / RENEWALS : 0;
-  }
-
-  #noteLead(fencing: number): void {
-    const now = this.#clock.monotonic();
-    if (this.#lastLead?.fencing !== fencing) this.#lastLead = { fencing, sinceMs: now };
-    else if (now - this.#lastLead.sinceMs > TRY_MS) this.#leaderlessSinceMs = undefined;
   }
 
   async #observe(): Promise<number> {
@@ -260,7 +215,6 @@ export class Lease {
     const { holder, since, fencing } = row;
     const isHeld = holder !== null && row.secondsLeft > 0;
     this.#seen = isHeld ? { leader: { name: holder, since, fencing }, atMs: seenMs } : undefined;
-    if (isHeld) this.#noteLead(fencing);
     if (this.#isLost) this.#options.onOver();
     this.#isLost = false;
     if (!this.#isRetired && !isHeld) return await this.#acquire();

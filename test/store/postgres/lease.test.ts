@@ -127,30 +127,6 @@ describe('of several processes', () => {
     // Long before the lease would have ended by itself.
     await expect.poll(() => all.flatMap(({ taken }) => taken).sort(), PATIENCE).toEqual([1, 2]);
     expect(all.flatMap(({ lost }) => lost)).toEqual([]);
-    first?.lease.start();
-    const second = all.find(({ lease }) => lease.holds());
-    await expect.poll(() => first?.lease.leader(), PATIENCE).toEqual(second?.lease.leader());
-  });
-
-  it('one that cannot lead leaves that to others and tries again, and knows for how long none could', async () => {
-    const url = await server.create();
-    const after: Clock['after'] = (ms, wake) => systemClock.after(Math.min(ms, 20), wake);
-    const clock = Object.assign(jumpingClock(), { after });
-    let tries = 0;
-    const onTaken = (): void => {
-      tries += 1;
-      void one.lease.backOff();
-    };
-    const one: Observed = start(url, { clock, onTaken });
-    await expect.poll(() => tries, PATIENCE).toBeGreaterThan(2);
-    clock.monotonicMs += 60_000;
-    expect(one.lease.leaderlessMs).toBeGreaterThan(60_000);
-    const two = start(url, { name: 'two' });
-    await expect.poll(() => two.taken.length, PATIENCE).toBe(1);
-    await expect.poll(() => one.lease.leader()?.name, PATIENCE).toBe('two');
-    expect(one.lease.leaderlessMs).toBeGreaterThan(60_000);
-    clock.monotonicMs += 31_000;
-    await expect.poll(() => one.lease.leaderlessMs, PATIENCE).toBe(0);
   });
 
   it('one that was killed is followed by another, with a greater number', async () => {
