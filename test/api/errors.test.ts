@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import express from 'express';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { answerErrors, type ErrorCode, errorBodyOf } from '../../src/api/errors.ts';
+import { answerErrors, type ErrorCode } from '../../src/api/errors.ts';
 import { createLog } from '../../src/base/log.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import { createHttpsClient, type Reply, sendRaw } from '../support/https-client.ts';
@@ -168,33 +168,6 @@ describe('an error after the answer has begun', () => {
     await expect(answer).rejects.toThrow();
     expect(lines).toHaveLength(1);
     expect(lines[0]).toContain('too late');
-  });
-});
-
-describe('a code', () => {
-  test.each<[ErrorCode, number]>([
-    ['invalid_input', 400],
-    ['unauthorized', 401],
-    ['client_not_registered', 403],
-    ['fingerprint_mismatch', 403],
-    ['certificate_expired', 403],
-    ['not_allowed', 403],
-    ['not_found', 404],
-    ['method_not_allowed', 405],
-    ['conflict', 409],
-    ['edit_by_hand', 409],
-    ['push_refused', 409],
-    ['precondition_failed', 412],
-    ['body_too_large', 413],
-    ['uri_too_long', 414],
-    ['unsupported_media_type', 415],
-    ['breaks_others', 422],
-    ['too_many_requests', 429],
-    ['internal', 500],
-    ['not_ready', 503],
-    ['outcome_unknown', 503],
-  ])('%s is %i', (code, status) => {
-    expect(errorBodyOf({ code, message: 'm' })).toEqual({ message: 'm', return_code: status, error: code });
   });
 });
 

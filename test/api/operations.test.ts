@@ -1,10 +1,7 @@
-// The operations over real TLS: who may, what a body has to be, what is handed on, and what is answered.
-import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+// The operations over real TLS: what a body has to say, what is handed on, and what is answered.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Json, JsonMap } from '../../src/model/json.ts';
-import { ROLES, type Role } from '../../src/model/names.ts';
 import type { Problem } from '../../src/model/problem.ts';
-import { ServiceError } from '../../src/model/service-error.ts';
 import type { HeldItem } from '../../src/service/answers.ts';
 import type { Ask, Reply } from '../support/https-client.ts';
 import { COMMIT } from '../support/sample-reader.ts';
@@ -70,11 +67,6 @@ const ROWS: readonly Row[] = [
   { operation: 'check', body: { instance: 'shop' }, asked: ['', { instance: 'shop' }] },
   { operation: 'check', body: { resource: 'shop-web' }, asked: ['', { resource: 'shop-web' }] },
 ];
-const OPERATIONS = [...new Set(ROWS.map(({ operation }) => operation))];
-
-function bodyOf(operation: string): JsonMap {
-  return ROWS.find((row) => row.operation === operation)?.body ?? {};
-}
 
 describe.each(ROWS)('POST /operations/$operation $body', ({ operation, body, asked }) => {
   test('is handed on, and answers the envelope', async () => {
@@ -96,50 +88,17 @@ describe.each(ROWS)('POST /operations/$operation $body', ({ operation, body, ask
     ]);
   });
 
-  test('may say why', async () => {
+  test('may say why, and has no dry run', async () => {
     const [, ...rest] = asked;
     const reason = 'a sale'.padEnd(1_000, '!');
     expect((await post(operation, { ...body, reason })).status).toBe(200);
+    const long = { ...body, reason: `${reason}!` };
+    expect(await post(operation, long)).toMatchObject({ status: 400, body: { details: [{ pointer: '/reason' }] } });
+    const reply = await post(`${operation}?dry_run=true`, body);
+    expect({ status: reply.status, body: reply.body }).toEqual(
+      invalid('This route has no query parameter "dry_run"; it has none'),
+    );
     expect(api.operator.asked).toEqual([[operation, reason, ...rest]]);
-  });
-});
-
-test.each(ROWS)('$operation has no dry run, and does not do the real thing instead', async ({ operation, body }) => {
-  const reply = await post(`${operation}?dry_run=true`, body);
-  expect({ status: reply.status, body: reply.body }).toEqual(
-    invalid('This route has no query parameter "dry_run"; it has none'),
-  );
-  expect(api.operator.asked).toEqual([]);
-});
-
-describe('who may', () => {
-  const MAY: Readonly<Record<string, readonly Role[]>> = { retry: ['administrator', 'automation-endpoint'] };
-
-  describe.each(OPERATIONS)('POST /operations/%s', (operation) => {
-    const roles = MAY[operation] ?? ['administrator'];
-    const right = operation === 'retry' ? 'retry' : 'operate';
-
-    test.each(ROLES)('as %s', async (role) => {
-      const { status, body } = await post(operation, bodyOf(operation), { identity: api.identities[role] });
-      if (roles.includes(role)) {
-        expect(status).toBe(200);
-        return;
-      }
-      const message = `The role ${role} may not ${right}; that is for ${roles.join(' and ')}`;
-      expect({ status, body }).toEqual({ status: 403, body: { message, return_code: 403, error: 'not_allowed' } });
-      expect(api.operator.asked).toEqual([]);
-    });
-  });
-
-  test('who may not is told so before the body is looked at', async () => {
-    const ask = { identity: api.identities.proxy, body: '{', headers: { 'Content-Type': 'text/plain' } };
-    expect(await post('approve', {}, ask)).toMatchObject({ status: 403, body: { error: 'not_allowed' } });
-  });
-
-  test.each(ROLES)('%s may see what is held and what is wrong', async (role) => {
-    const identity = api.identities[role];
-    expect((await api.request('/operations/held', { identity })).status).toBe(200);
-    expect((await api.request('/operations/problems', { identity })).status).toBe(200);
   });
 });
 
@@ -151,28 +110,15 @@ describe('fields', () => {
     ['approve', {}, '"digest" is missing', '/digest'],
     ['approve', { digest: '' }, '"digest" is missing', '/digest'],
     ['approve', { digest: 1 }, '"digest" has to be a string', '/digest'],
-    ['approve', { digest: null }, '"digest" has to be a string', '/digest'],
     ['approve', { digst: 'beef' }, 'There is no field "digst"; did you mean "digest"?', '/digst'],
     ['approve', { digest: 'beef', all: true }, 'There is no field "all"; the fields are digest, reason', '/all'],
     ['approve', { digest: 'beef', reason: ['x'] }, '"reason" has to be a string of at most 1000 characters', '/reason'],
-    ...ROWS.map(({ operation, body }): [string, JsonMap, string, string] => [
-      operation,
-      { ...body, reason: 'x'.repeat(1_001) },
-      '"reason" has to be a string of at most 1000 characters',
-      '/reason',
-    ]),
     ['accept-history', {}, '"commit" is missing', '/commit'],
-    ['accept-history', { commit: '' }, '"commit" is missing', '/commit'],
-    ['accept-history', { commit: {} }, '"commit" has to be a string', '/commit'],
-    ['accept-history', { commits: 'c' }, 'There is no field "commits"; did you mean "commit"?', '/commits'],
     ['acknowledge', { instance: 'shop' }, 'Name exactly one of "until", or "end": true', null],
     ['suspend', { instance: null }, '"instance" has to be a string', '/instance'],
     ['suspend', { until: 5 }, time, '/until'],
     ['suspend', { until: 'tomorrow' }, time, '/until'],
-    ['suspend', { until: '2026-11-20' }, time, '/until'],
     ['suspend', { until: '2026-11-20T18:00:00' }, time, '/until'],
-    ['suspend', { until: '2026-11-20 18:00:00Z' }, time, '/until'],
-    ['suspend', { until: '2026-13-20T18:00:00Z' }, time, '/until'],
     ['suspend', { until: '2026-11-20T25:00:00Z' }, time, '/until'],
     ['suspend', { resource: 'x' }, 'There is no field "resource"; the fields are instance, until, reason', '/resource'],
     [
@@ -182,13 +128,10 @@ describe('fields', () => {
       '/until',
     ],
     ['resume', { force: true }, 'Name either "instance", or "recovery", which may have "force"', null],
-    ['resume', { instance: true }, '"instance" has to be a string', '/instance'],
     ['retry', {}, one, null],
-    ['retry', { reason: 'x' }, one, null],
     ['retry', { instance: 'a', resource: 'b' }, one, null],
     ['retry', { provider: 'a', all: true }, one, null],
     ['retry', { all: false }, '"all" has to be true', '/all'],
-    ['retry', { all: 'true' }, '"all" has to be true', '/all'],
     [
       'retry',
       { server: 'x' },
@@ -197,12 +140,10 @@ describe('fields', () => {
     ],
     ['retry', { instance: 'a', ignoreOrder: true }, '"ignoreOrder" is for one "resource"', null],
     ['retain', {}, '"resource" is missing', '/resource'],
-    ['retain', { instance: 'a' }, 'There is no field "instance"; the fields are resource, reason', '/instance'],
     ['replace', { resource: '' }, '"resource" is missing', '/resource'],
     ['replace', { all: true }, 'There is no field "all"; the fields are resource, reason', '/all'],
     ['check', {}, 'Name exactly one of "instance", "resource"', null],
     ['check', { all: true }, 'There is no field "all"; the fields are instance, resource, reason', '/all'],
-    ['adopt', {}, one, null],
     ['adopt', { instance: 'a', all: true }, one, null],
     [
       'adopt',
@@ -247,96 +188,6 @@ describe('fields', () => {
       const message = `There is no field "${name}"; the fields are instance, until, reason`;
       expect({ status, body }).toEqual(invalid(message, [[`/${name}`, message]]));
     }
-  });
-});
-
-describe('a body', () => {
-  test.each<[name: string, ask: Ask]>([
-    ['of an empty object', { body: '{}' }],
-    ['with a charset', { headers: { 'Content-Type': 'application/json; charset=utf-8' }, body: '{}' }],
-    ['in chunks', { headers: { ...JSON_TYPE, 'Transfer-Encoding': 'chunked' }, body: '{}' }],
-  ])('%s is taken', async (_name, ask) => {
-    expect((await post('resume', {}, ask)).status).toBe(200);
-  });
-
-  test.each(['[]', 'null', '"shop"', '1', 'true'])('that is %s is no object', async (body) => {
-    const reply = await post('resume', {}, { body });
-    expect({ status: reply.status, body: reply.body }).toEqual(invalid('The body has to be a JSON object'));
-  });
-
-  test.each(['{', '{"instance": shop}', '{"instance": "shop"', "{'instance': 'shop'}", '<xml/>', '{}{}'])(
-    'that is %s is no JSON',
-    async (body) => {
-      const reply = await post('resume', {}, { body });
-      expect(reply).toMatchObject({ status: 400, body: { return_code: 400, error: 'invalid_input' } });
-      expect((reply.body as JsonMap).message).toMatch(/JSON/);
-    },
-  );
-
-  test.each([
-    'text/plain',
-    'application/x-www-form-urlencoded',
-    'application/jsonx',
-    'multipart/form-data; boundary=x',
-    '',
-  ])('of the type "%s" is 415', async (type) => {
-    const headers: Record<string, string> = type === '' ? {} : { 'Content-Type': type };
-    const { status, body } = await post('resume', {}, { headers, body: '{}' });
-    const message = 'The body has to be JSON, with Content-Type: application/json';
-    expect({ status, body }).toEqual({
-      status: 415,
-      body: { message, return_code: 415, error: 'unsupported_media_type' },
-    });
-  });
-
-  test.each<[name: string, headers: Readonly<Record<string, string>>]>([
-    ['charset', { 'Content-Type': 'application/json; charset=latin1' }],
-    ['encoding', { ...JSON_TYPE, 'Content-Encoding': 'zip' }],
-  ])('of a %s that is not known is 415', async (_name, headers) => {
-    const reply = await post('resume', {}, { headers, body: '{}' });
-    expect(reply).toMatchObject({ status: 415, body: { return_code: 415, error: 'unsupported_media_type' } });
-  });
-
-  const MIB = 1024 * 1024;
-
-  test('may have a mebibyte', async () => {
-    const digest = 'x'.repeat(MIB - JSON.stringify({ digest: '' }).length);
-    expect((await post('approve', { digest })).status).toBe(200);
-    expect(api.operator.asked).toEqual([['approve', '', digest]]);
-  });
-
-  test('is 413 beyond, also where it says nothing of its size or is packed', async () => {
-    const body = JSON.stringify({ digest: 'beef', reason: 'x'.repeat(MIB) });
-    const packed = gzipSync(body);
-    expect(packed.length).toBeLessThan(MIB);
-    const asks: readonly Ask[] = [
-      { body },
-      { body, headers: { ...JSON_TYPE, 'Transfer-Encoding': 'chunked' } },
-      { body: packed, headers: { ...JSON_TYPE, 'Content-Encoding': 'gzip' } },
-    ];
-    for (const ask of asks) {
-      const reply = await post('approve', {}, ask);
-      expect(reply).toMatchObject({ status: 413, body: { return_code: 413, error: 'body_too_large' } });
-    }
-    expect(api.operator.asked).toEqual([]);
-  });
-});
-
-describe('what the operator refuses', () => {
-  test.each<[code: 'not_found' | 'conflict' | 'not_ready', status: number]>([
-    ['not_found', 404],
-    ['conflict', 409],
-    ['not_ready', 503],
-  ])('as %s is %d', async (code, status) => {
-    const { approve } = api.operator;
-    onTestFinished(() => {
-      api.operator.approve = approve;
-    });
-    api.operator.approve = () => Promise.reject(new ServiceError(code, 'no such thing'));
-    const reply = await post('approve', { digest: 'beef' });
-    const body = { message: 'no such thing', return_code: status, error: code };
-    expect({ status: reply.status, body: reply.body }).toEqual({ status, body });
-    expect(reply.headers['retry-after']).toBe(code === 'not_ready' ? '5' : undefined);
   });
 });
 
@@ -403,26 +254,10 @@ describe('reads', () => {
   });
 });
 
-describe('methods and paths', () => {
-  test.each([
-    ...['held', 'problems'].map((name) => [name, 'GET, HEAD'] as const),
-    ...OPERATIONS.map((name) => [name, 'POST'] as const),
-  ])('/operations/%s has %s', async (name, allow) => {
-    for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS'].filter((one) => !allow.includes(one))) {
-      const { status, headers, body } = await api.request(`/operations/${name}`, { method });
-      expect({ status, allow: headers.allow, body }).toMatchObject({
-        status: 405,
-        allow,
-        body: { return_code: 405, error: 'method_not_allowed' },
-      });
-    }
-  });
-
-  test.each(['/operations', '/operations/', '/operations/aprove', '/operations/Approve', '/operations/held/x'])(
-    '%s is 404',
-    async (path) => {
-      const { status, body } = await api.request(path, { method: 'POST', headers: JSON_TYPE, body: '{}' });
-      expect({ status, body }).toMatchObject({ status: 404, body: { return_code: 404, error: 'not_found' } });
-    },
-  );
-});
+test.each(['/operations', '/operations/aprove', '/operations/Approve', '/operations/held/x'])(
+  '%s is 404',
+  async (path) => {
+    const { status, body } = await api.request(path, { method: 'POST', headers: JSON_TYPE, body: '{}' });
+    expect({ status, body }).toMatchObject({ status: 404, body: { return_code: 404, error: 'not_found' } });
+  },
+);
