@@ -1,27 +1,13 @@
-import { createServer, IncomingMessage, request as sendPlain } from 'node:http';
+import { createServer, IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
-import { json } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createApp } from '../../src/api/app.ts';
 import { clientOf } from '../../src/api/authenticate.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { createAuthority, issueClientCertificate } from '../../src/base/development-pki.ts';
-import { createLog } from '../../src/base/log.ts';
-import { answerIn } from '../../src/providers/answer-json.ts';
 import { keepAlive } from '../support/https-client.ts';
 import { listenInTest } from '../support/listen-in-test.ts';
-import { createOpensslPki, type Issued, type OpensslPki } from '../support/openssl-pki.ts';
-import { createSampleAgent } from '../support/sample-agent.ts';
-import { createSampleExplainer } from '../support/sample-explainer.ts';
-import { createSampleOperator } from '../support/sample-operator.ts';
-import { createSampleReader } from '../support/sample-reader.ts';
-import { createSampleStreams } from '../support/sample-streams.ts';
-import { createSampleWriter } from '../support/sample-writer.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
 
-const AUTHORITY = ['basicConstraints=critical,CA:TRUE', 'keyUsage=critical,keyCertSign,cRLSign'];
-const CLIENT = ['basicConstraints=critical,CA:FALSE', 'extendedKeyUsage=clientAuth'];
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 let now: number;
@@ -119,52 +105,6 @@ describe('a fingerprint', () => {
     expect((await api.request('/tree', { identity: identities.proxy })).status).toBe(200);
     await expect(api.request('/tree', { identity: ofSecond })).rejects.toThrow();
   });
-
-  test('tells two certificates of one serial apart', async () => {
-    const { proxy, administrator } = api.identities;
-    const client = api.register(administrator, { role: 'administrator' });
-    api.reader.registry.set(proxy.serial, { ...client, name: proxy.serial, serial: proxy.serial });
-    expect((await api.request('/tree', { identity: proxy })).body).toMatchObject({ error: 'fingerprint_mismatch' });
-  });
-});
-
-describe('an authority below the trusted one', () => {
-  let directory: string;
-  let pki: OpensslPki;
-  let root: Issued;
-  beforeEach(() => {
-    directory = temporaryDirectory();
-    pki = createOpensslPki(directory);
-    root = pki.issue('root', { extensions: AUTHORITY });
-    api.api.reload({ ...api.tls, ca: root.own });
-    api.reader.registry.clear();
-  });
-
-  test('makes nobody the administrator whose serial it gives again', async () => {
-    const administrator = pki.issue('administrator', { by: root, extensions: CLIENT, serial: 'C0DE' });
-    api.register(administrator, { role: 'administrator', fingerprint: '' });
-    const sub = pki.issue('sub', { by: root, extensions: AUTHORITY });
-    const impostor = pki.issue('impostor', { by: sub, extensions: CLIENT, serial: 'C0DE', along: [sub] });
-    expect(impostor.serial).toBe(administrator.serial);
-    const write = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' };
-    for (const ask of [{}, write]) {
-      const { status, body } = await api.request('/tree', { ...ask, identity: impostor });
-      expect({ status, body }).toMatchObject({
-        status: 403,
-        body: {
-          error: 'fingerprint_mismatch',
-          message:
-            'The client C0DE is registered without a fingerprint, and its certificate was issued by an authority below the ' +
-            `one that is trusted here: an administrator has to add it; the SHA-256 fingerprint of this certificate is ${impostor.fingerprint}`,
-        },
-      });
-    }
-    expect(api.writer.asked).toEqual([]);
-    expect((await api.request('/tree', { ...write, identity: administrator })).status).toBe(201);
-    // Listed, it is trusted like any other, and two authorities need fingerprints of everybody.
-    api.api.reload({ ...api.tls, ca: root.own + sub.own });
-    expect((await api.request('/tree', { identity: administrator })).status).toBe(403);
-  });
 });
 
 describe('a certificate that expires while it is connected', () => {
@@ -193,11 +133,8 @@ describe('a certificate that expires while it is connected', () => {
 describe('before the first good commit', () => {
   test.each([
     ['GET', '/hiera/shop-web'],
-    ['GET', '/hiera/nobody/nothing'],
-    ['GET', '/clients'],
     ['GET', '/nothing'],
     ['POST', '/tree'],
-    ['PUT', '/tree'],
   ])('%s %s is not ready', async (method, path) => {
     api.reader.ready = false;
     const { status, headers, body } = await api.request(path, { method });
@@ -213,33 +150,11 @@ test('a route that forgot to authenticate has no client', () => {
   expect(() => clientOf(new IncomingMessage(new Socket()))).toThrow('a route was reached without authentication');
 });
 
-describe('without TLS', () => {
-  test('nobody is let in, even if the application were reachable', async () => {
-    const log = createLog('silent');
-    const reader = createSampleReader();
-    const app = createApp({
-      reader,
-      operator: createSampleOperator(),
-      explainer: createSampleExplainer(),
-      agent: createSampleAgent(),
-      readAnswer: answerIn,
-      writer: createSampleWriter(),
-      streams: createSampleStreams().streams,
-      commits: { reached: () => Promise.resolve() },
-      replica: 'test-1',
-      clock: systemClock,
-      log,
-      ambiguityOf: () => undefined,
-    });
-    const server = createServer(app);
-    const port = await listenInTest(server);
-    const { promise, resolve } = Promise.withResolvers<{ status: number | undefined; body: unknown }>();
-    sendPlain({ host: '127.0.0.1', port, path: '/tree', agent: false }, async (incoming) => {
-      resolve({ status: incoming.statusCode, body: await json(incoming) });
-    }).end();
-    expect(await promise).toEqual({
-      status: 401,
-      body: { message: 'This needs a valid client certificate', return_code: 401, error: 'unauthorized' },
-    });
+test('without TLS nobody is let in, even if the application were reachable', async () => {
+  const port = await listenInTest(createServer(api.handler));
+  const answer = await fetch(`http://127.0.0.1:${port}/tree`);
+  expect({ status: answer.status, body: await answer.json() }).toEqual({
+    status: 401,
+    body: { message: 'This needs a valid client certificate', return_code: 401, error: 'unauthorized' },
   });
 });
