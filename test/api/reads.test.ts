@@ -1,7 +1,10 @@
-// One test a readable row of the interface, over real TLS, whole bodies.
+// What reads answer over real TLS: bodies, tags, the cache, query parameters and compression.
 import { gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { TYPE_NAMES } from '../../src/model/names.ts';
+import type { InstanceEvents } from '../../src/service/answers.ts';
+import type { Reply } from '../support/https-client.ts';
+import { EVENTS } from '../support/sample-operator.ts';
 import { COMMIT, EXPLAINED, INSTANCE, OID, RECORD, TEMPLATE, TREE, ZONE } from '../support/sample-reader.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
 
@@ -33,6 +36,7 @@ const ROWS: readonly (readonly [string, () => unknown, boolean])[] = [
   ['/hiera/shop-web/dns', () => ['192.0.2.1'], false],
   ['/hiera/shop-web/profile%3A%3Aweb', () => 'nginx', false],
   ['/tree', () => TREE, true],
+  ['/stacks/instances/shop/events', () => ({ events: EVENTS, gap: true }), false],
 ];
 
 function everyClient(): unknown[] {
@@ -40,40 +44,89 @@ function everyClient(): unknown[] {
 }
 
 describe.each(ROWS)('GET %s', (path, body, isFile) => {
-  test.each([path, `${path}/`])('%s', async (spelling) => {
-    const reply = await api.request(spelling);
-    expect(reply.status).toBe(200);
-    expect(reply.body).toEqual(body());
-    expect(reply.headers).toMatchObject({
-      'content-type': 'application/json; charset=utf-8',
-      'content-length': String(reply.bytes.length),
-      'cache-control': 'no-cache',
-      'x-treeline-commit': COMMIT,
-      'x-request-id': expect.stringMatching(/^[0-9a-f-]{36}$/),
-      etag: expect.stringMatching(isFile ? new RegExp(`^"${OID}\\.[\\w-]{22}"$`) : /^"[\w-]{22}"$/),
-    });
-    for (const name of ['x-powered-by', 'location', 'access-control-allow-origin']) {
-      expect(reply.headers).not.toHaveProperty(name);
+  test('has its body, tag and headers, the same from the cache as made anew', async () => {
+    for (const spelling of [path, `${path}/`]) {
+      await api.request(spelling);
+      // Nothing is kept for a path with a query.
+      const [kept, made] = [await api.request(spelling), await api.request(`${spelling}?`)];
+      expect(kept.status).toBe(200);
+      expect(kept.body).toEqual(body());
+      expect(kept.headers).toMatchObject({
+        'content-type': 'application/json; charset=utf-8',
+        'content-length': String(kept.bytes.length),
+        'cache-control': 'no-cache',
+        'x-treeline-commit': COMMIT,
+        'x-request-id': expect.stringMatching(/^[0-9a-f-]{36}$/),
+        etag: expect.stringMatching(isFile ? new RegExp(`^"${OID}\\.[\\w-]{22}"$`) : /^"[\w-]{22}"$/),
+      });
+      for (const name of ['x-powered-by', 'location', 'access-control-allow-origin']) {
+        expect(kept.headers).not.toHaveProperty(name);
+      }
+      expect(comparable(kept)).toEqual(comparable(made));
     }
   });
 
-  test('HEAD answers the same without a body', async () => {
+  test('HEAD answers the same without a body, and who has it gets 304', async () => {
     const got = await api.request(path);
     const head = await api.request(path, { method: 'HEAD' });
-    expect(head.status).toBe(200);
-    expect(head.bytes).toHaveLength(0);
-    for (const name of ['etag', 'content-length', 'content-type', 'x-treeline-commit', 'cache-control']) {
-      expect(head.headers[name]).toBe(got.headers[name]);
+    expect(comparable(head)).toEqual({ ...comparable(got), text: '' });
+    for (const asked of [path, `${path}?`]) {
+      const headers = { 'If-None-Match': `"other", ${got.headers.etag}` };
+      const reply = await api.request(asked, { headers });
+      expect(comparable(reply)).toMatchObject({ status: 304, text: '' });
+      expect(reply.headers).toMatchObject({ etag: got.headers.etag, 'x-treeline-commit': COMMIT });
+      expect(reply.headers).not.toHaveProperty('content-type');
     }
   });
+});
 
-  test('If-None-Match with its tag answers 304', async () => {
-    const etag = (await api.request(path)).headers.etag ?? '';
-    const reply = await api.request(path, { headers: { 'If-None-Match': etag } });
-    expect(reply.status).toBe(304);
-    expect(reply.bytes).toHaveLength(0);
-    expect(reply.headers).toMatchObject({ etag, 'x-treeline-commit': COMMIT, 'cache-control': 'no-cache' });
-    expect(reply.headers).not.toHaveProperty('content-type');
+function comparable({ status, headers, bytes }: Reply) {
+  const { date: _date, 'x-request-id': _id, ...others } = headers;
+  return { status, headers: others, text: bytes.toString() };
+}
+
+describe('the cache of answers', () => {
+  test('makes an answer once for as long as its sources are the same', async () => {
+    const original = api.reader.instances;
+    let made = 0;
+    onTestFinished(() => void Object.assign(api.reader, { instances: original, list: [INSTANCE] }));
+    Object.assign(api.reader, {
+      instances() {
+        made += 1;
+        return original();
+      },
+    });
+    for (const list of [[INSTANCE, INSTANCE], [INSTANCE]]) {
+      api.reader.list = list;
+      for (let asked = 0; asked < 3; asked += 1) {
+        expect((await api.request('/stacks/instances')).body).toEqual(list);
+      }
+    }
+    expect(made).toBe(2);
+  });
+
+  test('gives nothing to one who is registered no more, nor before a good commit', async () => {
+    expect((await api.request('/tree')).status).toBe(200);
+    const before = [...api.reader.registry];
+    api.reader.registry.clear();
+    const refused = await api.request('/tree');
+    for (const [serial, client] of before) api.reader.registry.set(serial, client);
+    expect(refused).toMatchObject({ status: 403, body: { error: 'client_not_registered' } });
+    api.reader.ready = false;
+    const early = await api.request('/tree');
+    api.reader.ready = true;
+    expect(early).toMatchObject({ status: 503, body: { error: 'not_ready' } });
+  });
+
+  test('keeps nothing that depends on the time or on the client', async () => {
+    const { status, version } = api.reader;
+    onTestFinished(() => void Object.assign(api.reader, { status, version }));
+    Object.assign(api.reader, { version: () => 'same' });
+    expect((await api.request('/stacks/instances/shop/status')).body).toBe('In progress');
+    Object.assign(api.reader, { status: () => 'Suspended' });
+    expect((await api.request('/stacks/instances/shop/status')).body).toBe('Suspended');
+    const others = await api.request('/clients', { identity: api.identities.proxy });
+    expect((await api.request('/clients')).body).not.toEqual(others.body);
   });
 });
 
@@ -125,22 +178,50 @@ describe('query parameters', () => {
 
   test.each([
     ['/hiera/all?info=', 'The query parameter info is true or false, not ""'],
-    ['/hiera/all?info=yes', 'The query parameter info is true or false, not "yes"'],
     ['/hiera/shop-web?info=TRUE', 'The query parameter info is true or false, not "TRUE"'],
     ['/hiera/shop-web/zone?info=%zz', 'The query parameter info is true or false, not "%zz"'],
     ['/hiera/all?info=true&info=true', 'The query parameter info is given more than once'],
-    ['/clients?role=proxy&role=proxy', 'The query parameter role is given more than once'],
     ['/clients?role=prox', 'There is no role "prox"; did you mean "proxy"?'],
-    ['/clients?role=', 'There is no role ""; the roles are administrator, automation-endpoint, proxy'],
     ['/clients?role=root', 'There is no role "root"; the roles are administrator, automation-endpoint, proxy'],
     [
       '/clients?role=__proto__',
       'There is no role "__proto__"; the roles are administrator, automation-endpoint, proxy',
     ],
+    ...['after=-1', 'after=1.5', 'after=', 'after=9007199254740992'].map((query) => [
+      `/stacks/instances/shop/events?${query}`,
+      'The query parameter after is a whole number from 0 to 9007199254740991',
+    ]),
+    ['/operations/events?limit=1001', 'The query parameter limit is a whole number from 1 to 1000'],
+    ['/operations/events?limit=ten', 'The query parameter limit is a whole number from 1 to 1000'],
+    ['/operations/servers?limit=501', 'The query parameter limit is a whole number from 1 to 500'],
+    ['/operations/servers?state=don', 'There is no state "don"; did you mean "done"?'],
+    ['/operations/servers?search=a&search=b', 'The query parameter search is given more than once'],
+    [`/operations/servers?search=${'a'.repeat(251)}`, 'A name has at most 250 characters'],
   ])('%s is refused', async (path, message) => {
     const { status, body } = await api.request(path);
     expect({ status, body }).toEqual({ status: 400, body: { message, return_code: 400, error: 'invalid_input' } });
   });
+});
+
+test('events come in pages: after the last one there is nothing, and no gap', async () => {
+  const ids: number[] = [];
+  for (let after = 2; ids.length < 20; ) {
+    const { body } = await api.request(`/stacks/instances/shop/events?after=${after}&limit=2`);
+    const { events, gap } = body as unknown as InstanceEvents;
+    expect(gap).toBe(false);
+    if (events.length === 0) break;
+    ids.push(...events.map(({ id }) => id));
+    after = ids.at(-1) ?? after;
+  }
+  expect(ids).toEqual([3, 4, 5, 6, 7]);
+});
+
+test('a page of servers has a tag', async () => {
+  const path = '/operations/servers?state=done,marked%20for%20delete&instance=shop&limit=500';
+  const first = await api.request(path);
+  expect(first).toMatchObject({ status: 200, body: { servers: [{ name: 'shop-web' }], total: 1, next: null } });
+  const again = await api.request(path, { headers: { 'If-None-Match': String(first.headers.etag) } });
+  expect(again.status).toBe(304);
 });
 
 describe('compression', () => {

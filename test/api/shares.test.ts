@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { type Credential, issueClientCertificate } from '../../src/base/development-pki.ts';
+import type { Credential } from '../../src/base/development-pki.ts';
 import type { HeldItem } from '../../src/service/answers.ts';
 import { heldList } from '../support/held-list.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
@@ -113,21 +113,6 @@ async function beginBodies(count: number, { key, cert }: Credential): Promise<re
   expect((await api.request('/tree', { identity: { key, cert } })).status).toBe(200);
   return begun;
 }
-
-test('the bodies of four clients that do not arrive leave those of another to be read at once', async () => {
-  const low = await Promise.all(
-    ['one', 'two', 'three', 'four'].map(async (commonName) => {
-      const identity = await issueClientCertificate(api.authority, { commonName, now: Date.now() });
-      api.register(identity, { role: 'proxy' });
-      return await beginBodies(34, identity);
-    }),
-  );
-  const post = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' };
-  expect((await api.request('/operations/resume', post)).status).toBe(200);
-  // None of them has been given up before.
-  expect(low.flat().filter(({ destroyed, readableEnded }) => destroyed || readableEnded)).toEqual([]);
-  expect(low.flat()).toHaveLength(4 * 34);
-});
 
 test('bodies of one client that do not arrive leave those of others to be read, and its own wait for their turn', async () => {
   const { proxy, administrator } = api.identities;
