@@ -1,13 +1,11 @@
 // Following the files: what is taken over, what is kept out, and what the log says of it. Time stands still unless it is
 // moved, so nothing is read but what is meant to be.
-import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openTlsFiles, TlsFilesError } from '../../../src/api/tls/tls-files.ts';
 import type { TlsMaterial } from '../../../src/api/tls/tls-material.ts';
-import { createAuthority } from '../../../src/base/development-pki.ts';
 import { createLog } from '../../../src/base/log.ts';
-import { createCrl } from '../../support/create-crl.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { createTlsSite, exchange, replace, type TlsSite, type TlsTexts, writeOver } from '../../support/tls-site.ts';
 
@@ -74,13 +72,6 @@ describe('opening', () => {
       'revocation list',
     ]);
     expect(lines).toEqual([]);
-  });
-
-  test('needs no revocation list', async () => {
-    const clock = new ManualClock();
-    const site = await createTlsSite(clock.now());
-    const { files } = await open({ ...site, paths: { ...site.paths, crl: null } }, clock);
-    expect(files.material.crl).toBeUndefined();
   });
 
   test('names every file that cannot be used, and why', async () => {
@@ -185,15 +176,6 @@ describe('a change is taken over', () => {
     expect(taken).toEqual([materialOf(texts)]);
   });
 
-  test('only if it is one', async () => {
-    const { site, taken, lines, poll } = await follow();
-    utimesSync(site.paths.cert, new Date(), new Date());
-    chmodSync(site.paths.key, 0o600);
-    await poll();
-    await poll();
-    expect({ taken, lines }).toEqual({ taken: [], lines: [] });
-  });
-
   test('although what is in force locks everybody out for another reason', async () => {
     const { site, taken, poll } = await follow(async (site) => {
       const now = new ManualClock().now();
@@ -228,24 +210,10 @@ describe('a change is kept out', () => {
   test.each<[string, (site: TlsSite) => Promise<Partial<TlsTexts>> | Partial<TlsTexts>, string]>([
     ['an empty certificate', () => ({ 'server.crt': '' }), 'server.crt: it holds no certificate'],
     [
-      'half a key',
-      ({ texts }) => ({ 'server.key': texts['server.key'].slice(0, 60) }),
-      'server.key: its key cannot be',
-    ],
-    ['no authority', () => ({ 'ca.crt': '# later' }), 'ca.crt: it holds no certificate'],
-    [
-      'half an authority',
-      ({ texts }) => ({ 'ca.crt': texts['ca.crt'].slice(0, 99) }),
-      'ca.crt: a certificate in it is cut',
-    ],
-    ['no list', () => ({ 'ca.crl': '' }), 'ca.crl: it holds no revocation list'],
-    [
       'an expired list',
       ({ crl }) => expired(crl),
       'ca.crl: its list of the authority CN=Site authority has expired at',
     ],
-    ['a list of somebody else', foreignList, 'ca.crl: it holds no list of the authority CN=Site authority'],
-    ['an authority without a list', otherAuthority, 'ca.crl: it holds no list of the authority CN=Elsewhere'],
   ])('that has %s', async (_name, wrong, problem) => {
     const { site, files, lines, taken, poll } = await follow();
     replace(site.directory, await wrong(site));
@@ -267,16 +235,6 @@ describe('a change is kept out', () => {
     return { 'ca.crl': await crl({ now: START - 2 * DAY_MS, days: 1 }) };
   }
 
-  async function foreignList() {
-    const elsewhere = await createAuthority({ commonName: 'Elsewhere', now: START });
-    return { 'ca.crl': await createCrl(elsewhere, { now: START, revoked: [] }) };
-  }
-
-  async function otherAuthority({ texts }: TlsSite) {
-    const elsewhere = await createAuthority({ commonName: 'Elsewhere', now: START });
-    return { 'ca.crt': texts['ca.crt'] + elsewhere.cert };
-  }
-
   test('whose list does not hold yet, until it does', async () => {
     const { site, clock, lines, taken, poll } = await follow();
     const crl = await site.crl({ now: clock.now() + 20 * MINUTE_MS });
@@ -285,26 +243,6 @@ describe('a change is kept out', () => {
     expect(lines).toMatchObject([{ ...KEPT, problems: [expect.stringContaining('does not hold before')] }]);
     await poll(20 * MINUTE_MS);
     expect(taken).toEqual([{ ...materialOf(site.texts), crl }]);
-  });
-
-  test('whose files are gone, or something else', async () => {
-    const { site, lines, taken, poll } = await follow();
-    rmSync(site.paths.key);
-    rmSync(site.paths.cert);
-    mkdirSync(site.paths.cert);
-    await poll();
-    const { key, cert } = site.paths;
-    expect(lines).toMatchObject([
-      {
-        ...KEPT,
-        problems: expect.arrayContaining([expect.stringContaining(`${key}: ENOENT`), `${cert}: it is no file`]),
-      },
-    ]);
-    rmSync(cert, { recursive: true });
-    const texts = { ...site.texts, ...(await site.issueServer()) };
-    replace(site.directory, texts);
-    await poll();
-    expect(taken).toEqual([materialOf(texts)]);
   });
 
   test('that the listener refuses', async () => {

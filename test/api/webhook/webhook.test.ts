@@ -11,7 +11,6 @@ import { createWebhook } from '../../../src/api/webhook/webhook.ts';
 import type { Listening } from '../../../src/base/listen.ts';
 import { createLog } from '../../../src/base/log.ts';
 import { SecretFileError } from '../../../src/base/secrets.ts';
-import { itInFull } from '../../support/count-runs.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -128,12 +127,7 @@ describe.each([
 describe('the payload', () => {
   test.each([
     ['nothing', ''],
-    ['no JSON', 'garbage'],
-    ['broken JSON', '{"ref":'],
     ['binary', Buffer.from([0, 1, 0xff, 0xfe])],
-    ['pollution', '{"__proto__":{"ref":1}}'],
-    ['a form', 'payload=%7B%7D'],
-    ['another branch', PUSHES.github.replace('main', 'other')],
   ])('may be %s, for nobody reads it', async (_, body) => {
     expect((await hook(body)).status).toBe(202);
     expect(polls).toBe(1);
@@ -175,12 +169,6 @@ describe('the payload', () => {
     expect((await hook('x')).status).toBe(202);
     expect(polls).toBe(1);
   });
-});
-
-test('a hook that is refused asks for no poll', async () => {
-  await hook('x');
-  await hook('x', 'other');
-  expect(polls).toBe(1);
 });
 
 describe('the secret', () => {
@@ -233,55 +221,20 @@ describe('the secret', () => {
   });
 });
 
-describe('who is in the way', () => {
-  test.each([
-    ['that say nothing', ''],
-    ['that send half a hook', 'POST /webhook HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf'],
-  ])('with 130 connections %s keeps no hook out', async (_name, bytes) => {
-    const sockets = Array.from({ length: 130 }, () => connect(webhook.port, '127.0.0.1'));
-    for (const socket of sockets) socket.on('error', () => undefined).resume();
-    await Promise.all(sockets.map((socket) => once(socket, 'connect')));
-    for (const socket of sockets) socket.write(bytes);
-    expect((await hook('x')).status).toBe(202);
-    for (const socket of sockets) socket.destroy();
-  });
-
-  itInFull('with thousands of wrong hooks fills no log', async () => {
-    for (let round = 0; round < 20; round++) {
-      await Promise.all(Array.from({ length: 50 }, () => hook('x', 'other')));
-    }
-    expect(lines).toMatchObject([{ level: 40, msg: 'hook refused' }]);
-    clock.advance(60_000);
-    await hook('x', 'other');
-    expect(lines.at(-1)).toMatchObject({ level: 40, msg: 'hook refused', repeated: 999 });
-    await rm(secretFile);
-    await Promise.all(Array.from({ length: 50 }, () => hook('x')));
-    expect(lines).toHaveLength(3);
-  });
-
-  test.each([['a broken chunk', 'Transfer-Encoding: chunked\r\n\r\nzz\r\n']])(
-    'with %s is answered 400 at once',
-    async (_name, rest) => {
-      const before = performance.now();
-      const answer = await sendRaw(`POST /webhook HTTP/1.1\r\nHost: x\r\n${rest}`);
-      expect(answer).toMatch(/^HTTP\/1\.1 400 /);
-      expect(answer.match(/HTTP\/1\.1/g)).toHaveLength(1);
-      expect(performance.now() - before).toBeLessThan(5_000);
-    },
-  );
+test('a client that is refused again and again fills no log', async () => {
+  for (let again = 0; again < 10; again += 1) await hook('x', 'other');
+  expect(lines).toMatchObject([{ level: 40, msg: 'hook refused' }]);
+  clock.advance(60_000);
+  await hook('x', 'other');
+  expect(lines.at(-1)).toMatchObject({ level: 40, msg: 'hook refused', repeated: 9 });
 });
 
 describe('anything else', () => {
   test.each([
     ['GET', '/', 404],
-    ['POST', '/', 404],
     ['POST', '/webhook/x', 404],
-    ['POST', '/Webhook', 404],
-    ['POST', '/stacks/instances', 404],
     ['GET', '/webhook', 405],
-    ['PUT', '/webhook', 405],
     ['DELETE', '/webhook/', 405],
-    ['OPTIONS', '/webhook', 405],
   ])('%s %s is %i', async (method, path, status) => {
     const answer = await ask({ method, path });
     const error = status === 404 ? 'not_found' : 'method_not_allowed';
@@ -294,24 +247,5 @@ describe('anything else', () => {
     const headers = { 'X-Gitlab-Token': SECRET };
     expect((await ask({ path: '/webhook/', headers })).status).toBe(202);
     expect((await ask({ path: '/webhook?x=1', headers })).status).toBe(202);
-  });
-
-  test('garbage after a request is not answered beside it', async () => {
-    const answer = await sendRaw('POST /webhook HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n\0\r\n\r\n');
-    expect(answer).not.toMatch(/HTTP\/1\.1 202|HTTP[\s\S]*HTTP/);
-    expect((await hook('x')).status).toBe(202);
-  });
-
-  test('a taken address is said', async () => {
-    await expect(open(webhook.port)).rejects.toThrow(/EADDRINUSE/);
-  });
-
-  test('close ends open connections', async () => {
-    const socket = connect(webhook.port, '127.0.0.1');
-    await once(socket, 'connect');
-    await hook('x');
-    const ended = once(socket, 'close');
-    await webhook.close();
-    await ended;
   });
 });
