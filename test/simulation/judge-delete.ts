@@ -111,8 +111,8 @@ function whyUnreadable(
   const receiver = commits[at];
   const last = commits.at(-1);
   if (receiver === undefined) {
-    // A replacement goes on at the version that is in force. A person may have approved the delete; the approval lists made servers only.
-    if (isReplaceable || isUnmade || facts.approved.has(resource)) return undefined;
+    // A replacement goes on at the version that is in force. A person may have approved the delete.
+    if (isReplaceable || facts.approved.has(resource)) return undefined;
     const what = `${resource} of ${owner}, in force at ${from.commit}; since then ${last?.commit ?? ''} says no more of ${owner}`;
     return { promise: 'nothing is deleted because of what cannot be read', facts: what };
   }

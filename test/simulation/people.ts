@@ -1,5 +1,6 @@
 // People at work: each deed of a script, done to the repository, the sites or the running controller.
 import type { WiredCore } from '../../src/compose/core.ts';
+import { isMade } from '../../src/machine/existence.ts';
 import type { Client } from '../../src/model/objects.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
@@ -226,11 +227,18 @@ function targetOf(instance: string | null): Target {
   return instance === null ? { all: true } : { instance };
 }
 
-/** Notes that the delete of each server that is held under a digest was approved. */
+/**
+ * Notes that the delete of each server that is held under a digest was approved. Servers of the instance whose create
+ * failed go with it: they count nowhere.
+ */
 export function approve(world: World, digest: string): void {
   const item = world.core?.operator.held().find((one) => one.digest === digest);
   if (world.core === undefined || item === undefined) return;
-  if (item.instance !== null) for (const server of item.resources) world.approved.add(server);
+  if (item.instance !== null) {
+    for (const server of item.resources) world.approved.add(server);
+    for (const [name, row] of world.core.ledger.list('server'))
+      if (row.instance === item.instance && !isMade(row)) world.approved.add(name);
+  }
   const answer = world.core.operator.approve(ORDER, digest).then((text) => {
     world.answeredApprovals.set(digest, world.wall.now());
     return text;

@@ -143,8 +143,9 @@ export class DriftWatch {
     }
   }
 
-  /** Notes that an update did not find a server. */
+  /** Notes that an update did not find a server: that counts like a check. */
   missed(name: string): void {
+    this.#absences.set(name, (this.#absences.get(name) ?? 0) + 1);
     if (!this.#absentSince.has(name)) this.#absentSince.set(name, this.#facts.scheduler.now);
   }
 
