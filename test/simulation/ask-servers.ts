@@ -39,7 +39,6 @@ export async function askToReplace(world: World, { core, order, name }: Request)
 }
 
 /** Asks for a check of all servers of an instance. */
-export function askToCheck(world: World, { core, order, name: instance }: Request): Promise<string> {
-  const names = [...core.ledger.list('server')].filter(([, row]) => row.instance === instance).map(([name]) => name);
-  return world.asked.awaitCheck(names, core.operator.check(order, { instance }));
+export function askToCheck(_world: World, { core, order, name: instance }: Request): Promise<string> {
+  return core.operator.check(order, { instance });
 }

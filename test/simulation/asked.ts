@@ -17,10 +17,6 @@ export class Asked {
   readonly uncounted = new Set<string>();
   /** Instances that people have asked to delete over REST. */
   readonly deletes = new Set<string>();
-  /** Servers of which people have asked for a check, until it begins. */
-  readonly checks = new Set<string>();
-  /** The servers of requests for checks that are not answered yet, and since when. */
-  readonly #checking = new Map<readonly string[], number>();
 
   constructor(scheduler: Scheduler) {
     this.#scheduler = scheduler;
@@ -35,22 +31,5 @@ export class Asked {
   explains(server: string): boolean {
     const time = this.#times.get(server);
     return time !== undefined && this.#scheduler.now - time <= WRITTEN_MS_MAX;
-  }
-
-  /** Notes a request for a check of servers, until it is answered: a check that begins may be the one that somebody else has asked for at the same time. */
-  async awaitCheck<Answer>(servers: readonly string[], answer: Promise<Answer>): Promise<Answer> {
-    for (const server of servers) this.checks.add(server);
-    this.#checking.set(servers, this.#scheduler.now);
-    const answered = await answer;
-    this.#checking.delete(servers);
-    for (const server of servers) this.checks.add(server);
-    return answered;
-  }
-
-  /** Returns true if a person has asked for a check of the server. */
-  mayCheck(server: string): boolean {
-    if (this.checks.has(server)) return true;
-    const since = this.#scheduler.now - WRITTEN_MS_MAX;
-    return [...this.#checking].some(([servers, time]) => time >= since && servers.includes(server));
   }
 }

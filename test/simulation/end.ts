@@ -113,7 +113,6 @@ function judge(world: World): void {
   }
   judgeFollowed(world);
   world.poll();
-  world.rows.step(true);
   for (const [name] of world.core.ledger.list('server')) judgeRow(world, name);
   for (const name of world.core.ledger.list('suspension').keys()) judgeSuspension(world, name);
   judgeHeld(world, world.core.ledger);

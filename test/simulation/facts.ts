@@ -29,14 +29,10 @@ export interface Facts {
   readonly adopted: Set<string>;
   /** What people asked for single servers. */
   readonly asked: Asked;
-  /** When something happened that makes more calls natural: a commit, a person, a restart. In simulated time. */
-  readonly disturbances: readonly number[];
   /** When the store was lost the last time; those that were there by then are strangers' as far as anybody knows. */
   readonly orphans: Set<string>;
   /** Servers that are gone by nothing that the store knows of, until they are there again or their row is forgotten. */
   readonly goneUnasked: Set<string>;
-  /** Whether the local copy of the controller that runs, also while it stops, has this commit: what is in none, nobody can read. */
-  isHere(commit: string): boolean;
   fail(promise: string, facts: string): void;
   tell(who: string, what: () => string): void;
 }

@@ -41,7 +41,6 @@ type Asking<Kind extends Deed['kind']> = (core: WiredCore, world: World, deed: E
 function asking<Kind extends Deed['kind']>(ask: Asking<Kind>): Doing[Kind] {
   return ((world: World, deed: Extract<Deed, { kind: Kind }>) => {
     if (world.core === undefined) return;
-    world.disturb();
     ask(world.core, world, deed);
   }) as Doing[Kind];
 }
@@ -67,17 +66,14 @@ const DOING: Doing = {
   vanish: (world, { name, site }) => vanish(world, name, site),
   lease: (world, { name, site, address }) => {
     world.site(site).lease(name, address);
-    world.disturb();
     world.tell(site, () => `${name} has the address ${address} from now on`);
   },
   tamper: (world, { name, site, size }) => {
     if (!world.site(site).tamper(name, size)) return;
-    world.disturb();
     world.tell(site, () => `a stranger gives ${name} the size ${size}`);
   },
   proxy: (world, { proxy, does, ms }) => {
     const found = world.proxies.find(({ options }) => options.serial === proxy);
-    world.disturb();
     if (does === 'stop') found?.stop(ms);
     else found?.cut(ms);
   },
@@ -253,10 +249,6 @@ function retry(world: World, instance: string | null): void {
   const isMeant = (row: ServerRow): boolean => row.due !== null && (instance === null || row.instance === instance);
   const waiting = [...core.ledger.list('server')].find(([, row]) => isMeant(row));
   noteAsked(world, instance);
-  // Those whose last check failed are checked again, whatever their policy.
-  for (const name of core.reconciler.checks.failing) {
-    if (instance === null || core.ledger.server(name)?.instance === instance) world.asked.checks.add(name);
-  }
   const answer = core.operator.retry(ORDER, targetOf(instance)).catch((error: unknown) => {
     const isNothing = error instanceof ServiceError && error.code === 'conflict';
     if (isNothing && waiting !== undefined && core.ledger.server(waiting[0]) === waiting[1]) {

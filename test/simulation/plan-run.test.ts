@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { missingAndSurplus } from './effects.ts';
 import { type PlanRun, planAndApply } from './plan-run.ts';
 
 /** A few seconds' worth. `npm run test:long` runs thousands. */
@@ -21,23 +20,5 @@ describe('a merge does what its plan says', () => {
 
   it('in the same way for the same seed', async () => {
     expect(await planAndApply(3)).toEqual(await planAndApply(3));
-  });
-});
-
-describe('what is not as planned', () => {
-  const planned = { actions: ['create a', 'update b'], configuration: [], nodes: [], held: ['x'], invalid: [] };
-
-  it('is found, whether it is missing or surplus', () => {
-    const done = { ...planned, actions: ['create a', 'delete c'], held: [] };
-    expect(missingAndSurplus('at once', planned, done)).toEqual([
-      'planned at once, not done: actions: update b',
-      'done at once, not planned: actions: delete c',
-      'planned at once, not done: held: x',
-    ]);
-  });
-
-  it('is found where the same happens once more', () => {
-    const done = { ...planned, actions: ['create a', 'update b', 'update b'] };
-    expect(missingAndSurplus('at once', planned, done)).toEqual(['done at once, not planned: actions: update b']);
   });
 });

@@ -1,10 +1,9 @@
 // Notes what comes onto the branch, by people and by writes over REST: which deletes a commit approves, which layers it
 // removes. Hints most pushes to the controller.
 import { drawn } from './chance.ts';
-import { isGone } from './edit-files.ts';
 import type { Followed } from './followed.ts';
 import type { GitCommit } from './simulated-git.ts';
-import { GLOBAL, LAB, type ModelFile, pathOf, SMALL, serversOf } from './stacks.ts';
+import { type ModelFile, pathOf, serversOf } from './stacks.ts';
 import { INSTANCES } from './themes/theme.ts';
 import type { World } from './world.ts';
 
@@ -25,18 +24,13 @@ export class Pushes {
   /** Notes a commit that came onto the branch. */
   pushed(words: string, commit: string): void {
     const world = this.#world;
-    world.disturb();
     world.tell('people', () => `commit ${commit}: ${words}`);
-    const { files } = world.git.at(commit);
-    const { goneLayers } = world.rows.answers;
-    for (const path of [GLOBAL, LAB, SMALL]) if (!goneLayers.has(path) && isGone(files, path)) goneLayers.add(path);
     this.#hintSoon();
   }
 
   /** Notes that the branch was set back. */
   rewritten(words: string): void {
     const world = this.#world;
-    world.disturb();
     world.tell('people', () => words);
     world.git.acknowledged.clear();
     this.#hintSoon();

@@ -1,35 +1,13 @@
 // Judges whether a commit adds something that may be meant to take over servers: an instance that is invalid so that its
 // servers cannot be determined, or a file that is not read. ARCHITECTURE.md, "Unreadable files".
-import { fileStateOf, isPlaceOf, isSameFile, isWhole } from './edit-files.ts';
-import {
-  INSTANCES_FOLDER,
-  isValidShape,
-  type ModelFile,
-  type ModelFiles,
-  outsideNeeds,
-  pathOf,
-  TEMPLATE,
-} from './stacks.ts';
+import { fileStateOf, isSameFile } from './edit-files.ts';
+import { INSTANCES_FOLDER, type ModelFile, type ModelFiles, pathOf } from './stacks.ts';
 import { INSTANCES } from './themes/theme.ts';
 
 /** Returns true if there is one for certain for the servers of an instance. */
 export function hasNewReceiver(files: ModelFiles, before: ModelFiles, owner: string): boolean {
   if (INSTANCES.some((instance) => isNewlyWrong(instance, files, before))) return true;
   return fileStateOf(files, owner) === 'absent' && hasNewUnread(files, before);
-}
-
-/** Returns true where there may be one. */
-export function mayHaveNewReceiver(files: ModelFiles, before: ModelFiles): boolean {
-  if (!isWhole(files, TEMPLATE) || !isSameFile(files.get(TEMPLATE), before.get(TEMPLATE))) return true;
-  const isUnread = (path: string): boolean => path.startsWith(INSTANCES_FOLDER) && files.get(path)?.shape === undefined;
-  if ([...files.keys()].some((path) => isUnread(path) && !isSameFile(files.get(path), before.get(path)))) return true;
-  return INSTANCES.some((instance) => {
-    const shape = fileStateOf(files, instance);
-    if (shape === 'absent') return false;
-    const isCertain = typeof shape !== 'string' && isValidShape(shape) && outsideNeeds(shape).length === 0;
-    const paths = [...files.keys(), ...before.keys()].filter((path) => isPlaceOf(path, instance));
-    return !isCertain && paths.some((path) => !isSameFile(files.get(path), before.get(path)));
-  });
 }
 
 /** The same wrong version counts once. */

@@ -5,18 +5,13 @@ import { type Run, simulate } from './simulate.ts';
 
 const RUNS_MAX = 400;
 
-/** Returns the smallest script found that breaks the same promise, with its run told. `noteRun` is called before each run. */
-export async function shrunk(
-  run: Run,
-  script: Script,
-  noteRun: (seed: number) => void = () => undefined,
-): Promise<{ readonly script: Script; readonly run: Run }> {
+/** Returns the smallest script found that breaks the same promise, with the story of its run. */
+export async function shrunk(run: Run, script: Script): Promise<{ readonly script: Script; readonly run: Run }> {
   let actions = script.actions;
   let runs = 0;
   for (let size = Math.ceil(actions.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
     for (let at = 0; at < actions.length && runs < RUNS_MAX; ) {
       const fewer = without(actions, at, size);
-      noteRun(run.seed);
       const again = await simulate(run.seed, { script: { ...script, actions: fewer } });
       runs += 1;
       if (again.violation?.promise === run.violation?.promise) actions = fewer;
@@ -24,7 +19,6 @@ export async function shrunk(
     }
   }
   const small = { ...script, actions };
-  noteRun(run.seed);
   return { script: small, run: await simulate(run.seed, { script: small, isTold: true }) };
 }
 

@@ -71,7 +71,6 @@ export class SimulatedController {
     const life: Life = { isOver: false };
     this.#life = life;
     this.#lives += 1;
-    world.disturb();
     world.tell('controller', () => `starts (${this.#lives})`);
     void this.#open(life).catch((error: unknown) => {
       if (life.isOver) return;
@@ -119,10 +118,6 @@ export class SimulatedController {
     if (kind !== undefined) site.call(this.#world, kind.site).changeKind(kind.ends);
     if (place !== undefined || kind !== undefined)
       tell.call(this.#world, 'people', () => `change the settings: ${JSON.stringify({ place, kind })}`);
-  }
-
-  isHere(commit: string): boolean {
-    return this.#here.has(commit);
   }
 
   /** Asks the controller for a poll, as a webhook does. */
@@ -198,12 +193,11 @@ export class SimulatedController {
   }
 
   #loseStore(lost: Exclude<Loses, 'nothing' | 'copy'>): void {
-    const { disk, followed, calls, orphans, goneUnasked, sites, rows } = this.#world;
+    const { disk, followed, calls, orphans, goneUnasked, sites } = this.#world;
     this.#lost = lost;
     disk.wipe();
     this.#image = undefined;
     followed.forget();
-    rows.answers.forget();
     goneUnasked.clear();
     // Where something shows the controller before, what it has begun is waited for.
     for (const name of calls.forget({ isWaitedFor: lost !== 'store' })) orphans.add(name);
@@ -229,7 +223,6 @@ function endRecoveries(world: World, core: WiredCore, life: Life): void {
       if (isMeant) core.operator.acceptHistory(ORDER, held.digest.slice('history-'.length)).catch(() => undefined);
       return;
     }
-    world.disturb();
     world.tell('people', () => `resume after a recovery: ${row.reason}`);
     core.operator.endRecovery(ORDER, { recovery: row.id, force: false }).catch(() => undefined);
   });

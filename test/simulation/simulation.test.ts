@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { watchEndlessRuns } from './endless-runs.ts';
 import { loadKept } from './kept.ts';
 import { simulate } from './simulate.ts';
 
@@ -7,8 +6,6 @@ import { simulate } from './simulate.ts';
 const SEEDS = 20;
 /** They take some seconds of a processor; on a machine that many share, that may be minutes. */
 const LIMIT_MS = 400_000;
-
-const noteRun = watchEndlessRuns();
 
 describe('a simulated run', () => {
   it('is the same for the same seed, to the last line of its story', async () => {
@@ -23,7 +20,6 @@ describe('a simulated run', () => {
     'keeps every promise',
     async () => {
       for (let seed = 1; seed <= SEEDS; seed += 1) {
-        noteRun(seed);
         const { violation } = await simulate(seed);
         expect(violation, `npm run simulate -- --seed ${seed}`).toBeUndefined();
       }
@@ -36,7 +32,6 @@ it(
   'keeps now what scripts once broke',
   async () => {
     for (const { title, seed, script } of loadKept()) {
-      noteRun(seed);
       expect((await simulate(seed, { script })).violation, title).toBeUndefined();
     }
   },

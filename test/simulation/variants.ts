@@ -2,7 +2,6 @@
 // No way may delete or replace a server that the first one keeps, or make one twice.
 import type { Changes, Deed, Edit, Loses } from './actions.ts';
 import { Chance } from './chance.ts';
-import { watchEndlessRuns } from './endless-runs.ts';
 import { act, approve } from './people.ts';
 import { lastTurn } from './scheduler.ts';
 import { FOREIGN_URL, PARTIAL_DIRECTORY } from './simulated-git.ts';
@@ -157,7 +156,6 @@ async function play(seed: number, { way, history, isTold }: Playing): Promise<Pl
 /** Approves what is held but for a history, which is held in no way one by one: whoever accepts it passes over what its commits say between. */
 function approveAll(world: World): void {
   if (world.core === undefined) return;
-  world.disturb();
   for (const { digest, kind } of world.core.operator.held()) if (kind !== 'history') approve(world, digest);
 }
 
@@ -360,41 +358,4 @@ function editOf(chance: Chance): Edit {
 function policyOf(chance: Chance): Edit {
   const policy = chance.is(0.5) ? { protected: chance.is(0.5) } : { retain: chance.is(0.5) };
   return set(anInstance(chance), policy);
-}
-
-interface Options {
-  readonly from: number;
-  readonly seeds: number;
-  /** Plays one, and tells its story. */
-  readonly seed?: number | undefined;
-  /** Goes on after a difference. */
-  readonly all?: boolean;
-}
-
-/** The command `npm run simulate -- --variants`: returns true if no way lost anything that the first one keeps. */
-export async function runVariants({ from, seeds, seed, all = false }: Options): Promise<boolean> {
-  const began = performance.now();
-  const noteRun = watchEndlessRuns();
-  const totals = { played: 0, kept: 0, lost: 0, wrong: 0 };
-  const first = seed ?? from;
-  for (let next = first; next < first + (seed === undefined ? seeds : 1); next += 1) {
-    noteRun(next);
-    const { differences, kept, lost, story } = await playVariants(next, { isTold: seed !== undefined });
-    totals.played += 1;
-    totals.kept += kept;
-    totals.lost += lost;
-    for (const line of story) print(line);
-    if (differences.length === 0) continue;
-    totals.wrong += 1;
-    print(`seed ${next} (variants): ${differences.join('; ')}`);
-    if (!all) break;
-  }
-  const { played, kept, lost, wrong } = totals;
-  const seconds = ((performance.now() - began) / 1000).toFixed(1);
-  print(`${played} seeds in ${seconds} s: one by one ${kept} servers stayed and ${lost} went; ${wrong} seeds differ`);
-  return wrong === 0;
-}
-
-function print(text: string): void {
-  process.stdout.write(`${text}\n`);
 }

@@ -29,8 +29,6 @@ export class CallWatch implements SiteWatch {
   readonly #creates: CreateWatch;
   readonly deletes: DeleteWatch;
   readonly #drift: DriftWatch;
-  /** Every server that a controller ever asked a site to make. */
-  readonly made = new Set<string>();
   /** Every server of which it asked a delete, or would have where its site told how the last action ended. */
   readonly condemned = new Set<string>();
   count = 0;
@@ -50,10 +48,7 @@ export class CallWatch implements SiteWatch {
 
   /** Notes that a proxy has claimed an action: of a delete, what was followed by then decides whether that was right. */
   claimed({ operation, resource, id }: Pick<AgentAction, 'operation' | 'resource' | 'id'>): void {
-    if (operation === 'create') {
-      this.made.add(resource);
-      this.#creates.claimed(resource, id);
-    }
+    if (operation === 'create') this.#creates.claimed(resource, id);
     if (operation !== 'delete') return;
     // The proxy may die before it begins; the controller knows of the claim only.
     this.#creates.deleteBegan(resource);
@@ -87,13 +82,10 @@ export class CallWatch implements SiteWatch {
         `${operation} ${resource} began during its ${other.operation}`,
       );
     }
-    this.#drift.began(site, call, this.#operations());
+    this.#drift.began(site, call);
     if (!isLook || isCheck)
       this.#running.set(resource, { operation, site, since: this.#decidedAt(call), life: this.#facts.core });
-    if (operation === 'create') {
-      this.made.add(resource);
-      this.#creates.began(site, call);
-    }
+    if (operation === 'create') this.#creates.began(site, call);
     if (operation === 'delete') {
       this.condemned.add(resource);
       this.#creates.deleteBegan(resource);
@@ -139,9 +131,6 @@ export class CallWatch implements SiteWatch {
       // Of a check by a proxy the controller knows what its report says.
       if (!this.#isRemote(site)) this.#drift.checked(resource, answer);
     }
-    // Who updates a server has it, like one whose check finds it.
-    if (operation === 'update' && answer?.outcome === 'done') this.#drift.sighted(resource);
-    if (operation === 'update' && answer?.outcome === 'absent' && !this.#isRemote(site)) this.#drift.missed(resource);
     // What a proxy's program answered is known once its report is recorded.
     if (operation !== 'check') this.#creates.ended(call, this.#isRemote(site) ? undefined : answer);
     // A proxy reports a program that ended without an answer as one to be tried again.
@@ -150,10 +139,6 @@ export class CallWatch implements SiteWatch {
 
   #isRemote(site: string): boolean {
     return this.#facts.sites.some(({ options }) => options.name === site && options.isRemote === true);
-  }
-
-  *#operations(): Generator<readonly [string, string]> {
-    for (const [name, { operation, life }] of this.#running) if (life === this.#facts.core) yield [name, operation];
   }
 
   /** Returns the servers of which no store knows any more what runs for them. */

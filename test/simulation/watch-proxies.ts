@@ -130,7 +130,6 @@ export class ProxyWatch {
     // A report that is repeated, perhaps after later checks, tells nothing more.
     if (!given.isCheck || !isFirst) return true;
     if (answer.outcome === 'absent') this.#world.drift.checked(given.resource, answer);
-    else if (answer.outcome === 'done') this.#world.drift.sighted(given.resource);
     return true;
   }
 

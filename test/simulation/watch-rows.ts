@@ -9,18 +9,12 @@ import { siteOfRow } from './build-sites.ts';
 import { validShape } from './edit-files.ts';
 import type { Facts } from './facts.ts';
 import { serversOf } from './stacks.ts';
-import { AnswerWatch } from './watch-answers.ts';
 import type { DriftWatch } from './watch-drift.ts';
 
-const HOUR_MS = 3_600_000;
 /** No write takes longer. */
 const JUST_NOW_MS = 1_000;
-/** Writes of one row in an hour in which nothing happened but failures, and more for everything that did. */
-const WRITES_MAX = 700;
-const WRITES_PER_DISTURBANCE = 40;
 
 export interface RowWatchOptions {
-  readonly isMade: (server: string) => boolean;
   readonly isApproved: (incarnation: string) => boolean;
   readonly forgetApproval: (server: string, incarnation: number) => void;
   readonly drift: DriftWatch;
@@ -32,9 +26,6 @@ export interface RowWatchOptions {
 
 export class RowWatch {
   readonly #facts: Facts;
-  /** Whether a server was ever handed to a site, or is a stranger's. */
-  readonly #isMade: (server: string) => boolean;
-  readonly answers: AnswerWatch;
   readonly #drift: DriftWatch;
   readonly #onRetained: RowWatchOptions['onRetained'];
   readonly #onMoved: RowWatchOptions['onMoved'];
@@ -42,16 +33,10 @@ export class RowWatch {
   readonly #isApproved: (incarnation: string) => boolean;
   /** A server that is wanted again, and of which no delete runs, needs another approval to go. */
   readonly #forgetApproval: RowWatchOptions['forgetApproval'];
-  readonly #writes = new Map<string, number[]>();
-  #changed = new Set<string>();
   #store: Store | undefined;
-  /** How many commits the store took. */
-  commits = 0;
 
   constructor(facts: Facts, of: RowWatchOptions) {
     this.#facts = facts;
-    this.answers = new AnswerWatch(facts);
-    this.#isMade = of.isMade;
     this.#isApproved = of.isApproved;
     this.#drift = of.drift;
     this.#onRetained = of.onRetained;
@@ -68,7 +53,6 @@ export class RowWatch {
       events: (range) => store.events(range),
       commit: async (changes, events) => {
         await store.commit(changes, events);
-        this.commits += changes.length;
         for (const change of changes) this.#note(change);
       },
       get failure() {
@@ -76,17 +60,6 @@ export class RowWatch {
       },
       close: () => store.close(),
     };
-  }
-
-  /** Looks at what changed since the last time. */
-  step(isAll: boolean): void {
-    const { core, shown } = this.#facts;
-    const desired = shown?.current.get();
-    if (isAll && shown !== undefined && desired !== undefined) this.answers.noteVersions(shown, desired);
-    if (core?.current.get() === undefined || (!isAll && this.#changed.size === 0)) return;
-    this.answers.compare(isAll ? [...core.ledger.list('server').keys()] : this.#changed);
-    this.#changed = new Set();
-    if (isAll) this.#watchHeld();
   }
 
   /** Every row, as text: what a crash must not lose. */
@@ -111,7 +84,6 @@ export class RowWatch {
   #note(change: Change): void {
     const { name, value, expected } = change;
     if (change.kind === 'server') {
-      this.#changed.add(name);
       const exit = change.value === null ? 'done/-/wanted' : exitKeyOf(change.value);
       if (!Object.hasOwn(EXITS, exit))
         this.#facts.fail('a way out is known of every state and reason', `${name}: ${exit}`);
@@ -119,7 +91,6 @@ export class RowWatch {
       this.#drift.noteRow(name, change.expected, change.value);
       if (change.value === null && change.expected?.policy.deletion === 'retain') this.#onRetained(name);
       if (isMoved(change.expected, change.value)) this.#onMoved(name);
-      if (change.value !== null && change.expected !== undefined) this.#watchWait(name, change.expected, change.value);
       const { value: after, expected: before } = change;
       if (after !== null && (after.wanted !== null || this.#wasWantedBetween(name, before, after)))
         if (after.action?.operation !== 'delete') this.#forgetApproval(name, after.incarnation);
@@ -141,7 +112,6 @@ export class RowWatch {
         `${change.kind} ${name} was written as it was`,
       );
     }
-    this.#watchRate(`${change.kind} ${name}`);
   }
 
   #tellStep(name: string, before: ServerRow | undefined, after: ServerRow | null): void {
@@ -149,15 +119,6 @@ export class RowWatch {
     const to =
       after === null ? 'forgotten' : `${after.state}${after.reason === null ? '' : ` (${reasonText(after.reason)})`}`;
     if (from !== to) this.#facts.tell('row', () => `${name}: ${from} -> ${to}`);
-  }
-
-  /** A commit, or an output, gives a server another spec. Who waited to be looked up is looked up once a commit comes. */
-  #watchWait(name: string, before: ServerRow, after: ServerRow): void {
-    if (before.wanted === null || after.wanted === null || before.due === null || after.due !== before.due) return;
-    const isOfOutputs = after.commit === before.commit && after.wanted.reads !== undefined;
-    const isOfCommit = !isOfOutputs && (after.wanted !== before.wanted || after.policy !== before.policy);
-    if (!isOfCommit || before.state !== 'unknown' || after.state !== 'unknown') return;
-    this.#facts.fail('a commit ends the wait of what is unknown', `${name} goes on waiting until ${after.due}`);
   }
 
   /** Of commits that are followed at once, one may want a server again that the next one takes away: the rows tell their sum. */
@@ -193,33 +154,6 @@ export class RowWatch {
     const server = name.slice(0, name.lastIndexOf('/'));
     if (this.#isApproved(name) || this.#facts.asked.uncounted.has(server)) {
       this.#facts.fail('what was approved does not count against the budget', `${name} counts`);
-    }
-  }
-
-  #watchRate(row: string): void {
-    const { scheduler, disturbances } = this.#facts;
-    const since = scheduler.now - HOUR_MS;
-    const known = this.#writes.get(row) ?? [];
-    known.push(scheduler.now);
-    this.#writes.set(row, known);
-    if (known.length <= WRITES_MAX) return;
-    const recent = known.filter((time) => time > since);
-    this.#writes.set(row, recent);
-    const max = WRITES_MAX + WRITES_PER_DISTURBANCE * disturbances.filter((time) => time > since - HOUR_MS).length;
-    if (recent.length > max) {
-      this.#facts.fail(
-        'the store is written no more than the changes need',
-        `${row} was written ${recent.length} times in an hour`,
-      );
-    }
-  }
-
-  #watchHeld(): void {
-    for (const [instance, { servers }] of this.#facts.core?.ledger.list('held') ?? []) {
-      const never = servers.find((server) => !this.#isMade(server));
-      if (never !== undefined) {
-        this.#facts.fail('servers that were never made are not held', `${never} of ${instance} is held`);
-      }
     }
   }
 }

@@ -21,7 +21,6 @@ import { watchClaims } from './watch-claims.ts';
 import { DriftWatch } from './watch-drift.ts';
 import { ProxyWatch } from './watch-proxies.ts';
 import { RowWatch } from './watch-rows.ts';
-import { WaitWatch } from './watch-waits.ts';
 
 /** So many events in one go mean that the run does not come to rest. */
 const EVENTS_MAX = 30_000;
@@ -44,14 +43,10 @@ export class World implements Facts {
   readonly answeredApprovals = new Map<string, number>();
   readonly adopted = new Set<string>();
   readonly asked = new Asked(this.scheduler);
-  readonly disturbances: number[] = [];
   readonly orphans = new Set<string>();
   readonly goneUnasked = new Set<string>();
   readonly story: Story | undefined;
   violation: Violation | undefined;
-  readonly #waits = new WaitWatch(this);
-  /** A commit came into force, and its rows were not looked at yet. */
-  #isNew = false;
   /** How many servers the controller's own sweep may have woken. */
   #excusedWakes = 0;
 
@@ -62,7 +57,6 @@ export class World implements Facts {
     this.drift = new DriftWatch(this, this.followed, { entryPolicy: (name) => policyIn(execution, name) });
     this.calls = new CallWatch(this, this.followed, this.drift);
     this.rows = new RowWatch(this, {
-      isMade: (server) => this.#isMade(server),
       drift: this.drift,
       onRetained: (server) => this.#noteRetained(server),
       onMoved: (server) => this.orphans.add(server),
@@ -89,10 +83,6 @@ export class World implements Facts {
     return this.core;
   }
 
-  isHere(commit: string): boolean {
-    return this.controller.isHere(commit);
-  }
-
   tell(who: string, what: () => string): void {
     this.story?.tell(who, what());
   }
@@ -101,10 +91,6 @@ export class World implements Facts {
   fail(promise: string, facts: string): void {
     this.violation ??= { promise, facts };
     this.tell('BROKEN', () => `${promise}: ${facts}`);
-  }
-
-  disturb(): void {
-    this.disturbances.push(this.scheduler.now);
   }
 
   /** Returns a site by its name. */
@@ -139,9 +125,6 @@ export class World implements Facts {
     // A pause between servers ends at a stored time: when the clock jumps over it, only the next resync sees that.
     if (this.wall.forwardMs > 0) this.#excusedWakes = missed;
     if (missed > this.#excusedWakes) this.fail('no wake-up is lost', `the controller's own sweep woke ${missed}`);
-    this.rows.step(this.#isNew);
-    this.#isNew = false;
-    this.#waits.step();
   }
 
   /** Lets happen at once what follows from what somebody just did. */
@@ -157,7 +140,6 @@ export class World implements Facts {
   }
 
   #followsNew(): void {
-    this.#isNew = true;
     this.pushes.followed(this.followed);
     watchClaims(this, this.followed);
   }
@@ -166,17 +148,5 @@ export class World implements Facts {
   #noteRetained(server: string): void {
     if (!this.asked.retained.has(server) && !this.asked.retaining.has(server)) return;
     if (this.sites.some((site) => site.find(server) !== undefined)) this.orphans.add(server);
-  }
-
-  #isMade(server: string): boolean {
-    const row = this.core?.ledger.server(server);
-    return (
-      row?.applied != null ||
-      // Its program may run from now on, as far as the controller knows.
-      row?.action?.operation === 'create' ||
-      this.calls.made.has(server) ||
-      this.adopted.has(server) ||
-      this.sites.some((site) => site.find(server) !== undefined)
-    );
   }
 }
