@@ -74,7 +74,7 @@ beforeAll(async () => {
       return between.link.open(question);
     },
     refresh: async () => undefined,
-    shows: async () => false,
+    shows: () => false,
   });
 });
 afterAll(async () => {
