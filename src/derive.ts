@@ -8,7 +8,6 @@ import {
   type AdmittedInstances,
   admitAsRecorded,
   admitInstances,
-  type Proposal,
   type RecordedJudgement,
   type Safety,
 } from './desired/admit.ts';
@@ -33,7 +32,8 @@ export interface FollowedDerivation {
   readonly isFollowed: true;
   readonly desired: DesiredState;
   /** What {@link judge} needs: it reads no files again. */
-  readonly judged: Judged;
+  readonly proposed: FollowedProposal;
+  readonly before: Before;
 }
 
 /** A commit that is not followed. */
@@ -44,12 +44,6 @@ export interface RefusedDerivation {
   readonly problems: readonly Problem[];
   /** The problem for which the commit is held: it leaves nothing, and a person may accept it. Undefined otherwise. */
   readonly nothingLeft: Problem | undefined;
-}
-
-/** What a commit proposes. */
-interface Judged {
-  readonly built: Built;
-  readonly proposal: Proposal;
 }
 
 /**
@@ -63,9 +57,14 @@ export function problemsOf(derivation: Derivation): readonly Problem[] {
 export type Reusable = Pick<DesiredState, 'catalog' | 'templateProblems' | 'candidates'>;
 
 /** The instances of a commit as it defines them, before any is admitted; or the reason for which it is not followed. */
-export type ProposedCommit =
-  | (Reusable & { readonly isFollowed: true; readonly stacks: Candidates })
-  | RefusedDerivation;
+export type ProposedCommit = FollowedProposal | RefusedDerivation;
+
+/** The instances of a commit that is followed, as it defines them. */
+export interface FollowedProposal extends Reusable {
+  readonly isFollowed: true;
+  readonly stacks: Candidates;
+  readonly blobsRead: number;
+}
 
 /** The inputs of `derive` besides the snapshot. */
 export interface Before {
@@ -91,14 +90,16 @@ export interface Before {
  * valid one. Mistakes of the user are problems, never exceptions. docs/concepts.md, wrong commits.
  */
 export function derive(snapshot: Snapshot, before: Before = { baseline: EMPTY_BASELINE }): Derivation {
-  return admitProposed(propose(snapshot, before), snapshot, before);
+  const proposed = propose(snapshot, before);
+  if (!proposed.isFollowed) return proposed;
+  return { isFollowed: true, desired: buildDesiredState(admit(proposed, before)), proposed, before };
 }
 
 /** Does what {@link derive} does, and lets other work run between two files or instances. */
 export async function deriveInTurns(snapshot: Snapshot, before: Before, breathe: Breathe): Promise<Derivation> {
   const proposed = await proposeInTurns(snapshot, before, breathe);
-  await breathe();
-  return admitProposed(proposed, snapshot, before);
+  if (!proposed.isFollowed) return proposed;
+  return { isFollowed: true, desired: await judgeInTurns(proposed, before, breathe), proposed, before };
 }
 
 /** Returns what a commit proposes: the first half of {@link derive}. */
@@ -106,7 +107,7 @@ export function propose(snapshot: Snapshot, before: Before): ProposedCommit {
   const begun = beginProposal(snapshot, before);
   if ('isFollowed' in begun) return begun;
   for (const named of begun.catalog.instances) begun.stacks.add(named);
-  return endProposal(begun);
+  return endProposal(begun, snapshot);
 }
 
 /** Does what {@link propose} does, and lets other work run between two files or instances. */
@@ -118,7 +119,7 @@ export async function proposeInTurns(snapshot: Snapshot, before: Before, breathe
     begun.stacks.add(named);
     await breathe();
   }
-  return endProposal(begun);
+  return endProposal(begun, snapshot);
 }
 
 /** A commit that may be followed, before its instances are built. */
@@ -140,28 +141,37 @@ function beginProposal(snapshot: Snapshot, before: Before): BegunProposal | Refu
   return { catalog, templateProblems, stacks: new InstanceBuilder(catalog, templateProblems, earlier) };
 }
 
-function endProposal({ catalog, templateProblems, stacks }: BegunProposal): ProposedCommit {
-  return { isFollowed: true, catalog, templateProblems, candidates: stacks.units, stacks };
+function endProposal({ catalog, templateProblems, stacks }: BegunProposal, { blobs }: Snapshot): FollowedProposal {
+  return { isFollowed: true, catalog, templateProblems, candidates: stacks.units, stacks, blobsRead: blobs.size };
 }
 
-function admitProposed(proposed: ProposedCommit, snapshot: Snapshot, before: Before): Derivation {
+/** Returns the desired state of a proposal as other facts judge it, without reading files again. */
+export function judge({ proposed, before }: FollowedDerivation, safety: Safety): DesiredState {
+  return buildDesiredState(admit(proposed, { ...before, safety }));
+}
+
+/** Returns the desired state of a proposal: the second half of {@link deriveInTurns}. */
+export async function judgeInTurns(
+  proposed: FollowedProposal,
+  before: Before,
+  breathe: Breathe,
+): Promise<DesiredState> {
+  await breathe();
+  const admitted = admit(proposed, before);
+  await breathe();
+  return buildDesiredState(admitted);
+}
+
+function admit(proposed: FollowedProposal, before: Before): Admitted {
   const { baseline, earlier, safety, recorded } = before;
-  if (!proposed.isFollowed) return proposed;
   const { candidates } = proposed;
   const losses = recorded?.losses ?? safety?.losses ?? lossesUpon(proposed, before);
-  const built = { ...proposed, baseline, earlier, losses, blobsRead: snapshot.blobs.size };
-  const isNew = recorded === undefined;
   const proposal = { candidates, receivers: receiversIn(proposed, baseline) };
-  const admission = isNew
-    ? admitInstances(proposal, baseline, safety && { ...safety, losses })
-    : admitAsRecorded(proposal, baseline, recorded);
-  return { isFollowed: true, desired: buildDesiredState(built, admission), judged: { built, proposal } };
-}
-
-/** Returns the desired state as other facts judge it, without reading files again. */
-export function judge({ judged: { built, proposal } }: FollowedDerivation, safety: Safety): DesiredState {
-  const { losses = built.losses } = safety;
-  return buildDesiredState({ ...built, losses }, admitInstances(proposal, built.baseline, { ...safety, losses }));
+  const instances =
+    recorded === undefined
+      ? admitInstances(proposal, baseline, safety && { ...safety, losses })
+      : admitAsRecorded(proposal, baseline, recorded);
+  return { ...proposed, baseline, earlier, losses, instances };
 }
 
 /** Returns the policies for a commit that comes right after the active state. */
@@ -185,28 +195,29 @@ export function judgeAgain(desired: DesiredState, facts: Safety): DesiredState {
   const safety = { ...facts, losses };
   const units = new Map([...desired.candidates].filter(([, { type }]) => type === 'stack-instance'));
   const stacks = { units, built: 0, recordsMerged: 0 };
-  const built = { catalog, baseline: desired, earlier: desired, losses, stacks, templateProblems, blobsRead: 0 };
-  const receivers = receiversIn({ candidates: units, catalog }, desired);
-  return buildDesiredState(built, admitInstances({ candidates: units, receivers }, desired, safety));
+  const proposal = { candidates: units, receivers: receiversIn({ candidates: units, catalog }, desired) };
+  const instances = admitInstances(proposal, desired, safety);
+  const proposed = { catalog, templateProblems, losses, stacks, blobsRead: 0 };
+  return buildDesiredState({ ...proposed, baseline: desired, earlier: desired, instances });
 }
 
-interface Built extends Pick<DesiredState, 'catalog' | 'templateProblems'> {
+/** A proposal, and the versions of it that become active. */
+interface Admitted extends Pick<DesiredState, 'catalog' | 'templateProblems'> {
   readonly baseline: Baseline;
   readonly earlier: Reusable | undefined;
   readonly losses: LossPolicies;
   readonly stacks: Candidates;
   readonly blobsRead: number;
+  readonly instances: AdmittedInstances;
 }
 
-interface Held extends Pick<Built, 'stacks' | 'baseline'> {
+interface Held extends Pick<Admitted, 'stacks' | 'baseline'> {
   readonly held: AdmittedInstances['held'];
 }
 
 /** Returns the desired state for the admitted versions. */
-function buildDesiredState(
-  { catalog, baseline, earlier, losses, stacks, templateProblems, blobsRead }: Built,
-  instances: AdmittedInstances,
-): DesiredState {
+function buildDesiredState(admitted: Admitted): DesiredState {
+  const { catalog, baseline, earlier, losses, stacks, templateProblems, blobsRead, instances } = admitted;
   const clientcerts = buildClientcerts(catalog, instances.owners, earlier);
   const candidates = new Map([...stacks.units, ...clientcerts.units]);
   const undetermined = undeterminedIn(stacks.units);

@@ -1,7 +1,7 @@
 // Judges the newest commit against the active state, and activates the desired state that follows from it, or reports
 // why it is not followed. A commit that cannot be read changes nothing. docs/concepts.md, wrong commits.
 import { invariant } from '../base/invariant.ts';
-import { type FollowedDerivation, judge, judgeAgain } from '../derive.ts';
+import { judgeAgain, judgeInTurns, type Reusable } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
 import { type Baseline, type DesiredState, EMPTY_BASELINE, type RefusedCommit } from '../desired/desired-state.ts';
 import { acceptedCommit, historyDigest, nothingLeftDigest } from '../machine/hold-digests.ts';
@@ -18,7 +18,7 @@ import { firstParentLine, NEW_COMMITS_MAX } from './first-parents.ts';
 import { findLosses, SEARCHED_MAX } from './loss-policy.ts';
 import { HEAD } from './object-rows.ts';
 import type { OwnPushes } from './own-pushes.ts';
-import { deriveAt } from './read-commit.ts';
+import { proposeAt } from './read-commit.ts';
 import { recordedBaseline, restoreDesired } from './restore.ts';
 import { approvedCountOf, readSafety, withoutApprovals } from './safety.ts';
 
@@ -162,7 +162,7 @@ export class CommitFollower {
     const { followed, place, commits, isNext } = arrival;
     const before = current.get();
     const baseline = followed?.baseline ?? EMPTY_BASELINE;
-    const derived = await deriveAt(source, commit, {
+    const proposed = await proposeAt(source, commit, {
       baseline,
       earlier: before,
       directory: place.directory,
@@ -170,12 +170,13 @@ export class CommitFollower {
       // What is followed was accepted once.
       isAccepted: (isNext && commit === before?.commit) || isApproved(ledger, nothingLeftDigest(commit)),
     });
-    if (!derived.isFollowed) return wrong(commit, derived);
-    const losses = await this.#lossesOf(derived, baseline, arrival);
+    if (!proposed.isFollowed) return wrong(commit, proposed);
+    const losses = await this.#lossesOf(proposed, baseline, arrival);
     const activation = { ...poll, place, before, last: baseline, clientOf: pushes.findClients(commits) };
     await gate.exclusive(async () => {
       invariant(current.get() === before, 'only this part activates commits');
-      const desired = judge(derived, { ...this.#safety(commits), ...losses });
+      const safety = { ...this.#safety(commits), ...losses };
+      const desired = await judgeInTurns(proposed, { baseline, earlier: before, safety }, breathe);
       await activate(this.#options, desired, activation);
     });
     return FOLLOWED;
@@ -190,13 +191,13 @@ export class CommitFollower {
 
   /** Reads the commits between, if there are any: else the active state has all that counts. */
   async #lossesOf(
-    { desired }: FollowedDerivation,
+    proposed: Reusable,
     baseline: Baseline,
     { followed, place: { directory }, between }: Arrival,
   ): Promise<Pick<Safety, 'losses'>> {
     const { source, breathe, current } = this.#options;
     if (followed === undefined || between?.length === 0) return {};
-    const losing = { ...desired, baseline, followed: current.get(), between };
+    const losing = { ...proposed, baseline, followed: current.get(), between };
     return { losses: await findLosses({ source, breathe, directory }, losing) };
   }
 

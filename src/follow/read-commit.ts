@@ -3,8 +3,14 @@
 import { type Breathe, breatheBy } from '../base/breathe.ts';
 import { systemClock } from '../base/clock.ts';
 import { wantsBlob } from '../catalog/load-catalog.ts';
-import { type Before, type Derivation, deriveInTurns, proposeInTurns, type Reusable } from '../derive.ts';
-import { EMPTY_BASELINE } from '../desired/desired-state.ts';
+import {
+  type Before,
+  type Derivation,
+  judgeInTurns,
+  type ProposedCommit,
+  proposeInTurns,
+  type RefusedDerivation,
+} from '../derive.ts';
 import type { Problem } from '../model/problem.ts';
 import { orContentError, type Snapshot } from '../model/snapshot.ts';
 import type { Source } from '../repository/source.ts';
@@ -21,45 +27,30 @@ interface ReadOptions extends Omit<Before, 'parsedFiles'> {
   readonly isRead?: (path: string) => boolean;
 }
 
-/**
- * Reads a commit and derives it, reusing the work of another desired state. One that can never be read is not followed.
- * It yields to other work again and again.
- */
+/** Reads a commit and derives it, reusing the work of another desired state. It yields to other work often. */
 export async function deriveAt(source: SnapshotSource, commit: string, options: ReadOptions): Promise<Derivation> {
-  const derivation = await orContentError(readAndDerive(source, commit, options));
-  return derivation instanceof Error ? unreadable(commit, derivation) : derivation;
+  const { breathe = breatheBy(systemClock), ...before } = options;
+  const proposed = await proposeAt(source, commit, options);
+  if (!proposed.isFollowed) return proposed;
+  return { isFollowed: true, desired: await judgeInTurns(proposed, before, breathe), proposed, before };
 }
 
-function unreadable(commit: string, { message: reason }: Error): Derivation {
+/** Reads a commit and returns what it proposes. One that can never be read is not followed. */
+export async function proposeAt(
+  source: SnapshotSource,
+  commit: string,
+  { breathe = breatheBy(systemClock), ...before }: ReadOptions,
+): Promise<ProposedCommit> {
+  const snapshot = await orContentError(readCommit(source, commit, before));
+  return snapshot instanceof Error ? unreadable(commit, snapshot) : await proposeInTurns(snapshot, before, breathe);
+}
+
+function unreadable(commit: string, { message: reason }: Error): RefusedDerivation {
   const message = `commit ${commit} cannot be read: ${reason}`;
   const hint = 'push a commit that takes it back';
   const place = { file: '.', line: 1, column: 1, pointer: '' };
   const problem: Problem = { code: 'unreadable_commit', severity: 'error', ...place, message, hint, instances: [] };
   return { isFollowed: false, filesCount: 0, problems: [problem], nothingLeft: undefined };
-}
-
-async function readAndDerive(
-  source: SnapshotSource,
-  commit: string,
-  { breathe = breatheBy(systemClock), ...before }: ReadOptions,
-): Promise<Derivation> {
-  const snapshot = await readCommit(source, commit, before);
-  return await deriveInTurns(snapshot, before, breathe);
-}
-
-/**
- * Reads a commit and returns what it proposes by itself; undefined where it cannot be followed, or can never be read.
- */
-export async function proposeAt(
-  source: SnapshotSource,
-  commit: string,
-  { breathe = breatheBy(systemClock), ...options }: Omit<ReadOptions, 'baseline'>,
-): Promise<Reusable | undefined> {
-  const snapshot = await orContentError(readCommit(source, commit, options));
-  if (snapshot instanceof Error) return undefined;
-  const { earlier } = options;
-  const proposed = await proposeInTurns(snapshot, { baseline: EMPTY_BASELINE, earlier }, breathe);
-  return proposed.isFollowed ? proposed : undefined;
 }
 
 /** Reads a commit, with the content of the files that are not parsed yet. */

@@ -186,7 +186,8 @@ async function proposedAt(
     return wanted.has(instanceAddress(placed.name));
   };
   const directory = rows.read('head', HEAD)?.place.directory;
-  return await proposeAt(source, commit, { earlier, directory, isRead, breathe });
+  const proposed = await proposeAt(source, commit, { baseline: EMPTY_BASELINE, earlier, directory, isRead, breathe });
+  return proposed.isFollowed ? proposed : undefined;
 }
 
 /**
