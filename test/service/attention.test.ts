@@ -198,6 +198,8 @@ describe('what needs a person', () => {
     ]);
     const proxy: Client = { ...core.order.by, role: 'proxy' };
     expect(attention(core, proxy).map(({ id }) => id)).toEqual(['commit:wrong']);
+    expect(overview(core).newest?.reason).toContain('lacks the field');
+    expect(JSON.stringify([core.operator.why(proxy, 'shop'), overview(core, proxy)])).not.toContain('lacks the field');
   });
 });
 

@@ -1,6 +1,6 @@
 // Tests the answers of `why`: every reason names what is waited for, since when, until when, and what to do.
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Client } from '../../src/model/objects.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
 import type { WaitingItem, Why } from '../../src/service/answers.ts';
@@ -17,7 +17,7 @@ const TREE = {
   'clients/A1.yaml': 'role: administrator\ndescription: Ada\n',
 };
 const MANY = { percent: 100, least: 100, most: 100 };
-const COUNT = 1_500;
+const COUNT = 1_010;
 
 type Files = Readonly<Record<string, string>>;
 
@@ -62,7 +62,6 @@ function itemOf(core: Core, resource: string | null, instance = 'shop'): Waiting
 
 const failing: Script = ({ operation }) =>
   operation === 'create' ? Promise.resolve(answerOf('failed', { message: 'no such image' })) : undefined;
-const PROBLEMS = 'treeline problems; correct that, then push';
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 describe('an instance that is done', () => {
@@ -192,53 +191,7 @@ describe('an instance as a whole', () => {
     ]);
   });
 
-  it('that is held names the approval', async () => {
-    const budget = { percent: 0, least: 0, most: 0 };
-    const core = await coreOn(stack('shop', { db: '', web: '' }), () => undefined, { budget });
-    core.source.commit(stack('shop', { db: '' }));
-    await core.poll();
-    const digest = core.held('shop')?.digest;
-    expect(digest).toMatch(/^[0-9a-f]{64}$/);
-    const named = expect.stringMatching(/the limit is 0.*; an approval deletes shop-web$/);
-    expect(why(core)).toMatchObject({
-      ...{ status: 'Awaiting approval', summary: named },
-      waiting: [
-        {
-          resource: null,
-          state: 'Awaiting approval',
-          reason: named,
-          action: expect.stringMatching(`^treeline approve ${digest}; `),
-        },
-      ],
-    });
-    expect(core.operator.overview(core.order.by).held).toMatchObject([{ instance: 'shop', digest }]);
-  });
-
   const SHOP = 'stacks/instances/shop.yaml';
-  const WRONG = { [SHOP]: 'stackTemplate: shoop\n' };
-
-  it('that is invalid names file, line and column, and to a proxy no more than these', async () => {
-    const core = await coreOn(stack('shop', { db: '' }));
-    core.source.commit(WRONG);
-    await core.poll();
-    expect(why(core)).toMatchObject({
-      status: 'Invalid',
-      waiting: [
-        {
-          ...{ resource: null, state: 'Invalid', since: expect.stringMatching(MOMENT), until: null },
-          reason: expect.stringMatching(
-            / is wrong: stacks\/instances\/shop\.yaml:1:16: .*"shoop".* \[unknown_template\]$/,
-          ),
-          action: 'correct stacks/instances/shop.yaml, and push',
-        },
-      ],
-    });
-    const proxy: Client = { ...core.order.by, role: 'proxy' };
-    const told = why(core, 'shop', proxy).waiting[0]?.reason;
-    expect(told).toMatch(/ stacks\/instances\/shop\.yaml:1:16: .* \[unknown_template\]$/);
-    expect(told).not.toContain('shoop');
-  });
-
   it('that is protected and has no file any more says to bring it back', async () => {
     const files = stack('shop', { db: '' });
     const core = await coreOn({ ...files, ...stack('rest', { db: '' }), [SHOP]: `${files[SHOP]}protected: true\n` });
@@ -253,31 +206,6 @@ describe('an instance as a whole', () => {
         action: 'bring back stacks/instances/shop.yaml, and push',
       },
     ]);
-  });
-
-  it('says so where the newest commit is not followed', async () => {
-    const core = await coreOn(stack('shop', { db: '' }));
-    const commit = core.source.commit({ 'tree.yaml': 'name: secret-tree\ntype: nonsense\n' });
-    await core.poll();
-    const { status, waiting } = why(core);
-    expect([status, waiting]).toEqual([
-      'Done',
-      [
-        {
-          ...{
-            resource: null,
-            state: 'Not followed',
-            reason: expect.stringMatching(`^the newest commit ${commit} is not`),
-          },
-          ...{ since: expect.stringMatching(MOMENT), until: null, action: PROBLEMS },
-        },
-      ],
-    ]);
-    const { commit: followed, newest } = core.operator.overview(core.order.by);
-    expect(followed).toBe(core.reader.commit());
-    expect(newest).toMatchObject({ commit, reason: expect.stringContaining('nonsense'), action: PROBLEMS });
-    const proxy: Client = { ...core.order.by, role: 'proxy' };
-    expect(JSON.stringify([why(core, 'shop', proxy), core.operator.overview(proxy)])).not.toContain('nonsense');
   });
 
   it('does not look content while what it depends on is away, but to proxies', async () => {
@@ -356,10 +284,27 @@ describe('everything', () => {
     });
   });
 
-  it('is bounded where there are many servers', async () => {
-    const core = await coreOn(group('small', COUNT), failing);
-    const { counts, waiting } = why(core, 'g');
+  it('is bounded where there are many servers, each of which is looked at a few times, also for a client of a tenant', async () => {
+    const own = { ...group('small', COUNT), 'stacks/instances/g.yaml': 'stackTemplate: g\ntenant: ta\n' };
+    const core = await coreOn(own, ({ operation }) => {
+      const message = 'x'.repeat(4_096);
+      return operation === 'create' ? Promise.resolve(answerOf('failed', { message })) : undefined;
+    });
+    const by: Client = { ...core.order.by, tenant: 'ta' };
+    const looks = vi.spyOn(core.ledger, 'server');
+    const { counts, waiting } = why(core, 'g', by);
     expect(Object.values(counts)).toEqual([COUNT]);
     expect(waiting).toHaveLength(1_000);
+    const query = { instance: null, states: ['failed'], search: '', after: '', limit: 500 } as const;
+    for (const ask of [
+      () => why(core, 'g', by),
+      () => core.operator.servers(by, query),
+      () => core.operator.recorded(by),
+    ]) {
+      looks.mockClear();
+      ask();
+      expect(looks.mock.calls.length).toBeGreaterThan(COUNT / 2);
+      expect(looks.mock.calls.length).toBeLessThan(20 * COUNT);
+    }
   });
 });
