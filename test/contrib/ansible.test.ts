@@ -80,6 +80,8 @@ let controller: Controller;
 /** An administrator's. */
 let options: PluginOptions;
 let ask: HttpsClient['request'];
+/** Those of a proxy that reads its site. */
+let proxy: PluginOptions;
 
 beforeAll(async () => {
   if (!HAS_ANSIBLE) return;
@@ -97,6 +99,7 @@ beforeAll(async () => {
       expect((await ask(`/stacks/instances/${instance}/status`)).body).toBe('Done');
     await vi.waitFor(isDone, PATIENCE);
   }
+  proxy = await proxyOfBerlin();
 });
 afterAll(async () => {
   if (!HAS_ANSIBLE) return;
@@ -223,7 +226,7 @@ describe.runIf(HAS_ANSIBLE)(`the inventory${NO_ANSIBLE}`, () => {
 describe.runIf(HAS_ANSIBLE)(`the callback${NO_ANSIBLE}`, () => {
   it('confirms for each host the record that it was given', async () => {
     const { inventory, write, run } = createAnsible(options);
-    inventory('site', await proxyOfBerlin());
+    inventory('site', proxy);
     write('play.yaml', FAILING_PLAY);
     const play = (more: readonly string[], name?: string): Promise<ProcessResult> =>
       run('ansible-playbook', ['play.yaml', ...more], name);
@@ -235,16 +238,27 @@ describe.runIf(HAS_ANSIBLE)(`the callback${NO_ANSIBLE}`, () => {
         ...{ outcome: 'failed', message: 'Ansible: 1 ok, 0 changed, 1 failures, 0 unreachable' },
       }),
     });
-    const before = deliveries();
-    const [part, administrator] = await Promise.all([play(['--tags', 'never'], 'site'), play([])]);
-    expect(part.stdout).toContain('treeline: a part of the playbook has run; nothing is confirmed');
-    expect(administrator.stderr.replaceAll(/\s+/g, ' ')).toMatch(
-      /2 of 2 hosts are not confirmed; one-1: .* 403 not_allowed/,
-    );
-    expect(deliveries()).toEqual(before);
-    await play(['--check'], 'site');
-    expect(deliveries()).toEqual(before);
   });
+
+  itInFull(
+    'confirms nothing of a part of a playbook, of a check, or for a client that is no node of the site',
+    async () => {
+      const { inventory, write, run } = createAnsible(options);
+      inventory('site', proxy);
+      write('play.yaml', FAILING_PLAY);
+      const play = (more: readonly string[], name?: string): Promise<ProcessResult> =>
+        run('ansible-playbook', ['play.yaml', ...more], name);
+      const before = deliveries();
+      const [part, administrator] = await Promise.all([play(['--tags', 'never'], 'site'), play([])]);
+      expect(part.stdout).toContain('treeline: a part of the playbook has run; nothing is confirmed');
+      expect(administrator.stderr.replaceAll(/\s+/g, ' ')).toMatch(
+        /2 of 2 hosts are not confirmed; one-1: .* 403 not_allowed/,
+      );
+      expect(deliveries()).toEqual(before);
+      await play(['--check'], 'site');
+      expect(deliveries()).toEqual(before);
+    },
+  );
 });
 
 describe.runIf(HAS_ANSIBLE)(`an inventory that cannot be read${NO_ANSIBLE}`, () => {

@@ -7,6 +7,7 @@ import { load } from 'js-yaml';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { JsonMap } from '../../src/model/json.ts';
 import { registrationOf } from '../scenario/writing.ts';
+import { itInFull } from '../support/count-runs.ts';
 import {
   createPuppetSite,
   type Ended,
@@ -136,8 +137,8 @@ async function startSilentServer(): Promise<number> {
   return typeof address === 'object' ? (address?.port ?? 0) : 0;
 }
 
-describe.skipIf(!HAS_PUPPET)(`the Hiera backend${NO_PUPPET}`, () => {
-  it('gives a real catalog its values, what the record lacks from the next level; --explain says what gave them', async () => {
+describe.skipIf(!HAS_PUPPET)(`contrib/openvox${NO_PUPPET}`, () => {
+  it('the Hiera backend gives a real catalog its values, what the record lacks from the next level; --explain says what gave them', async () => {
     const { puppet, reads } = await createRig();
     const [compiled, explained] = await Promise.all([
       puppet.puppet('catalog', 'compile', 'web-1', '--facts_terminus', 'yaml'),
@@ -160,65 +161,67 @@ describe.skipIf(!HAS_PUPPET)(`the Hiera backend${NO_PUPPET}`, () => {
     // One of the catalog, two of the explanation.
     expect(await reads()).toEqual({ 200: 3 });
   });
-});
 
-describe.skipIf(!HAS_PUPPET)(`the node classifier${NO_PUPPET}`, () => {
-  it('prints classes, parameters and the environment of a record; or nothing, fails, and says why', async () => {
-    const { enc, running } = await createRig();
-    const [web, db] = await Promise.all([enc('web-1'), enc('db-1')]);
-    expect([web.stderr, web.code, db.stderr, db.code]).toEqual(['', 0, '', 0]);
-    expect(load(web.stdout)).toEqual({
-      classes: ['role::web'],
-      parameters: {
-        ...{ cpus: 4, greeting: expect.stringMatching(/^on %\{facts/), log_level: 'debug', motd: 'Grüße, 日本' },
-        ...{ packages: ['nginx', 'curl', 'chrony'], role: 'web', stackInstance: [], type: 'clientcert' },
-        ...{ description: '', last_stack_update: expect.any(String) },
-      },
-      environment: 'production',
-    });
-    expect(load(db.stdout)).toMatchObject({ classes: ['ntp', 'profile::db'], parameters: { name_of_rack: 'b7' } });
-    expect(load(db.stdout)).not.toHaveProperty('environment');
-    const silent = `https://localhost:${await startSilentServer()}`;
-    const [unknown, unset, hung, named] = await Promise.all([
-      enc('nobody'),
-      enc('web-1', { TREELINE_KEY: '' }),
-      enc('web-1', { TREELINE_SERVER: silent }),
-      enc('web-1', { TREELINE_SERVER: `https://127.1:${running.controller.api.port}` }),
-    ]);
-    for (const { code, stdout } of [unknown, unset, hung, named]) expect([code, stdout]).toEqual([1, '']);
-    // A busy machine takes seconds to start four Rubies; the backend's time is measured within its process.
-    expect(hung.seconds).toBeLessThan(15);
-    expect(unknown.stderr).toMatch(/answers 404: There is no node "nobody"/);
-    expect(unset.stderr).toBe('treeline-enc: set TREELINE_KEY\n');
-    expect(hung.stderr).toMatch(/has not answered within 1.5 s/);
-    expect(named.stderr).toMatch(/hostname mismatch/);
-  });
-});
+  itInFull(
+    'the node classifier prints classes, parameters and the environment of a record; or nothing, fails, and says why',
+    async () => {
+      const { enc, running } = await createRig();
+      const [web, db] = await Promise.all([enc('web-1'), enc('db-1')]);
+      expect([web.stderr, web.code, db.stderr, db.code]).toEqual(['', 0, '', 0]);
+      expect(load(web.stdout)).toEqual({
+        classes: ['role::web'],
+        parameters: {
+          ...{ cpus: 4, greeting: expect.stringMatching(/^on %\{facts/), log_level: 'debug', motd: 'Grüße, 日本' },
+          ...{ packages: ['nginx', 'curl', 'chrony'], role: 'web', stackInstance: [], type: 'clientcert' },
+          ...{ description: '', last_stack_update: expect.any(String) },
+        },
+        environment: 'production',
+      });
+      expect(load(db.stdout)).toMatchObject({ classes: ['ntp', 'profile::db'], parameters: { name_of_rack: 'b7' } });
+      expect(load(db.stdout)).not.toHaveProperty('environment');
+      const silent = `https://localhost:${await startSilentServer()}`;
+      const [unknown, unset, hung, named] = await Promise.all([
+        enc('nobody'),
+        enc('web-1', { TREELINE_KEY: '' }),
+        enc('web-1', { TREELINE_SERVER: silent }),
+        enc('web-1', { TREELINE_SERVER: `https://127.1:${running.controller.api.port}` }),
+      ]);
+      for (const { code, stdout } of [unknown, unset, hung, named]) expect([code, stdout]).toEqual([1, '']);
+      // A busy machine takes seconds to start four Rubies; the backend's time is measured within its process.
+      expect(hung.seconds).toBeLessThan(15);
+      expect(unknown.stderr).toMatch(/answers 404: There is no node "nobody"/);
+      expect(unset.stderr).toBe('treeline-enc: set TREELINE_KEY\n');
+      expect(hung.stderr).toMatch(/has not answered within 1.5 s/);
+      expect(named.stderr).toMatch(/hostname mismatch/);
+    },
+  );
 
-describe.skipIf(!HAS_PUPPET)(`the report processor${NO_PUPPET}`, () => {
-  it('confirms what became of the record from which a catalog was compiled, by the process that got the report', async () => {
-    const { puppet, running, reads } = await createRig('proxy', 'node: web-1\n');
-    const [flag, file] = [join(puppet.folder, 'flag'), join(puppet.folder, 'catalog.json')];
-    puppet.addEnvironment('production', {
-      'manifests/site.pp': `exec { 'test -e ${flag}': path => '/usr/bin:/bin' }\nnotify { lookup('log_level'): }\n`,
-    });
-    const options = ['--reports', 'treeline', '--facts_terminus', 'yaml'];
-    const compiled = await puppet.puppet('catalog', 'compile', 'web-1', ...options);
-    writeFileSync(file, compiled.stdout.slice(compiled.stdout.indexOf('{')));
-    const applyAs = (node: string): Promise<Ended> =>
-      puppet.puppet('apply', '--catalog', file, '--certname', node, ...options);
+  itInFull(
+    'the report processor confirms what became of the record from which a catalog was compiled, by the process that got the report',
+    async () => {
+      const { puppet, running, reads } = await createRig('proxy', 'node: web-1\n');
+      const [flag, file] = [join(puppet.folder, 'flag'), join(puppet.folder, 'catalog.json')];
+      puppet.addEnvironment('production', {
+        'manifests/site.pp': `exec { 'test -e ${flag}': path => '/usr/bin:/bin' }\nnotify { lookup('log_level'): }\n`,
+      });
+      const options = ['--reports', 'treeline', '--facts_terminus', 'yaml'];
+      const compiled = await puppet.puppet('catalog', 'compile', 'web-1', ...options);
+      writeFileSync(file, compiled.stdout.slice(compiled.stdout.indexOf('{')));
+      const applyAs = (node: string): Promise<Ended> =>
+        puppet.puppet('apply', '--catalog', file, '--certname', node, ...options);
 
-    const told = async (): Promise<unknown> =>
-      ((await running.get('/operations/delivered?state=outdated,failed,delivered')).body as JsonMap).nodes;
+      const told = async (): Promise<unknown> =>
+        ((await running.get('/operations/delivered?state=outdated,failed,delivered')).body as JsonMap).nodes;
 
-    await applyAs('web-1');
-    const message = `Puppet: 1 of 2 resources failed: Exec[test -e ${flag}]`;
-    expect(await told()).toMatchObject([{ name: 'web-1', state: 'failed', confirmed: { message } }]);
-    writeFileSync(flag, '');
-    expect((await applyAs('web-1')).stderr).toBe('');
-    expect(await told()).toMatchObject([{ name: 'web-1', state: 'delivered', confirmed: { outcome: 'applied' } }]);
-    // A report that names another node than its catalog was compiled for confirms nothing.
-    expect(await applyAs('db-1')).toMatchObject({ stdout: expect.stringContaining('Applied catalog'), stderr: '' });
-    expect(await reads('/hiera/:clientcert/applied')).toEqual({ 200: 2 });
-  });
+      await applyAs('web-1');
+      const message = `Puppet: 1 of 2 resources failed: Exec[test -e ${flag}]`;
+      expect(await told()).toMatchObject([{ name: 'web-1', state: 'failed', confirmed: { message } }]);
+      writeFileSync(flag, '');
+      expect((await applyAs('web-1')).stderr).toBe('');
+      expect(await told()).toMatchObject([{ name: 'web-1', state: 'delivered', confirmed: { outcome: 'applied' } }]);
+      // A report that names another node than its catalog was compiled for confirms nothing.
+      expect(await applyAs('db-1')).toMatchObject({ stdout: expect.stringContaining('Applied catalog'), stderr: '' });
+      expect(await reads('/hiera/:clientcert/applied')).toEqual({ 200: 2 });
+    },
+  );
 });

@@ -36,18 +36,6 @@ describe('writing through a repository of one’s own', () => {
     await expect.poll(async () => (await running.get('/types/role/a/')).status, PATIENCE).toBe(200);
     await expectIntact(site.repository);
   });
-
-  it('is refused where the settings say so', async () => {
-    const { site, base, write } = await upAndWriting(() => ({ writes: 'off' }));
-    const deletes = { method: 'DELETE' } as const;
-    for (const reply of [await write('/types/role/', role('a')), await write('/stacks/instances/shop', deletes)]) {
-      expect(reply).toMatchObject({
-        status: 403,
-        body: { error: 'not_allowed', message: expect.stringMatching(/repository.writes is off.*commit .* with git/) },
-      });
-    }
-    expect(await site.repository.head()).toBe(base);
-  });
 });
 
 describe('clients', () => {
