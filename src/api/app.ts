@@ -97,6 +97,8 @@ interface StandbyOptions
   readonly operator: Pick<
     Operator,
     | 'askedCommit'
+    | 'commit'
+    | 'commits'
     | 'delivered'
     | 'events'
     | 'listEvents'

@@ -8,6 +8,7 @@ import { keepNewest } from '../base/lists.ts';
 import { logOnceAMinute } from '../base/log-once-a-minute.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { Safety } from '../desired/admit.ts';
+import { createPlanner } from '../follow/commit-plan.ts';
 import {
   activeRecords,
   activeReferences,
@@ -210,6 +211,7 @@ interface ReadsParts extends ShownStore, Pick<OutsideParts, 'source' | 'clock' |
 
 /** Returns what answers from memory. A replica needs no more for that, whether it leads or not. */
 export function wireReads({ ledger, current, source, clock, log, deleteBudget, notReadyReason }: ReadsParts) {
+  const plan = createPlanner({ source, current, budget: deleteBudget });
   const views = {
     desired: () => current.get(),
     refused: () => current.refused,
@@ -217,7 +219,11 @@ export function wireReads({ ledger, current, source, clock, log, deleteBudget, n
     now: () => clock.now(),
     invalidSince: (name: string) => current.invalidSince(name),
     notReadyReason,
-    isAncestor: (ancestor: string, descendant: string) => isAncestorIn(source, ancestor, descendant),
+    isAncestor: async (ancestor: string, descendant: string) =>
+      // A commit that a rewritten history has lost includes nothing that is asked for.
+      (await orLost(source.isAncestor(ancestor, descendant))) ?? false,
+    describe: (commit: string) => orLost(source.describe(commit)),
+    planOf: (...order: Parameters<typeof plan>) => orLost(plan(...order)),
   };
   const stallsOf = stallsIn(ledger, clock);
   const safety = (): Safety => readSafety(ledger, { budget: deleteBudget, now: clock.now() });
@@ -372,12 +378,12 @@ function watchAuthor(
   return (): string | null => (known.commit === current.get()?.commit ? known.author : null);
 }
 
-async function isAncestorIn(source: Source, ancestor: string, descendant: string): Promise<boolean> {
+/** Resolves with null for a commit that is lost, or while the local copy is being repaired. */
+async function orLost<Value>(work: Promise<Value>): Promise<Value | null> {
   try {
-    return await source.isAncestor(ancestor, descendant);
+    return await work;
   } catch (error) {
-    // One that a rewritten history has lost includes nothing that is asked for.
-    if (error instanceof SourceError) return false;
+    if (error instanceof SourceError) return null;
     throw error;
   }
 }
@@ -392,15 +398,10 @@ const AUTHORS_MAX = 100;
 function keepAuthors(source: Source): (commit: string) => Promise<string | null> {
   const known = new Map<string, string>();
   return async (commit) => {
-    try {
-      const author = known.get(commit) ?? (await source.describe(commit)).author;
-      keepNewest(known, [commit, author], AUTHORS_MAX);
-      return author;
-    } catch (error) {
-      // A lost commit, or a copy that is being repaired.
-      if (error instanceof SourceError) return null;
-      throw error;
-    }
+    const author = known.get(commit) ?? (await orLost(source.describe(commit)))?.author;
+    if (author === undefined) return null;
+    keepNewest(known, [commit, author], AUTHORS_MAX);
+    return author;
   };
 }
 

@@ -3,13 +3,14 @@
 import type { Breathe } from '../base/breathe.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import type { Baseline, DesiredState } from '../desired/desired-state.ts';
+import { type Baseline, type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';
 import { historyDigest } from '../machine/hold-digests.ts';
 import { RECOVERY } from '../machine/recovery.ts';
 import { isError, type Problem, placeAndCode, placeOf } from '../model/problem.ts';
 import type { Change, FollowedPlace } from '../model/rows.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import type { Reconciler } from '../reconcile/reconciler.ts';
+import { countEffects, followedChanges, type NewCommit } from './commit-rows.ts';
 import { type CurrentState, proxiesIn } from './current-state.ts';
 import { syncChanges } from './sync.ts';
 
@@ -37,6 +38,8 @@ interface Activation extends Poll {
   readonly last?: Baseline | undefined;
   /** The newest commit of the branch, followed or not; undefined before the first poll. */
   readonly newest?: string | undefined;
+  /** For the history of commits; undefined: it has the commit already. */
+  readonly judged?: NewCommit | undefined;
   /** Returns the client that wrote an instance; left out: none is known. */
   readonly clientOf?: (instance: string) => string | null;
 }
@@ -62,13 +65,16 @@ export async function activate(parts: ActivationParts, desired: DesiredState, ac
 async function record(
   { ledger, current, clock, breathe }: ActivationParts,
   desired: DesiredState,
-  { place, before, last = before, newest, clientOf = () => null }: Activation,
+  { place, before, last = before, newest, judged, clientOf = () => null }: Activation,
 ): Promise<readonly Change[]> {
   const now = clock.now();
   const changes = await syncChanges(ledger, { desired, place, before, last, newest, now, breathe });
   const { commit } = desired;
   const cause = { kind: 'commit', now, commit, clientOf, mistakeOf: mistakesIn(desired) } as const;
-  await ledger.commit([...changes, ...acceptedRecovery(ledger, commit)], cause, () => current.set(desired, now));
+  const counts = judged && (await countEffects(last ?? EMPTY_BASELINE, desired, breathe));
+  const history = judged && counts ? followedChanges(ledger, { ...judged, counts }, now) : [];
+  const all = [...changes, ...acceptedRecovery(ledger, commit), ...history];
+  await ledger.commit(all, cause, () => current.set(desired, now));
   return changes;
 }
 

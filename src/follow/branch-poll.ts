@@ -11,6 +11,7 @@ import { isError, placeAndCode } from '../model/problem.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import type { Reviews } from '../reconcile/reviews.ts';
 import { logProblems, type Poll } from './activate.ts';
+import { refusedChanges } from './commit-rows.ts';
 import { isElsewhere } from './continuation.ts';
 import { CommitFollower, type CommitFollowerOptions } from './follow-commit.ts';
 import { HEAD } from './object-rows.ts';
@@ -163,8 +164,19 @@ export class BranchPoll {
     this.notReadyReason = `commit ${commit} is not followed: ${reason}`;
     logProblems(problems, log);
     log.error({ commit, reason }, 'the commit is not followed; everything stays as it is');
-    await tellRefusal(ledger, refused, clock.now());
+    const words = publicReason(refused);
+    await this.#recordRefused(commit, { isHeld: refused.hold !== null, reason: words });
+    await tellRefusal(ledger, { commit, reason: words }, clock.now());
     if (refused.hold?.kind === 'history') await this.#beginRecovery(reason);
+  }
+
+  async #recordRefused(oid: string, refused: { readonly isHeld: boolean; readonly reason: string }): Promise<void> {
+    const { source, ledger, gate, clock } = this.#options;
+    const commit = await source.describe(oid);
+    await gate.exclusive(async () => {
+      const changes = refusedChanges(ledger, commit, { ...refused, now: clock.now() });
+      if (changes.length > 0) await ledger.commit(changes);
+    });
   }
 
   /**
@@ -186,17 +198,20 @@ export class BranchPoll {
 
 const ALL = { after: 0, limit: Number.MAX_SAFE_INTEGER };
 
+/** Returns the reason without the text of files, since messages quote them and proxies read events. */
+function publicReason({ reason, hold, problems }: Omit<RefusedCommit, 'since'>): string {
+  const first = problems.find(isError);
+  return hold === null && first !== undefined ? `${placeAndCode(first)}; see treeline problems` : reason;
+}
+
 /** Records the event, unless it is the last one of its kind: after a restart the same commit is refused again. */
 async function tellRefusal(
   ledger: Ledger,
-  { commit, reason, hold, problems }: Omit<RefusedCommit, 'since'>,
+  refused: Pick<RefusedCommit, 'commit' | 'reason'>,
   now: number,
 ): Promise<void> {
-  const first = problems.find(isError);
-  // Messages quote what stands in a file, and proxies read events.
-  const words = hold === null && first !== undefined ? `${placeAndCode(first)}; see treeline problems` : reason;
-  const event = refusalEvent({ commit, reason: words }, now);
+  const event = refusalEvent(refused, now);
   const { events } = await ledger.events(EVERY_INSTANCE, ALL);
   const last = events.findLast(({ to }) => to === event.to);
-  if (last?.commit !== commit || last.reason !== event.reason) await ledger.recordEvents([event]);
+  if (last?.commit !== refused.commit || last.reason !== event.reason) await ledger.recordEvents([event]);
 }

@@ -13,6 +13,7 @@ import type { CommitGate } from '../reconcile/commit-gate.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import type { BadSignature, Commit, Signatures, Source } from '../repository/source.ts';
 import { type ActivationParts, activate, type Poll, textOf } from './activate.ts';
+import type { NewCommit } from './commit-rows.ts';
 import { type Continuation, judgeContinuation } from './continuation.ts';
 import { firstParentLine, NEW_COMMITS_MAX } from './first-parents.ts';
 import { findLosses, SEARCHED_MAX } from './loss-policy.ts';
@@ -172,7 +173,8 @@ export class CommitFollower {
     });
     if (!proposed.isFollowed) return wrong(commit, proposed);
     const losses = await this.#lossesOf(proposed, baseline, arrival);
-    const activation = { ...poll, place, before, last: baseline, clientOf: pushes.findClients(commits) };
+    const judged = await this.#describe(commit);
+    const activation = { ...poll, place, before, last: baseline, judged, clientOf: pushes.findClients(commits) };
     await gate.exclusive(async () => {
       invariant(current.get() === before, 'only this part activates commits');
       const safety = { ...this.#safety(commits), ...losses };
@@ -180,6 +182,13 @@ export class CommitFollower {
       await activate(this.#options, desired, activation);
     });
     return FOLLOWED;
+  }
+
+  /** Returns a commit and its signer; undefined for one that is followed already, and is only judged again. */
+  async #describe(oid: string): Promise<NewCommit | undefined> {
+    const { source, signatures, ledger } = this.#options;
+    if (ledger.read('head', HEAD)?.commit === oid) return undefined;
+    return { commit: await source.describe(oid), signature: (await signatures?.signerOf(oid)) ?? null };
   }
 
   #safety(commits: readonly Commit[]): Safety {

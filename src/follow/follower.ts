@@ -11,6 +11,7 @@ import type { PreparedCommits } from '../repository/publisher.ts';
 import type { Trigger } from '../repository/source.ts';
 import { Arrivals } from './arrivals.ts';
 import { BranchPoll, type BranchPollOptions } from './branch-poll.ts';
+import { CommitProgress } from './commit-rows.ts';
 import { HEAD } from './object-rows.ts';
 import { OwnPushes } from './own-pushes.ts';
 
@@ -38,6 +39,7 @@ export class Follower {
   readonly #logOnceAMinute: LogOnceAMinute;
   readonly #arrivals: Arrivals;
   readonly #pushes = new OwnPushes();
+  readonly #progress: CommitProgress;
   readonly #stopping = new AbortController();
   /** Polls that failed, one after the other. */
   #failures = 0;
@@ -52,6 +54,7 @@ export class Follower {
     this.#unread = { since: momentOf(clock.now()), sinceStart: true };
     this.#branch = new BranchPoll({ ...options, pushes: this.#pushes, signal: this.#stopping.signal });
     this.#logOnceAMinute = logOnceAMinute(clock);
+    this.#progress = new CommitProgress(options);
     this.#arrivals = new Arrivals(current, (ancestor, descendant) => source.isAncestor(ancestor, descendant));
     this.#queue = new Queue({ clock, concurrency: 1, handle: () => this.#handle() });
     reviews.listen(() => this.poll());
@@ -117,6 +120,7 @@ export class Follower {
     this.#arrivals.stop();
     await Promise.all(this.#options.triggers.map((trigger) => trigger.stop()));
     await this.#queue.stop();
+    await this.#progress.close();
   }
 
   /** Never throws: the one place where a poll that failed is caught. */

@@ -143,6 +143,48 @@ export interface RolloutRow {
   readonly updates: number;
 }
 
+/** How many servers and records a commit changes. */
+export interface CommitCounts {
+  readonly created: number;
+  readonly updated: number;
+  /** Servers that could not be updated: they were deleted and created again. Not among `updated`. */
+  readonly replaced: number;
+  readonly deleted: number;
+  /** Nodes whose record changes, without created and deleted servers. */
+  readonly records: number;
+}
+
+/** A client's approval of what a commit asks for. */
+export interface CommitApproval extends Pick<ApprovalRow, 'by' | 'reason' | 'time'> {
+  readonly instance: string | null;
+  /** The first 1,000 servers that it lets go. */
+  readonly servers: readonly string[];
+}
+
+/** A commit of the branch that was judged, named after the commit. The newest 1,000 are kept. */
+export interface CommitRow {
+  /** `pending`: the whole commit waits for an approval. */
+  readonly state: 'followed' | 'refused' | 'pending';
+  /** When it came into this state; RFC 3339, with milliseconds. */
+  readonly time: string;
+  readonly subject: string;
+  readonly author: string;
+  /** Committer time, RFC 3339. */
+  readonly committed: string;
+  /** Who signed it, if signatures are checked; null: not known. */
+  readonly signature: string | null;
+  /** The commit that was followed before it; null: none was. */
+  readonly base: string | null;
+  /** Why it is refused or pending; null for a followed one. */
+  readonly reason: string | null;
+  /** By instance, at most 100 of them; under the empty name, those of hand-written clientcerts and of other instances. */
+  readonly counts: Readonly<Record<string, CommitCounts>>;
+  /** When no server of it was left to change; null: some are, or it is not followed. */
+  readonly done: string | null;
+  /** Oldest first. */
+  readonly approvals: readonly CommitApproval[];
+}
+
 /** A commit status as forges show it. `superseded`: newer commits ended it before it was done. */
 export interface CommitStatus {
   readonly state: 'in progress' | 'success' | 'failure' | 'superseded';
@@ -409,6 +451,7 @@ export interface Rows {
   readonly suspension: SuspensionRow;
   readonly acknowledgement: AcknowledgementRow;
   readonly rollout: RolloutRow;
+  readonly commit: CommitRow;
   readonly commitStatus: CommitStatusRow;
   readonly seen: SeenRow;
   readonly delivery: DeliveryRow;

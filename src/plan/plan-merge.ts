@@ -41,8 +41,11 @@ export interface Merge {
    * The recorded servers of a running controller, to be compared with in place of `before`, which is built from them.
    */
   readonly recorded?: readonly RecordedFacts[] | undefined;
-  /** Lists only the changes of this server and of its record. Everything is judged nevertheless. */
-  readonly node?: string | undefined;
+  /**
+   * Lists only the changes of servers and records for which this returns true. Everything is judged nevertheless. Left
+   * out: all.
+   */
+  readonly isShown?: ((node: string) => boolean) | undefined;
 }
 
 /** Returns the effect of a merge commit on the branch of base. */
@@ -54,7 +57,7 @@ export function planMerge(merge: Merge): Plan {
   const accepted = isHeld(merged) ? derive(snapshot, { ...from, isAccepted: true }) : merged;
   const outcome = accepted.isFollowed ? describeOutcome(accepted, safety) : undefined;
   const effects = outcome === undefined ? NO_EFFECTS : compareEffects(merge, outcome);
-  const shown = merge.node === undefined ? effects : effectsOn(merge.node, effects);
+  const shown = merge.isShown === undefined ? effects : effectsOn(merge.isShown, effects);
   const known = merge.problemsBefore ?? (before === undefined ? [] : problemsAndRemarks(before));
   const problems = sortProblems([...conflicts, ...problemsAfter(merged, outcome)]);
   const { added, known: knownProblems } = newProblems(known, problems);
@@ -93,7 +96,10 @@ const NO_EFFECTS: Effects = {
   configuration: [],
 };
 
-function compareEffects({ before, recorded, safety, node }: Merge, { desired, units }: MergeOutcome): Effects {
+function compareEffects(
+  { before, recorded, safety, isShown = () => true }: Merge,
+  { desired, units }: MergeOutcome,
+): Effects {
   const base = before ?? EMPTY_BASELINE;
   const changed = changedUnits(base.units, units);
   const isSecret = secretKeys(before?.catalog.hierarchy, desired.catalog.hierarchy);
@@ -103,7 +109,7 @@ function compareEffects({ before, recorded, safety, node }: Merge, { desired, un
   const ofMerge = compareServers(changedServers(changed), compared);
   const { changes, retained } =
     recorded === undefined ? ofMerge : recordedChanges({ recorded, after: units, merge: ofMerge, isSecret });
-  const nodes = changedNodes(changed).filter(({ name }) => node === undefined || name === node);
+  const nodes = changedNodes(changed).filter(({ name }) => isShown(name));
   return {
     access: accessChanges(base.clients, desired.clients),
     safety: [
@@ -116,8 +122,8 @@ function compareEffects({ before, recorded, safety, node }: Merge, { desired, un
   };
 }
 
-function effectsOn(node: string, effects: Effects): Effects {
-  const isOf = ({ resource }: { readonly resource: string }): boolean => resource === node;
+function effectsOn(isShown: (node: string) => boolean, effects: Effects): Effects {
+  const isOf = ({ resource }: { readonly resource: string }): boolean => isShown(resource);
   return { ...effects, changes: effects.changes.filter(isOf), retained: effects.retained.filter(isOf) };
 }
 

@@ -10,7 +10,7 @@ import { type Cause, type OperationTarget, operationEvent } from '../machine/ins
 import { RECOVERY } from '../machine/recovery.ts';
 import type { Removal } from '../machine/removals.ts';
 import { EVERY_INSTANCE } from '../machine/suspension.ts';
-import type { Change, HoldKind, ServerRow } from '../model/rows.ts';
+import type { ApprovalRow, Change, HoldKind, ServerRow } from '../model/rows.ts';
 import type { CommitGate } from './commit-gate.ts';
 import type { Ledger } from './ledger.ts';
 import type { Reconciler } from './reconciler.ts';
@@ -54,7 +54,13 @@ interface Held {
   readonly kind: HoldKind;
   /** Null: it concerns no particular instance. */
   readonly instance: string | null;
+  /** The commit that asks for it, and the servers that it concerns; left out: they are not known. */
+  readonly commit?: string | null;
+  readonly resources?: readonly string[];
 }
+
+const APPROVALS_MAX = 100;
+const SERVERS_MAX = 1_000;
 
 /** Changes rows at the request of a person. */
 export class RowRequests {
@@ -76,7 +82,10 @@ export class RowRequests {
       const value = { what: found.kind, by, reason, time: this.#moment() };
       const expected = ledger.read('approval', found.digest);
       const cause = this.#cause(asked, found.kind === 'history' ? 'accept-history' : 'approve', found.instance);
-      await ledger.commit([{ kind: 'approval', name: found.digest, value, expected }], cause);
+      await ledger.commit(
+        [{ kind: 'approval', name: found.digest, value, expected }, ...approvedCommit(ledger, found, value)],
+        cause,
+      );
       return found;
     });
     reviews.request();
@@ -236,6 +245,19 @@ export class RowRequests {
   #moment(): string {
     return momentOf(this.#options.clock.now());
   }
+}
+
+/** Returns the change that adds an approval to the commit that asks for it. */
+function approvedCommit(
+  ledger: Pick<Ledger, 'read'>,
+  { commit, instance, resources = [] }: Held,
+  { by, reason, time }: ApprovalRow,
+): Change[] {
+  const expected = commit == null ? undefined : ledger.read('commit', commit);
+  if (commit == null || expected === undefined) return [];
+  const approval = { by, reason, time, instance, servers: resources.slice(0, SERVERS_MAX) };
+  const approvals = [...expected.approvals, approval].slice(-APPROVALS_MAX);
+  return [{ kind: 'commit', name: commit, value: { ...expected, approvals }, expected }];
 }
 
 /** Returns the servers that would go with an instance, and those that are going already. */

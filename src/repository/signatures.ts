@@ -15,7 +15,7 @@ type GitConfig = readonly (readonly [key: string, value: string])[];
 
 interface CheckedSignature {
   readonly commit: string;
-  /** Git's letter for the outcome, as in `%G?`; G is valid. */
+  /** Git's letter for the outcome, as in `%G?`; see VALID. */
   readonly outcome: string;
   /** The id of a GPG key, or the SHA-256 fingerprint of an ssh key; '' if there is none. */
   readonly key: string;
@@ -23,7 +23,11 @@ interface CheckedSignature {
   readonly author: string;
 }
 
+type IsMeant = (signature: CheckedSignature) => boolean;
+
 const run = promisify(execFile);
+/** Git's letter for a valid signature. */
+const VALID = 'G';
 /** How many commits one git checks. */
 const COMMITS_MAX = 100;
 const PROGRAM_MS = 10_000;
@@ -47,23 +51,36 @@ export class SignatureCheck implements Signatures {
   }
 
   async firstBad(commits: readonly string[]): Promise<BadSignature | undefined> {
+    const bad = await this.#find(commits, ({ outcome }) => outcome !== VALID);
+    return bad && { commit: bad.commit, reason: this.#describe(bad) };
+  }
+
+  async signerOf(commit: string): Promise<string | null> {
+    return (await this.#find([commit], ({ outcome }) => outcome === VALID))?.signer ?? null;
+  }
+
+  async #find(commits: readonly string[], isMeant: IsMeant): Promise<CheckedSignature | undefined> {
     if (commits.length === 0) return undefined;
     const { allowedSigners, keyring } = this.#verify;
     if (allowedSigners !== null) await requireFile('allowedSigners', allowedSigners);
-    if (keyring === null) return await this.#search(commits, {});
+    if (keyring === null) return await this.#search(commits, isMeant);
     await requireFile('keyring', keyring);
     // A private one: git would accept every key that the user of this process happens to have.
     const home = await mkdtemp(join(tmpdir(), 'treeline-gpg-'));
     try {
       await writeFile(join(home, 'gpg.conf'), GPG_CONFIG);
       await importKeys(home, keyring);
-      return await this.#search(commits, { GNUPGHOME: home });
+      return await this.#search(commits, isMeant, { GNUPGHOME: home });
     } finally {
       await rm(home, { recursive: true, force: true });
     }
   }
 
-  async #search(commits: readonly string[], environment: Record<string, string>): Promise<BadSignature | undefined> {
+  async #search(
+    commits: readonly string[],
+    isMeant: IsMeant,
+    environment: Record<string, string> = {},
+  ): Promise<CheckedSignature | undefined> {
     const { allowedSigners, keyring } = this.#verify;
     const config = new Map(REFUSE);
     if (keyring !== null) config.set('gpg.openpgp.program', 'gpg');
@@ -75,11 +92,8 @@ export class SignatureCheck implements Signatures {
     for (let at = 0; at < commits.length; at += COMMITS_MAX) {
       const input = commits.slice(at, at + COMMITS_MAX).join('\n');
       const log = await git.text([...options, 'log', '--no-walk=unsorted', '--stdin', `--format=${FORMAT}`], { input });
-      const bad = log
-        .split('\n')
-        .map(parseLine)
-        .find(({ outcome }) => outcome !== 'G');
-      if (bad !== undefined) return { commit: bad.commit, reason: this.#describe(bad) };
+      const found = log.split('\n').map(parseLine).find(isMeant);
+      if (found !== undefined) return found;
     }
     return undefined;
   }

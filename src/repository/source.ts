@@ -91,6 +91,8 @@ export interface BadSignature {
 export interface Signatures {
   /** Returns the first of the commits that has no valid signature. Throws SourceError if that cannot be checked. */
   firstBad(commits: readonly string[]): Promise<BadSignature | undefined>;
+  /** Returns who signed a commit with a valid signature; null if it has none. Throws SourceError like `firstBad`. */
+  signerOf(commit: string): Promise<string | null>;
 }
 
 /** Requests polls, any number of times. It does not say what has changed. */

@@ -44,6 +44,7 @@ export const ROW_KINDS = Object.keys({
   suspension: true,
   acknowledgement: true,
   rollout: true,
+  commit: true,
   commitStatus: true,
   seen: true,
   delivery: true,

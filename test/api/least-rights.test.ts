@@ -432,6 +432,7 @@ const LISTS = [
   ],
   ...['/hiera/all', '/hiera/all?info=true', '/tree', '/operations/status', '/operations/servers', '/operations/held'],
   ...['/operations/recorded', '/operations/clients', '/operations/notifications', '/operations/problems'],
+  '/operations/commits',
   '/operations/recovery',
   ...['/operations/events', '/openapi.json', '/agent/actions?wait=0', '/operations/servers?search=inst'],
   ...[
@@ -471,6 +472,7 @@ test('every read is asked', () => {
     'proxy',
   );
   const paths = [...LISTS, ...[...readsOf(rules)].map(({ path }) => path), '/hiera/a', '/hiera/a/b', '/clients/A'];
+  paths.push('/operations/commits/0000000');
   const unasked = TEMPLATED.filter((route) => {
     const pattern = route.slice(4).replace(/:\w+/g, '[^/?]+');
     return !paths.some((path) => new RegExp(`^${pattern}(\\?.*)?$`).test(path));
@@ -524,6 +526,15 @@ async function checkReads(estate: Estate, kind: string, ask: Controller['ask']):
     }
   }
   for (const path of LISTS) requireNone(`${kind} ${path}`, await ask(kind, 'GET', path), hidden, path);
+  const history = (await ask(kind, 'GET', '/operations/commits')).body as {
+    readonly commits: readonly { readonly commit: string }[];
+  };
+  const changesSeen = isWhole || [...estate.instances.keys()].some((index) => rules.instance(index));
+  expect({ kind, hasCommits: history.commits.length > 0 }).toEqual({ kind, hasCommits: changesSeen });
+  for (const { commit } of history.commits) {
+    const path = `/operations/commits/${commit}`;
+    requireNone(`${kind} ${path}`, await ask(kind, 'GET', path), hidden, path);
+  }
   const all = (await ask(kind, 'GET', '/hiera/all')).body;
   expect(Object.keys(all as object)).toEqual(nodes.filter((name) => rules.record(name)).sort());
   const servers = (await ask(kind, 'GET', '/operations/servers')).body as { readonly total: number };

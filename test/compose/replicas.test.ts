@@ -249,6 +249,7 @@ itInFull('a client of a tenant sees and changes what is its own, whichever repli
     '/operations/status',
     '/operations/recorded',
     '/operations/servers',
+    '/operations/commits',
     '/clients',
     '/operations/events',
   ];

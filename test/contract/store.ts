@@ -27,6 +27,11 @@ const ROWS: { readonly [Kind in RowKind]: Rows[Kind] } = {
     ...{ until: '2026-11-21T10:13:56.000Z', causes: ['failed:shop'] },
   },
   rollout: { updates: 40 },
+  commit: {
+    ...{ state: 'followed', time: '2026-11-20T10:13:56.000Z', subject: 'Add shop', author: 'Ada' },
+    ...{ committed: '2026-11-20T10:00:00Z', signature: null, base: null, reason: null, done: null, approvals: [] },
+    counts: { shop: { created: 3, updated: 0, replaced: 0, deleted: 0, records: 0 } },
+  },
   recovery: {
     ...{ id: 'r1', cause: 'store', reason: 'files', since: '2026-11-20T10:00:00.000Z' },
     notBefore: '2026-11-20T10:10:00.000Z',

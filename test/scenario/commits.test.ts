@@ -1,5 +1,6 @@
 // Tests the end states of a whole controller after pushes of many kinds, never the steps to them.
 import { describe, expect, it } from 'vitest';
+import type { JsonMap } from '../../src/model/json.ts';
 import { effectsIn, existing, PATIENCE, type RunningController, runController } from '../support/running-controller.ts';
 import { createSite, type Site } from '../support/site.ts';
 import { instanceText, OFFICE, SERVERS, SHOP, STACKS, TEMPLATE, templateText } from './stacks.ts';
@@ -118,4 +119,59 @@ describe('an instance', () => {
     expect((await scene.running.get('/hiera/shop-db/stackInstance/')).body).toEqual(['store']);
     expect(effectsIn(scene.site)).toEqual(before);
   });
+});
+
+it('the history shows what each commit changed, who approved it and when it was done', async () => {
+  const site = await createSite(STACKS);
+  const none = { percent: 0, least: 0, most: 0 };
+  const running = await runController(site, (settings) => ({
+    ...settings,
+    execution: { ...settings.execution, deleteBudget: none },
+  }));
+  const first = await headOf(site);
+  await running.untilDone(first, 'office', 'shop');
+  const scene = { site, running };
+  const grown = await push(scene, { [SHOP]: instanceText('shop', 4), 'types/role/web.yaml': 'port: 443\n' });
+  const wrong = await site.repository.commit({ 'tree.yaml': 'name: [\n' }, { message: 'Break it\n\nOn purpose.' });
+  const history = async (query = ''): Promise<readonly JsonMap[]> =>
+    ((await running.get(`/operations/commits${query}`)).body as { readonly commits: JsonMap[] }).commits;
+  await expect
+    .poll(async () => (await history())[0], PATIENCE)
+    .toMatchObject({
+      ...{ commit: wrong, state: 'refused', subject: 'Break it', done: null },
+      reason: expect.stringContaining('tree.yaml:1'),
+    });
+  const tree = STACKS['tree.yaml'] ?? null;
+  const shrunk = await push(scene, { [SHOP]: instanceText('shop', 3), 'tree.yaml': tree });
+  const { body: held } = await running.get(`/operations/commits/${shrunk.slice(0, 12)}`);
+  expect(held).toMatchObject({ commit: shrunk, base: grown, done: null, approved: false, servers: { deleted: 1 } });
+  const [item] = ((await running.get('/operations/held')).body as { readonly held: JsonMap[] }).held;
+  await running.post('/operations/approve', { digest: String(item?.digest), reason: 'planned' });
+  await expect.poll(async () => (await history())[0]?.done, PATIENCE).toEqual(expect.any(String));
+
+  expect(await history()).toMatchObject([
+    { commit: shrunk, approved: true, servers: { created: 0, updated: 0, replaced: 0, deleted: 1 } },
+    { commit: wrong },
+    { commit: grown, servers: { created: 2, deleted: 0 }, instances: ['office', 'shop'], done: expect.any(String) },
+    { commit: first, servers: { created: 5 }, instances: ['office', 'shop'] },
+  ]);
+  expect(await history('?state=refused')).toHaveLength(1);
+  expect(await history('?instance=nothing')).toEqual([]);
+  expect((await running.get(`/operations/commits/${shrunk}`)).body).toMatchObject({
+    approvals: [{ reason: 'planned', instance: 'shop', servers: ['shop-web-4'] }],
+    plan: { changes: [{ action: 'delete', resource: 'shop-web-4' }], held: { deletes: 1 } },
+  });
+  expect((await running.get(`/operations/commits/${grown}`)).body).toMatchObject({
+    plan: {
+      changes: [{ resource: 'shop-web-3', action: 'create' }, { resource: 'shop-web-4' }],
+      configuration: [{ key: 'port', from: 80, to: 443, nodes: 3 }],
+    },
+  });
+  expect((await running.get(`/operations/commits/${wrong}`)).body).toMatchObject({
+    ...{ body: 'On purpose.', plan: { changes: [], problems: [{ file: 'tree.yaml' }] } },
+  });
+  expect(await running.get('/operations/commits/0000000')).toMatchObject({ status: 404 });
+  for (const path of ['/main', '?state=done', '?limit=501'])
+    expect(await running.get(`/operations/commits${path}`)).toMatchObject({ status: 400 });
+  expect(await running.get('/operations/commits?after=0000000')).toMatchObject({ status: 404 });
 });

@@ -10,7 +10,7 @@ import { answerIn } from '../../src/providers/answer-json.ts';
 import { ACTION, createSampleAgent } from './sample-agent.ts';
 import { createSampleExplainer } from './sample-explainer.ts';
 import { createSampleOperator } from './sample-operator.ts';
-import { createSampleReader } from './sample-reader.ts';
+import { COMMIT, createSampleReader } from './sample-reader.ts';
 import { createSampleStreams } from './sample-streams.ts';
 import { createSampleWriter } from './sample-writer.ts';
 
@@ -49,6 +49,7 @@ const NAMES: Readonly<Record<string, string>> = {
   server: 'shop-web',
   key: 'zone',
   action_id: ACTION.id,
+  oid: COMMIT,
 };
 /** By the name of their schemas; other bodies may be empty. */
 const BODIES: Readonly<Record<string, object>> = {

@@ -4,6 +4,7 @@ import type { InstanceEvent } from '../../src/model/instance-event.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import type { Delivered, ListedServer, Overview, Recovery, Why } from '../../src/service/answers.ts';
 import type { Operator } from '../../src/service/operate/operator.ts';
+import type { ListedCommit } from '../../src/service/progress/commit-reads.ts';
 import { COMMIT } from './sample-reader.ts';
 
 export const WHY: Why = {
@@ -40,6 +41,12 @@ const RECOVERY: Recovery = {
 const OVERVIEW: Overview = {
   ...{ commit: COMMIT, newest: null, held: [], attention: [], counts: WHY.counts },
   instances: [{ name: 'shop', status: WHY.status, summary: WHY.summary, counts: WHY.counts }],
+};
+
+const LISTED_COMMIT: ListedCommit = {
+  ...{ commit: COMMIT, subject: 'Add shop', author: 'Ada', committed: '2026-11-20T10:00:00Z', reason: null },
+  ...{ time: '2026-11-20T10:13:56.000Z', state: 'followed', signature: null, done: null, approved: false },
+  ...{ servers: { created: 3, updated: 0, replaced: 0, deleted: 0 }, records: 0, instances: ['shop'] },
 };
 
 const SERVER: ListedServer = {
@@ -92,6 +99,11 @@ export function createSampleOperator(): SampleOperator {
     server(_by, name) {
       if (name !== SERVER.name) throw new ServiceError('not_found', `There is no server "${name}"`);
       return { ...SERVER, commit: COMMIT, generation: 1, provider: 'lab', properties: [] };
+    },
+    commits: () => ({ commits: [LISTED_COMMIT], total: 1, next: null }),
+    async commit(_by, id) {
+      if (id !== COMMIT) throw new ServiceError('not_found', `There is no "${id}"`);
+      return { ...LISTED_COMMIT, base: null, body: '', plan: null, approvals: [] };
     },
     askedCommit: async (commit) => ({ commit, isReached: () => false }),
     delivered: (_by, { asked }) => ({ ...DELIVERED, commit: asked?.commit ?? null }),

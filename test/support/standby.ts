@@ -26,6 +26,7 @@ const KINDS: readonly RowKind[] = [
     'suspension',
     'acknowledgement',
     'rollout',
+    'commit',
     'commitStatus',
     'seen',
     'delivery',

@@ -12,6 +12,7 @@ import type { Order, Target } from '../../service/answers.ts';
 import type { DeliveredQuery } from '../../service/deliveries/delivered.ts';
 import type { Operator } from '../../service/operate/operator.ts';
 import { WITHHELD } from '../../service/progress/causes.ts';
+import type { CommitQuery } from '../../service/progress/commit-reads.ts';
 import type { ServerQuery } from '../../service/progress/server-list.ts';
 import { writeAnswer, writeLong } from '../answer.ts';
 import { auditAction, auditDone, operationFacts } from '../audit-requests.ts';
@@ -103,6 +104,7 @@ function addLists(router: Router, { operator, reads }: ListParts): void {
   };
   add('status', (request) => operator.overview(clientOf(request), readLag(request)));
   add('servers', (request) => operator.servers(clientOf(request), readServerQuery(request)));
+  add('commits', (request) => operator.commits(clientOf(request), readCommitQuery(request)));
   add('recovery', (request) => operator.recovery(clientOf(request)));
   add('recorded', (request) => operator.recorded(clientOf(request)));
   add('notifications', () => operator.notifications(), 'read notifications');
@@ -135,6 +137,14 @@ function addAsked(router: Router, { reader, operator, explainer, lists }: Omit<R
       }),
     );
   router
+    .route('/operations/commits/:oid')
+    .all(only('GET'))
+    .get(
+      readList<{ oid: string }>({ reader, lists }, async (request) => {
+        return await writeLong(await operator.commit(clientOf(request), request.params.oid), breathe);
+      }),
+    );
+  router
     .route('/operations/explain/:node{/:key}')
     .all(only('GET'))
     .get(
@@ -156,6 +166,19 @@ function deliveryStateNamed(text: string): DeliveryState {
   throw new ServiceError('invalid_input', `There is no such state "${text}"; they are ${DELIVERY_STATES.join(', ')}`);
 }
 
+function readCommitQuery(request: Request): CommitQuery {
+  const text = queryText(request, 'state') ?? '';
+  const states = text === '' ? [] : text.split(',').map(commitStateNamed);
+  return { instance: queryText(request, 'instance') ?? null, states, ...readPage(request) };
+}
+
+function commitStateNamed(text: string): CommitQuery['states'][number] {
+  const state = COMMIT_STATES.find((known) => known === text);
+  if (state !== undefined) return state;
+  throw new ServiceError('invalid_input', `There is no such state "${text}"; they are ${COMMIT_STATES.join(', ')}`);
+}
+
+const COMMIT_STATES = ['followed', 'refused', 'pending'] as const;
 const SERVERS = { most: 500, usual: 100, nameLengthMax: 250 };
 
 function readServerQuery(request: Request): ServerQuery {

@@ -2,13 +2,11 @@
 
 import { wantsBlob } from '../../catalog/load-catalog.ts';
 import { TREE_FILE } from '../../catalog/paths.ts';
-import { problemsOf } from '../../derive.ts';
-import { type DesiredState, EMPTY_BASELINE } from '../../desired/desired-state.ts';
-import { COMMITS_MAX, firstParents } from '../../follow/first-parents.ts';
-import { SEARCHED_MAX } from '../../follow/loss-policy.ts';
-import { deriveAt } from '../../follow/read-commit.ts';
+import type { DesiredState } from '../../desired/desired-state.ts';
+import { stateAt } from '../../follow/commit-plan.ts';
+import { COMMITS_MAX } from '../../follow/first-parents.ts';
 import { approvedCountOf } from '../../follow/safety.ts';
-import { isError, type Problem } from '../../model/problem.ts';
+import type { Problem } from '../../model/problem.ts';
 import type { DeleteBudget } from '../../model/settings.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
 import type { Merge } from '../../plan/plan-merge.ts';
@@ -48,42 +46,6 @@ export async function readMerge(repository: MergeRepository, { base, head, budge
   };
   if (before === undefined) return merge;
   return { ...merge, safety: safetyOfServers(before, { budget, approvedCount }) };
-}
-
-interface StateInForce {
-  readonly before: DesiredState | undefined;
-  readonly problemsBefore: readonly Problem[];
-}
-
-/**
- * Returns the state in force at a commit: of what is wrong in it, the version of the newest commit in which nothing was
- * wrong.
- */
-async function stateAt(repository: MergeRepository, commit: string): Promise<StateInForce> {
-  const alone = await deriveAt(repository, commit, { baseline: EMPTY_BASELINE });
-  const problems = problemsOf(alone);
-  if (alone.isFollowed && !problems.some(isError)) return { before: alone.desired, problemsBefore: problems };
-  const right = await lastRight(repository, commit);
-  if (right === undefined) return { before: alone.isFollowed ? alone.desired : undefined, problemsBefore: problems };
-  const upon = await deriveAt(repository, commit, { baseline: right, earlier: right });
-  return { before: upon.isFollowed ? upon.desired : right, problemsBefore: problemsOf(upon) };
-}
-
-/**
- * Returns the desired state of the newest commit before one in which nothing is wrong; undefined if there is none that
- * is near.
- */
-async function lastRight(repository: MergeRepository, commit: string): Promise<DesiredState | undefined> {
-  let earlier: DesiredState | undefined;
-  for await (const oid of firstParents(repository, commit, SEARCHED_MAX + 1)) {
-    if (oid === commit) continue;
-    if (!(await repository.has(oid))) return undefined;
-    const found = await deriveAt(repository, oid, { baseline: EMPTY_BASELINE, earlier });
-    if (!found.isFollowed) continue;
-    if (!problemsOf(found).some(isError)) return found.desired;
-    earlier = found.desired;
-  }
-  return undefined;
 }
 
 interface MergedCommits extends MergeCommit {

@@ -22,12 +22,13 @@ import type {
 import { type AskedCommit, confirmedCommits, findDelivered } from '../deliveries/delivered.ts';
 import { hasInstance, instanceNames, requireInstance, unknownInstance } from '../read/instance-views.ts';
 import { Scope } from '../scope.ts';
-import { activeView, type PresentView, type ProgressFacts, type View, type ViewSources } from '../views.ts';
+import { activeView, type PresentView, type ProgressFacts, type View } from '../views.ts';
+import { type CommitSources, commitReads } from './commit-reads.ts';
 import { heldItems } from './held-items.ts';
 import { seesOthers } from './why.ts';
 
 /** What answers of recorded things are made of. */
-export interface RecordOptions extends ViewSources {
+export interface RecordOptions extends CommitSources {
   /** Asks git; see Source. */
   readonly isAncestor: (ancestor: string, descendant: string) => Promise<boolean>;
 }
@@ -39,6 +40,7 @@ export interface RecordOptions extends ViewSources {
 export function recordReads(options: RecordOptions) {
   const view = (): PresentView<ProgressFacts> => activeView(options);
   return {
+    ...commitReads(options),
     /**
      * Resolves with events of an instance, which may be gone already. A proxy does not see other clients than itself.
      */

@@ -1,0 +1,247 @@
+// The history of commits: a row for each commit that was followed or refused, or that waits for an approval. Counts what
+// a commit changes against the state before it, what is held of it included, and notes when its last server is done.
+import type { Breathe } from '../base/breathe.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import { logOnceAMinute } from '../base/log-once-a-minute.ts';
+import { WokenLoop } from '../base/woken-loop.ts';
+import { momentOf } from '../base/wording.ts';
+import type { Baseline, DesiredState } from '../desired/desired-state.ts';
+import { nodeOf } from '../desired/node-records.ts';
+import { isRetaining, isValidUnit, type Unit } from '../desired/unit.ts';
+import { isAtRest } from '../machine/drift.ts';
+import { needsNoAction } from '../machine/existence.ts';
+import { instanceAddress } from '../model/address.ts';
+import type { Change, CommitCounts, CommitRow } from '../model/rows.ts';
+import { type ChangedUnit, changedUnits } from '../plan/changed-servers.ts';
+import { isSameRecord } from '../plan/configuration-changes.ts';
+import type { CommitGate } from '../reconcile/commit-gate.ts';
+import type { Ledger } from '../reconcile/ledger.ts';
+import type { Commit } from '../repository/source.ts';
+import { HEAD } from './object-rows.ts';
+
+const COMMITS_MAX = 1_000;
+const INSTANCES_MAX = 100;
+const TEXT_MAX = 200;
+const NONE: CommitCounts = { created: 0, updated: 0, replaced: 0, deleted: 0, records: 0 };
+
+type Counts = CommitRow['counts'];
+
+/** A commit that is being followed for the first time. */
+export interface NewCommit {
+  readonly commit: Commit;
+  readonly signature: string | null;
+}
+
+/** Returns what a desired state changes once everything of it is approved, by instance. */
+export async function countEffects(before: Baseline, desired: DesiredState, breathe: Breathe): Promise<Counts> {
+  const counts: Record<string, CommitCounts> = {};
+  const units = unitsOnceApproved(desired);
+  const isWanted = (name: string): boolean => units.get(desired.owners.get(name) ?? '')?.servers.has(name) === true;
+  for (const changed of changedUnits(before.units, units)) {
+    const found = countUnit(changed, before, isWanted);
+    const { type, name } = (changed.after ?? changed.before) as Unit;
+    const isListed = type === 'stack-instance' && Object.keys(counts).length < INSTANCES_MAX;
+    if (Object.values(found).some((count) => count > 0)) addCounts(counts, isListed ? name : '', found);
+    await breathe();
+  }
+  return counts;
+}
+
+function unitsOnceApproved({ units, held, candidates }: DesiredState): DesiredState['units'] {
+  if (held.size === 0) return units;
+  const approved = new Map(units);
+  for (const address of [...held.keys()].map(instanceAddress)) {
+    const unit = candidates.get(address);
+    if (unit === undefined) approved.delete(address);
+    else if (isValidUnit(unit)) approved.set(address, unit);
+  }
+  return approved;
+}
+
+function addCounts(counts: Record<string, CommitCounts>, name: string, found: CommitCounts): void {
+  const known = counts[name] ?? NONE;
+  counts[name] = {
+    created: known.created + found.created,
+    updated: known.updated + found.updated,
+    replaced: known.replaced + found.replaced,
+    deleted: known.deleted + found.deleted,
+    records: known.records + found.records,
+  };
+}
+
+/** A server that moves to another instance counts as one of that. */
+function countUnit(
+  { before, after }: ChangedUnit,
+  baseline: Baseline,
+  isWanted: (name: string) => boolean,
+): CommitCounts {
+  const was = (name: string) => baseline.units.get(baseline.owners.get(name) ?? '')?.servers.get(name)?.spec;
+  const [wanted, former] = [[...(after?.servers.values() ?? [])], [...(before?.servers.values() ?? [])]];
+  const nodes = [...(after?.nodes.values() ?? [])].filter((node) => {
+    const old = nodeOf(baseline, node.name);
+    return old === undefined ? after?.type === 'clientcert' : !isSameRecord(old, node);
+  });
+  const isGone = before?.type === 'clientcert' && after === undefined;
+  return {
+    created: wanted.filter(({ name }) => was(name) === undefined).length,
+    updated: wanted.filter(({ name, spec }) => !needsNoAction(spec, was(name) ?? spec)).length,
+    replaced: 0,
+    deleted: former.filter(({ name, policy }) => !isWanted(name) && policy.deletion === 'delete' && !isRetaining(after))
+      .length,
+    records: nodes.length + (isGone ? 1 : 0),
+  };
+}
+
+/** Returns the changes that record a commit as followed. It is done if it leaves all servers as they are. */
+export function followedChanges(
+  ledger: Read,
+  { commit, signature, counts }: NewCommit & Pick<CommitRow, 'counts'>,
+  now: number,
+): Change[] {
+  const known = ledger.read('commit', commit.oid);
+  const changesServers = Object.values(counts).some(({ created, updated, deleted }) => created + updated + deleted > 0);
+  const time = momentOf(now);
+  const value: CommitRow = {
+    ...rowOf(commit),
+    state: 'followed',
+    time,
+    signature,
+    base: ledger.read('head', HEAD)?.commit ?? null,
+    counts,
+    done: changesServers ? null : time,
+    approvals: known?.approvals ?? [],
+  };
+  // A newer commit was followed, so nobody can approve these any more.
+  const over = [...ledger.list('commit')].flatMap(([name, expected]): Change[] =>
+    expected.state !== 'pending' || name === commit.oid
+      ? []
+      : [{ kind: 'commit', name, value: { ...expected, state: 'refused' }, expected }],
+  );
+  return [
+    ...over.filter(({ name }) => name !== oldestOf(ledger, commit.oid)),
+    ...rowChanges(ledger, commit.oid, value),
+  ];
+}
+
+/** Returns the changes that record a commit as refused, or as one that waits for an approval; none if it is known. */
+export function refusedChanges(
+  ledger: Read,
+  commit: Commit,
+  { isHeld, reason, now }: { readonly isHeld: boolean; readonly reason: string; readonly now: number },
+): Change[] {
+  const state = isHeld ? 'pending' : 'refused';
+  const known = ledger.read('commit', commit.oid);
+  if (known?.state === state && known.reason === reason) return [];
+  const time = known?.state === state ? known.time : momentOf(now);
+  const base = ledger.read('head', HEAD)?.commit ?? null;
+  return rowChanges(ledger, commit.oid, { ...(known ?? { ...rowOf(commit), base }), state, reason, time });
+}
+
+type Read = Pick<Ledger, 'read' | 'list'>;
+
+function rowOf({ author, message, time }: Commit): Omit<CommitRow, 'state' | 'time' | 'base'> {
+  const subject = cut(message.trimStart().split('\n', 1)[0] ?? '');
+  const texts = { subject, author: cut(author), committed: time };
+  return { ...texts, signature: null, reason: null, counts: {}, done: null, approvals: [] };
+}
+
+function cut(text: string): string {
+  return text.trim().slice(0, TEXT_MAX).toWellFormed();
+}
+
+function rowChanges(ledger: Read, name: string, value: CommitRow): Change[] {
+  const oldest = oldestOf(ledger, name);
+  const expected = ledger.read('commit', name);
+  const last = oldest === undefined ? undefined : ledger.read('commit', oldest);
+  const removed: Change[] = oldest === undefined ? [] : [{ kind: 'commit', name: oldest, value: null, expected: last }];
+  return [{ kind: 'commit', name, value, expected }, ...removed];
+}
+
+/** Returns the commit whose row gives way to that of a new one; undefined if there is room. */
+function oldestOf(ledger: Read, name: string): string | undefined {
+  const rows = ledger.list('commit');
+  if (rows.size < COMMITS_MAX || rows.has(name)) return undefined;
+  return [...rows].reduce((a, b) => (b[1].time < a[1].time ? b : a))[0];
+}
+
+const GATHER_MS = 1_000;
+const AGAIN_MS = 10_000;
+
+interface ProgressOptions {
+  readonly ledger: Ledger;
+  readonly gate: CommitGate;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Notes which servers a followed commit replaces, and when its last one is done. The caller closes it. */
+export class CommitProgress {
+  readonly #options: ProgressOptions;
+  readonly #loop: WokenLoop;
+  /** The servers that began to be replaced since the rows were written last, by commit and name: their instance. */
+  readonly #replaced = new Map<string, Map<string, string>>();
+
+  constructor(options: ProgressOptions) {
+    this.#options = options;
+    const { ledger, clock, log } = options;
+    const logOnce = logOnceAMinute(clock);
+    const work = async (): Promise<false> => {
+      try {
+        await this.#write();
+      } catch (error) {
+        const repeats = logOnce(error);
+        if (repeats) log.warn({ err: error, ...repeats }, 'the progress of commits could not be recorded');
+        this.#loop.wakeWithin(AGAIN_MS);
+      }
+      return false;
+    };
+    this.#loop = new WokenLoop({ clock, work });
+    ledger.watch((change) => this.#note(change));
+    this.#loop.wakeWithin(GATHER_MS);
+  }
+
+  close(): Promise<void> {
+    return this.#loop.close();
+  }
+
+  #note({ kind, name, value, expected }: Change): void {
+    if (kind !== 'server' && kind !== 'held') return;
+    if (kind === 'server' && value?.replacing && !expected?.replacing) {
+      const known = this.#replaced.get(value.commit) ?? new Map<string, string>();
+      this.#replaced.set(value.commit, known.set(name, value.instance));
+    }
+    this.#loop.wakeWithin(GATHER_MS);
+  }
+
+  async #write(): Promise<void> {
+    const { ledger, gate } = this.#options;
+    if (this.#changes().length > 0) await gate.exclusive(() => ledger.commit(this.#changes()));
+    this.#replaced.clear();
+  }
+
+  #changes(): readonly Change[] {
+    const { ledger, clock } = this.#options;
+    const under = [...ledger.list('commit')].filter(([, { state, done }]) => state === 'followed' && done === null);
+    if (under.length === 0) return [];
+    const open = new Set([...ledger.list('held').values()].map(({ commit }) => commit));
+    for (const row of ledger.list('server').values()) if (!isAtRest(row)) open.add(row.commit);
+    return under.flatMap(([name, expected]): Change[] => {
+      const replaced = this.#replaced.get(name);
+      if (open.has(name) && replaced === undefined) return [];
+      const done = open.has(name) ? null : momentOf(clock.now());
+      const counts = withReplaced(expected.counts, [...(replaced?.values() ?? [])]);
+      return [{ kind: 'commit', name, value: { ...expected, done, counts }, expected }];
+    });
+  }
+}
+
+function withReplaced(before: Counts, instances: readonly string[]): Counts {
+  const counts = { ...before };
+  for (const instance of instances) {
+    const name = Object.hasOwn(counts, instance) ? instance : '';
+    const known = counts[name] ?? NONE;
+    if (known.updated > 0) counts[name] = { ...known, updated: known.updated - 1, replaced: known.replaced + 1 };
+  }
+  return counts;
+}
