@@ -28,6 +28,7 @@ import { clientRoutes } from './routes/clients.ts';
 import { eventRoutes } from './routes/events.ts';
 import { hieraRoutes } from './routes/hiera.ts';
 import { operationRoutes } from './routes/operations.ts';
+import type { ControllerFacts } from './routes/route-parts.ts';
 import { stackInstanceRoutes } from './routes/stacks-instances.ts';
 import { stackTemplateRoutes } from './routes/stacks-templates.ts';
 import { treeRoutes } from './routes/tree.ts';
@@ -41,8 +42,8 @@ interface AppOptions extends AuthenticateOptions {
   readonly agent: Agent;
   readonly readAnswer: AgentRoutes['readAnswer'];
   readonly streams: EventStreams;
-  /** The name of this process among those that share a store. */
-  readonly replica: string;
+  /** Its replica is named in each answer. */
+  readonly controller: ControllerFacts;
   /** The address of the page without a certificate. Left out, or null: it is off there. */
   readonly dashboard?: string | null;
   /** Left out: nothing is audited. */
@@ -70,14 +71,14 @@ function createListener(
   known: RequestStep,
   steps: readonly RequestStep[],
 ): RequestListener {
-  const { replica, audit, log, metrics, clock, requestsPerSecond = REQUESTS_PER_SECOND } = options;
+  const { controller, audit, log, metrics, clock, requestsPerSecond = REQUESTS_PER_SECOND } = options;
   const app = express();
   app.disable('x-powered-by');
   // Answers carry an ETag of their own, and Express's makes a read several times as slow.
   app.disable('etag');
   app.set('query parser', 'simple');
   app.use(
-    markAnswers(replica),
+    markAnswers(controller.replica),
     ...(audit === undefined ? [] : [auditRequests(audit)]),
     ...countRequests(metrics, clock),
   );
@@ -92,7 +93,7 @@ function createListener(
 /** The parts of a replica that does not lead. */
 interface StandbyOptions
   extends AuthenticateOptions,
-    Pick<AppOptions, 'explainer' | 'streams' | 'replica' | 'dashboard' | 'audit' | 'requestsPerSecond'> {
+    Pick<AppOptions, 'explainer' | 'streams' | 'controller' | 'dashboard' | 'audit' | 'requestsPerSecond'> {
   /** What is answered from the rows. */
   readonly operator: Pick<
     Operator,
@@ -141,14 +142,15 @@ function onLeaderOnly<Part extends object>(there: Partial<Part> = {}): Part {
 }
 
 /** Returns all routes; {@link createApp} has authenticated the client of each request. */
-export function createRoutes(options: Omit<AppOptions, 'commits' | 'replica'>): Router {
-  const { reader, operator, explainer, writer, agent, readAnswer, streams } = options;
+export function createRoutes(options: Omit<AppOptions, 'commits'>): Router {
+  const { reader, operator, explainer, writer, agent, readAnswer, streams, controller } = options;
   const router = Router({ caseSensitive: true });
   const parts = {
     reader,
     writer,
     operator,
     explainer,
+    controller,
     cache: new AnswerCache(() => reader.version()),
     lists: new Shares(LISTS),
   };

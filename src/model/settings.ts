@@ -33,6 +33,7 @@ export interface Settings {
   };
   /** Null: push hooks are disabled. `secretFile` is a path. */
   readonly webhook: { readonly host: string; readonly port: number; readonly secretFile: string } | null;
+  readonly page: PageSettings;
   readonly repository: RepositorySettings;
   /** Null: no commit statuses are sent. */
   readonly statuses: StatusesSettings | null;
@@ -46,6 +47,14 @@ export interface Settings {
   readonly log: { readonly level: LogLevel };
   /** Null: nothing is audited. `file` is a path. */
   readonly audit: { readonly file: string } | null;
+}
+
+/** What the page shows of this controller's environment. */
+export interface PageSettings {
+  /** `#rgb` or `#rrggbb`, such as red for production; null: none. */
+  readonly colour: string | null;
+  /** Addresses with `{commit}`, `{path}` and `{line}`; null: there is no link. */
+  readonly links: { readonly commit: string | null; readonly file: string | null };
 }
 
 /** Where it is recorded what was done: in the directory, or in a database that several replicas share. */

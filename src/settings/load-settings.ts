@@ -26,6 +26,7 @@ import {
   type Settings,
   type VerifySettings,
 } from '../model/settings.ts';
+import { fillInPage, type WrittenPage } from './load-page.ts';
 import { faultsOfProviders, fillInProvider, type WrittenProvider } from './load-providers.ts';
 import { faultsOfSignatures } from './load-signatures.ts';
 import { faultsOfStatuses, fillInStatuses, type WrittenStatuses } from './load-statuses.ts';
@@ -55,6 +56,7 @@ interface WrittenSettings {
   };
   readonly management?: { readonly host?: string; readonly port?: number; readonly dashboard?: boolean };
   readonly webhook?: { readonly host?: string; readonly port?: number; readonly secretFile: string };
+  readonly page?: WrittenPage;
   readonly repository: WrittenRepository;
   readonly statuses?: WrittenStatuses;
   readonly notifications?: readonly WrittenNotification[];
@@ -273,7 +275,7 @@ async function fillIn(
 ): Promise<Settings> {
   const { base, environment } = place;
   const { id = 'main', api, management, webhook, repository, statuses, notifications = [], store, execution } = written;
-  const { shutdownSeconds = 25, log, audit } = written;
+  const { page = {}, shutdownSeconds = 25, log, audit } = written;
   const recorded = fillInStore(store, place);
   const { directory } = recorded;
   const retry = { ...RETRY, ...execution?.retry };
@@ -285,6 +287,7 @@ async function fillIn(
     api: fillInApi(api, base),
     management: { host: '127.0.0.1', port: 9080, dashboard: false, ...management },
     webhook: webhook === undefined ? null : fillInWebhook(webhook, base),
+    page: fillInPage(page, { repository: followed, forge: statuses?.kind }),
     repository: followed,
     statuses: statuses === undefined ? null : fillInStatuses(statuses, { base, repository: followed }),
     notifications: notifications.map((one) => fillInNotification(one, base)),

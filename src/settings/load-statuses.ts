@@ -19,7 +19,7 @@ export interface WrittenStatuses {
 }
 
 /** Where the forge serves the repository. */
-interface Home {
+export interface Home {
   /** Without a slash at its end. */
   readonly origin: string;
   readonly hostname: string;
@@ -64,7 +64,7 @@ function defaultApi(kind: StatusesSettings['kind'], home: Home | undefined): str
 }
 
 /** Returns undefined for a local repository, and for a URL that is refused elsewhere. */
-function findHome(text: string): Home | undefined {
+export function findHome(text: string): Home | undefined {
   try {
     const { kind, ...place } = parseRepositoryUrl(text);
     if (kind === 'local' || !('url' in place)) return undefined;

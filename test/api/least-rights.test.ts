@@ -19,6 +19,7 @@ import { Core } from '../reconcile/core.ts';
 import { countRuns } from '../support/count-runs.ts';
 import { linkTo } from '../support/leader-link.ts';
 import { ROUTES } from '../support/route-table.ts';
+import { sampleController } from '../support/sample-operator.ts';
 
 const TENANTS = ['', 'ta', 'tb'] as const;
 const TAGS = ['', 'x', 'y'] as const;
@@ -323,7 +324,8 @@ async function start(estate: Estate): Promise<Controller> {
   if (agent === undefined) throw new Error('there is no work for proxies');
   const streams = new EventStreams({ ledger, commit: () => core.current.get()?.commit, clock });
   const app = createApp({
-    ...{ reader, operator, explainer, agent, writer, readAnswer: answerIn, replica: 'test', clock },
+    ...{ reader, operator, explainer, agent, writer, readAnswer: answerIn, clock },
+    controller: sampleController('test'),
     commits: { reached: async () => undefined },
     streams,
     log: createLog('silent'),
@@ -433,6 +435,7 @@ const LISTS = [
   ...['/hiera/all', '/hiera/all?info=true', '/tree', '/operations/status', '/operations/servers', '/operations/held'],
   ...['/operations/recorded', '/operations/clients', '/operations/notifications', '/operations/problems'],
   '/operations/commits',
+  '/operations/controller',
   '/operations/recovery',
   ...['/operations/events', '/openapi.json', '/agent/actions?wait=0', '/operations/servers?search=inst'],
   ...[

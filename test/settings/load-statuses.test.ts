@@ -90,3 +90,38 @@ describe('what is refused', () => {
     ]);
   });
 });
+
+describe('the links of the page', () => {
+  const linksOf = async (url: string, fields = '', directory = '.') => {
+    const text = `${API}repository: { url: "${url}", directory: "${directory}" }\npage: { ${fields} }\n`;
+    return (await loadSettings(settingsFile(text), {})).page.links;
+  };
+
+  it.each([
+    ['git@github.com:a/b.git', 'https://github.com/a/b/commit/{commit}', 'blob/{commit}/live/{path}#L{line}'],
+    ['https://gitlab.example/a/b/c', '/a/b/c/-/commit/{commit}', '-/blob/{commit}/live/{path}#L{line}'],
+    ['ssh://git@codeberg.org/a/b.git', '/a/b/commit/{commit}', 'src/commit/{commit}/live/{path}#L{line}'],
+  ])('follow from the URL %s', async (url, commit, file) => {
+    expect(await linksOf(url, '', 'live')).toEqual({
+      commit: expect.stringContaining(commit),
+      file: expect.stringContaining(file),
+    });
+  });
+
+  it('are missing for other hosts, and count as they are written', async () => {
+    expect(await linksOf(HTTPS)).toEqual({ commit: null, file: null });
+    const commit = 'https://cgit.example/stacks/commit/?id={commit}';
+    expect(await linksOf(HTTPS, `links: { commit: "${commit}" }`)).toEqual({ commit, file: null });
+  });
+
+  it.each([
+    ['colour: red', 'has to be a colour such as "#b3261e", in quotes'],
+    ['links: { commit: "javascript:alert({commit})" }', 'has to be an address with {commit}'],
+    ['links: { commit: "https://x.example/" }', 'has to be an address with {commit}'],
+    ['links: { file: "https://x.example/{commit}" }', 'has to be an address with {path}'],
+    ['links: { file: "https://x.example/{path}?{branch}" }', 'has to be an address with {path}'],
+  ])('are refused as { %s }', async (fields, message) => {
+    const [problem] = await settingsProblems(linksOf(HTTPS, fields));
+    expect(problem?.message).toContain(message);
+  });
+});

@@ -1,5 +1,6 @@
 // An operator for tests of the API: it holds and finds nothing, and remembers what it was asked.
 
+import type { ControllerFacts } from '../../src/api/routes/route-parts.ts';
 import type { InstanceEvent } from '../../src/model/instance-event.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import type { Delivered, ListedServer, Overview, Recovery, Why } from '../../src/service/answers.ts';
@@ -64,6 +65,12 @@ export const DELIVERED: Delivered = {
     },
   ],
 };
+
+/** What a replica of this name answers about itself. */
+export function sampleController(replica: string): ControllerFacts {
+  const page = { colour: '#b3261e', links: { commit: 'https://git.example/a/b/commit/{commit}', file: null } };
+  return { id: 'main', version: '0.1.0', replica, started: '2026-11-20T10:13:56.000Z', page };
+}
 
 export interface SampleOperator extends Operator {
   /** The answer of `overview`. */

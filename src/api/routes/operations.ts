@@ -29,12 +29,13 @@ import type { RouteParts } from './route-parts.ts';
 const TARGET = { instance: TEXT, resource: TEXT, provider: TEXT, all: TRUE, reason: REASON } as const;
 
 /** Returns the routes below `/operations`. */
-export function operationRoutes({ reader, operator, explainer, lists }: RouteParts): Router {
+export function operationRoutes({ reader, operator, explainer, lists, controller }: RouteParts): Router {
   const router = Router({ caseSensitive: true });
   const reads = { reader };
   const addRead = readsOn(router, reads);
   addLists(router, { operator, reads: { ...reads, lists } });
   addAsked(router, { reader, operator, explainer, lists });
+  addRead('/operations/controller', () => ({ body: controller }));
   addRead('/operations/clients', (request) => ({ body: { clients: operator.clients(clientOf(request)) } }));
   addRead<{ server: string }>('/operations/servers/:server', (request) => ({
     body: operator.server(clientOf(request), request.params.server),
@@ -114,7 +115,10 @@ function addLists(router: Router, { operator, reads }: ListParts): void {
  * Adds the reads for which git is asked: who are the authors of commits, which of them include another one, what
  * changed a file last.
  */
-function addAsked(router: Router, { reader, operator, explainer, lists }: Omit<RouteParts, 'writer' | 'cache'>): void {
+function addAsked(
+  router: Router,
+  { reader, operator, explainer, lists }: Pick<RouteParts, 'reader' | 'operator' | 'explainer' | 'lists'>,
+): void {
   router
     .route('/operations/held')
     .all(only('GET'))

@@ -1,10 +1,21 @@
 // The parts of the controller that routes answer from, and take what clients ask for to.
 import type { Shares } from '../../base/shares.ts';
+import type { PageSettings } from '../../model/settings.ts';
 import type { Explainer } from '../../service/explain/explainer.ts';
 import type { Operator } from '../../service/operate/operator.ts';
 import type { Reader } from '../../service/read/reader.ts';
 import type { Writer } from '../../service/write/writer.ts';
 import type { AnswerCache } from '../reads.ts';
+
+/** This process, and what the page shows of its environment. */
+export interface ControllerFacts {
+  readonly id: string;
+  readonly version: string;
+  readonly replica: string;
+  /** RFC 3339, with milliseconds. */
+  readonly started: string;
+  readonly page: PageSettings;
+}
 
 /** What the routes of one application share. */
 export interface RouteParts {
@@ -12,6 +23,7 @@ export interface RouteParts {
   readonly writer: Writer;
   readonly operator: Operator;
   readonly explainer: Explainer;
+  readonly controller: ControllerFacts;
   readonly cache: AnswerCache;
   /** Of answers that take long or ask git. */
   readonly lists: Shares;
