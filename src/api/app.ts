@@ -42,7 +42,8 @@ interface AppOptions extends AuthenticateOptions {
   readonly agent: Agent;
   readonly readAnswer: AgentRoutes['readAnswer'];
   readonly streams: EventStreams;
-  /** Its replica is named in each answer. */
+  /** The name of this process among those that share a store. */
+  readonly replica: string;
   readonly controller: ControllerFacts;
   /** The address of the page without a certificate. Left out, or null: it is off there. */
   readonly dashboard?: string | null;
@@ -71,14 +72,14 @@ function createListener(
   known: RequestStep,
   steps: readonly RequestStep[],
 ): RequestListener {
-  const { controller, audit, log, metrics, clock, requestsPerSecond = REQUESTS_PER_SECOND } = options;
+  const { replica, audit, log, metrics, clock, requestsPerSecond = REQUESTS_PER_SECOND } = options;
   const app = express();
   app.disable('x-powered-by');
   // Answers carry an ETag of their own, and Express's makes a read several times as slow.
   app.disable('etag');
   app.set('query parser', 'simple');
   app.use(
-    markAnswers(controller.replica),
+    markAnswers(replica),
     ...(audit === undefined ? [] : [auditRequests(audit)]),
     ...countRequests(metrics, clock),
   );
@@ -93,7 +94,7 @@ function createListener(
 /** The parts of a replica that does not lead. */
 interface StandbyOptions
   extends AuthenticateOptions,
-    Pick<AppOptions, 'explainer' | 'streams' | 'controller' | 'dashboard' | 'audit' | 'requestsPerSecond'> {
+    Pick<AppOptions, 'explainer' | 'streams' | 'replica' | 'controller' | 'dashboard' | 'audit' | 'requestsPerSecond'> {
   /** What is answered from the rows. */
   readonly operator: Pick<
     Operator,
@@ -142,7 +143,7 @@ function onLeaderOnly<Part extends object>(there: Partial<Part> = {}): Part {
 }
 
 /** Returns all routes; {@link createApp} has authenticated the client of each request. */
-export function createRoutes(options: Omit<AppOptions, 'commits'>): Router {
+export function createRoutes(options: Omit<AppOptions, 'commits' | 'replica'>): Router {
   const { reader, operator, explainer, writer, agent, readAnswer, streams, controller } = options;
   const router = Router({ caseSensitive: true });
   const parts = {

@@ -47,7 +47,7 @@ const SHORT_READ = { method: 'GET', path: '/types' };
 const AGENT = /^\/agent\//;
 /** Only the leader knows what servers wait for; a standby knows the rest of these answers. */
 const PROGRESS = /^\/(?:operations\/(?:status|servers(?:\/[^/]+)?)|stacks\/instances\/[^/]+\/why)\/?$/;
-const ONLY_OF_LEADER = [AGENT, /^\/operations\/(?:held|problems|clients)\/?$/];
+const ONLY_OF_LEADER = [AGENT, /^\/operations\/(?:held|problems|clients|providers)\/?$/];
 const HEARTBEAT = /^\/agent\/actions\/[^/]+\/heartbeat\/?$/;
 /** Why the replica that forwards a request is behind. It is not in {@link HEADERS}, so no client sends it. */
 const LAG = 'x-treeline-lag';

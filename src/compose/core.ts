@@ -7,6 +7,7 @@ import { type Breathe, breatheBy } from '../base/breathe.ts';
 import { keepNewest } from '../base/lists.ts';
 import { logOnceAMinute } from '../base/log-once-a-minute.ts';
 import type { Metrics } from '../base/metrics.ts';
+import { momentOf } from '../base/wording.ts';
 import type { Safety } from '../desired/admit.ts';
 import { createPlanner } from '../follow/commit-plan.ts';
 import {
@@ -22,6 +23,7 @@ import { readSafety } from '../follow/safety.ts';
 import { historyDigest } from '../machine/hold-digests.ts';
 import { longestActionMs } from '../machine/recovery.ts';
 import { toldWait } from '../machine/wait.ts';
+import { PROXIED } from '../model/names.ts';
 import type { Client } from '../model/objects.ts';
 import type { Settings } from '../model/settings.ts';
 import { entriesOf, type ProviderRegistry } from '../providers/provider-registry.ts';
@@ -239,6 +241,8 @@ export function wireReads({ ledger, current, source, clock, log, deleteBudget, n
   };
 }
 
+const PROXIED_ENTRY = { name: PROXIED, implementation: PROXIED };
+
 interface OperatorParts extends ShownStore, Pick<ReturnType<typeof wireReads>, 'views' | 'stallsOf'> {
   readonly follower: Follower;
   readonly reconciler: Reconciler;
@@ -247,9 +251,15 @@ interface OperatorParts extends ShownStore, Pick<ReturnType<typeof wireReads>, '
 }
 
 function wireOperator(outside: OutsideParts, parts: OperatorParts): Core['operator'] {
-  const { registry, clock, log, source } = outside;
+  const { registry, clock, log, source, execution } = outside;
   const { ledger, current, views, stallsOf, work, requests, follower, reconciler } = parts;
   const authorOf = keepAuthors(source);
+  const listed = ({ name, implementation }: { readonly name: string; readonly implementation: string }) => ({
+    name,
+    implementation,
+    running: reconciler.runningOf(name),
+    history: { end: momentOf(clock.now()), stepSeconds: 60 as const, ...reconciler.history.of(name) },
+  });
   return createOperator({
     ...views,
     stallsOf,
@@ -263,6 +273,7 @@ function wireOperator(outside: OutsideParts, parts: OperatorParts): Core['operat
     deliveries: new Deliveries({ ledger, current, clock }),
     ...failuresOutside(outside, parts),
     hasEntry: (name) => registry.byName(name) !== undefined,
+    providers: () => [...execution.providers, PROXIED_ENTRY].map(listed),
     isBefore: (commit, head) => follower.isBefore(commit, head),
     authorOf,
     followedAuthor: watchAuthor(authorOf, { current, log }),

@@ -9,7 +9,6 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { productVersion } from '../base/product-files.ts';
-import { momentOf } from '../base/wording.ts';
 import type { Settings } from '../model/settings.ts';
 import type { ClientsSeen, EndingCertificate } from '../service/progress/clients-seen.ts';
 import { type ShownStore, showStore } from './core.ts';
@@ -22,8 +21,6 @@ export interface Replica extends OpenedStore {
   readonly shown: ShownStore;
   readonly breathe: Breathe;
   readonly streams: EventStreams;
-  /** RFC 3339, with milliseconds. */
-  readonly started: string;
 }
 
 /** The parts that a role is built with. */
@@ -46,7 +43,6 @@ export async function openReplica(
   parts: SharedParts & Leadership & { readonly waitsFor?: (reason: string) => void },
 ): Promise<Replica> {
   const { log, clock, opened } = parts;
-  const started = momentOf(clock.now());
   const left = await findEarlierFile(settings.store.directory);
   // The store first: other files without a store show that it was lost.
   const store = await openConfiguredStore(settings, { ...parts, left });
@@ -54,20 +50,15 @@ export async function openReplica(
   const breathe = breatheBy(clock);
   const shown = showStore(store.store, breathe);
   const streams = new EventStreams({ ledger: shown.ledger, commit: () => shown.current.get()?.commit, clock });
-  return { repository, ...store, shown, breathe, streams, started };
+  return { repository, ...store, shown, breathe, streams };
 }
 
 /** Returns the options of the REST listener that do not depend on the role. */
 export function listenerOptions({ settings, replica, ambiguityOf, audit, seen, clock, log, metrics }: RoleParts) {
   return {
     streams: replica.streams,
-    controller: {
-      id: settings.id,
-      version: productVersion(),
-      replica: settings.replica.name,
-      started: replica.started,
-      page: settings.page,
-    },
+    replica: settings.replica.name,
+    controller: { id: settings.id, version: productVersion(), page: settings.page },
     dashboard: dashboardAddress(settings.management),
     proxyReads: settings.api.proxyReads,
     requestsPerSecond: settings.api.requestsPerSecond,

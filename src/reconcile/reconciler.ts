@@ -11,7 +11,7 @@ import { isAtRest } from '../machine/drift.ts';
 import { removalsMax, serverCount } from '../machine/removals.ts';
 import { groupOf } from '../machine/rollout.ts';
 import type { Wait } from '../machine/wait.ts';
-import type { CallResult } from '../model/call-result.ts';
+import type { AnswerOutcome, CallResult } from '../model/call-result.ts';
 import type { NodeRecord } from '../model/record.ts';
 import type { RunningAction, ServerRow } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
@@ -21,6 +21,7 @@ import type { ProviderRegistry } from '../providers/provider-registry.ts';
 import type { CallInFlight } from './calls/capacity.ts';
 import { Executor, makeCall } from './calls/executor.ts';
 import { Absences } from './checks/absences.ts';
+import { CallHistory } from './checks/call-history.ts';
 import { EntryAnswers } from './checks/entry-answers.ts';
 import { ServerChecks } from './checks/server-checks.ts';
 import type { CommitGate } from './commit-gate.ts';
@@ -83,6 +84,8 @@ export interface CallWatcher {
   readonly concluded: (server: string) => void;
 }
 
+const FAILURES: ReadonlySet<AnswerOutcome> = new Set(['retryable', 'failed', 'lost'] as const);
+
 /** The claim of a prospective call. */
 const ANY_CLAIM = { lease: '', client: '' };
 
@@ -96,6 +99,8 @@ export class Reconciler {
   readonly checks: ServerChecks;
   /** Which provider entries answer. */
   readonly answers: EntryAnswers;
+  /** The calls of the last hour. */
+  readonly history: CallHistory;
   /** Which proxies ask for work. */
   readonly presence: ProxyPresence;
   readonly #wakeUps: WakeUps;
@@ -114,6 +119,7 @@ export class Reconciler {
     this.#options = options;
     this.#logOnceAMinute = logOnceAMinute(clock);
     this.answers = new EntryAnswers(clock);
+    this.history = new CallHistory(clock);
     this.#queue = new Queue({ ...options, concurrency: PASSES_MAX, handle: (name) => this.#handle(name) });
     this.#executor = new Executor({
       ...options,
@@ -276,12 +282,30 @@ export class Reconciler {
 
   #onResult(server: string, answered: CallResult | undefined, call: CallInFlight): void {
     this.answers.ended(server, call, { answer: answered?.answer, because: this.#executor.lostBecause(server) });
+    this.#noteCall(answered, call);
     const result = answered && this.#pass.judged(server, answered, call);
     if (this.checks.ended(server, result, call) && result !== undefined) this.#pass.noteResult(server, result, call);
     this.#watcher?.ended(server, result !== undefined);
     this.#options.ledger.index.setInFlight(server, false);
     this.#add(server);
     this.#wakeGroupOf(server);
+  }
+
+  /** A routine check that is in the way of an action is ended without an answer: it counts for nothing. */
+  #noteCall(answered: CallResult | undefined, { provider, claimed, isRoutine }: CallInFlight): void {
+    if (answered === undefined && isRoutine) return;
+    const isFailed = answered === undefined || FAILURES.has(answered.answer.outcome);
+    const seconds = (this.#options.clock.monotonic() - claimed.monotonic) / 1000;
+    this.history.note(provider, { isFailed, seconds });
+  }
+
+  /** Returns the calls in flight of a provider entry. */
+  runningOf(entry: string): number {
+    return this.#executor.capacity
+      .calls()
+      .values()
+      .filter(({ provider }) => provider === entry)
+      .toArray().length;
   }
 
   /** Adds the members of its group that may continue, since its call has ended or does not begin. */

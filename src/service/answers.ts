@@ -3,8 +3,9 @@ import type { InstanceEvent } from '../model/instance-event.ts';
 import type { Json, JsonMap } from '../model/json.ts';
 import type { Client } from '../model/objects.ts';
 import type { ApplyOutcome, HoldKind, NotificationRow, Reason, RecoveryRow } from '../model/rows.ts';
-import type { DeliveryState, InstanceStatus, State } from '../model/state.ts';
+import type { DeliveryState, InstanceStatus, Operation, State } from '../model/state.ts';
 import type { RecordedFacts } from '../plan/recorded-facts.ts';
+import type { EntryCalls } from '../reconcile/checks/call-history.ts';
 import type { Caller } from './caller.ts';
 
 /** Something that does not happen before a person says yes. */
@@ -251,6 +252,23 @@ export interface ClientSeen extends Pick<Client, 'serial' | 'role' | 'descriptio
    */
   readonly notAfter: string | null;
   readonly lastSeen: string | null;
+  /** How many servers it manages, of those that the asking client sees. Omitted: it is no proxy. */
+  readonly servers?: number;
+  /** The actions that it carries out. */
+  readonly work?: readonly { readonly server: string; readonly operation: Operation; readonly since: string }[];
+}
+
+/** A provider entry, with its calls of the last hour. */
+export interface ListedProvider {
+  readonly name: string;
+  readonly implementation: string;
+  /** Servers that it has made, or was asked to make. */
+  readonly servers: number;
+  /** Calls in flight. */
+  readonly running: number;
+  /** Its last calls had no answer; null: they had. */
+  readonly trouble: Outage | null;
+  readonly history: EntryCalls & { readonly end: string; readonly stepSeconds: 60 };
 }
 
 /** How many nodes there are of each kind; docs/concepts.md, delivered. */

@@ -19,7 +19,7 @@ import { Core } from '../reconcile/core.ts';
 import { countRuns } from '../support/count-runs.ts';
 import { linkTo } from '../support/leader-link.ts';
 import { ROUTES } from '../support/route-table.ts';
-import { sampleController } from '../support/sample-operator.ts';
+import { CONTROLLER } from '../support/sample-operator.ts';
 
 const TENANTS = ['', 'ta', 'tb'] as const;
 const TAGS = ['', 'x', 'y'] as const;
@@ -325,7 +325,8 @@ async function start(estate: Estate): Promise<Controller> {
   const streams = new EventStreams({ ledger, commit: () => core.current.get()?.commit, clock });
   const app = createApp({
     ...{ reader, operator, explainer, agent, writer, readAnswer: answerIn, clock },
-    controller: sampleController('test'),
+    replica: 'test',
+    controller: CONTROLLER,
     commits: { reached: async () => undefined },
     streams,
     log: createLog('silent'),
@@ -436,6 +437,7 @@ const LISTS = [
   ...['/operations/recorded', '/operations/clients', '/operations/notifications', '/operations/problems'],
   '/operations/commits',
   '/operations/controller',
+  '/operations/providers',
   '/operations/recovery',
   ...['/operations/events', '/openapi.json', '/agent/actions?wait=0', '/operations/servers?search=inst'],
   ...[

@@ -15,14 +15,14 @@ import { answerIn } from '../../src/providers/answer-json.ts';
 import { createHttpsClient, type HttpsClient } from '../support/https-client.ts';
 import { linkTo } from '../support/leader-link.ts';
 import { ROUTES } from '../support/route-table.ts';
-import { sampleController } from '../support/sample-operator.ts';
+import { CONTROLLER } from '../support/sample-operator.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
 
 let api: TestApi;
 let handler: ReturnType<typeof createApp>;
 /** The files of the page are no answers of the interface, which OpenAPI describes. */
 let request: HttpsClient['request'];
-const shown = { controller: sampleController('test-1'), clock: systemClock, log: createLog('silent') };
+const shown = { replica: 'test-1', controller: CONTROLLER, clock: systemClock, log: createLog('silent') };
 const ambiguityOf = () => undefined;
 beforeAll(async () => {
   api = await startTestApi();

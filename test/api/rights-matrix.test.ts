@@ -42,7 +42,7 @@ const AS_TYPES: Readonly<Record<string, Partial<Route>>> = {
   },
 };
 /** The reads that a standby forwards. */
-const OF_LEADER = /^\/(?:agent|operations\/(?:status|servers|held|problems|clients))|\/why$/;
+const OF_LEADER = /^\/(?:agent|operations\/(?:status|servers|held|problems|clients|providers))|\/why$/;
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 let leader: TestApi;

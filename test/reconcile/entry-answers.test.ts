@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AnswerOutcome } from '../../src/model/call-result.ts';
 import { PROXIED } from '../../src/model/names.ts';
+import { CallHistory } from '../../src/reconcile/checks/call-history.ts';
 import { EntryAnswers } from '../../src/reconcile/checks/entry-answers.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { answerOf } from './build.ts';
@@ -88,4 +89,22 @@ it('explains what servers need whose last call had no answer, until they are ask
   expect(explained()).toEqual(['c']);
   scene.clock.advance(300 * SECOND);
   expect(explained()).toEqual([]);
+});
+
+it('counts the calls of each minute of the last hour', () => {
+  const clock = new ManualClock();
+  const history = new CallHistory(clock);
+  history.note('lab', { isFailed: true, seconds: 4 });
+  history.note('lab', { isFailed: false, seconds: 2 });
+  clock.advance(59 * 60_000);
+  history.note('lab', { isFailed: false, seconds: 1 });
+  const none = Array(58).fill(0);
+  expect(history.of('lab')).toEqual({
+    ...{ calls: [2, ...none, 1], failures: [1, ...none, 0] },
+    seconds: [3, ...Array(58).fill(null), 1],
+  });
+  clock.advance(60_000);
+  history.note('lab', { isFailed: false, seconds: 1 });
+  expect(history.of('lab')).toMatchObject({ calls: [...none, 1, 1] });
+  expect(history.of('other').calls).toEqual(Array(60).fill(0));
 });

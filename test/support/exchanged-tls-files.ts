@@ -15,7 +15,7 @@ import { answerIn } from '../../src/providers/answer-json.ts';
 import { createCrl } from './create-crl.ts';
 import { createSampleAgent } from './sample-agent.ts';
 import { createSampleExplainer } from './sample-explainer.ts';
-import { createSampleOperator, sampleController } from './sample-operator.ts';
+import { CONTROLLER, createSampleOperator } from './sample-operator.ts';
 import { createSampleReader } from './sample-reader.ts';
 import { createSampleStreams } from './sample-streams.ts';
 import { createSampleWriter } from './sample-writer.ts';
@@ -41,7 +41,7 @@ export async function serveSite(site: TlsSite): Promise<ServedSite> {
   const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });
   const tls = await openTlsFiles({ paths: site.paths, clock: hurriedClock, log });
   const reader = createSampleReader();
-  const shown = { controller: sampleController('test-1'), clock: systemClock, log };
+  const shown = { replica: 'test-1', controller: CONTROLLER, clock: systemClock, log };
   const handler = createApp({
     ...shown,
     ambiguityOf: findAmbiguity(() => tls.material),

@@ -9,7 +9,7 @@ import type { Role } from '../../src/model/names.ts';
 import { answerIn } from '../../src/providers/answer-json.ts';
 import { ACTION, createSampleAgent } from './sample-agent.ts';
 import { createSampleExplainer } from './sample-explainer.ts';
-import { createSampleOperator, sampleController } from './sample-operator.ts';
+import { CONTROLLER, createSampleOperator } from './sample-operator.ts';
 import { COMMIT, createSampleReader } from './sample-reader.ts';
 import { createSampleStreams } from './sample-streams.ts';
 import { createSampleWriter } from './sample-writer.ts';
@@ -99,7 +99,7 @@ export function routesOfApplication(): string[] {
     operator: createSampleOperator(),
     explainer: createSampleExplainer(),
     agent: createSampleAgent(),
-    controller: sampleController('test'),
+    controller: CONTROLLER,
     readAnswer: answerIn,
     writer: createSampleWriter(),
     streams: createSampleStreams().streams,

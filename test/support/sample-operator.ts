@@ -66,11 +66,11 @@ export const DELIVERED: Delivered = {
   ],
 };
 
-/** What a replica of this name answers about itself. */
-export function sampleController(replica: string): ControllerFacts {
-  const page = { colour: '#b3261e', links: { commit: 'https://git.example/a/b/commit/{commit}', file: null } };
-  return { id: 'main', version: '0.1.0', replica, started: '2026-11-20T10:13:56.000Z', page };
-}
+/** What a controller answers about itself. */
+export const CONTROLLER: ControllerFacts = {
+  ...{ id: 'main', version: '0.1.0' },
+  page: { colour: '#b3261e', links: { commit: 'https://git.example/a/b/commit/{commit}', file: null } },
+};
 
 export interface SampleOperator extends Operator {
   /** The answer of `overview`. */
@@ -116,6 +116,15 @@ export function createSampleOperator(): SampleOperator {
     delivered: (_by, { asked }) => ({ ...DELIVERED, commit: asked?.commit ?? null }),
     held: () => [],
     clients: () => [],
+    providers: () => [
+      {
+        ...{ name: 'lab', implementation: 'exec', servers: 3, running: 1, trouble: null },
+        history: {
+          ...{ end: '2026-11-20T10:13:56.000Z', stepSeconds: 60 },
+          ...{ calls: Array(60).fill(0), failures: Array(60).fill(0), seconds: Array(60).fill(null) },
+        },
+      },
+    ],
     notifications: () => ({ notifications: [] }),
     heldWithAuthors: async () => operator.held().map((item) => ({ ...item, author: 'A\u001b[2J Person' })),
     recorded: () => ({ commit: COMMIT, held: [], servers: [] }),

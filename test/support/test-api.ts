@@ -24,7 +24,7 @@ import { describedClient } from './described-client.ts';
 import { createHttpsClient, type HttpsClient, type Server } from './https-client.ts';
 import { createSampleAgent, type SampleAgent } from './sample-agent.ts';
 import { createSampleExplainer } from './sample-explainer.ts';
-import { createSampleOperator, type SampleOperator, sampleController } from './sample-operator.ts';
+import { CONTROLLER, createSampleOperator, type SampleOperator } from './sample-operator.ts';
 import { createSampleReader, type SampleReader } from './sample-reader.ts';
 import { createSampleStreams, type SampleStreams } from './sample-streams.ts';
 import { createSampleWriter, type SampleWriter } from './sample-writer.ts';
@@ -86,7 +86,7 @@ export async function startTestApi(clock: Clock = systemClock, audit?: AuditLog)
   const asked = { reader, operator, explainer, writer, commits, agent, readAnswer: answerIn };
   let material: TlsMaterial = tls;
   const ambiguityOf = findAmbiguity(() => material);
-  const shown = { controller: sampleController('test-1'), clock, log, audit };
+  const shown = { replica: 'test-1', controller: CONTROLLER, clock, log, audit };
   const handler = createApp({ ...asked, ...shown, streams, ambiguityOf });
   const listener = await startListener({ ...shown, host: '127.0.0.1', port: 0, tls, handler });
   const api: Listener = {
@@ -137,7 +137,7 @@ export async function startTestStandby(
 ): Promise<TestStandby> {
   const { explainer, operator, sample } = leader;
   const log = createLog('silent');
-  const shown = { controller: sampleController('test-2'), clock, log, audit };
+  const shown = { replica: 'test-2', controller: CONTROLLER, clock, log, audit };
   const parts = {
     reader,
     explainer,

@@ -37,6 +37,7 @@ export function operationRoutes({ reader, operator, explainer, lists, controller
   addAsked(router, { reader, operator, explainer, lists });
   addRead('/operations/controller', () => ({ body: controller }));
   addRead('/operations/clients', (request) => ({ body: { clients: operator.clients(clientOf(request)) } }));
+  addRead('/operations/providers', (request) => ({ body: { providers: operator.providers(clientOf(request)) } }));
   addRead<{ server: string }>('/operations/servers/:server', (request) => ({
     body: operator.server(clientOf(request), request.params.server),
   }));

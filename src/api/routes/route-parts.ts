@@ -7,13 +7,10 @@ import type { Reader } from '../../service/read/reader.ts';
 import type { Writer } from '../../service/write/writer.ts';
 import type { AnswerCache } from '../reads.ts';
 
-/** This process, and what the page shows of its environment. */
+/** The controller, and what the page shows of its environment; the same of every replica. */
 export interface ControllerFacts {
   readonly id: string;
   readonly version: string;
-  readonly replica: string;
-  /** RFC 3339, with milliseconds. */
-  readonly started: string;
   readonly page: PageSettings;
 }
 

@@ -4,11 +4,12 @@
 import { problemsAndRemarks } from '../../desired/remarks.ts';
 import { historyDigest } from '../../machine/hold-digests.ts';
 import { RECOVERY } from '../../machine/recovery.ts';
+import { fitsProxy } from '../../machine/responsibility.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../../machine/suspension.ts';
 import type { Client } from '../../model/objects.ts';
 import type { Problem } from '../../model/problem.ts';
 import { ServiceError } from '../../model/service-error.ts';
-import type { AuthoredHold, ClientSeen, HeldItem, Order } from '../answers.ts';
+import type { AuthoredHold, ClientSeen, HeldItem, ListedProvider, Order } from '../answers.ts';
 import { type Deliveries, notOfNode } from '../deliveries/deliveries.ts';
 import { type ClientsSeen, listClients } from '../progress/clients-seen.ts';
 import { heldItems } from '../progress/held-items.ts';
@@ -25,6 +26,8 @@ interface OperatorOptions extends ServerOperationsOptions, ProgressOptions, Reco
   /** When clients were seen. Omitted: none was. */
   readonly seen?: Pick<ClientsSeen, 'of'> | undefined;
   readonly deliveries: Pick<Deliveries, 'confirm'>;
+  /** The provider entries in their order, each with its calls. */
+  readonly providers: () => readonly Pick<ListedProvider, 'name' | 'implementation' | 'running' | 'history'>[];
   /** Resolves with the name of the author of a commit; null where that cannot be read. */
   readonly authorOf: (commit: string) => Promise<string | null>;
 }
@@ -48,6 +51,9 @@ export function createOperator(options: OperatorOptions) {
     ...recordReads(options),
     /** Returns the registered clients as a client may see them, and when each was seen last. */
     clients: (by: Client): readonly ClientSeen[] => clientsIn(by, options),
+    /** Returns the provider entries; none for proxies and limited clients, whom the whole installation does not concern. */
+    providers: (by: Client): readonly ListedProvider[] =>
+      by.role !== 'proxy' && new Scope(by, options).isWhole ? providersIn(options) : [],
     /**
      * Returns the problems of the newest commit, followed or not; of the followed one where the newest was not read.
      */
@@ -96,7 +102,29 @@ function clientsIn(by: Client, options: OperatorOptions): readonly ClientSeen[] 
   const scope = new Scope(by, options);
   const clients = [...desired.clients.values()].flatMap(({ entry }) => entry.object ?? []);
   const seen = clients.filter(({ serial }) => scope.seesClient(serial));
-  return listClients(by, seen, (serial) => options.seen?.of(serial, rows));
+  const work = Map.groupBy(
+    [...rows.list('server')].flatMap(([server, { action }]) =>
+      action?.claim === undefined || !scope.seesServer(server)
+        ? []
+        : [{ client: action.claim.client, server, operation: action.operation, since: action.started }],
+    ),
+    ({ client }) => client,
+  );
+  return listClients(by, seen, (serial) => options.seen?.of(serial, rows)).map((client) => {
+    if (client.role !== 'proxy') return client;
+    const managed = rows.index.serversOfProxies((tags) => fitsProxy(tags, client.tags));
+    const servers = [...managed.values()].flat().filter((server) => scope.seesServer(server)).length;
+    return { ...client, servers, work: work.get(client.serial)?.map(({ client: _client, ...one }) => one) ?? [] };
+  });
+}
+
+function providersIn({ providers, rows, noticed }: OperatorOptions): readonly ListedProvider[] {
+  const made = rows.index.serversOfEntries(() => true);
+  return providers().map((entry) => {
+    const { since, reason } = noticed?.().unansweredOf(entry.name) ?? {};
+    const trouble = since === undefined || reason === undefined ? null : { since, reason };
+    return { ...entry, servers: made.get(entry.name)?.length ?? 0, trouble };
+  });
 }
 
 interface CommitProblems {
