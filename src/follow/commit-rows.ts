@@ -33,8 +33,13 @@ export interface NewCommit {
   readonly signature: string | null;
 }
 
-/** Returns what a desired state changes once everything of it is approved, by instance. */
-export async function countEffects(before: Baseline, desired: DesiredState, breathe: Breathe): Promise<Counts> {
+type Before = Baseline & Partial<Pick<DesiredState, 'invalid'>>;
+
+/**
+ * Returns what a desired state changes once everything of it is approved, by instance. An instance that becomes invalid
+ * counts as changed, with none of its servers.
+ */
+export async function countEffects(before: Before, desired: DesiredState, breathe: Breathe): Promise<Counts> {
   const counts: Record<string, CommitCounts> = {};
   const units = unitsOnceApproved(desired);
   const isWanted = (name: string): boolean => units.get(desired.owners.get(name) ?? '')?.servers.has(name) === true;
@@ -44,6 +49,9 @@ export async function countEffects(before: Baseline, desired: DesiredState, brea
     const isListed = type === 'stack-instance' && Object.keys(counts).length < INSTANCES_MAX;
     if (Object.values(found).some((count) => count > 0)) addCounts(counts, isListed ? name : '', found);
     await breathe();
+  }
+  for (const name of desired.invalid.difference(before.invalid ?? new Set())) {
+    if (!desired.held.has(name) && Object.keys(counts).length < INSTANCES_MAX) counts[name] ??= NONE;
   }
   return counts;
 }

@@ -157,6 +157,8 @@ it('the history shows what each commit changed, who approved it and when it was 
   ]);
   expect(await history('?state=refused')).toHaveLength(1);
   expect(await history('?instance=nothing')).toEqual([]);
+  const invalid = await push(scene, { [OFFICE]: 'stackTemplate: none\n' });
+  expect((await history('?instance=office'))[0]).toMatchObject({ commit: invalid, servers: { deleted: 0 } });
   expect((await running.get(`/operations/commits/${shrunk}`)).body).toMatchObject({
     approvals: [{ reason: 'planned', instance: 'shop', servers: ['shop-web-4'] }],
     plan: { changes: [{ action: 'delete', resource: 'shop-web-4' }], held: { deletes: 1 } },
