@@ -44,6 +44,8 @@ export interface RefusedDerivation {
   readonly problems: readonly Problem[];
   /** The problem for which the commit is held: it leaves nothing, and a person may accept it. Undefined otherwise. */
   readonly nothingLeft: Problem | undefined;
+  /** The first problem for which it is not followed; the others may concern single objects only. */
+  readonly cause: Problem;
 }
 
 /**
@@ -133,9 +135,10 @@ function beginProposal(snapshot: Snapshot, before: Before): BegunProposal | Refu
   const catalog = withoutPlainSecrets(withUnreadable(read, knownObjects(baseline)));
   const left = isAccepted ? undefined : nothingLeft(catalog, baseline);
   const refused = [...(left === undefined ? [] : [left]), ...catalog.fatal];
-  if (refused.length > 0) {
+  const [cause] = refused;
+  if (cause !== undefined) {
     const problems = sortProblems([...catalog.problems, ...refused]);
-    return { isFollowed: false, filesCount: catalog.files.size, problems, nothingLeft: left };
+    return { isFollowed: false, filesCount: catalog.files.size, problems, nothingLeft: left, cause };
   }
   const templateProblems = checkTemplates(catalog, earlier);
   return { catalog, templateProblems, stacks: new InstanceBuilder(catalog, templateProblems, earlier) };

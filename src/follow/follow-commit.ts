@@ -1,12 +1,11 @@
 // Judges the newest commit against the active state, and activates the desired state that follows from it, or reports
 // why it is not followed. A commit that cannot be read changes nothing. docs/concepts.md, wrong commits.
 import { invariant } from '../base/invariant.ts';
-import { judgeAgain, judgeInTurns, type Reusable } from '../derive.ts';
+import { judgeAgain, judgeInTurns, type RefusedDerivation, type Reusable } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
 import { type Baseline, type DesiredState, EMPTY_BASELINE, type RefusedCommit } from '../desired/desired-state.ts';
 import { acceptedCommit, historyDigest, nothingLeftDigest } from '../machine/hold-digests.ts';
 import { RECOVERY } from '../machine/recovery.ts';
-import type { Problem } from '../model/problem.ts';
 import type { FollowedPlace } from '../model/rows.ts';
 import type { DeleteBudget } from '../model/settings.ts';
 import type { CommitGate } from '../reconcile/commit-gate.ts';
@@ -283,15 +282,11 @@ export async function refusalOfLost(
   return refusal(newest, continued);
 }
 
-interface Wrong {
-  readonly problems: readonly Problem[];
-  readonly nothingLeft: Problem | undefined;
-}
-
-function wrong(commit: string, { problems, nothingLeft }: Wrong): CommitVerdict {
-  const first = problems.find(({ severity }) => severity === 'error');
+function wrong(commit: string, { problems: all, nothingLeft, cause }: RefusedDerivation): CommitVerdict {
   // What is left is no matter of a place in a file.
-  const reason = nothingLeft?.message ?? (first === undefined ? 'it is wrong' : textOf(first));
+  const reason = nothingLeft?.message ?? textOf(cause);
+  // The first one is reported as the cause.
+  const problems = [cause, ...all.filter((problem) => problem !== cause)];
   const hold = nothingLeft && ({ kind: 'nothing left', digest: nothingLeftDigest(commit) } as const);
   return { kind: 'refused', refused: { commit, reason, problems, hold: hold ?? null } };
 }

@@ -50,7 +50,7 @@ function unreadable(commit: string, { message: reason }: Error): RefusedDerivati
   const hint = 'push a commit that takes it back';
   const place = { file: '.', line: 1, column: 1, pointer: '' };
   const problem: Problem = { code: 'unreadable_commit', severity: 'error', ...place, message, hint, instances: [] };
-  return { isFollowed: false, filesCount: 0, problems: [problem], nothingLeft: undefined };
+  return { isFollowed: false, filesCount: 0, problems: [problem], nothingLeft: undefined, cause: problem };
 }
 
 /** Reads a commit, with the content of the files that are not parsed yet. */

@@ -170,6 +170,7 @@ describe('a commit of a repository of SHA-256', () => {
     const check = new SignatureCheck({ allowedSigners, keyring: null }, path);
     expect(await check.firstBad([signed])).toBeUndefined();
     expect(await check.firstBad([signed, none])).toMatchObject({ commit: none });
+    expect([await check.signerOf(signed), await check.signerOf(none)]).toEqual(['jane@example.org', null]);
   });
 });
 

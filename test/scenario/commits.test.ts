@@ -132,7 +132,8 @@ it('the history shows what each commit changed, who approved it and when it was 
   await running.untilDone(first, 'office', 'shop');
   const scene = { site, running };
   const grown = await push(scene, { [SHOP]: instanceText('shop', 4), 'types/role/web.yaml': 'port: 443\n' });
-  const wrong = await site.repository.commit({ 'tree.yaml': 'name: [\n' }, { message: 'Break it\n\nOn purpose.' });
+  const broken = { [OFFICE]: 'oops: [\n', 'tree.yaml': 'name: [\n' };
+  const wrong = await site.repository.commit(broken, { message: 'Break it\n\nOn purpose.' });
   const history = async (query = ''): Promise<readonly JsonMap[]> =>
     ((await running.get(`/operations/commits${query}`)).body as { readonly commits: JsonMap[] }).commits;
   await expect
@@ -142,7 +143,11 @@ it('the history shows what each commit changed, who approved it and when it was 
       reason: expect.stringContaining('tree.yaml:1'),
     });
   const tree = STACKS['tree.yaml'] ?? null;
-  const shrunk = await push(scene, { [SHOP]: instanceText('shop', 3), 'tree.yaml': tree });
+  const shrunk = await push(scene, {
+    [SHOP]: instanceText('shop', 3),
+    [OFFICE]: instanceText('office', 1),
+    'tree.yaml': tree,
+  });
   const { body: held } = await running.get(`/operations/commits/${shrunk.slice(0, 12)}`);
   expect(held).toMatchObject({ commit: shrunk, base: grown, done: null, approved: false, servers: { deleted: 1 } });
   const [item] = ((await running.get('/operations/held')).body as { readonly held: JsonMap[] }).held;
@@ -170,7 +175,7 @@ it('the history shows what each commit changed, who approved it and when it was 
     },
   });
   expect((await running.get(`/operations/commits/${wrong}`)).body).toMatchObject({
-    ...{ body: 'On purpose.', plan: { changes: [], problems: [{ file: 'tree.yaml' }] } },
+    ...{ body: 'On purpose.', plan: { changes: [], problems: [{ file: OFFICE }, { file: 'tree.yaml' }] } },
   });
   expect(await running.get('/operations/commits/0000000')).toMatchObject({ status: 404 });
   for (const path of ['/main', '?state=done', '?limit=501'])
