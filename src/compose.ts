@@ -1,8 +1,9 @@
 // Builds and wires all parts, with compose/: only these files know all implementations. This file starts the listeners.
+
+import { createDashboard } from './api/dashboard.ts';
 import type { EventStreams } from './api/event-streams.ts';
 import { type Listener, startListener } from './api/listener.ts';
 import { createManagement } from './api/management.ts';
-import { createDashboard } from './api/page/dashboard.ts';
 import type { Expiry } from './api/tls/check-tls.ts';
 import { openTlsFiles, type TlsFiles } from './api/tls/tls-files.ts';
 import { findAmbiguity } from './api/tls/tls-material.ts';

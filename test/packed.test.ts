@@ -101,10 +101,10 @@ it('finds the migrations that it brings', async () => {
 });
 
 it('brings the page, with its packages', async () => {
-  const page = pathToFileURL(join(installed, 'dist/src/api/page/page.js'));
+  const page = pathToFileURL(join(installed, 'dist/src/page/serve-page.js'));
   const program = `import { pageFiles } from '${page}'; console.log([...pageFiles().keys()].sort().join(' '));`;
   const ended = await run(process.execPath, ['--input-type=module', '--eval', program], { cwd: folder });
-  const files = readdirSync(join(ROOT, 'src/api/page/browser'));
+  const files = readdirSync(join(ROOT, 'src/page/browser'));
   const names = [...files, 'preact.js', 'htm.js', '/ui/api'].sort().join(' ');
   expect(ended).toMatchObject({ code: 0, stderr: '', stdout: `${names}\n` });
 });

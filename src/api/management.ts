@@ -4,8 +4,8 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { type Clock, within } from '../base/clock.ts';
 import { closeAtOnce, createPlainServer, type ListenAddress, type Listening, listenOn } from '../base/listen.ts';
 import { reasonOf } from '../base/wording.ts';
-import { isForPage, isLoopbackName } from './page/dashboard.ts';
-import { PAGE, pageWords } from './page/page.ts';
+import { PAGE, pageWords } from '../page/serve-page.ts';
+import { isForPage, isLoopbackName } from './dashboard.ts';
 
 /** What is asked. */
 interface HealthSources {

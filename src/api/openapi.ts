@@ -2,10 +2,10 @@
 // docs:openapi` writes the file.
 import { type Request, type Response, Router } from 'express';
 import openApi from '../../schemas/openapi.json' with { type: 'json' };
+import { PAGE, pageWords } from '../page/serve-page.ts';
 import type { Reader } from '../service/read/reader.ts';
 import { writeAnswer } from './answer.ts';
 import { only } from './only.ts';
-import { PAGE, pageWords } from './page/page.ts';
 import { sendRead } from './present.ts';
 
 /** The parts of the document that are used here. */

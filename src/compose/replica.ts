@@ -1,8 +1,8 @@
 // Opens the parts that live as long as the process, whatever its role: the store with what is shown of it, and the
 // repository.
 import type { AuthenticateOptions } from '../api/authenticate.ts';
+import { dashboardAddress } from '../api/dashboard.ts';
 import { EventStreams } from '../api/event-streams.ts';
-import { dashboardAddress } from '../api/page/dashboard.ts';
 import type { AuditLog } from '../base/audit-log.ts';
 import { type Breathe, breatheBy } from '../base/breathe.ts';
 import type { Clock } from '../base/clock.ts';

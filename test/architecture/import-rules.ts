@@ -58,7 +58,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   follow: [...PURE, 'reconcile', 'base'],
   service: [...PURE, 'reconcile', 'base'],
   statuses: [...PURE, 'repository', 'reconcile', 'service', 'base'],
-  api: ['model', 'schemas', 'agents/agent.ts', 'service', 'base'],
+  page: ['model', 'base'],
+  api: ['model', 'schemas', 'agents/agent.ts', 'service', 'page', 'base'],
   agents: [
     ...[...PURE, 'schemas', 'programs', 'providers', 'service/caller.ts', 'store', 'reconcile'],
     ...['settings', 'base'],

@@ -8,7 +8,7 @@ import { createServer, type Server } from 'node:https';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { pageWords } from '../../src/api/page/page.ts';
+import { pageWords } from '../../src/page/serve-page.ts';
 import { createAuthority, issueClientCertificate, type KeyPair } from '../../src/base/development-pki.ts';
 import { CommandFailure } from '../../src/cli/command-failure.ts';
 import { addOperationCommands } from '../../src/cli/operation-commands.ts';

@@ -16,7 +16,7 @@ export const NO_BROWSER = existsSync(CHROMIUM) ? undefined : `there is no Chromi
 
 /** Sizes of a window: that of a desk, and that of a small phone. */
 export const DESK = { width: 1180, height: 800 };
-export const PHONE = { width: 360, height: 740 };
+export const PHONE = { width: 390, height: 844 };
 
 /** Returns a browser; whoever starts it closes it. `program` starts Chromium with the arguments that it is given. */
 export function startBrowser(program = CHROMIUM): Promise<Browser> {

@@ -278,7 +278,7 @@ const OUTAGES: Readonly<Record<OutageName, OutageWords>> = {
   notifications: {
     id: 'notifications:unsent',
     means: 'a subscriber is not notified',
-    action: 'correct that; treeline notifications shows each attempt, and further ones follow automatically',
+    action: 'correct that; further attempts follow automatically; to see them: treeline notifications',
   },
   audit: {
     id: 'audit:unwritten',
@@ -355,7 +355,7 @@ function unheardCauses(facts: CauseFacts): Cause[] {
     const action =
       since === null
         ? 'register a proxy for them, and start it'
-        : 'check that it runs, and that its certificate is valid; treeline client list shows when it was last seen';
+        : 'check that it runs, and that its certificate is valid; to see when it was last seen: treeline client list';
     return serversCause(id, [...new Set([...names, ...(needing.get(id) ?? [])])], facts, { reason, since, action });
   });
 }

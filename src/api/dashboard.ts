@@ -2,15 +2,16 @@
 // those reads of the interface that the page needs. The rights of authorize.ts are refused to it besides.
 // ARCHITECTURE.md, "Page".
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { ServiceError } from '../../model/service-error.ts';
-import type { Settings } from '../../model/settings.ts';
-import { sendError } from '../errors.ts';
-import { presentPage } from '../peer.ts';
-import { PAGE, PAGE_API, servePage } from './page.ts';
+import { ServiceError } from '../model/service-error.ts';
+import type { Settings } from '../model/settings.ts';
+import { PAGE, PAGE_API, servePage } from '../page/serve-page.ts';
+import { sendError } from './errors.ts';
+import { presentPage } from './peer.ts';
 
 /** The reads that the page asks; none of them shows a client's fingerprint. */
 const READS = [
-  /^\/operations\/(?:status|held|clients|delivered|servers(?:\/[^/]+)?|explain\/[^/]+)\/?$/,
+  /^\/operations\/(?:status|held|clients|delivered|events|controller|providers)\/?$/,
+  /^\/operations\/(?:servers(?:\/[^/]+)?|commits(?:\/[^/]+)?|explain\/[^/]+)\/?$/,
   /^\/stacks\/instances\/[^/]+\/(?:why|events)\/?$/,
   /^\/events\/?$/,
 ];

@@ -1,4 +1,4 @@
-// Makes the elements of the page. Whatever stands in a hole of a template becomes text or an attribute, never markup.
+// Makes the elements of the page. Whatever is in a hole of a template becomes text or an attribute, never markup.
 import htm from 'htm';
 import { h, render } from 'preact';
 

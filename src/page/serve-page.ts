@@ -1,14 +1,12 @@
-// Serves the page: a few files that a browser loads once, for every address below /ui/. It shows nothing by itself: the
-// page asks for its data over the interface. ARCHITECTURE.md, "Page".
+// Serves the page: the files of browser/, for every address below /ui/. They contain no data: the page asks for it over
+// the REST interface. ARCHITECTURE.md, "Page".
 import { readdirSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import { shortDigest } from '../../base/short-digest.ts';
-import { ServiceError } from '../../model/service-error.ts';
-import type { RequestStep } from '../authenticate.ts';
-import { urlPathOf } from '../request-steps.ts';
+import { shortDigest } from '../base/short-digest.ts';
+import { ServiceError } from '../model/service-error.ts';
 
 /** The address of the page. */
 export const PAGE = '/ui/';
@@ -31,8 +29,8 @@ const START = 'start.html';
 /** The packages that a browser loads, by what the page imports them as. */
 const PACKAGES = ['preact', 'htm'];
 const IMPORTS = new RegExp(` from ['"](${PACKAGES.join('|')})['"]`, 'g');
-/** Other addresses of the page: overview, instance and node, and what is searched. */
-const VIEWS = /^(?:instances\/[^/]+\/?|nodes\/[^/]+\/?|servers\/?)?$/;
+/** The addresses of views. browser/addresses.js has what each shows. */
+const VIEWS = /^(?:(?:instances|servers|changes)\/[^/]+\/?|(?:servers|changes|approvals|proxies|events)\/?)?$/;
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -92,10 +90,13 @@ function asFile(name: string, text: string): PageFile {
   return { type, etag: `"${shortDigest(bytes)}"`, bytes, packed: gzipSync(bytes) };
 }
 
-/** Returns the step that answers everything below /ui/, and passes all else on. `start`: the file of its views. */
-export function servePage(start: typeof START | typeof PAGE_API = START): RequestStep {
+/** Answers what is below /ui/, and passes all else on. */
+type PageStep = (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
+
+/** Returns the step that answers everything below /ui/. `start`: the file of its views. */
+export function servePage(start: typeof START | typeof PAGE_API = START): PageStep {
   return (request, response, next) => {
-    const path = urlPathOf(request);
+    const [path = ''] = (request.url ?? '/').split('?', 1);
     if (path === PAGE.slice(0, -1)) redirect(response);
     else if (path.startsWith(PAGE)) answer(request, response, fileAt(path.slice(PAGE.length), start));
     else next();

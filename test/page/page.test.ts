@@ -5,14 +5,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { headOf } from '../scenario/scene.ts';
+import { instanceText, OFFICE, SHOP, STACKS, TEMPLATE, templateText } from '../scenario/stacks.ts';
 import { findBarriers, NO_BROWSER, openPage, PHONE, startBrowser } from '../support/browser.ts';
 import { ROOT } from '../support/command-line.ts';
 import { itInFull } from '../support/count-runs.ts';
 import { type FileChanges, yamlFilesIn } from '../support/git-repository.ts';
 import { PATIENCE, type RunningController, runController, withProvider } from '../support/running-controller.ts';
 import { createSite } from '../support/site.ts';
-import { headOf } from './scene.ts';
-import { instanceText, OFFICE, SHOP, STACKS, TEMPLATE, templateText } from './stacks.ts';
 
 const HOSTILE = `<img src=x onerror="globalThis.hacked=1"><script>globalThis.hacked=1</script>`;
 const IS_PICTURED = process.env.PAGE_PICTURES !== undefined;
@@ -54,46 +54,57 @@ async function confirmUnknown({ running, site }: Shown, node: string): Promise<v
   expect(status).toBe(200);
 }
 
+const HREFS = (links: readonly { getAttribute(name: string): string | null }[]): string[] =>
+  links.map((link) => link.getAttribute('href') ?? '');
+
+/** Every view, and what it shows in the estate of the tests. */
+const VIEWS = [
+  ['', /Invalid files[\s\S]*Waits for approval/],
+  ['servers?search=shop', /shop-web-1/],
+  ['servers/office-web-1', /port\s+80/],
+  ['instances/shop', /Deletes because of an unreadable file[\s\S]*shop-web-1/],
+  ['approvals', /Deletes \d server[\s\S]*treeline approve/],
+  ['proxies', /No proxy/],
+  ['events', /office-web-1/],
+  ['servers/nothing', /There is no/],
+] as const;
+
 const isWide = (page: Page): Promise<boolean> => page.evaluate('document.documentElement.scrollWidth > innerWidth');
 const textOf = (page: Page, at = 'main'): Promise<string> => page.locator(at).innerText();
 const until = (page: Page, words: string | RegExp, at = 'main') =>
   expect.poll(() => textOf(page, at), { timeout: 60_000, interval: 50 }).toMatch(words);
 
 describe.skipIf(NO_BROWSER !== undefined)('the page', () => {
-  it('leads from what is wrong to the server and its configuration, by clicks and by addresses', async () => {
+  it('leads from what is wrong to the server and where its values come from, by clicks and by addresses', async () => {
     const shown = await served(STACKS);
     const { site, running, address } = shown;
     await running.untilDone(await headOf(site), 'shop', 'office');
     await confirmUnknown(shown, 'office-web-1');
     const { page, faults } = await openPage(browser, address);
-    await until(page, 'Nothing needs a person');
-    await until(page, /Records 1 of 1 nodes has not applied its present record: office-web-1; 5 more do not report/);
-    await until(page, /office\s+✓\s*Done/);
+    await until(page, /Nothing needs a person[\s\S]*office\s+✓\s*Done/);
+    await until(page, /Records 0 of 1 reporting node up to date\s+treeline delivered/);
     await until(page, '● live', 'header');
+    // The client of a node is no proxy.
+    await until(page, /Proxies\s+0\s+none registered/);
 
     await site.repository.commit({ [OFFICE]: 'stackTemplate: wep\n' });
-    await until(page, /invalid\s+office[\s\S]*there is no stack template "wep"/);
-    // The client of a node is no proxy.
-    expect(await textOf(page)).toMatch(/treeline delivered\s+copy[\s\S]*Commits/);
-    expect(await textOf(page)).not.toContain('Proxies');
+    await until(page, /Invalid files[\s\S]*office[\s\S]*there is no stack template "wep"/);
     await page.getByRole('link', { name: 'office' }).first().click();
-    await until(
-      page,
-      /^Overview \/ Instances\s+office[\s\S]*Invalid[\s\S]*Records 1 of 1 nodes has not applied its present record/,
-    );
+    await until(page, /^Overview \/ Instance\s+office\s+!\s*Invalid[\s\S]*Records 0 of 1/);
     expect(new URL(page.url()).pathname).toBe('/ui/instances/office');
-
-    await page.getByRole('button', { name: 'office-web-1' }).click();
-    await until(page, /size\s+small\s+small/);
-    await page.reload();
-    await until(page, /size\s+small\s+small/);
-    await page.getByRole('link', { name: 'Configuration of office-web-1' }).click();
-    await until(page, /port\s+80\s+types\/role\/web.yaml:1/);
+    await page.getByRole('rowheader').getByRole('link', { name: 'office-web-1' }).click();
+    for (const reload of [() => undefined, () => page.reload()]) {
+      await reload();
+      await until(page, /^Servers \/ office \/ Server\s+office-web-1\s+✓\s*done[\s\S]*size\s+small\s+small/);
+      await until(page, /port\s+80\s+types\/role\/web.yaml:1[\s\S]*create succeeded/);
+    }
     await page.getByText('port', { exact: true }).click();
     await until(page, /Layer\s+Value\s+Effect[\s\S]*role web\s+80\s+used/);
     await page.goBack();
-    await until(page, /^Overview \/ Instances\s+office/);
-    await page.goto(`${address}nodes/nothing`);
+    await until(page, /^Overview \/ Instance\s+office/);
+    await page.goto(`${address}servers/printer`);
+    await until(page, /printer[\s\S]*paper\s+a4/);
+    await page.goto(`${address}servers/nothing`);
     await until(page, 'There is no');
     expect(faults).toEqual([]);
   });
@@ -106,7 +117,7 @@ describe.skipIf(NO_BROWSER !== undefined)('the page', () => {
     await site.repository.commit({ [SHOP]: instanceText('shop', 6) });
     await until(page, /\+\s*\d creating[\s\S]*carries out the create/);
     await until(page, /✓\s*7 done/);
-    await until(page, /Events[\s\S]*shop-web-6 ✓done/);
+    await until(page, /Events[\s\S]*shop-web-6\s+✓\s*done/);
     await running.post('/operations/check', { instance: 'shop' });
     await until(page, /instance\s+check/);
     expect(faults).toEqual([]);
@@ -124,16 +135,15 @@ describe.skipIf(NO_BROWSER !== undefined)('the page', () => {
     const { page, faults } = await openPage(browser, address);
     await until(page, /suspended office: <img src=x onerror/);
     for (const [path, words] of [
-      ['instances/shop?open=shop-web-1', 'size'],
-      ['nodes/shop-web-1', 'banner'],
-      ['instances/office', 'suspended office'],
+      ['servers/shop-web-1', /size[\s\S]*banner/],
+      ['instances/office', /suspended/],
+      ['events', /suspend/],
       [`servers?search=${encodeURIComponent(HOSTILE)}`, 'Search: <img'],
       [`instances/${encodeURIComponent(HOSTILE)}`, 'There is no stack instance "<img'],
     ] as const) {
       await page.goto(address + path);
       await until(page, words);
-      if (!path.startsWith('instances/o'))
-        await until(page, HOSTILE.slice(0, 20).replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+      await until(page, /<img src=x onerror/);
       expect(await page.locator('img, main script').count()).toBe(0);
     }
     expect(await page.evaluate(() => Object.hasOwn(globalThis, 'hacked'))).toBe(false);
@@ -147,7 +157,7 @@ describe.skipIf(NO_BROWSER !== undefined)('the page', () => {
       'types/role/web.yaml': 'mail_password: secret/shop/mail\nport: 80\n',
     });
     await running.untilDone(await headOf(site), 'shop');
-    const { page } = await openPage(browser, `${address}nodes/shop-web-1`);
+    const { page } = await openPage(browser, `${address}servers/shop-web-1`);
     await until(page, /mail_password\s+\(secret\)/);
     await page.getByText('mail_password').click();
     await until(page, /role web\s+\(secret\)\s+used/);
@@ -157,30 +167,52 @@ describe.skipIf(NO_BROWSER !== undefined)('the page', () => {
   itInFull('is used by keyboard, on a phone, in both colours, and by who does not see it', async () => {
     const { site, running, address } = await served(STACKS);
     await running.untilDone(await headOf(site), 'shop', 'office');
-    await site.repository.commit({ [OFFICE]: 'stackTemplate: wep\n' });
+    await site.repository.commit({ [OFFICE]: 'stackTemplate: wep\n', [SHOP]: instanceText('shop', 0) });
     for (const [colorScheme, options] of [
       ['light', { viewport: PHONE }],
       ['dark', {}],
     ] as const) {
-      const { page } = await openPage(browser, address, { colorScheme, ...options });
-      for (const path of ['', 'instances/office?open=office-web-1', 'nodes/office-web-1', 'servers?search=shop']) {
+      const { page, faults } = await openPage(browser, address, { colorScheme, ...options });
+      for (const [path, words] of VIEWS) {
         await page.goto(address + path);
-        await until(page, /office-web-1|shop-web-1|invalid\s+office/);
+        await until(page, words);
         expect({ path, colorScheme, barriers: await findBarriers(page) }).toEqual({ path, colorScheme, barriers: [] });
         expect({ path, isWide: await isWide(page) }).toEqual({ path, isWide: false });
       }
+      expect(faults).toEqual([]);
     }
     const { page } = await openPage(browser, address);
-    await until(page, /invalid\s+office/);
+    await until(page, /Invalid files/);
     const focused = (): Promise<string> => page.evaluate('document.activeElement?.textContent ?? ""');
-    for (let presses = 0; presses < 40 && (await focused()) !== 'office'; presses += 1)
+    for (let presses = 0; presses < 60 && (await focused()) !== 'office'; presses += 1)
       await page.keyboard.press('Tab');
     const outline = await page.evaluate('getComputedStyle(document.activeElement).outlineStyle');
     expect(outline).not.toBe('none');
     await page.keyboard.press('Enter');
-    await until(page, /^Overview \/ Instances\s+office/);
-    await expect.poll(focused).toBe('office');
+    await until(page, /^Overview \/ Instance\s+office/);
+    await expect.poll(focused).toMatch(/^office/);
     expect(await page.evaluate('document.activeElement?.tagName')).toBe('H1');
+  });
+
+  itInFull('every link leads to a view, while commits roll out', async () => {
+    const { site, running, address } = await served(STACKS, { createMs: 200 });
+    await running.untilDone(await headOf(site), 'shop');
+    const { page, faults } = await openPage(browser, address);
+    const [open, seen] = [['/ui/'], new Set<string>()];
+    for (let path = open.shift(); path !== undefined && seen.size < 60; path = open.shift()) {
+      if (seen.has(path)) continue;
+      seen.add(path);
+      if (seen.size % 10 === 0) await site.repository.commit({ [SHOP]: instanceText('shop', seen.size / 10) });
+      await page.goto(new URL(path, address).href);
+      await until(page, /^(?![\s\S]*Loading…)[\s\S]*\S/);
+      expect({ path, text: await textOf(page) }).toEqual({
+        path,
+        text: expect.not.stringMatching(/There is nothing here/),
+      });
+      open.push(...(await page.locator('a[href^="/ui/"]').evaluateAll(HREFS)));
+    }
+    expect(seen.size).toBeGreaterThan(15);
+    expect(faults).toEqual([]);
   });
 });
 
@@ -199,13 +231,13 @@ it.skipIf(NO_BROWSER !== undefined || !IS_PICTURED)('the pictures of the documen
   const folder = join(ROOT, 'docs/images');
   for (const [name, path, options] of [
     ['page-light', '', { colorScheme: 'light' }],
-    ['page-dark', 'instances/shop-staging?open=stage-web-1', { colorScheme: 'dark' }],
-    ['page-node', 'nodes/prod-web-4', { colorScheme: 'light' }],
+    ['page-dark', 'instances/shop-staging', { colorScheme: 'dark' }],
+    ['page-server', 'servers/prod-web-4', { colorScheme: 'light' }],
   ] as const) {
     const { page } = await openPage(browser, address + path, options);
-    await until(page, /invalid\s+shop-staging|log_level/);
+    await until(page, /Invalid files|log_level/);
     await until(page, '● live', 'header');
-    if (name === 'page-node') await page.getByText('log_level', { exact: true }).click();
+    if (name === 'page-server') await page.getByText('log_level', { exact: true }).click();
     const bytes = await page.screenshot({ path: join(folder, `${name}.png`) });
     expect({ name, isSmall: bytes.length < 150_000 }).toEqual({ name, isSmall: true });
   }

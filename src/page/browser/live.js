@@ -1,5 +1,6 @@
 // Keeps what a view shows as the controller has it: asks again after each change in the stream of events, and every few seconds without
 // one. Knows when the controller was last heard of. Rests while nobody sees the page.
+import { CONTROLLER } from './addresses.js';
 
 /** @typedef {{ readonly body: any, readonly etag: string | null }} Known */
 /** @typedef {{ readonly status: number, readonly message: string }} Failed */
@@ -10,7 +11,9 @@ const POLL_MS = { withStream: 15_000, without: 5_000 };
 const GATHER_MS = 1_000;
 /** A busy controller is asked less often: this many times as long as its last answers took. */
 const REST_OF_ANSWER = 5;
-const ANSWER_MS = 15_000;
+const ANSWER_MS = 25_000;
+/** The effect of a commit may take longer than the controller waits: it is asked again. */
+const SLOW = '/operations/commits/';
 const RECONNECT_MS = { first: 1_000, max: 60_000 };
 /** Without an answer for so long, nothing is current. */
 const SILENT_MS = 20_000;
@@ -143,7 +146,8 @@ export class Live {
     this.#isAskedAgain = false;
     const start = Date.now();
     const paths = this.#paths;
-    const silences = await Promise.all(paths.map((path) => this.#askFor(path)));
+    const isConstant = (/** @type {string} */ path) => path === CONTROLLER && this.#known.has(path);
+    const silences = await Promise.all(paths.map((path) => (isConstant(path) ? '' : this.#askFor(path))));
     this.#silence = silences.find((reason) => reason !== '') ?? '';
     this.#tookMs = Date.now() - start;
     this.#isAsking = false;
@@ -170,13 +174,14 @@ export class Live {
   async #take(path, response) {
     const { status, headers } = response;
     const body = status === 304 ? undefined : await response.json().catch(() => ({ message: `it answered ${status}` }));
-    if (status >= 500) return String(body.message);
+    if (status >= 500 && !path.startsWith(SLOW)) return String(body.message);
     this.#heard = Date.now();
     this.#skewMs = skewBy(headers.get('Date'));
     if (status === 304) return '';
     if (status === 200) {
       this.#known.set(path, { body, etag: headers.get('ETag') });
       this.#failed.delete(path);
+      this.#onChange();
     } else {
       this.#known.delete(path);
       this.#failed.set(path, { status, message: String(body.message) });

@@ -1,0 +1,125 @@
+// The addresses of the page: which view an address shows, and what that view asks the interface for.
+
+/** @typedef {{ readonly kind: string, readonly name: string }} View */
+/** @typedef {Readonly<Record<string, string>>} Query */
+/**
+ * What a view asks for, by the name under which it gets the answer. A view is shown without what is `optional` until it is there, or if
+ * this client may not read it.
+ * @typedef {{ readonly needed: Query, readonly optional: Query }} Questions
+ */
+
+/** The views of the menu: address, title, and name of the icon. */
+export const MENU = /** @type {const} */ ([
+  ['', 'Overview', 'overview'],
+  ['servers', 'Servers', 'servers'],
+  ['changes', 'Changes', 'changes'],
+  ['approvals', 'Approvals', 'approvals'],
+  ['proxies', 'Proxies', 'proxies'],
+  ['events', 'Events', 'events'],
+]);
+
+const STATUS = '/operations/status';
+const HELD = '/operations/held';
+/** Of its answer, the sentence and the counts are shown. */
+const DELIVERED = '/operations/delivered?limit=1';
+/** It does not change while a controller runs. */
+export const CONTROLLER = '/operations/controller';
+const ROWS_A_PAGE = 100;
+/** All servers of a usual instance, so that they are sorted and drawn. */
+const SERVERS_OF_INSTANCE = 500;
+const EVENTS_ASKED = 1_000;
+/** Ids of events are at least their time in milliseconds. */
+const DAY_MS = 86_400_000;
+
+/** Returns the view at an address. @param {string} pathname @returns {View} */
+export function viewAt(pathname) {
+  const [, section = '', name] = /^\/ui\/(?:([a-z]+)(?:\/([^/]+))?)?\/?$/.exec(pathname) ?? ['', 'nowhere'];
+  if (name !== undefined) {
+    const kind = { instances: 'instance', servers: 'server', changes: 'change' }[section];
+    return { kind: kind ?? 'nowhere', name: decoded(name) };
+  }
+  return { kind: MENU.some(([address]) => address === section) ? section || 'overview' : 'nowhere', name: '' };
+}
+
+/** @param {string} name */
+function decoded(name) {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}
+
+/** Returns the title of a view. @param {View} view */
+export function titleOf({ kind, name }) {
+  if (kind === 'nowhere') return 'There is nothing here';
+  return name || (MENU.find(([address]) => (address || 'overview') === kind)?.[1] ?? kind);
+}
+
+/** Returns an address of the page. @param {string} section @param {string} [name] */
+export const pageAt = (section, name) => `/ui/${section}${name === undefined ? '' : `/${encodeURIComponent(name)}`}`;
+
+/** Returns a query without empty values, as text. @param {Query} query */
+export function queryText(query) {
+  const text = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== '')).toString();
+  return text === '' ? '' : `?${text}`;
+}
+
+/** Returns what a view asks for. @param {View} view @param {Query} query @param {number} arrived Events of that day before are shown. */
+export function questionsOf({ kind, name }, query, arrived) {
+  const { search = '', state = '', after = '', days = '1', instance = '' } = query;
+  const frame = { status: STATUS, controller: CONTROLLER };
+  const at = encodeURIComponent(name);
+  const limit = String(ROWS_A_PAGE);
+  const from = String(Math.max(0, Math.floor(arrived - Number(days) * DAY_MS)));
+  const events = (/** @type {Query} */ filter) => queryText({ after: from, limit: String(EVENTS_ASKED), ...filter });
+  switch (kind) {
+    case 'overview':
+      return {
+        needed: { status: STATUS },
+        optional: { ...frame, held: HELD, clients: '/operations/clients', delivered: DELIVERED },
+      };
+    case 'servers':
+      return {
+        needed: { servers: `/operations/servers${queryText({ limit, search, state, after, instance })}` },
+        optional: frame,
+      };
+    case 'server':
+      return {
+        needed: {},
+        optional: {
+          ...frame,
+          server: `/operations/servers/${at}/`,
+          explanation: `/operations/explain/${at}/`,
+          events: `/operations/events${events({})}`,
+        },
+      };
+    case 'instance': {
+      const servers = `/operations/servers${queryText({ instance: name, limit: String(SERVERS_OF_INSTANCE), state, search, after })}`;
+      return {
+        needed: { why: `/stacks/instances/${at}/why`, servers },
+        optional: {
+          ...frame,
+          held: HELD,
+          events: `/stacks/instances/${at}/events${events({})}`,
+          delivered: `${DELIVERED}&instance=${at}`,
+        },
+      };
+    }
+    case 'changes':
+      return {
+        needed: { commits: `/operations/commits${queryText({ limit, after, instance, state })}` },
+        optional: frame,
+      };
+    case 'change':
+      return { needed: { change: `/operations/commits/${at}` }, optional: frame };
+    case 'approvals':
+      return { needed: { held: HELD }, optional: frame };
+    case 'proxies':
+      return { needed: { clients: '/operations/clients' }, optional: { ...frame, providers: '/operations/providers' } };
+    case 'events':
+      return { needed: { events: `/operations/events${events({ instance })}` }, optional: frame };
+    default:
+      return { needed: {}, optional: frame };
+  }
+}

@@ -1,0 +1,62 @@
+// Events: what happened, the newest first, with the commit or the client that caused it.
+import { html } from './markup.js';
+import { Choice } from './overview.js';
+import { Ago, Commit, Empty, Instance, Linked, Section, Server, State } from './parts.js';
+import { byName } from './words.js';
+
+/** @param {any} props */
+export function EventsView({ events, status, query, link, go }) {
+  const changed = (/** @type {Event} */ { currentTarget }) =>
+    go(link({ instance: /** @type {HTMLSelectElement} */ (currentTarget).value }));
+  const names = (status?.instances ?? []).map((/** @type {{ name: string }} */ { name }) => name).sort(byName);
+  return html`<h1 tabindex="-1">Events</h1>
+    <p class="filters"><${Choice} name="instance" label="All instances" options=${names} value=${query.instance} changed=${changed} /></p>
+    <${EventList} of=${events} query=${query} link=${link} hasInstance />`;
+}
+
+/** @param {any} props */
+export function EventSection(props) {
+  return html`<${Section} id="events" title="Events"><${EventList} ...${props} /><//>`;
+}
+
+/** How many days of events are shown, until the next longer one is asked for. */
+const DAYS = ['1', '7', '30', '365'];
+
+/** @param {any} props */
+function EventList({ of, query, link, hasInstance = false, server }) {
+  if (of === undefined) return html`<${Empty}>No events are shown to this client.<//>`;
+  const events = of.events
+    .filter((/** @type {any} */ { resource }) => server === undefined || resource === server)
+    .toReversed();
+  const { days = '1' } = query;
+  const more = DAYS[DAYS.indexOf(days) + 1];
+  return html`${
+    events.length === 0
+      ? html`<${Empty}>Nothing happened in the last ${days === '1' ? 'day' : `${days} days`}.<//>`
+      : html`<ol class="events">${events.map(
+          (/** @type {any} */ event) =>
+            html`<${Entry} key=${event.id} event=${event} hasInstance=${hasInstance} isOfServer=${server !== undefined} />`,
+        )}</ol>`
+  }
+  <p class="pages">${more && html`<a href=${link({ days: more })} data-keep>Older events</a>`}</p>`;
+}
+
+/** Returns whether a server is gone if no state begins: an operation begins none either. @param {any} event */
+const isGone = ({ resource, from }) => resource !== null && from !== null;
+
+/** @param {any} props */
+function Entry({ event, hasInstance, isOfServer }) {
+  const { time, resource, instance, to, reason, commit, client, clientName } = event;
+  const subject =
+    resource === null
+      ? hasInstance && instance
+        ? html`<${Instance} name=${instance} />`
+        : 'instance'
+      : html`<${Server} name=${resource} />`;
+  return html`<li>
+    <${Ago} at=${time} />
+    ${!isOfServer && html`<span class="subject">${subject}</span>`}
+    <span class="to">${to === null ? isGone(event) && html`<span class="quiet">gone</span>` : html`<${State} of=${to} />`}</span>
+    <span class="text"><${Linked} text=${reason} />${client !== null && html` <span class="quiet">by ${clientName ?? client}</span>`}${commit !== null && html` <${Commit} of=${commit} />`}</span>
+  </li>`;
+}
