@@ -238,8 +238,21 @@ export interface Overview extends ReplicaFacts, Attention, Outages {
   readonly newest: UnfollowedCommit | null;
   readonly held: readonly HeldItem[];
   readonly counts: StateCounts;
+  /** Committer time of the followed commit, RFC 3339. Omitted for proxies. */
+  readonly committed?: string | null;
   /** Sorted by name. */
-  readonly instances: readonly ({ readonly name: string } & Omit<Why, 'waiting' | keyof ReplicaFacts>)[];
+  readonly instances: readonly OverviewInstance[];
+}
+
+/** One instance of the overview. */
+export interface OverviewInstance extends Omit<Why, 'waiting' | keyof ReplicaFacts> {
+  readonly name: string;
+  /** The folder of its file below `stacks/instances/`. Omitted if it is at the top, or has no file any more. */
+  readonly folder?: string;
+  /** Omitted if it has none. */
+  readonly tenant?: string;
+  /** The commit of its active version, if that is not the followed one. */
+  readonly commit?: string;
 }
 
 /** A registered client. */
@@ -333,6 +346,10 @@ export interface ListedServer {
   readonly until: string | null;
   /** The advice: a command to type, or words; null where nothing has to be done. */
   readonly action: string | null;
+  /** The servers that have to be up first, as far as the client sees them. Omitted if there are none. */
+  readonly dependsOn?: readonly string[];
+  /** What is to happen, or happens, to the server that exists. Omitted if it stays. */
+  readonly removal?: 'delete' | 'retain' | 'replace';
 }
 
 /** A part of a list of servers, sorted by name. */
@@ -364,6 +381,12 @@ export interface ServerDetails extends ListedServer {
   /** The provider entry that made it; null where none was asked yet. */
   readonly provider: string | null;
   readonly properties: readonly ServerProperty[];
+  /** What the provider reported, without secrets. Omitted for proxies. */
+  readonly outputs?: JsonMap;
+  /** Servers of its instance that depend on it, sorted. Omitted if there are none. */
+  readonly neededBy?: readonly string[];
+  /** The last confirmation of its record. Omitted if there is none. */
+  readonly delivered?: DeliveredNode;
 }
 
 /** An event of one of several instances. */

@@ -187,7 +187,16 @@ const RARE = {
     lag: OUTAGE,
   } satisfies Required<Why>,
   Overview: {
-    ...{ commit: COMMIT, held: [], author: 'Ada', counts: {}, leader: null, lag: OUTAGE, attentionLeftOut: 1 },
+    ...{
+      commit: COMMIT,
+      committed: NOW,
+      held: [],
+      author: 'Ada',
+      counts: {},
+      leader: null,
+      lag: OUTAGE,
+      attentionLeftOut: 1,
+    },
     newest: { commit: COMMIT, reason: 'it is held', since: NOW, action: 'treeline approve beef' },
     ...{
       repository: OUTAGE,
@@ -197,7 +206,7 @@ const RARE = {
       replicas: OUTAGE,
       statuses: OUTAGE,
       notifications: OUTAGE,
-      instances: [],
+      instances: [{ name: 'shop', status: 'Done', summary: '', counts: {}, folder: 'a', tenant: 'b', commit: COMMIT }],
     },
     attention: [
       {
@@ -224,6 +233,11 @@ const RARE = {
     ],
   } satisfies Required<RecordedState>,
   ServerDetails: {
+    ...{ dependsOn: ['db'], removal: 'replace', outputs: { address: '10.0.0.1' }, neededBy: ['lb'] },
+    delivered: {
+      ...{ name: 'web-1', instance: 'shop', state: 'failed', digest: 'x' },
+      confirmed: { digest: 'x', time: NOW, client: null, clientName: null, outcome: 'failed', message: '' },
+    },
     ...{ name: 'web-1', instance: 'shop', group: 'web', state: 'drifted', since: NOW, reason: null, attempt: 0 },
     ...{ until: null, action: null, commit: COMMIT, generation: 1, provider: null },
     properties: [

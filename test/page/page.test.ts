@@ -199,7 +199,7 @@ describe.skipIf(NO_BROWSER !== undefined)('the page', () => {
     await running.untilDone(await headOf(site), 'shop');
     const { page, faults } = await openPage(browser, address);
     const [open, seen] = [['/ui/'], new Set<string>()];
-    for (let path = open.shift(); path !== undefined && seen.size < 60; path = open.shift()) {
+    for (let path = open.shift(); path !== undefined && seen.size < 30; path = open.shift()) {
       if (seen.has(path)) continue;
       seen.add(path);
       if (seen.size % 10 === 0) await site.repository.commit({ [SHOP]: instanceText('shop', seen.size / 10) });

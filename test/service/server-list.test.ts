@@ -18,7 +18,11 @@ async function filled(): Promise<Core> {
       ? Promise.resolve(answerOf('failed', { message: 'no quota' }))
       : undefined;
   core.source.commit({
-    ...shopFiles({ ...resources, DB: 'name: DB, root_password: secret/db, size: big' }),
+    ...shopFiles({
+      ...resources,
+      'web-10': 'name: web-10, size: small, depends_on: DB',
+      DB: 'name: DB, root_password: secret/db, size: big',
+    }),
     'hierarchy.yaml': 'secrets: { keys: ["_password$"], reference: "^secret/" }\n',
   });
   await core.poll();
@@ -50,7 +54,7 @@ it('says of a server that is not done why, and since when', async () => {
   const { servers } = ask(await filled(), { search: 'web-1', limit: 5 });
   expect(servers[0]).toEqual({
     ...{ name: 'web-10', instance: 'shop', group: 'web-10', state: 'done', since: expect.stringMatching(/^\d{4}-/) },
-    ...{ reason: null, attempt: 0, until: null, action: null },
+    ...{ reason: null, attempt: 0, until: null, action: null, dependsOn: ['DB'] },
   });
   expect(servers[3]).toMatchObject({
     ...{ name: 'web-13', state: 'failed', reason: expect.stringContaining('no quota') },
@@ -85,6 +89,7 @@ it('shows what is wanted of a server against what was applied, and no secret', a
   const { order, operator } = core;
   expect(operator.server(order.by, 'DB')).toMatchObject({
     ...{ name: 'DB', state: 'done', provider: 'lab', generation: 1, commit: core.reader.commit() },
+    ...{ outputs: {}, neededBy: ['web-10'] },
     properties: [
       { property: 'name', wanted: 'DB', applied: 'DB' },
       { property: 'root_password', wanted: '(secret)', applied: '(secret)' },
@@ -94,6 +99,7 @@ it('shows what is wanted of a server against what was applied, and no secret', a
   expect(operator.server(order.by, 'web-13').properties).toContainEqual({
     ...{ property: 'size', wanted: 'small', applied: null },
   });
-  expect(operator.server({ ...order.by, role: 'proxy' }, 'DB').properties).toEqual([]);
+  const shown = operator.server({ ...order.by, role: 'proxy' }, 'DB');
+  expect([shown.properties, shown.outputs]).toEqual([[], undefined]);
   expect(() => operator.server(order.by, 'web-99')).toThrow('There is no server "web-99"');
 });

@@ -272,7 +272,7 @@ describe('everything', () => {
       failing,
     );
     expect(core.operator.overview(core.order.by)).toEqual({
-      ...{ commit: core.reader.commit(), author: 'A Person' },
+      ...{ commit: core.reader.commit(), committed: '2026-11-20T10:01:00Z', author: 'A Person' },
       newest: null,
       held: [],
       attention: [expect.objectContaining({ id: 'failed:data' })],

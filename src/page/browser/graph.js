@@ -44,4 +44,4 @@ function Group({ box: { key, servers, isForeign, x, y, height } }) {
 }
 
 /** @param {string} text */
-const short = (text) => (text.length > 18 ? `${text.slice(0, 17)}…` : text);
+const short = (text) => (text.length > 22 ? `${text.slice(0, 21)}…` : text);

@@ -93,6 +93,14 @@ function stateOf(
   return isWanted ? 'delivered' : 'outdated';
 }
 
+/** Returns the last confirmation of a node, as a client sees it; undefined if there is none. */
+export function deliveredNode(by: Client, name: string, view: View<DesiredState>): DeliveredNode | undefined {
+  const row = view.rows.read('delivery', name);
+  const present = row && presentRecord(view, name);
+  if (row === undefined || present === undefined) return undefined;
+  return describe(by, { name, row, state: stateOf(row, present, undefined), digest: present.digest }, view);
+}
+
 /** Returns a page of nodes. A proxy sees no other client, and no message. */
 export function findDelivered(
   by: Client,

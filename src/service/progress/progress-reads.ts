@@ -2,6 +2,7 @@
 
 import type { DesiredState } from '../../desired/desired-state.ts';
 import type { ToldWait } from '../../machine/wait.ts';
+import { instanceAddress } from '../../model/address.ts';
 import { isValidEntry } from '../../model/entry.ts';
 import { compareNames } from '../../model/names.ts';
 import type { Client, Hierarchy } from '../../model/objects.ts';
@@ -12,13 +13,15 @@ import type {
   Outage,
   Outages,
   Overview,
+  OverviewInstance,
   ServerDetails,
   ServerPage,
   Why,
 } from '../answers.ts';
+import { deliveredNode } from '../deliveries/delivered.ts';
 import { instanceNames, requireInstance, type StallsOf } from '../read/instance-views.ts';
 import { EVERYTHING, Scope } from '../scope.ts';
-import { activeView, type ViewSources } from '../views.ts';
+import { activeView, type PresentView, type ProgressFacts, type ViewSources } from '../views.ts';
 import { attentionIn, firstOf } from './attention.ts';
 import { type CauseFacts, type Causes, causesOf, type Noticed, outerCauses, unfollowed } from './causes.ts';
 import { heldItems } from './held-items.ts';
@@ -76,7 +79,7 @@ export function progressReads(options: ProgressOptions) {
     overview(by: Client, lag = options.lag?.()): Overview {
       const facts = whyFacts(options, new Scope(by, options), lag);
       const author = facts.scope.isWhole ? (options.followedAuthor?.() ?? null) : null;
-      return buildOverview(by, facts, author);
+      return buildOverview(by, facts, { author, desired: options.desired() });
     },
     /** Returns what a recovery found of the servers that a client sees; null where there is none. */
     recovery(by: Client): FoundRecovery {
@@ -91,7 +94,9 @@ export function progressReads(options: ProgressOptions) {
     /** One server, with what is wanted of it and what was applied. */
     server(by: Client, name: string): ServerDetails {
       const facts = whyFacts(options, new Scope(by, options));
-      return describeOne(name, listFactsFor(by, facts), hierarchyIn(options.desired()));
+      const server = describeOne(name, listFactsFor(by, facts), hierarchyIn(options.desired()));
+      const delivered = deliveredNode(by, name, activeView(options));
+      return { ...server, ...(delivered && { delivered }) };
     },
   };
 }
@@ -144,7 +149,13 @@ export function attentionOf(options: ProgressOptions): AllAttention {
   return { items: attentionIn(by, causes, facts.view), covered };
 }
 
-function buildOverview(by: Client, facts: WhyFacts, author: string | null): Overview {
+/** What is shown of the followed commit, and where its instances are written. */
+interface FollowedFacts {
+  readonly author: string | null;
+  readonly desired: DesiredState | undefined;
+}
+
+function buildOverview(by: Client, facts: WhyFacts, { author, desired }: FollowedFacts): Overview {
   const { view, scope, refused, outages } = facts;
   const { causes } = causesOf(by, facts);
   const causesIn = causesByInstance(causes, STATUS_KINDS);
@@ -153,7 +164,7 @@ function buildOverview(by: Client, facts: WhyFacts, author: string | null): Over
     // The calls of entries that answer nothing are listed once.
     const own = { ...facts, noticed: undefined };
     const { status, summary, counts } = explainWaits({ name, causes: causesIn(name) }, by, own, 1);
-    return { name, status, summary, counts };
+    return { name, status, summary, counts, ...whereWritten(name, desired), ...versionOf(name, view) };
   });
   const counts = new StateCounter();
   for (const [name, { state }] of view.rows.list('server')) scope.seesServer(name) && counts.add(state);
@@ -161,10 +172,25 @@ function buildOverview(by: Client, facts: WhyFacts, author: string | null): Over
     commit: view.desired.commit,
     newest: unfollowed(by, refused),
     held: heldItems(view.rows, refused, scope),
-    ...(by.role === 'proxy' ? {} : { author, ...outages }),
+    ...(by.role === 'proxy' ? {} : { author, committed: desired?.catalog.time ?? null, ...outages }),
     ...replicaFacts(by, facts),
     ...firstOf(attentionIn(by, causes, view)),
     counts: counts.counts(),
     instances,
   };
+}
+
+const INSTANCES_FOLDER = 'stacks/instances/';
+
+function whereWritten(name: string, desired: DesiredState | undefined): Pick<OverviewInstance, 'folder' | 'tenant'> {
+  const entry = desired?.catalog.instances.get(name);
+  const path = entry?.path.slice(INSTANCES_FOLDER.length) ?? '';
+  const folder = path.slice(0, Math.max(0, path.lastIndexOf('/')));
+  const tenant = entry?.object?.tenant;
+  return { ...(folder && { folder }), ...(tenant && { tenant }) };
+}
+
+function versionOf(name: string, { rows }: PresentView<ProgressFacts>): Pick<OverviewInstance, 'commit'> {
+  const commit = rows.read('pinned', instanceAddress(name))?.commit;
+  return commit ? { commit } : {};
 }

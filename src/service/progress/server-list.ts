@@ -67,9 +67,15 @@ function matcherOf({ states, search }: ServerQuery): (name: string, row: ServerR
 }
 
 function listedServer(name: string, row: ServerRow, facts: WaitFacts): ListedServer {
-  const { instance, key, state, since, attempt } = row;
+  const { instance, key, state, since, attempt, wanted, applied } = row;
   const { reason, until, action } = describeServer(name, row, facts) ?? { reason: null, until: null, action: null };
-  return { name, instance, group: key, state, since, reason, attempt, until, action };
+  const dependsOn = ((wanted ?? applied)?.dependsOn ?? []).filter((other) => facts.rows.server(other) !== undefined);
+  return {
+    ...{ name, instance, group: key, state, since, reason, attempt, until, action },
+    ...(dependsOn.length > 0 && { dependsOn }),
+    ...(wanted === null && { removal: row.policy.deletion }),
+    ...(row.replacing && { removal: 'replace' as const }),
+  };
 }
 
 /**
@@ -83,7 +89,20 @@ export function describeOne(name: string, facts: ServerListFacts, hierarchy: Hie
   const { commit, generation, provider } = row;
   const isSecret = hierarchy === undefined ? () => true : compileSecrets(hierarchy).isSecret;
   const properties = facts.showsValues ? allProperties(row, isSecret) : [];
-  return { ...listedServer(name, row, facts), commit, generation, provider, properties };
+  const outputs = Object.fromEntries(
+    Object.entries(row.outputs).map(([key, value]) => [key, isSecret(key) ? SECRET_VALUE : value]),
+  );
+  const isAfter = (other: string): boolean => facts.rows.server(other)?.wanted?.dependsOn.includes(name) === true;
+  const neededBy = facts.rows.index.serversOf(row.instance).filter(isAfter).sort(compareNames);
+  return {
+    ...listedServer(name, row, facts),
+    commit,
+    generation,
+    provider,
+    properties,
+    ...(facts.showsValues && { outputs }),
+    ...(neededBy.length > 0 && { neededBy }),
+  };
 }
 
 function allProperties(
