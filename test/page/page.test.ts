@@ -63,7 +63,8 @@ const VIEWS = [
   ['servers?search=shop', /shop-web-1/],
   ['servers/office-web-1', /port\s+80/],
   ['instances/shop', /Deletes because of an unreadable file[\s\S]*shop-web-1/],
-  ['approvals', /Deletes \d server[\s\S]*treeline approve/],
+  ['changes', /Commit\s+State[\s\S]*\+\d/],
+  ['approvals', /Deletes or replaces \d server[\s\S]*treeline approve/],
   ['proxies', /No proxy/],
   ['events', /office-web-1/],
   ['servers/nothing', /There is no/],
@@ -222,20 +223,26 @@ it.skipIf(NO_BROWSER !== undefined || !IS_PICTURED)('the pictures of the documen
   await running.untilDone(await headOf(site), 'shop-staging');
   const staging = String(files['stacks/instances/shop/shop-staging.yaml']);
   const production = String(files['stacks/instances/shop/shop-production.yaml']);
-  await site.repository.commit({
+  const commit = (message: string, changes: FileChanges): Promise<string> => {
+    return site.repository.commit(changes, { message, seconds: Math.floor(Date.now() / 1000) });
+  };
+  const scaled = await commit('Give staging a third web server\n\nLoad tests need it.\n', {
+    'stacks/instances/shop/shop-staging.yaml': staging.replace('web_count: "2"', 'web_count: "3"'),
+  });
+  await running.untilDone(scaled, 'shop-staging');
+  await commit('Move staging to the new template, and take production down\n', {
     'stacks/instances/shop/shop-staging.yaml': staging.replace('stackTemplate: shop', 'stackTemplate: shoop'),
-    'stacks/instances/shop/shop-production.yaml': production.replace(/_count: "\d+"/g, (text) =>
-      text.replace(/\d+/, '0'),
-    ),
+    'stacks/instances/shop/shop-production.yaml': production.replace(/_count: "\d+"/g, '_count: "0"'),
   });
   const folder = join(ROOT, 'docs/images');
-  for (const [name, path, options] of [
-    ['page-light', '', { colorScheme: 'light' }],
-    ['page-dark', 'instances/shop-staging', { colorScheme: 'dark' }],
-    ['page-server', 'servers/prod-web-4', { colorScheme: 'light' }],
+  for (const [name, path, words, colorScheme] of [
+    ['page-light', '', /Waits for approval[\s\S]*Invalid files/, 'light'],
+    ['page-dark', 'instances/shop-staging', /Invalid files/, 'dark'],
+    ['page-change', `changes/${scaled}`, /stage-web-3\s+created/, 'light'],
+    ['page-server', 'servers/prod-web-4', /log_level/, 'light'],
   ] as const) {
-    const { page } = await openPage(browser, address + path, options);
-    await until(page, /Invalid files|log_level/);
+    const { page } = await openPage(browser, address + path, { colorScheme });
+    await until(page, words);
     await until(page, '● live', 'header');
     if (name === 'page-server') await page.getByText('log_level', { exact: true }).click();
     const bytes = await page.screenshot({ path: join(folder, `${name}.png`) });

@@ -144,6 +144,9 @@ describe('on the management listener', () => {
       '/stacks/instances/shop/events?after=3',
       '/operations/explain/shop-web/',
       '/operations/events?after=3',
+      '/operations/commits?limit=5',
+      '/operations/controller',
+      '/operations/providers',
     ]) {
       const { status, body } = await get(`/ui/api${path}`);
       expect({ path, status }).toEqual({ path, status: 200 });

@@ -27,9 +27,14 @@ export const CONTROLLER = '/operations/controller';
 const ROWS_A_PAGE = 100;
 /** All servers of a usual instance, so that they are sorted and drawn. */
 const SERVERS_OF_INSTANCE = 500;
-const EVENTS_ASKED = 1_000;
+/** The most that the interface returns, the oldest first. */
+export const EVENTS_ASKED = 1_000;
 /** Ids of events are at least their time in milliseconds. */
-const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+/** How many hours of events are shown, until the next longer time is asked for. */
+export const HOURS = ['1', '24', '168', '720', '8760'];
+/** Those of one instance or server are fewer. @param {boolean} isAll @param {Query} query */
+export const hoursOf = (isAll, { hours }) => hours ?? (isAll ? '1' : '24');
 
 /** Returns the view at an address. @param {string} pathname @returns {View} */
 export function viewAt(pathname) {
@@ -65,19 +70,27 @@ export function queryText(query) {
   return text === '' ? '' : `?${text}`;
 }
 
-/** Returns what a view asks for. @param {View} view @param {Query} query @param {number} arrived Events of that day before are shown. */
+/** Returns what a view asks for. @param {View} view @param {Query} query @param {number} arrived Events before that moment are shown. */
 export function questionsOf({ kind, name }, query, arrived) {
-  const { search = '', state = '', after = '', days = '1', instance = '' } = query;
+  const { search = '', state = '', after = '', from = '', instance = '' } = query;
   const frame = { status: STATUS, controller: CONTROLLER };
   const at = encodeURIComponent(name);
   const limit = String(ROWS_A_PAGE);
-  const from = String(Math.max(0, Math.floor(arrived - Number(days) * DAY_MS)));
-  const events = (/** @type {Query} */ filter) => queryText({ after: from, limit: String(EVENTS_ASKED), ...filter });
+  const events = (/** @type {Query} */ filter) => {
+    const begin = Math.max(0, Math.floor(arrived - Number(hoursOf(kind === 'events', query)) * HOUR_MS));
+    return queryText({ after: from || String(begin), limit: String(EVENTS_ASKED), ...filter });
+  };
   switch (kind) {
     case 'overview':
       return {
         needed: { status: STATUS },
-        optional: { ...frame, held: HELD, clients: '/operations/clients', delivered: DELIVERED },
+        optional: {
+          ...frame,
+          held: HELD,
+          clients: '/operations/clients',
+          delivered: DELIVERED,
+          commits: '/operations/commits?limit=1',
+        },
       };
     case 'servers':
       return {

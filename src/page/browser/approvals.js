@@ -20,18 +20,14 @@ export function ApprovalsView({ held }) {
 }
 
 /** @param {any} props */
-export function Approval({
-  item: { kind, digest, instance, reason, since, commit, author, subject, resources, replaced = [], check },
-}) {
+export function Approval({ item: { kind, digest, instance, reason, since, commit, author, resources, check } }) {
   const approve = kind === 'history' ? `treeline accept-history ${commit}` : `treeline approve ${digest}`;
-  const deleted = resources.filter((/** @type {string} */ name) => !replaced.includes(name));
   const isFailures = kind === 'failures';
   return html`<article class="card warn approval">
     <h2><span class="sign" aria-hidden="true">${signOf('held')[1]}</span>${TITLES[kind] ?? kindOf('held')[1]}${instance !== null && html` of <${Instance} name=${instance} />`}</h2>
-    <p class="meta">${commit !== null && html`<span>${subject && html`<b>${subject}</b> `}<${Commit} of=${commit} />${author && ` by ${author}`}</span>`}<span class="quiet since">since <${Ago} at=${since} /></span></p>
+    <p class="meta">${commit !== null && html`<span><${Commit} of=${commit} />${author && ` by ${author}`}</span>`}<span class="quiet since">since <${Ago} at=${since} /></span></p>
     <p class="reason"><${Linked} text=${reason} /></p>
-    <${Servers} title=${isFailures ? 'Failed' : 'Deletes'} sign=${isFailures ? '✕' : '−'} names=${deleted} />
-    <${Servers} title="Replaces" sign="±" names=${replaced} />
+    <${Servers} title=${isFailures ? 'Failed' : 'Deletes or replaces'} sign=${isFailures ? '✕' : '−'} names=${resources} />
     ${check !== undefined && html`<p><b>First:</b> ${check}</p>`}
     <dl class="facts commands"><div><dt>Approve</dt><dd><${Command} text=${approve} /></dd></div>
       ${commit !== null && html`<div><dt>Revert</dt><dd><${Command} text=${`git revert ${commit}`} /></dd></div>`}</dl>

@@ -3,7 +3,21 @@
 import { pageAt } from './addresses.js';
 import { html } from './markup.js';
 import { Choice } from './overview.js';
-import { Ago, Commit, Empty, Instance, Linked, Place, Section, Server, State, Table, Trail, Value } from './parts.js';
+import {
+  Ago,
+  Commit,
+  Empty,
+  Instance,
+  Linked,
+  Names,
+  Place,
+  Section,
+  Server,
+  State,
+  Table,
+  Trail,
+  Value,
+} from './parts.js';
 import { byName, counted, duration, shortCommit } from './words.js';
 
 /** @typedef {'create' | 'update' | 'replace' | 'delete'} Action */
@@ -40,7 +54,7 @@ export function ChangesView({ commits: { commits, next }, status, query, link, g
 function Row({ one }) {
   const { commit, subject, author, time, servers, records, reason } = one;
   return html`<tr><th scope="row"><a class="subject" href=${pageAt('changes', commit)}>${subject || shortCommit(commit)}</a>
-      <p class="meta quiet">${author && html`<span>${author}</span>`}<${Commit} of=${commit} /><${Signature} of=${one.signature} /></p></th>
+      <p class="meta quiet">${author && html`<span>${author}</span>`}<${Commit} of=${commit} /><${Signature} of=${one.signature} /><${Names} names=${one.instances} of=${Instance} /></p></th>
     <td data-column="State"><${Progress} of=${one} />${reason && html`<p class="reason quiet">${reason}</p>`}</td>
     <td data-column="Servers"><${Amounts} of=${servers} /></td>
     <td data-column="Records" class="amount">${records > 0 && records.toLocaleString('en')}</td>
@@ -52,7 +66,9 @@ const Signature = ({ of }) => of && html`<span class="tag good" title=${`Signed 
 
 /** @param {any} props */
 function Progress({ of: { state, time, done } }) {
-  if (state !== 'followed') return html`<${State} of=${state === 'pending' ? 'held' : state} />`;
+  if (state === 'pending')
+    return html`<span class="state warn"><span class="sign" aria-hidden="true">◆</span>pending</span>`;
+  if (state !== 'followed') return html`<${State} of=${state} />`;
   if (done === null || done === undefined) return html`<${State} of="in progress" />`;
   const ms = Date.parse(done) - Date.parse(time);
   return html`<span class="state good"><span class="sign" aria-hidden="true">✓</span>${ms < 1_000 ? 'done' : `done in ${duration(ms)}`}</span>`;
@@ -113,7 +129,12 @@ function Plan({ plan, commit, leftOut }) {
     (list) => list.length === 0,
   );
   const byInstance = [...Map.groupBy(changes, (/** @type {any} */ { instance }) => instance)];
-  return html`${isEmpty && html`<${Empty}>It changes no server, no record and no right.<//>`}
+  return html`${
+    invalid.length > 0 &&
+    html`<article class="card bad"><h2><span class="sign" aria-hidden="true">!</span>Invalid with this commit</h2>
+      <p><${Names} names=${invalid} of=${Instance} /> ${invalid.length === 1 ? 'stays' : 'stay'} at an older version.</p></article>`
+  }
+    ${isEmpty && html`<${Empty}>It changes no server, no record and no right.<//>`}
     ${
       access.length + safety.length > 0 &&
       html`<${Section} id="safety" title="Access and safety" count=${access.length + safety.length}>

@@ -1,8 +1,9 @@
 // Events: what happened, the newest first, with the commit or the client that caused it.
+import { EVENTS_ASKED, HOURS, hoursOf } from './addresses.js';
 import { html } from './markup.js';
 import { Choice } from './overview.js';
 import { Ago, Commit, Empty, Instance, Linked, Section, Server, State } from './parts.js';
-import { byName } from './words.js';
+import { byName, duration } from './words.js';
 
 /** @param {any} props */
 export function EventsView({ events, status, query, link, go }) {
@@ -19,26 +20,24 @@ export function EventSection(props) {
   return html`<${Section} id="events" title="Events"><${EventList} ...${props} /><//>`;
 }
 
-/** How many days of events are shown, until the next longer one is asked for. */
-const DAYS = ['1', '7', '30', '365'];
-
 /** @param {any} props */
 function EventList({ of, query, link, hasInstance = false, server }) {
   if (of === undefined) return html`<${Empty}>No events are shown to this client.<//>`;
   const events = of.events
     .filter((/** @type {any} */ { resource }) => server === undefined || resource === server)
     .toReversed();
-  const { days = '1' } = query;
-  const more = DAYS[DAYS.indexOf(days) + 1];
+  const hours = hoursOf(hasInstance, query);
+  const more = HOURS[HOURS.indexOf(hours) + 1];
+  const isFull = of.events.length === EVENTS_ASKED;
   return html`${
     events.length === 0
-      ? html`<${Empty}>Nothing happened in the last ${days === '1' ? 'day' : `${days} days`}.<//>`
+      ? html`<${Empty}>Nothing happened in the last ${duration(Number(hours) * 3_600_000)}.<//>`
       : html`<ol class="events">${events.map(
           (/** @type {any} */ event) =>
             html`<${Entry} key=${event.id} event=${event} hasInstance=${hasInstance} isOfServer=${server !== undefined} />`,
         )}</ol>`
   }
-  <p class="pages">${more && html`<a href=${link({ days: more })} data-keep>Older events</a>`}</p>`;
+  <p class="pages">${isFull && html`<a href=${link({ from: String(of.events.at(-1).id) })}>Newer events</a> `}${more && html`<a href=${link({ hours: more, from: '' })} data-keep>Older events</a>`}</p>`;
 }
 
 /** Returns whether a server is gone if no state begins: an operation begins none either. @param {any} event */

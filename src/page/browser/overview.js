@@ -32,16 +32,17 @@ const FOLDERS_OPEN = 6;
 const SILENT_MS = 60_000;
 
 /** @param {any} props */
-export function OverviewView({ status, held = status.held, clients, delivered, query, link, go }) {
+export function OverviewView({ status, held = status.held, clients, delivered, commits, query, link, go }) {
+  const newest = commits?.commits.find((/** @type {{ commit: string }} */ { commit }) => commit === status.commit);
   return html`<h1 class="spoken" tabindex="-1">Overview</h1>
-    <${Strip} status=${status} held=${held} clients=${clients} delivered=${delivered} />
+    <${Strip} status=${status} subject=${newest?.subject} held=${held} clients=${clients} delivered=${delivered} />
     <${Attention} items=${status.attention} leftOut=${status.attentionLeftOut ?? 0} />
     <${Instances} items=${status.instances} attention=${status.attention} query=${query} link=${link} go=${go} />`;
 }
 
 /** @param {any} props */
-function Strip({ status, held, clients, delivered }) {
-  const { counts, instances, commit, subject, author, committed, newest, lag, repository } = status;
+function Strip({ status, subject, held, clients, delivered }) {
+  const { counts, instances, commit, author, committed, newest, lag, repository } = status;
   const servers = /** @type {number[]} */ (Object.values(counts)).reduce((sum, count) => sum + count, 0);
   const open = instances.filter((/** @type {InstanceItem} */ one) => one.status !== 'Done').length;
   const waiting = held.reduce(
@@ -56,7 +57,7 @@ function Strip({ status, held, clients, delivered }) {
     <${Tile} title="Instances" href="#instances" big=${instances.length} tone=${open > 0 && 'warn'}>${open === 0 ? 'all are done' : `${open.toLocaleString('en')} not done`}<//>
     <${Tile} title="Approvals" href=${pageAt('approvals')} big=${held.length} tone=${held.length > 0 && 'warn'}>${held.length === 0 ? 'none pending' : waiting > 0 ? `for ${counted(waiting, 'server')}` : 'pending'}<//>
     <${Tile} title="Followed commit" href=${pageAt('changes', commit)} isWide>
-      <span class="big small">${subject ?? html`<${Commit} of=${commit} />`}</span>
+      <span class="big small">${subject || html`<${Commit} of=${commit} />`}</span>
       <span class="note">${subject && html`<${Commit} of=${commit} /> `}${author && html`<span>${author}</span> `}${committed && html`<${Ago} at=${committed} />`}</span><//>
     <${Tile} title="Lag" href=${pageAt('changes')} big=${late === undefined || late === null ? 'none' : duration(moment.now - Date.parse(late.since))} tone=${late && 'bad'}>
       ${newest ? 'a newer commit is not followed' : late ? 'the newest commit is not known' : 'the newest commit is followed'}<//>
@@ -191,12 +192,10 @@ export function Choice({ name, label, options, value = '', changed }) {
 
 /** @param {{ readonly name: string, readonly items: readonly InstanceItem[], readonly isOpen: boolean, readonly isOnly: boolean, readonly causes: ReadonlyMap<string, ReadonlySet<string>> }} props */
 function Folder({ name, items, isOpen, isOnly, causes }) {
-  const hasWhy = items.some((one) => one.status !== 'Done' || causes.has(one.name));
-  const columns = ['Instance', 'Status', 'Servers', ...(hasWhy ? ['Why'] : [])];
-  const rows = html`<${Table} label=${name || 'Instances'} columns=${columns}>
-      ${items.slice(0, INSTANCES_SHOWN).map((one) => html`<${Row} key=${one.name} one=${one} causes=${causes.get(one.name)} hasWhy=${hasWhy} />`)}<//>
+  const rows = html`<${Table} label=${name || 'Instances'} columns=${['Instance', 'Status', 'Servers', 'Why']}>
+      ${items.slice(0, INSTANCES_SHOWN).map((one) => html`<${Row} key=${one.name} one=${one} causes=${causes.get(one.name)} />`)}<//>
     ${items.length > INSTANCES_SHOWN && html`<p class="more quiet">${counted(items.length - INSTANCES_SHOWN, 'further instance')}: filter by name.</p>`}`;
-  if (isOnly) return rows;
+  if (isOnly) return html`<div class="folder">${rows}</div>`;
   /** @type {Record<string, number>} */
   const counts = {};
   for (const one of items)
@@ -205,14 +204,14 @@ function Folder({ name, items, isOpen, isOnly, causes }) {
     <${Bar} counts=${counts} /></summary>${rows}</details>`;
 }
 
-/** @param {{ readonly one: InstanceItem & { readonly commit?: string | null }, readonly causes: ReadonlySet<string> | undefined, readonly hasWhy: boolean }} props */
-function Row({ one: { name, status, counts, summary, tenant, commit }, causes, hasWhy }) {
+/** @param {{ readonly one: InstanceItem & { readonly commit?: string | null }, readonly causes: ReadonlySet<string> | undefined }} props */
+function Row({ one: { name, status, counts, summary, tenant, commit }, causes }) {
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const why = causes === undefined ? (status === 'Done' ? '' : summary) : [...causes].join(', ');
   return html`<tr>
     <th scope="row"><${Instance} name=${name} />${tenant && html` <span class="tag">${tenant}</span>`}</th>
     <td data-column="Status"><${State} of=${status} /></td>
     <td data-column="Servers"><span class="measure"><span class="count">${total.toLocaleString('en')}</span><${Bar} counts=${counts} /></span></td>
-    ${hasWhy && html`<td data-column="Why" class="why">${why}${commit && html` <span class="quiet">runs <${Commit} of=${commit} /></span>`}</td>`}
+    <td data-column="Why" class="why">${why}${commit && html` <span class="quiet">runs <${Commit} of=${commit} /></span>`}</td>
   </tr>`;
 }

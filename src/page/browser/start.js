@@ -29,7 +29,7 @@ const VIEWS = {
 /** The entry of the menu of a view that is not in the menu. @type {Readonly<Record<string, string>>} */
 const MENU_OF = { server: 'servers', change: 'changes', instance: 'overview' };
 /** Times are shown anew, and it is looked whether the page is current. */
-const TICK_MS = 2_000;
+const TICK_MS = 5_000;
 const SEARCH_MS = 250;
 /** Answers of which a view gets the list within. */
 const WRAPPED = ['held', 'clients', 'providers'];

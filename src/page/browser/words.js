@@ -22,6 +22,8 @@ const SIGNS = {
   invalid: ['bad', '!'],
   'awaiting approval': ['warn', '◆'],
   followed: ['good', '✓'],
+  delivered: ['good', '✓'],
+  outdated: ['busy', '↑'],
   held: ['warn', '◆'],
   refused: ['bad', '✕'],
   'not followed': ['bad', '!'],
