@@ -9,10 +9,7 @@ import { StoreError, StoreUnavailable } from './store-error.ts';
 
 /** What the thread can be asked: what each request needs, and the answer. */
 export interface Requests {
-  open: { readonly of: DatabaseUse; readonly answer: DatabaseState };
-  rows: { readonly of: readonly [kind: string, name: string] | undefined; readonly answer: readonly KeptRow[] };
-  add: { readonly of: readonly KeptRow[]; readonly answer: undefined };
-  drop: { readonly of: undefined; readonly answer: undefined };
+  open: { readonly of: DatabaseUse; readonly answer: DatabaseState & { readonly rows: readonly KeptRow[] } };
   save: { readonly of: Batch; readonly answer: undefined };
   events: { readonly of: ListedRange; readonly answer: ListedPage };
   close: { readonly of: undefined; readonly answer: undefined };
@@ -40,13 +37,10 @@ let database: Database | undefined;
 function answerTo(request: Request): unknown {
   if (request.ask === 'open') {
     database = new Database(request.of);
-    return database.state;
+    return { ...database.state, rows: database.rows() };
   }
   if (request.ask === 'close') return database?.close();
   if (database === undefined) throw new Error('the database is not open');
-  if (request.ask === 'rows') return database.rows(request.of);
-  if (request.ask === 'add') return database.add(request.of);
-  if (request.ask === 'drop') return database.drop();
   return request.ask === 'save' ? database.save(request.of) : database.events(request.of);
 }
 

@@ -4,8 +4,6 @@ import { closeSync, existsSync, openSync, renameSync, rmSync, statfsSync, statSy
 import { DatabaseSync } from 'node:sqlite';
 import { reasonOf } from '../base/wording.ts';
 import type { ListedPage, ListedRange } from '../model/instance-event.ts';
-import { ROWS_A_READ } from './document-adapter.ts';
-
 import { addEvents, EVENTS_A_TRIM, readEvents, SCHEMA_OF_EVENTS, trimEvents } from './event-table.ts';
 import type { KeptRow } from './row-json.ts';
 import type { Batch } from './store-document.ts';
@@ -73,8 +71,6 @@ export class Database {
   readonly #statements: Statements;
   /** Since old events were removed; the first commit removes what is left from before. */
   #newEvents = EVENTS_A_TRIM;
-  /** The first rows of the next batch. */
-  #added: KeptRow[] = [];
 
   /** Throws StoreError if the file is damaged, of another program or version, or cannot be read. */
   constructor(use: DatabaseUse) {
@@ -87,10 +83,10 @@ export class Database {
     return this.#explained(() => this.#statements.state.get() as unknown as DatabaseState);
   }
 
-  /** Returns the next rows after one, by kind and name; of none: the first. */
-  rows([kind, name]: readonly [kind: string, name: string] = ['', '']): readonly KeptRow[] {
+  /** Returns all rows, by kind and name. */
+  rows(): readonly KeptRow[] {
     return this.#explained(() => {
-      const rows = this.#statements.rows.all(kind, name);
+      const rows = this.#statements.rows.all();
       return rows.map((row) => [row.kind, row.name, row.value] as unknown as KeptRow);
     });
   }
@@ -99,24 +95,12 @@ export class Database {
     return this.#explained(() => readEvents(this.#database, range));
   }
 
-  /** Adds rows to the next batch. */
-  add(rows: readonly KeptRow[]): void {
-    this.#added.push(...rows);
-  }
-
-  /** Forgets what was added: the batch is not saved. */
-  drop(): void {
-    this.#added = [];
-  }
-
   /** Saves a batch, all of it or nothing. Throws what SQLite says. */
   save({ since, revision, rows, events }: Batch): void {
-    const all = [...this.#added, ...rows];
-    this.#added = [];
     this.#database.exec('BEGIN IMMEDIATE');
     try {
       this.#requireRevision(since);
-      for (const [kind, name, value] of all) {
+      for (const [kind, name, value] of rows) {
         if (value === null) this.#statements.removeRow.run(kind, name);
         else this.#statements.setRow.run(kind, name, value, revision);
       }
@@ -235,9 +219,7 @@ function prepare(database: DatabaseSync) {
   return {
     state: database.prepare('SELECT revision, (SELECT coalesce(max(id), 0) FROM events) AS lastEvent FROM state'),
     // In the order of the index: in another one, all rows would go through a temporary file outside of the directory.
-    rows: database.prepare(
-      `SELECT kind, name, value FROM rows WHERE (kind, name) > (?, ?) ORDER BY kind, name LIMIT ${ROWS_A_READ}`,
-    ),
+    rows: database.prepare('SELECT kind, name, value FROM rows ORDER BY kind, name'),
     setRevision: database.prepare('UPDATE state SET revision = ?'),
     setRow: database.prepare('INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?)'),
     removeRow: database.prepare('DELETE FROM rows WHERE kind = ? AND name = ?'),

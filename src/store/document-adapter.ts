@@ -7,9 +7,6 @@ import { decodeRow, type KeptRow, type Row, WANTED_KIND } from './row-json.ts';
 import { isRowKind, type StoreDocument, setRow } from './store-document.ts';
 import { newerVersion } from './store-error.ts';
 
-/** So many rows are read from a database at once. */
-export const ROWS_A_READ = 5_000;
-
 /** An adapter of lowdb that saves changes, and keeps events beside the document. */
 export interface DocumentAdapter {
   /** Returns the document of the database, which is empty at first. */

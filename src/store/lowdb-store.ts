@@ -216,7 +216,12 @@ export class LowdbStore implements Store {
       document.lastEvent,
     );
     const since = document.revision;
-    document.unsaved = { since, revision: since + 1, rows: keptRowsOf(changes), events };
+    const rows: KeptRow[] = [];
+    for (const change of changes) {
+      rows.push(...keptRows(change, change.expected));
+      await this.#parts.breathe();
+    }
+    document.unsaved = { since, revision: since + 1, rows, events };
     await database.write();
     this.#show(changes, { revision: since + 1, lastEvent: events.at(-1)?.[0] ?? document.lastEvent });
     return decision;
@@ -265,14 +270,6 @@ export class LowdbStore implements Store {
       { cause: error },
     );
   }
-}
-
-function keptRowsOf(changes: readonly Change[]): Iterable<KeptRow> {
-  return {
-    *[Symbol.iterator]() {
-      for (const change of changes) yield* keptRows(change, change.expected);
-    },
-  };
 }
 
 /** Returns what removes the rows of a document that are not among the given ones. */

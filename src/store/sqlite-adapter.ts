@@ -1,5 +1,4 @@
-// Connects lowdb's document with a SQLite file, which a thread keeps. A batch is one transaction, and one message unless
-// it is large.
+// Connects lowdb's document with a SQLite file, which a thread keeps. A batch is one transaction, and one message.
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
@@ -9,14 +8,10 @@ import type { ListedPage, ListedRange } from '../model/instance-event.ts';
 import type { DatabaseUse } from './database.ts';
 import type { Reply, Request, Requests, ThreadError } from './database-thread.ts';
 import { type DocumentAdapter, RowReader } from './document-adapter.ts';
-import type { KeptRow } from './row-json.ts';
 import { emptyStoreDocument, type StoreDocument } from './store-document.ts';
 import { StoreError, StoreUnavailable } from './store-error.ts';
 
 const THREAD = `${fileURLToPath(new URL('./database-thread', import.meta.url))}${extname(import.meta.filename)}`;
-
-/** A message is copied within one turn of the event loop. */
-const MESSAGE_ROWS = 1_000;
 
 /** A thread with an open database; `close` ends it. */
 export class SqliteAdapter implements DocumentAdapter {
@@ -38,36 +33,13 @@ export class SqliteAdapter implements DocumentAdapter {
 
   async read(): Promise<StoreDocument> {
     const document = emptyStoreDocument();
-    Object.assign(document, await this.#request('open', this.#use));
-    const reader = new RowReader(document, this.#use.path);
-    let rows = await this.#request('rows', undefined);
-    for (let last = rows.at(-1); last !== undefined; last = rows.at(-1)) {
-      const next = this.#request('rows', [last[0], last[1]]);
-      await reader.add(rows, this.#breathe);
-      rows = await next;
-    }
-    return document;
+    const { rows, ...state } = await this.#request('open', this.#use);
+    await new RowReader(document, this.#use.path).add(rows, this.#breathe);
+    return Object.assign(document, state);
   }
 
   async write({ unsaved }: StoreDocument): Promise<void> {
-    if (unsaved === undefined) return;
-    await this.#request('save', { ...unsaved, rows: await this.#addMost(unsaved.rows) });
-  }
-
-  /** Sends all rows but the last ones, and returns these. */
-  async #addMost(all: Iterable<KeptRow>): Promise<readonly KeptRow[]> {
-    const rows: KeptRow[] = [];
-    try {
-      for (const row of all) {
-        if (rows.length === MESSAGE_ROWS) await this.#request('add', rows.splice(0));
-        rows.push(row);
-        await this.#breathe();
-      }
-      return rows;
-    } catch (error) {
-      await this.#request('drop', undefined);
-      throw error;
-    }
+    if (unsaved !== undefined) await this.#request('save', unsaved);
   }
 
   events(range: ListedRange): Promise<ListedPage> {

@@ -18,11 +18,6 @@ export interface Batch {
   readonly events: readonly KeptEvent[];
 }
 
-/** A batch whose rows are encoded while they are read, so that few of them are in memory as text. */
-export interface Unsaved extends Omit<Batch, 'rows'> {
-  readonly rows: Iterable<KeptRow>;
-}
-
 /** Everything that a store holds in memory. */
 export interface StoreDocument {
   /** The number of the last batch that `tables` holds; 0 before the first. */
@@ -31,7 +26,7 @@ export interface StoreDocument {
   lastEvent: number;
   readonly tables: Tables;
   /** What lowdb's `write` saves. `tables` shows it afterwards. */
-  unsaved: Unsaved | undefined;
+  unsaved: Batch | undefined;
 }
 
 /** Returns a document without rows. */

@@ -3,7 +3,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
-import { link, mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { withoutPause } from '../base/breathe.ts';
 import { reasonOf, whyUnusable } from '../base/wording.ts';
@@ -21,6 +21,8 @@ import { StoreError } from './store-error.ts';
 
 /** The files that SQLite keeps beside one. */
 const BESIDE = ['-wal', '-shm', '-journal'];
+/** No backup takes longer. */
+const LEFT_MS = 3_600_000;
 /** All events that a database keeps. */
 const ALL = { after: 0, limit: 2 ** 31 - 1 };
 
@@ -91,7 +93,9 @@ async function copyStore(
   await target.read();
   for (const change of renew(document)) setRow(document.tables, change);
   const rows = [...rowsOf(document.tables)].flatMap((row) => keptRows(row, undefined));
-  document.unsaved = { since: 0, revision: document.revision, rows, events: events.map(keptEvent) };
+  // Later events belong to rows that were not read.
+  const kept = events.filter(({ event }) => event.id <= document.lastEvent).map(keptEvent);
+  document.unsaved = { since: 0, revision: document.revision, rows, events: kept };
   await target.write(document);
   return document;
 }
@@ -135,7 +139,6 @@ export async function restoreStore(directory: string, backup: string, options: R
   try {
     await makeDirectory(directory);
     using _lock = lockDirectory(directory, 'Stop that controller first. Nothing was restored.');
-    await refuseOtherOwner(directory);
     const present = presentStore(directory);
     if (present !== undefined && !options.force) throw present;
     return await replaceStore(directory, backup, { ...options, isKept: present !== undefined });
@@ -195,6 +198,7 @@ async function writeBackup(target: string, write: (aside: string) => Promise<voi
   // Two commands may write to one target.
   const aside = `${target}.${randomUUID()}.new`;
   try {
+    await removeLeftOf(target);
     await writeFile(target, aside, () => write(aside));
   } catch (error) {
     if (error instanceof StoreError) throw error;
@@ -202,6 +206,15 @@ async function writeBackup(target: string, write: (aside: string) => Promise<voi
     throw new StoreError(`The backup could not be written to ${target}: ${why}`, { cause: error });
   }
   return { document: await readBackup(target), bytes: (await stat(target)).size };
+}
+
+/** Removes what backups have left that were killed. */
+async function removeLeftOf(target: string): Promise<void> {
+  for (const name of await readdir(dirname(target))) {
+    if (!name.startsWith(`${basename(target)}.`) || !name.endsWith('.new')) continue;
+    const path = join(dirname(target), name);
+    if (Date.now() - (await stat(path)).mtimeMs > LEFT_MS) await removeDatabase(path);
+  }
 }
 
 /** Has a file written under another name, and gives it its own once it is durable. If that fails, none is left. */
@@ -261,16 +274,4 @@ export function storeRevision(directory: string): number | undefined {
   } finally {
     database.close();
   }
-}
-
-/** Files of another owner would be replaced by some that the controller may not read. */
-async function refuseOtherOwner(directory: string): Promise<void> {
-  const path = storePath(directory);
-  const owner = existsSync(path) ? (await stat(path)).uid : undefined;
-  const own = process.getuid?.();
-  if (owner === undefined || own === undefined || owner === own) return;
-  throw new StoreError(
-    `The store in ${directory} belongs to the user with the id ${owner}, and you are ${own}: the controller could not ` +
-      `read what is restored. Run this as that user (setpriv --reuid=${owner}, or sudo -u). Nothing was restored.`,
-  );
 }

@@ -4,12 +4,7 @@ import type { ListedPage, ListedRange } from '../../src/model/instance-event.ts'
 import { type DocumentAdapter, RowReader } from '../../src/store/document-adapter.ts';
 import { listedEvent } from '../../src/store/event-table.ts';
 import type { KeptRow } from '../../src/store/row-json.ts';
-import {
-  emptyStoreDocument,
-  type KeptEvent,
-  type StoreDocument,
-  type Unsaved,
-} from '../../src/store/store-document.ts';
+import { type Batch, emptyStoreDocument, type KeptEvent, type StoreDocument } from '../../src/store/store-document.ts';
 import { drawn } from './chance.ts';
 import { type Life, never, type Scheduler } from './scheduler.ts';
 
@@ -110,7 +105,7 @@ async function documentOf({ revision, rows, events }: Image): Promise<StoreDocum
   return document;
 }
 
-function withBatch(before: Image, batch: Unsaved): Image {
+function withBatch(before: Image, batch: Batch): Image {
   const rows = new Map(before.rows);
   for (const row of batch.rows) {
     const [kind, name, json] = row;

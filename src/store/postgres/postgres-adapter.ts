@@ -4,7 +4,7 @@ import { type Breathe, breatheBy } from '../../base/breathe.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { reasonOf } from '../../base/wording.ts';
 import type { ListedPage, ListedRange } from '../../model/instance-event.ts';
-import { type DocumentAdapter, ROWS_A_READ, RowReader, type SharedChanges } from '../document-adapter.ts';
+import { type DocumentAdapter, RowReader, type SharedChanges } from '../document-adapter.ts';
 import { EVENTS_A_TRIM, listedEvent } from '../event-table.ts';
 import { type LowdbStore, type LowdbStoreOptions, openStore } from '../lowdb-store.ts';
 import type { KeptRow } from '../row-json.ts';
@@ -92,9 +92,7 @@ export class PostgresAdapter implements DocumentAdapter {
     await this.#connections.read(async (run) => {
       await requireSchema(run, this.#connections.address);
       const { revision, lastEvent } = await this.#readState(run, STATE);
-      for await (const rows of this.#readRows(run, { since: 0, last: revision })) {
-        await reader.add(rows, this.#breathe);
-      }
+      await reader.add(await this.#readRows(run, { since: 0, last: revision }), this.#breathe);
       Object.assign(document, { revision, lastEvent });
       this.#terms = new Map([[revision, await readTerm(run, revision)]]);
     });
@@ -106,18 +104,13 @@ export class PostgresAdapter implements DocumentAdapter {
     const { since, revision } = unsaved;
     const fencing = this.#requireLead();
     let term = fencing ?? 0;
-    const rows: KeptRow[] = [];
-    for (const row of unsaved.rows) {
-      rows.push(row);
-      await this.#breathe();
-    }
     try {
       await this.#connections.write(async (run) => {
         const state = await this.#readState(run, LOCKED_STATE);
         this.#requireFencing(state, fencing);
         if (state.revision !== since) throw this.#setBack(state.revision, since);
         term = fencing ?? (await readTerm(run, revision));
-        await this.#save(run, { ...unsaved, rows });
+        await this.#save(run, unsaved);
       });
     } catch (error) {
       if (error instanceof NotLeading || !(error instanceof StoreError)) throw error;
@@ -145,8 +138,7 @@ export class PostgresAdapter implements DocumentAdapter {
       await this.#requireTerm(run, since, revision);
       if (revision === since) return undefined;
       const isWhole = since < forgotten;
-      const rows: KeptRow[] = [];
-      for await (const read of this.#readRows(run, { since: isWhole ? 0 : since, last: revision })) rows.push(...read);
+      const rows = await this.#readRows(run, { since: isWhole ? 0 : since, last: revision });
       return { revision, lastEvent, isWhole, rows };
     });
   }
@@ -183,34 +175,27 @@ export class PostgresAdapter implements DocumentAdapter {
     ]);
   }
 
-  /** Yields the rows that are newer than a revision. Throws StoreError for one that is newer than the last commit. */
-  async *#readRows(
+  /** Returns the rows that are newer than a revision. Throws StoreError for one that is newer than the last commit. */
+  async #readRows(
     run: RunStatement,
     { since, last }: { readonly since: number; readonly last: number },
-  ): AsyncGenerator<readonly KeptRow[]> {
-    let lines = await run(CHANGED_ROWS, [since, '', '', ROWS_A_READ]);
-    while (lines.length > 0) {
-      const rows = lines.map(([kind, name, value, revision]): KeptRow => {
-        const row: KeptRow = [readName(kind), readName(name), value as string | null];
-        if (Number(revision) > last) throw this.#damaged(`the ${row[0]} "${row[1]}" is newer than the last commit`);
-        return row;
-      });
+  ): Promise<readonly KeptRow[]> {
+    const rows: KeptRow[] = [];
+    for (const [kind, name, value, revision] of await run(CHANGED_ROWS, [since])) {
+      const row: KeptRow = [readName(kind), readName(name), value as string | null];
+      if (Number(revision) > last) throw this.#damaged(`the ${row[0]} "${row[1]}" is newer than the last commit`);
+      rows.push(row);
       await this.#breathe();
-      yield rows;
-      const [kind, name] = lines.at(-1) as readonly unknown[];
-      lines = lines.length < ROWS_A_READ ? [] : await run(CHANGED_ROWS, [since, kind, name, ROWS_A_READ]);
     }
+    return rows;
   }
 
   /** Writes a batch. The lock on the state is held. */
   async #save(run: RunStatement, { revision, rows, events }: Batch): Promise<void> {
     // The last of each row counts.
     const last = [...new Map(rows.map((row) => [`${row[0]}/${row[1]}`, row])).values()];
-    for (let at = 0; at < last.length; at += ROWS_A_READ) {
-      const part = last.slice(at, at + ROWS_A_READ);
-      const [kinds, names] = [part.map(([kind]) => writeName(kind)), part.map(([, name]) => writeName(name))];
-      await run(SAVE_ROWS, [kinds, names, part.map(([, , value]) => value), revision]);
-    }
+    const [kinds, names] = [last.map(([kind]) => writeName(kind)), last.map(([, name]) => writeName(name))];
+    await run(SAVE_ROWS, [kinds, names, last.map(([, , value]) => value), revision]);
     if (events.length > 0) {
       const [ids, instances] = [events.map(([id]) => id), events.map(([, instance]) => instance)];
       await run(ADD_EVENTS, [ids, instances, events.map(([, , value]) => value)]);

@@ -94,13 +94,9 @@ export const STATE = `
 /** The state, once no other process is committing; none commits before this transaction ends. */
 export const LOCKED_STATE = `${STATE} FOR UPDATE`;
 
-/**
- * At most $4 rows after revision $1 and after the row of kind $2 and name $3, the wanted specs before the servers.
- * Nothing is sorted on disk: the key's index has that order.
- */
+/** The rows after revision $1, the wanted specs before the servers. */
 export const CHANGED_ROWS = `
-  SELECT kind, name, value, revision FROM ${SCHEMA}.rows WHERE revision > $1 AND (kind, name) > ($2, $3)
-  ORDER BY kind, name LIMIT $4`;
+  SELECT kind, name, value, revision FROM ${SCHEMA}.rows WHERE revision > $1 ORDER BY kind, name`;
 
 /** Writes rows ($1 kinds, $2 names, $3 values; none twice) as of revision $4. */
 export const SAVE_ROWS = `
