@@ -50,16 +50,6 @@ it('ends its program before the shorter of both deadlines, and keeps that it is 
   expect(work.list()).toMatchObject([{ answer }]);
 });
 
-it('ends its program as soon as the machine wakes after a sleep beyond the deadline', async () => {
-  const { clock, started, ended } = begin(() => Promise.reject(new Error('the line is cut')));
-  await started;
-  clock.setWall(clock.now() + 593_000);
-  clock.advance(999);
-  clock.advance(1);
-  const answer = { outcome: 'retryable', message: 'its outcome is not known: it did not end before its deadline' };
-  expect(await ended).toMatchObject({ answer });
-});
-
 it.each<[string, (clock: ManualClock) => void]>([
   ['process', (clock) => clock.advance(594_000)],
   ['machine', (clock) => clock.setWall(clock.now() + 594_000)],

@@ -1,7 +1,8 @@
 // The settings of a proxy: defaults, paths, and all mistakes at once.
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import schema from '../../schemas/proxy-settings.schema.json' with { type: 'json' };
+import proxySchema from '../../schemas/proxy-settings.schema.json' with { type: 'json' };
+import renderSchema from '../../schemas/render-settings.schema.json' with { type: 'json' };
 import { loadProxySettings } from '../../src/agents/load-proxy-settings.ts';
 import { treeline } from '../support/command-here.ts';
 import { settingsFile, settingsProblems } from '../support/settings-texts.ts';
@@ -56,12 +57,12 @@ describe('the settings of a proxy', () => {
   });
 });
 
-it('the schema has a description for every property', () => {
+it('the schemas of proxies and of render have a description for every property', () => {
   const undescribed = (value: object, path: string): string[] =>
     Object.entries(value).flatMap(([key, each]): string[] => {
       if (typeof each !== 'object' || each === null) return [];
       const isProperty = path.endsWith('/properties') && !('description' in each);
       return [...(isProperty ? [`${path}/${key}`] : []), ...undescribed(each, `${path}/${key}`)];
     });
-  expect(undescribed(schema, '')).toEqual([]);
+  expect(undescribed({ proxySchema, renderSchema }, '')).toEqual([]);
 });

@@ -17,9 +17,7 @@ describe('the status of the followed commit', () => {
   it.each<[string, Progress, Stall | undefined, string]>([
     ['nothing', progressOf(0), undefined, 'success: no server left to change'],
     ['all done', progressOf(3), undefined, 'success: 3 servers done'],
-    ['the first', progressOf(0, ['creating']), undefined, 'in progress: 1 server: 0 done'],
     ['retries', progressOf(5, ['retrying', 'unknown']), undefined, 'in progress: 7 servers: 5 done'],
-    ['deletes', progressOf(0, ['deleting', 'marked for delete']), undefined, 'in progress: 2 servers: 0 done'],
     ['a failed one', progressOf(1, ['failed', 'pending']), undefined, 'failure: 3 servers: 1 failed, 1 done'],
     ['a blocked one', progressOf(1, ['blocked']), undefined, 'failure: 2 servers: 1 blocked, 1 done'],
     [

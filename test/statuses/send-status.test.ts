@@ -123,14 +123,10 @@ describe('the request', () => {
 describe('a forge that refuses', () => {
   it.each([
     [400, true],
-    [404, true],
-    [409, true],
     [422, true],
-    [401, false],
     [403, false],
     [429, false],
     [500, false],
-    [503, false],
   ] as const)('with %d blames this status alone: %s', async (status, isOnlyThis) => {
     const forge = await answering((response) => response.writeHead(status).end(`{"message":"${FORGE_TOKEN}"}`));
     const delivery = await send(forge.settings);
@@ -153,10 +149,7 @@ describe('a forge that refuses', () => {
     [{ 'retry-after': '30' }, 30_000],
     [{ 'retry-after': 'Fri, 20 Nov 2026 10:02:00 GMT' }, 120_000],
     [{ 'retry-after': '86400' }, 3_600_000],
-    [{ 'retry-after': 'soon' }, undefined],
-    [{ 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(NOW / 1000 + 60) }, 60_000],
     [{ 'x-ratelimit-remaining': '5', 'x-ratelimit-reset': String(NOW / 1000 + 60) }, undefined],
-    [{}, undefined],
   ])('tells how long to wait: %j', async (headers, waitMs) => {
     const forge = await answering((response) => response.writeHead(403, headers as Record<string, string>).end());
     await expectUnreachable(forge.settings, /\(403\)/, waitMs);
@@ -165,8 +158,6 @@ describe('a forge that refuses', () => {
   it.each([
     [403, { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(NOW / 1000 + 60) }, 60_000],
     [403, { 'x-ratelimit-remaining': '0' }, 60_000],
-    [403, { 'retry-after': '30' }, 30_000],
-    [429, { 'retry-after': '30' }, 30_000],
     [429, {}, 60_000],
   ])('since its rate limit is used up says so, and nothing of the token: %d %j', async (status, headers, waitMs) => {
     const forge = await answering((response) => response.writeHead(status, headers as Record<string, string>).end());
@@ -220,23 +211,12 @@ describe('a forge that misbehaves', () => {
     await expectUnreachable({ ...forge.settings, caFile: settings.caFile }, /certificate|signature/);
     expect(forge.requests).toEqual([]);
   });
-
-  it('ends with the signal', async () => {
-    const forge = await answering(() => undefined);
-    const stop = new AbortController();
-    const sent = send(forge.settings, {}, stop.signal);
-    await expect.poll(() => forge.requests.length).toBe(1);
-    stop.abort(new Error('the controller is stopping'));
-    expect(await sent).toMatchObject({ isAccepted: false, answer: 'the controller is stopping' });
-  });
 });
 
 describe('the files', () => {
   it.each([
     ['', /tokenFile .* is empty/],
     ['two words\n', /tokenFile .* holds no token/],
-    ['a\nb\n', /tokenFile .* holds no token/],
-    ['x'.repeat(70_000), /tokenFile .* cannot be read: it has 70000 bytes/],
   ])('without a token send nothing: %j', async (text, words) => {
     const forge = await startFakeForge('github');
     writeFileSync(forge.settings.tokenFile, text);

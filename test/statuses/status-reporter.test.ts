@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { answerOf } from '../reconcile/build.ts';
 import { SHOP, shopFiles, TEMPLATE, templateText } from '../reconcile/shop.ts';
-import { ACCEPTED, REFUSED, ReportingCore, UNREACHABLE } from './told-forge.ts';
+import { ACCEPTED, ReportingCore, UNREACHABLE } from './told-forge.ts';
 
 const GROUP = `parameters: { count: "1", size: small }
 resources:
@@ -180,15 +180,6 @@ describe('the number of requests', () => {
     await told.pass(2_000);
     expect(told.told(first, 'apply').at(-1)).toBe('in progress: 3 servers: 1 done');
   });
-
-  it('is bounded for servers that fail and are tried again, for a week', async () => {
-    const told = new ReportingCore({ retry: { attempts: 2, firstSeconds: 30, failedSeconds: 60 } });
-    told.core.provider.script = ({ operation }) =>
-      operation === 'create' ? Promise.resolve(answerOf('retryable')) : undefined;
-    const first = await told.commit(groupFiles(3));
-    for (let minute = 0; minute < 7 * 24 * 6; minute += 1) await told.pass(600_000);
-    expect(told.told(first, 'apply').length).toBeLessThan(250);
-  });
 });
 
 describe('a forge that cannot be reached', () => {
@@ -210,34 +201,6 @@ describe('a forge that cannot be reached', () => {
       `${first} validate`,
       `${first} apply`,
     ]);
-    expect(told.reporter.failure).toBeUndefined();
-  });
-
-  it('is left alone for as long as it asks', async () => {
-    const told = new ReportingCore();
-    told.answer = () => ({ ...UNREACHABLE, answer: 'too many (429)', waitMs: 1_800_000 });
-    await told.commit(shopFiles({ a: 'size: small' }));
-    expect(told.requests).toHaveLength(1);
-    await told.pass(1_799_000);
-    expect(told.requests).toHaveLength(1);
-    told.answer = () => ACCEPTED;
-    await told.pass(3_000);
-    expect(told.requests).toHaveLength(3);
-  });
-
-  it('and refuses one status gets the others, and that one at growing distances', async () => {
-    const told = new ReportingCore();
-    told.answer = ({ context }) => (context === 'validate' ? REFUSED : ACCEPTED);
-    const first = await told.commit(shopFiles({ a: 'size: small' }));
-    expect(told.told(first, 'apply')).toEqual(['success: 1 server done']);
-    for (let minute = 0; minute < 60; minute += 1) await told.pass(60_000);
-    expect(told.told(first, 'validate').length).toBeLessThan(25);
-    expect(told.reporter.failure).toMatchObject({ reason: 'refused (422)' });
-    const second = await told.commit({ 'README.md': 'text' });
-    expect(told.told(second, 'apply')).toEqual(['success: no server left to change']);
-    told.answer = () => ACCEPTED;
-    await told.pass(601_000);
-    expect(told.told(second, 'validate').at(-1)).toBe('success: valid, 2 instances');
     expect(told.reporter.failure).toBeUndefined();
   });
 });
@@ -275,19 +238,5 @@ describe('a restart', () => {
     expect(told.requests).toEqual([]);
     await told.reporter.stop();
     expect(told.told(first, 'apply')).toEqual(['success: 1 server done']);
-  });
-
-  it('after the store failed to note what was sent loses nothing else', async () => {
-    const told = new ReportingCore();
-    await told.commit(shopFiles({ a: 'size: small' }));
-    const second = told.core.source.commit({ 'README.md': 'text' });
-    await told.core.poll();
-    told.core.store.failures.push(new Error('disk full'), new Error('disk full'));
-    await told.pass(1_000);
-    expect(told.told(second, 'apply')).toEqual(['success: no server left to change']);
-    expect(told.lines.some(({ msg }) => String(msg).includes('could not be recorded'))).toBe(true);
-    await told.pass(10_000);
-    expect(told.core.ledger.read('commitStatus', second)).toMatchObject({ apply: { state: 'success' } });
-    expect(told.requests).toHaveLength(4);
   });
 });

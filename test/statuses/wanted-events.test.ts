@@ -126,8 +126,6 @@ describe('what needs a person', () => {
     ['held:shop', 'treeline.held'],
     ['drifted:shop', 'treeline.drift'],
     ['commit:wrong', 'treeline.commit'],
-    ['blocked:shop', 'treeline.attention'],
-    ['provider:lab', 'treeline.attention'],
     ['certificate:server', 'treeline.attention'],
   ])('%s is %s', (id, type) => {
     const alerts = new Alerts();

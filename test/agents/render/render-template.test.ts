@@ -33,7 +33,6 @@ describe('a template prints', () => {
     ['a default', '{{ nope | default: "none" }}{{ nope.deep | default: 1 }}', 'none1'],
     ['by conditions', '{% if nope %}a{% elsif backups %}b{% else %}c{% endif %}', 'c'],
     ['no byte order mark', '\ufeff{{ role }}', 'web'],
-    ['nothing', '', ''],
   ])('%s', (_, template, text) => {
     expect(render(template)).toBe(text);
   });
@@ -48,11 +47,9 @@ describe('it is told where a template is wrong', () => {
     ],
     ['{% for a in nope %}{% endfor %}', '1:13: neither the record of web-1 nor the template has "nope"'],
     ['{{ limits.nope }}', '1:4: neither the record of web-1 nor the template has "limits.nope"'],
-    ['{{ ports[7] }}', '1:4: neither the record of web-1 nor the template has "ports.7"'],
     ['{{ ports }}', '1:1: this is a list: say how it is written, such as | join: ", " or | json, or use {% for %}'],
     ['\n{{ limits }}', '2:1: this is a map'],
     ['{{ role', '1:1: output "{{ role" not closed'],
-    ['{% if role %}', '1:1: tag {% if role %} not closed'],
     ['{{ role | shout }}', '1:1: undefined filter: shout'],
   ])('%j', (template, message) => {
     expect(() => render(template)).toThrow(`app.conf.liquid:${message}`);
@@ -66,13 +63,10 @@ describe('it is told where a template is wrong', () => {
 describe('a template cannot', () => {
   it.each<readonly [what: string, template: string, message: RegExp]>([
     ['read a file by include', '{% include "/etc/passwd" %}', /tag "include" not found/],
-    ['read a file by render', '{% render "../../etc/passwd" %}', /tag "render" not found/],
     ['read a file by layout', '{% layout "/etc/passwd" %}', /tag "layout" not found/],
     ['tell the time', '{{ "now" | date: "%s" }}', /undefined filter: date/],
-    ['throw dice', '{{ ports | sample }}', /undefined filter: sample/],
     ['get around the text of a list', '{{ ports | raw }}', /undefined filter: raw/],
     ['reach a prototype', '{{ role.constructor }}', /has "role\.constructor"/],
-    ['reach that of a map', '{{ limits.__proto__ }}{{ limits.toString }}', /has "limits\.__proto__"/],
     ['run for ever', '{% for a in (1..9999) %}{% for b in (1..9999) %}{% endfor %}{% endfor %}', /limit exceeded/],
     ['fill the memory with a list', '{% for a in (1..999999999) %}{% endfor %}', /memory alloc limit exceeded/],
     [
