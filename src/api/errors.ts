@@ -92,19 +92,9 @@ export function answerErrors(log: Logger) {
 
 function explainError(error: unknown, requestId: string): Failure {
   if (error instanceof ServiceError && error.code !== 'internal') return error;
-  const code = codeOfExpress(error);
-  if (code !== undefined) return { code, message: String(error instanceof Error ? error.message : error) };
   // The store's own text says what is wrong and what to do; its error is known by name, since the store is not imported
   // here.
   if (error instanceof Error && error.name === 'StoreError') return { code: 'not_ready', message: error.message };
   const message = `Treeline failed to answer. This is a mistake of Treeline; its log has the details under request ${requestId}`;
   return { code: 'internal', message };
-}
-
-/** Express and its body parsers throw errors that carry a status. Those below 500 are the client's. */
-function codeOfExpress(error: unknown): ErrorCode | undefined {
-  if (typeof error !== 'object' || error === null || !('status' in error)) return undefined;
-  if (error.status === 413) return 'body_too_large';
-  if (error.status === 415) return 'unsupported_media_type';
-  return typeof error.status === 'number' && error.status >= 400 && error.status < 500 ? 'invalid_input' : undefined;
 }

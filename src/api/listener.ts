@@ -17,8 +17,6 @@ const CONNECTIONS_MAX = 10_000;
 /** The interval of Node's check for slow requests; its own 30 s would extend the limits below by as much. */
 const CHECK_MS = 1_000;
 const KEEP_ALIVE_MS = 60_000;
-/** How many requests may wait on one connection behind the one that is answered. */
-const AHEAD_MAX = 100;
 /** How often connections whose last answer is sent are ended while the listener closes. */
 const CLOSE_IDLE_MS = 100;
 
@@ -72,7 +70,7 @@ export interface Listener extends ListenAddress {
 export async function startListener(options: ListenerOptions): Promise<Listener> {
   const { tls, clock = systemClock } = options;
   const limits = { ...TIME_LIMITS, ...options.limits };
-  const server = createServer({
+  const serverOptions = {
     ...secureContextOptions(tls),
     // Clients that speak HTTP/1.0, such as curl -0, ask for it by its own name.
     ALPNProtocols: ['http/1.1', 'http/1.0'],
@@ -84,16 +82,13 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     connectionsCheckingInterval: CHECK_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: HEADER_BYTES_MAX,
-  });
+  };
+  const server = createServer(serverOptions, options.handler);
   server.timeout = limits.stallMs;
   server.maxConnections = CONNECTIONS_MAX;
   const refused = logRefusals(server, options);
   refuseAuthorities(server, refused);
-  const endOldConnections = serveConnections(server, {
-    handler: options.handler,
-    clock,
-    handshakeMs: limits.handshakeMs,
-  });
+  const endOldConnections = followConnections(server, clock, limits.handshakeMs);
   const { address, port } = await listenOn(server, options, 'api.port');
   return {
     host: address,
@@ -114,41 +109,28 @@ interface OpenConnection {
   isOld: boolean;
   /** The newest request that is not answered. */
   last?: ServerResponse | undefined;
-  /** How many requests wait behind the one that is answered. */
-  ahead: number;
-}
-
-interface ServeOptions {
-  readonly handler: RequestListener;
-  readonly clock: Clock;
-  readonly handshakeMs: number;
 }
 
 /**
- * Handles the requests of each connection one after the other: Node emits all that a client sends ahead in one turn.
  * Returns a function that ends each connection there is now with its next answer, or with the one under way if its head
  * is not sent. A handshake that is under way may end with the old certificates, so new connections get one answer for a
  * while.
  */
-function serveConnections(server: Server, { handler, clock, handshakeMs }: ServeOptions): () => void {
+function followConnections(server: Server, clock: Clock, handshakeMs: number): () => void {
   const open = new Map<Socket, OpenConnection>();
   let oldUntil = 0;
   server.on('secureConnection', (socket) => {
-    open.set(socket, { isOld: clock.monotonic() < oldUntil, ahead: 0 });
+    open.set(socket, { isOld: clock.monotonic() < oldUntil });
     socket.once('close', () => open.delete(socket));
   });
-  server.on('request', (request, response) => {
+  server.prependListener('request', (request, response) => {
     const connection = open.get(request.socket);
     if (connection === undefined) return;
-    const { last } = connection;
     connection.last = response;
     response.once('close', () => {
       if (connection.last === response) connection.last = undefined;
     });
     if (connection.isOld) response.setHeader('Connection', 'close');
-    if (last === undefined) handler(request, response);
-    else if (connection.ahead >= AHEAD_MAX) request.socket.destroy();
-    else waitFor(last, connection, () => handler(request, response));
   });
   return () => {
     oldUntil = clock.monotonic() + handshakeMs;
@@ -157,15 +139,6 @@ function serveConnections(server: Server, { handler, clock, handshakeMs }: Serve
       if (connection.last?.headersSent === false) connection.last.setHeader('Connection', 'close');
     }
   };
-}
-
-function waitFor(last: ServerResponse, connection: OpenConnection, handle: () => void): void {
-  connection.ahead += 1;
-  last.once('close', () => {
-    connection.ahead -= 1;
-    // Nothing is answered behind an answer that ends the connection.
-    if (last.writableFinished && last.shouldKeepAlive) handle();
-  });
 }
 
 /** Logs that a connection is refused. */

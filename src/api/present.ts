@@ -53,28 +53,16 @@ export async function sendRead(
   response.writeHead(304).end();
 }
 
-/** Sends a body. A long one ends in between if its client may not ask any more. */
+/** Sends a body, as fast as the client reads it. */
 export async function sendBody(
   response: ServerResponse,
   status: number,
   { pieces, bytes }: Omit<WrittenAnswer, 'etag'>,
 ): Promise<void> {
   response.writeHead(status, { 'Content-Type': JSON_TYPE, 'Content-Length': bytes });
-  await sendPieces(response, pieces);
-}
-
-/** Sends a body whose head is written, as fast as the client reads it. */
-async function sendPieces(response: ServerResponse, pieces: readonly Uint8Array[]): Promise<void> {
   if (response.req.method === 'HEAD' || pieces.length === 0) response.end();
   else if (pieces.length === 1) response.end(pieces[0]);
-  else await pipeline(Readable.from(whileAllowed(response, pieces)), response).catch(() => response.destroy());
-}
-
-function* whileAllowed({ req }: ServerResponse, pieces: readonly Uint8Array[]): Generator<Uint8Array> {
-  for (const piece of pieces) {
-    requireAllowed(req);
-    yield piece;
-  }
+  else await pipeline(Readable.from(pieces), response).catch(() => response.destroy());
 }
 
 /** Answers what was done, in the envelope of the interface. Throws ServiceError if the client may not ask any more. */

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import express from 'express';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { answerErrors, type ErrorCode } from '../../src/api/errors.ts';
+import { answerErrors } from '../../src/api/errors.ts';
 import { createLog } from '../../src/base/log.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import { createHttpsClient, type Reply, sendRaw } from '../support/https-client.ts';
@@ -113,8 +113,6 @@ describe('what the reader throws', () => {
   test.each([
     ['an error', new TypeError('secret is undefined')],
     ['an internal one', new ServiceError('internal', 'secret')],
-    ['one with a status of the server', Object.assign(new Error('secret'), { status: 503 })],
-    ['one with a status that is none', Object.assign(new Error('secret'), { status: '400' })],
   ])('unexpectedly is 500 and logged once: %s', async (_name, fault) => {
     api.reader.fault = fault;
     const before = api.lines.length;
@@ -137,19 +135,6 @@ describe('what the reader throws', () => {
       url: '/tree?&',
       err: { stack: fault.stack },
     });
-  });
-
-  test.each<[number, number, ErrorCode]>([
-    [400, 400, 'invalid_input'],
-    [413, 413, 'body_too_large'],
-    [415, 415, 'unsupported_media_type'],
-    [418, 400, 'invalid_input'],
-  ])('with a status of the client, as Express does, is told: %i', async (thrown, status, error) => {
-    api.reader.fault = Object.assign(new Error('the body is odd'), { status: thrown });
-    const before = api.lines.length;
-    const reply = await request('/tree');
-    expect(reply).toMatchObject({ status, body: { message: 'the body is odd', return_code: status, error } });
-    expect(api.lines).toHaveLength(before);
   });
 });
 

@@ -3,7 +3,6 @@
 import { once } from 'node:events';
 import { request as send } from 'node:https';
 import { buffer } from 'node:stream/consumers';
-import { connect } from 'node:tls';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import type { Credential } from '../../src/base/development-pki.ts';
@@ -12,11 +11,10 @@ import type { Client } from '../../src/model/objects.ts';
 import type { Caller } from '../../src/service/caller.ts';
 import { heldList } from '../support/held-list.ts';
 import { ROUTES } from '../support/route-table.ts';
-import { COMMIT, INSTANCE } from '../support/sample-reader.ts';
+import { COMMIT } from '../support/sample-reader.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
 
 const YEARS_MS = 50 * 365 * 24 * 60 * 60 * 1000;
-const MIB = 2 ** 20;
 /** The methods of the reader whose lists are written item by item. */
 const WRITTEN_LISTS = ['instances', 'objects', 'nodes'];
 /** They are carried out at once, when the body is there: nothing waits in between. */
@@ -228,28 +226,6 @@ test.each(['is removed', 'gets another fingerprint', 'expires'] as const)(
     expect(doneCalls()).toEqual([]);
   },
 );
-
-test('a client that is removed is sent no more of a long answer', async () => {
-  const before = { list: api.reader.list, registry: new Map(api.reader.registry) };
-  onTestFinished(() => {
-    Object.assign(api.reader, { list: before.list });
-    restore(before.registry);
-  });
-  const description = 'x'.repeat(10_000);
-  api.reader.list = Array.from({ length: (32 * MIB) / description.length }, () => ({ ...INSTANCE, description }));
-  const { key, cert, serial } = api.identities.proxy;
-  const socket = connect({ host: '127.0.0.1', ...api.server, key, cert });
-  onTestFinished(() => void socket.destroy());
-  socket.write('GET /stacks/instances HTTP/1.1\r\nHost: x\r\n\r\n');
-  await once(socket, 'readable');
-  api.reader.registry.delete(serial);
-  let received = 0;
-  socket.on('data', (bytes: Buffer) => (received += bytes.length));
-  socket.on('error', () => socket.destroy());
-  await once(socket, 'close');
-  expect(received).toBeGreaterThan(0);
-  expect(received).toBeLessThan(24 * MIB);
-});
 
 test('a client that is removed while its request waits behind another of its own is refused', async () => {
   const registry = new Map(api.reader.registry);
