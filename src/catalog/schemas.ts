@@ -21,7 +21,7 @@ import { below, type Fault, problemFrom } from '../model/entry.ts';
 import { isMap, type Json } from '../model/json.ts';
 import type { Problem } from '../model/problem.ts';
 import type { FileType } from './catalog.ts';
-import { explainViolation, type Violation } from './violation.ts';
+import { explainViolation, isMisspelt, type Violation } from './violation.ts';
 import type { YamlDocument } from './yaml.ts';
 
 /** How schemas are compiled. test/support/bundle-once.ts does it ahead. */
@@ -128,7 +128,8 @@ function findViolations(validate: ValidateFunction, value: unknown): readonly Vi
     if (!violations.has(place)) violations.set(place, violation);
     if (violations.size >= VIOLATIONS_MAX) break;
   }
-  return [...violations.values()];
+  const found = [...violations.values()];
+  return found.filter((one) => !found.some((other) => isMisspelt(one, other)));
 }
 
 function describeViolation(error: ErrorObject): Violation {

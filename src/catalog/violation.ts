@@ -37,6 +37,12 @@ export function explainViolation(violation: Violation, writtenAt: WrittenAt): Pl
   return { pointer, fault: wrongValue(violation, writtenAt(pointer)) };
 }
 
+/** Returns true if a field is missing because the unknown field next to it is a misspelling of it. */
+export function isMisspelt(missing: Violation, { keyword, pointer, field = '' }: Violation): boolean {
+  if (missing.keyword !== 'required' || keyword !== 'additionalProperties' || missing.pointer !== pointer) return false;
+  return didYouMean(field, [missing.field ?? '']) !== null;
+}
+
 function missingField({ pointer, schema, value }: Violation, field: string): Fault {
   const choices = choicesOf(isMap(schema.properties) ? schema.properties[field] : undefined);
   return {
@@ -89,8 +95,18 @@ function wrongValue(violation: Violation, written: string | null): Fault {
   return {
     code: keyword === 'type' ? 'wrong_type' : 'wrong_value',
     message: `${labelOf(pointer)} is ${described(value, written)}, but ${rule}`,
-    hint: pointer === '' ? null : hintFor(schema, value, written),
+    hint: pointer === '' ? pairHint(value) : (flatHint(violation) ?? hintFor(schema, value, written)),
   };
+}
+
+function pairHint(value: unknown): string | null {
+  return typeof value === 'string' ? 'write it as "key: value"' : null;
+}
+
+function flatHint({ pointer, schema, value }: Violation): string | null {
+  if (!isMap(value) || !String(schema.errorMessage).endsWith('configuration is flat')) return null;
+  const [key = 'name'] = Object.keys(value);
+  return `give each of its values a key of its own, such as ${quote(`${lastStep(pointer)}_${key}`)}`;
 }
 
 /** Rules that can be said as what the value has to be. */

@@ -28,8 +28,10 @@ const CONFLICT_HINT = 'merge the two versions, and remove the lines that begin w
 const EXPLANATIONS: readonly Explain[] = [
   explainRunOn,
   explainTab,
+  explainStart,
   explainMissingSpace,
   explainSecondColon,
+  explainDeeper,
   explainMissingColon,
 ];
 
@@ -39,6 +41,8 @@ const LINE_LENGTH_MAX = 2000;
 const OTHER_HINT =
   'check the indentation and the quotes here and in the line above; a text needs quotes if it begins with ' +
   'a special character or contains ": "';
+
+const ESCAPE_HINT = 'write a backslash as "\\\\", or use single quotes, in which it is a plain character';
 
 /** Returns the fault and its place, from the parser's offset and reason. In a long line it says less. */
 export function explainSyntax(text: string, offset: number, reason: string): SyntaxFault {
@@ -54,7 +58,8 @@ export function explainSyntax(text: string, offset: number, reason: string): Syn
     const explained = explain(spot);
     if (explained !== undefined) return explained;
   }
-  return fault(offset, `this is no YAML: ${reason}`, OTHER_HINT);
+  const hint = reason === 'unknown escape sequence' ? ESCAPE_HINT : OTHER_HINT;
+  return fault(offset, `this is no YAML: ${reason}`, hint);
 }
 
 function spotAt(text: string, offset: number, reason: string): FaultSpot {
@@ -95,6 +100,12 @@ function explainTab({ offset, before, after }: FaultSpot): SyntaxFault | undefin
   return fault(offset - before.length + tab, 'a tab stands in the indentation', 'indent with spaces');
 }
 
+function explainStart({ offset, after }: FaultSpot): SyntaxFault | undefined {
+  const [first = ''] = after;
+  if (!'@%`'.includes(first) || first === '') return undefined;
+  return fault(offset, `a text cannot begin with "${first}"`, `put it in quotes: ${quoted(after)}`);
+}
+
 /** `key:value` reads as one text, which the parser notices only at the next key. */
 function explainMissingSpace(spot: FaultSpot): SyntaxFault | undefined {
   const own = missingSpaceIn(spot.before + spot.after, spot.offset - spot.before.length);
@@ -118,6 +129,14 @@ function explainSecondColon({ offset, before, after }: FaultSpot): SyntaxFault |
   const value = quoted(isFlow ? rest.replace(/\s*[,}\]].*$/, '') : rest);
   const start = offset - before.length + match[0].length;
   return fault(start, `the value ${value} holds a colon before a space`, `put it in quotes: ${value}`);
+}
+
+/** A text continues in a deeper line, until the parser meets a colon there. */
+function explainDeeper({ offset, before, after, above }: FaultSpot): SyntaxFault | undefined {
+  const isDeeper = indentOf(before) > indentOf(above);
+  if (after[0] !== ':' || !isDeeper || !/^[^:#]+:\s+[^\s#]/.test(above)) return undefined;
+  const message = `${quoted(before)} is indented deeper than ${quoted(above)}, which has a value already`;
+  return fault(offset - before.length + indentOf(before), message, 'indent it like the line above');
 }
 
 function explainMissingColon({ offset, before, after, reason, above, aboveAt }: FaultSpot): SyntaxFault | undefined {

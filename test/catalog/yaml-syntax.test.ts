@@ -52,8 +52,19 @@ test.each([
     'a text or list that begins above is not closed before this line',
     'close it; if it has several lines, indent them deeper than its key',
   ],
-  ['a: @x', '1:4', 'this is no YAML: bad indentation of a mapping entry', OTHER],
-  ['a: "\\q"', '1:6', 'this is no YAML: unknown escape sequence', OTHER],
+  [
+    'a: x\n  b: y',
+    '2:3',
+    '"b" is indented deeper than "a: x", which has a value already',
+    'indent it like the line above',
+  ],
+  ['a: @x # c', '1:4', 'a text cannot begin with "@"', 'put it in quotes: "@x"'],
+  [
+    'a: "\\q"',
+    '1:6',
+    'this is no YAML: unknown escape sequence',
+    'write a backslash as "\\\\", or use single quotes, in which it is a plain character',
+  ],
   ['a: x\x07', '1:5', 'this is no YAML: the stream contains non-printable characters', OTHER],
 ])('%j', (text, place, message, hint) => {
   const { value, problems } = parseYaml('a.yaml', text);
