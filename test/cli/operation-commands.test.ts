@@ -14,7 +14,6 @@ import { CommandFailure } from '../../src/cli/command-failure.ts';
 import { addOperationCommands } from '../../src/cli/operation-commands.ts';
 import { addStatusCommand } from '../../src/cli/status-command.ts';
 import { addWhyCommand } from '../../src/cli/why-command.ts';
-import { deletesDigest } from '../../src/machine/hold-digests.ts';
 import type { Role } from '../../src/model/names.ts';
 import type { Problem } from '../../src/model/problem.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
@@ -689,14 +688,6 @@ describe('an id that is short', () => {
   ])('approves nothing by %s %s: who pushes finds another change that begins so', async (command, text) => {
     await expect(run(command, text, ...options())).rejects.toThrow(`"${text}" is too short to approve by`);
     expect(api.operator.asked).toEqual([]);
-  });
-
-  it('could stand for two sets of deletes after a few thousand tries, with seven digits', () => {
-    const [known, harmless] = [new Map<string, string>(), 'shop-staging'];
-    const digestOf = (server: string): string => deletesDigest([{ server, incarnation: 1 }]);
-    for (let index = 0; index < 50_000; index += 1) known.set(digestOf(`${harmless}-${index}`).slice(0, 7), harmless);
-    const twins = Array.from({ length: 50_000 }, (_, index) => digestOf(`shop-production-${index}`).slice(0, 7));
-    expect(twins.some((start) => known.has(start))).toBe(true);
   });
 
   it('of a commit is one that the controller names, or that the repository here knows', async () => {

@@ -1,10 +1,11 @@
 // The connection of the command line to a controller.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpsServer } from 'node:https';
 import { createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createAuthority, issueClientCertificate } from '../../src/base/development-pki.ts';
 import { describeConnectionFailure } from '../../src/cli/connection-failure.ts';
 import { ensureCredentials } from '../../src/cli/demo/credentials.ts';
@@ -53,8 +54,7 @@ async function runIn(folder: string, ...args: readonly string[]): Promise<void> 
 }
 
 /** Returns a folder with the files of a demo that does not run, and its address. */
-async function makeDemo(): Promise<{ readonly folder: string; readonly server: string }> {
-  const folder = temporaryDirectory();
+async function makeDemo(folder = temporaryDirectory()): Promise<{ readonly folder: string; readonly server: string }> {
   const demo = join(folder, '.treeline');
   const credentials = await ensureCredentials(join(demo, 'pki'), Date.now());
   const port = await freePort();
@@ -67,6 +67,14 @@ async function makeDemo(): Promise<{ readonly folder: string; readonly server: s
 const COMMIT = 'ab'.repeat(20);
 
 describe('the demo of the folder', () => {
+  let demo: Awaited<ReturnType<typeof makeDemo>>;
+  beforeAll(async () => {
+    demo = await makeDemo(mkdtempSync(join(tmpdir(), 'treeline-')));
+    await createGitRepository(demo.folder, { bare: false });
+    await runGit(['-C', demo.folder, 'commit', '--quiet', '--allow-empty', '--message', 'x']);
+  });
+  afterAll(() => rmSync(demo.folder, { recursive: true, force: true }));
+
   it.each([
     ['status'],
     ['status', 'shop'],
@@ -92,11 +100,7 @@ describe('the demo of the folder', () => {
     ['explain', 'web'],
     ['plan', '.'],
   ])('is what a command connects to without options: %j', async (...args) => {
-    const { folder, server } = await makeDemo();
-    if (args[0] === 'plan') {
-      await createGitRepository(folder, { bare: false });
-      await runGit(['-C', folder, 'commit', '--quiet', '--allow-empty', '--message', 'x']);
-    }
+    const { folder, server } = demo;
     await expect(runIn(folder, ...args)).rejects.toThrow(`${server} cannot be asked: nothing listens there`);
   });
 

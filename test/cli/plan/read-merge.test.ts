@@ -1,6 +1,6 @@
 // Plans of real commits: what is read, what belongs to the branch, and what is said where a commit is not there.
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { planOnRecorded } from '../../../src/cli/plan/read-recorded.ts';
@@ -40,13 +40,6 @@ describe('a branch behind main', () => {
     expect(plan.digest).toBe(alone.digest);
   });
 
-  it('has no effect where the same was merged already', async () => {
-    const { repository, first } = await branched();
-    await repository.commit(GROWN, { branch: 'branch', parents: [first] });
-    await repository.commit(GROWN);
-    expect(await planAt(repository.path)).toMatchObject({ changes: [], configuration: [], problems: [] });
-  });
-
   it('needs a rebase where both changed a file; the rest is planned', async () => {
     const { repository, first } = await branched();
     await repository.commit({ ...GROWN, ...DEBUG }, { branch: 'branch', parents: [first] });
@@ -59,40 +52,6 @@ describe('a branch behind main', () => {
     ]);
     expect(actionsIn(plan)).toEqual(GROWTH);
     expect(keysIn(plan)).toEqual(['peers on 1']);
-  });
-
-  it('that has merged main since counts from there', async () => {
-    const { repository, first } = await branched();
-    const grown = await repository.commit(GROWN, { branch: 'branch', parents: [first] });
-    const debug = await repository.commit(DEBUG);
-    await repository.commit({ ...DEBUG }, { branch: 'branch', parents: [grown, debug] });
-    await repository.commit({ [BLOG_FILE]: null });
-    const plan = await planAt(repository.path);
-    expect(actionsIn(plan)).toEqual(GROWTH);
-    expect(keysIn(plan)).toEqual(['peers on 1']);
-  });
-
-  it('whose history crosses that of main takes all merge bases', async () => {
-    const { repository, first } = await branched();
-    const onMain = await repository.commit(DEBUG);
-    const onBranch = await repository.commit(GROWN, { branch: 'branch', parents: [first] });
-    await repository.commit(GROWN, { parents: [onMain, onBranch] });
-    const merged = await repository.commit(DEBUG, { branch: 'branch', parents: [onBranch, onMain] });
-    await repository.commit({ [BLOG_FILE]: null }, { branch: 'branch', parents: [merged] });
-    expect(actionsIn(await planAt(repository.path))).toEqual(['delete blog-db', 'delete blog-web-1']);
-  });
-
-  it('whose history crosses that of main needs a rebase where main has changed what the branch takes back', async () => {
-    const { repository, first } = await branched();
-    const onMain = await repository.commit(DEBUG);
-    const onBranch = await repository.commit(GROWN, { branch: 'branch', parents: [first] });
-    const crossed = await repository.commit(GROWN, { parents: [onMain, onBranch] });
-    const merged = await repository.commit(DEBUG, { branch: 'branch', parents: [onBranch, onMain] });
-    await repository.commit({ [SHOP_FILE]: `${SHOP[SHOP_FILE]}  shape: large\n` }, { parents: [crossed] });
-    await repository.commit({ [SHOP_FILE]: SHOP[SHOP_FILE] }, { branch: 'branch', parents: [merged] });
-    const plan = await planAt(repository.path);
-    expect(plan.problems.map(({ code }) => code)).toEqual(['needs_rebase']);
-    expect(actionsIn(plan)).toEqual([]);
   });
 });
 
@@ -244,35 +203,6 @@ describe('a repository', () => {
     expect(plan.problems).toEqual([]);
   });
 
-  it('may be a linked work tree, with packs and objects of another repository', async () => {
-    const { repository, first } = await branched();
-    await repository.commit(GROWN, { branch: 'branch', parents: [first] });
-    await repository.git('repack', '-adq');
-    await repository.git('pack-refs', '--all');
-    const folder = temporaryDirectory();
-    await runGit(['clone', '--quiet', '--shared', '--branch', 'main', repository.path, join(folder, 'clone')]);
-    await runGit([
-      '-C',
-      join(folder, 'clone'),
-      'worktree',
-      'add',
-      '--quiet',
-      '-b',
-      'branch',
-      '../linked',
-      'origin/branch',
-    ]);
-    expect(actionsIn(await planAt(join(folder, 'linked'), { head: 'HEAD' }))).toEqual(GROWTH);
-  });
-
-  it('is found through a symbolic link', async () => {
-    const { repository, first } = await branched({ bare: false });
-    await repository.commit(GROWN, { branch: 'branch', parents: [first] });
-    const link = join(temporaryDirectory(), 'link');
-    symlinkSync(repository.path, link);
-    expect(actionsIn(await planAt(link))).toEqual(GROWTH);
-  });
-
   it('is not what a commit has put into the folder of the layout', async () => {
     const repository = await emptyRepository({ bare: false });
     const below = (files: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
@@ -361,16 +291,6 @@ describe('a plan that cannot be made', () => {
     const clone = join(temporaryDirectory(), 'clone');
     await runGit(['clone', '--quiet', '--depth=2', '--no-single-branch', `file://${repository.path}`, clone]);
     await expect(planAt(clone, { base: 'origin/main', head: 'origin/branch' })).rejects.toThrow(/"fetch-depth: 0"/);
-  });
-
-  it('is made in a shallow clone that has enough', async () => {
-    const { repository, first } = await branched();
-    await repository.commit(GROWN, { branch: 'branch', parents: [first] });
-    const older = await repository.git('rev-parse', 'main');
-    expect(older).toBe(first);
-    const clone = join(temporaryDirectory(), 'clone');
-    await runGit(['clone', '--quiet', '--depth=2', '--no-single-branch', `file://${repository.path}`, clone]);
-    expect(actionsIn(await planAt(clone, { base: 'origin/main', head: 'origin/branch' }))).toEqual(GROWTH);
   });
 
   it('says so where no commit has a layout in the directory', async () => {
