@@ -1,8 +1,7 @@
-// Renders the measurements of all parts as one table, with the details of each part below it.
+// Renders the measurements of all parts as one table.
 import type { PartReport } from './bench-part.ts';
 import { type BenchRow, numberText } from './bench-row.ts';
 import { type Machine, machineText } from './machine.ts';
-import { plainTable } from './markdown-table.ts';
 
 export interface MeasuredPart extends PartReport {
   readonly part: string;
@@ -35,11 +34,6 @@ export function tableText(report: BenchReport): string {
   ].join('\n\n');
 }
 
-/** Returns the table with the details of each part below it. */
-export function detailedText(report: BenchReport): string {
-  return [tableText(report), ...report.parts.map(({ part, text }) => `### ${part}\n\n${text}`)].join('\n\n');
-}
-
 /** Returns true where a target is missed or something is as it must not be. Small sizes have no targets. */
 export function isMissed(report: BenchReport): boolean {
   const isTargetMissed = !report.isQuick && rowsOf(report).some(({ verdict }) => verdict === 'missed');
@@ -47,17 +41,11 @@ export function isMissed(report: BenchReport): boolean {
 }
 
 function cellsOf(row: BenchRow): string[] {
-  const { part, work, value, unit, peer, peerValue, peerAbsence, ratio, target, verdict, note, others = [] } = row;
+  const { part, work, value, unit, peer, peerValue, peerAbsence, ratio, target, verdict, note } = row;
   const said = verdict === 'missed' ? 'MISSED' : verdict;
-  const peers = [peer ?? '–', ...others.map((other) => other.peer)];
-  const values = [
-    peerText(peerValue, peerAbsence, unit),
-    ...others.map((other) => peerText(other.value, other.absence, unit)),
-  ];
-  const ratios = [ratio, ...others.map((other) => other.ratio)].map(numberText);
   return [
     ...[part, work, withUnit(value, unit)],
-    ...[peers, values, ratios].map((lines) => lines.join('<br>')),
+    ...[peer ?? '–', peerText(peerValue, peerAbsence, unit), numberText(ratio)],
     ...[target, note === undefined ? said : `${said}: ${note}`],
   ];
 }
@@ -68,4 +56,10 @@ function peerText(value: number | undefined, absence: string | undefined, unit: 
 
 function withUnit(value: number | undefined, unit: string): string {
   return value === undefined ? '–' : `${numberText(value)} ${unit}`.trim();
+}
+
+function plainTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lineOf = (row: readonly string[]): string =>
+    `| ${row.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return [lineOf(head), `|${head.map(() => '---').join('|')}|`, ...rows.map(lineOf)].join('\n');
 }

@@ -23,16 +23,6 @@ export interface PartRow {
   readonly verdict: Verdict;
   /** Why the work was not measured, or what a reader has to know. */
   readonly note?: string;
-  /** Peers that the target does not speak of. */
-  readonly others?: readonly OtherPeer[];
-}
-
-interface OtherPeer {
-  readonly peer: string;
-  readonly value?: number;
-  readonly ratio?: number;
-  /** Why it was not measured. */
-  readonly absence?: string;
 }
 
 /**
@@ -58,12 +48,11 @@ interface Measurement {
   readonly unit: string;
   readonly target: Target;
   readonly peer?: Peer;
-  readonly others?: readonly Peer[];
   readonly note?: string;
 }
 
 /** Returns the row of a measurement, with its verdict. */
-export function rowOf({ work, value, unit, target, peer, others, note }: Measurement): PartRow {
+export function rowOf({ work, value, unit, target, peer, note }: Measurement): PartRow {
   const ratio = peer !== undefined && 'value' in peer ? ratioOf(unit, value, peer) : undefined;
   return {
     ...{ work, value, unit, target: targetText(target, unit), verdict: verdictOf(value, ratio, target) },
@@ -72,23 +61,12 @@ export function rowOf({ work, value, unit, target, peer, others, note }: Measure
     ...(ratio === undefined ? {} : { ratio }),
     ...(peer !== undefined && 'absence' in peer ? { peerAbsence: peer.absence } : {}),
     ...(note === undefined ? {} : { note }),
-    ...(others === undefined ? {} : { others: others.map((other) => otherOf(other, value, unit)) }),
   };
 }
 
 /** Returns the row of a work that could not be measured, with the reason. */
-export function absentRow(work: string, reason: string, { target = {}, unit = '' }: AbsentParts = {}): PartRow {
-  return { work, value: undefined, unit, target: targetText(target, unit), verdict: 'not measured', note: reason };
-}
-
-interface AbsentParts {
-  readonly target?: Target;
-  readonly unit?: string;
-}
-
-function otherOf(other: Peer, value: number, unit: string): OtherPeer {
-  if ('absence' in other) return { peer: other.name, absence: other.absence };
-  return { peer: other.name, value: other.value, ratio: ratioOf(unit, value, other) };
+export function absentRow(work: string, reason: string): PartRow {
+  return { work, value: undefined, unit: '', target: '–', verdict: 'not measured', note: reason };
 }
 
 function ratioOf(unit: string, value: number, peer: { readonly value: number; readonly ratio?: number }): number {
@@ -129,4 +107,11 @@ export function numberText(value: number | undefined): string {
   const size = Math.abs(value);
   if (size >= 100) return Math.round(value).toLocaleString('en');
   return String(Number(value.toFixed(size >= 10 ? 1 : size >= 0.1 ? 2 : 4)));
+}
+
+/** Returns the middle one, or the mean of the middle two; NaN of none. */
+export function median(numbers: readonly number[]): number {
+  const sorted = numbers.toSorted((a, b) => a - b);
+  const middle = (sorted.length - 1) / 2;
+  return ((sorted[Math.floor(middle)] ?? Number.NaN) + (sorted[Math.ceil(middle)] ?? Number.NaN)) / 2;
 }

@@ -1,14 +1,10 @@
-// One measurement of the benchmark `execute` in a process of its own: `execute-run.ts servers PROGRAM COUNT CONCURRENCY`, or
-// `execute-run.ts memory PROGRAM COUNT`. Prints one line of JSON.
+// One measurement of the benchmark `execute` in a process of its own: `execute-run.ts PROGRAM COUNT CONCURRENCY`. Prints one line of JSON.
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLog } from '../src/base/log.ts';
 import { type Controller, startController } from '../src/compose.ts';
-import { ProgramRunner } from '../src/programs/program-runner.ts';
-import { createExecProvider } from '../src/providers/exec/exec-provider.ts';
 import { loadSettings } from '../src/settings/load-settings.ts';
-import { callOf } from '../test/support/calls.ts';
 import { createSiteIn } from '../test/support/site-on-disk.ts';
 import { familyCpuMs } from './process-time.ts';
 
@@ -71,41 +67,11 @@ async function until(what: string, isTrue: () => boolean): Promise<void> {
   }
 }
 
-/** The memory of this process: that of the programs, and of their shells, is their own. */
-async function measureMemory({ program, count }: Load): Promise<object> {
-  const log = createLog('silent');
-  const directory = join(process.cwd(), 'running');
-  const runner = await ProgramRunner.open(directory, log);
-  const provider = createExecProvider({
-    ...{ command: [program], directory: process.cwd(), environment: {}, runner, log },
-  });
-  const memory = (): number => process.memoryUsage.rss();
-  const runs = (calls: number) => (): boolean => callsIn(directory) >= calls;
-  const end = new AbortController();
-  const performed: Promise<unknown>[] = [];
-  const perform = (): void => {
-    performed.push(provider.perform(callOf({ resource: `load-${performed.length}` }), end.signal));
-  };
-  perform();
-  await until('the first call runs', runs(1));
-  const beforeBytes = memory();
-  for (let index = 1; index < count; index++) perform();
-  await until('all calls run', runs(count));
-  const duringBytes = memory();
-  const begin = performance.now();
-  end.abort(new Error('the benchmark is over'));
-  await Promise.allSettled(performed);
-  const endMs = performance.now() - begin;
-  await provider.close();
-  return { beforeBytes, duringBytes, endMs };
-}
-
 /** Returns the number of calls that are recorded as running. */
 function callsIn(directory: string): number {
   return existsSync(directory) ? readdirSync(directory).length : 0;
 }
 
-const [kind, program = '', count = '', concurrency = ''] = process.argv.slice(2);
-const load = { program, count: Number(count), concurrency: Number(concurrency) };
-const measured = kind === 'memory' ? await measureMemory(load) : await measureServers(load);
+const [program = '', count = '', concurrency = ''] = process.argv.slice(2);
+const measured = await measureServers({ program, count: Number(count), concurrency: Number(concurrency) });
 process.stdout.write(`${JSON.stringify(measured)}\n`);

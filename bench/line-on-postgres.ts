@@ -23,7 +23,6 @@ export interface StandbyReads {
 
 /** A database server, and what is measured on it. */
 export interface LineOnPostgres {
-  readonly version: string;
   /** Measures as `measureLine` does, on an empty database. */
   measureLine(folder: string, servers: number, say: (text: string) => void): Promise<LineRun>;
   /** Reads from a standby while the leader follows the commit that makes all servers, until the standby shows all of them done. */
@@ -34,11 +33,9 @@ export interface LineOnPostgres {
 /** Starts the server. Nothing of it is tuned. */
 export async function startLineOnPostgres(): Promise<LineOnPostgres> {
   const server = await startPostgresServer(['fsync=on', 'full_page_writes=on', 'scram_iterations=4096']);
-  const [row] = await server.run('SHOW server_version');
   const createStore = async (): Promise<string> =>
     `{ kind: postgres, url: "${await server.create()}", directory: state }`;
   return {
-    version: String(row?.server_version),
     measureLine: async (folder, servers, say) => measureLine(folder, { servers, store: await createStore() }, say),
     measureStandbyReads: async (folder, servers) => measureStandbyReads(folder, servers, await createStore()),
     stop: () => server.remove(),

@@ -1,14 +1,32 @@
 // The rows of the benchmark `line` in the one table: those sizes and steps that have a target.
 import { type PartRow, type Peer, rowOf, type Target } from './bench-row.ts';
 import type { StandbyReads } from './line-on-postgres.ts';
-import type { Measured, ReportFacts } from './line-report.ts';
 import type { LineRun } from './line-run.ts';
-import { median } from './markdown-table.ts';
-import type { TerraformRun } from './terraform.ts';
+import type { TerraformRun, TerraformRuns } from './terraform.ts';
 
 const MIB = 2 ** 20;
 /** The largest installation that one leader is measured with. */
 const SERVERS_MAX = 100_000;
+
+/** The limit of memory, and the desired state that it is for. */
+const PEAK_MIB_MAX = 512;
+const PEAK_SERVERS = 10_000;
+
+/** Everything that was measured at one size. */
+export interface Measured {
+  readonly servers: number;
+  readonly run: LineRun;
+  readonly onPostgres: LineRun | undefined;
+  /** Undefined if terraform was left out. */
+  readonly terraform: TerraformRuns | undefined;
+}
+
+export interface ReportFacts {
+  /** Whether this machine has terraform. */
+  readonly hasTerraform: boolean;
+  /** The most for one command of terraform. */
+  readonly limitSeconds: number;
+}
 
 interface Row {
   readonly step: string;
@@ -61,13 +79,17 @@ export function lineRows(measured: readonly Measured[], facts: ReportFacts): rea
 }
 
 /** Returns how the embedded store and PostgreSQL compare at one size. */
-function postgresRows({ servers, runs, onPostgres }: Measured): readonly PartRow[] {
-  if (onPostgres.length === 0) return [];
+function postgresRows({ servers, run, onPostgres }: Measured): readonly PartRow[] {
+  if (onPostgres === undefined) return [];
   const size = `${servers.toLocaleString('en')} servers`;
-  const seconds = (of: readonly LineRun[]): number => median(of.map(({ build }) => build.seconds));
-  const peak = Math.max(...onPostgres.flatMap(({ build, restart }) => [build.peakBytes, restart.peakBytes])) / MIB;
-  const peer = { name: 'embedded store', value: seconds(runs) };
-  const built = { work: `start to all \`done\` on PostgreSQL, ${size}`, value: seconds(onPostgres), unit: 's', peer };
+  const peak = Math.max(onPostgres.build.peakBytes, onPostgres.restart.peakBytes) / MIB;
+  const peer = { name: 'embedded store', value: run.build.seconds };
+  const built = {
+    work: `start to all \`done\` on PostgreSQL, ${size}`,
+    value: onPostgres.build.seconds,
+    unit: 's',
+    peer,
+  };
   const memory = { work: `a replica on PostgreSQL, peak memory, ${size}`, value: peak, unit: 'MiB' };
   return [
     ...(servers === 10_000 ? [rowOf({ ...built, target: { ratioMin: 0.5 } })] : []),
@@ -95,7 +117,7 @@ function rowAt({ step, unit, read, beside }: Row, each: Measured, { target, fact
   return rowOf({
     ...{
       work: `${step}, ${each.servers.toLocaleString('en')} servers`,
-      value: median(each.runs.map(read)),
+      value: read(each.run),
       unit,
       target,
     },
@@ -110,7 +132,7 @@ function peerOf(
   facts: ReportFacts,
 ): { readonly peer: Peer; readonly isEnded: boolean } {
   const name = `terraform ${command}`;
-  if ('absence' in facts.terraform) return { peer: { name, absence: facts.terraform.absence }, isEnded: false };
+  if (!facts.hasTerraform) return { peer: { name, absence: 'there is no terraform on this machine' }, isEnded: false };
   const run: TerraformRun | undefined = terraform?.[command];
   if (run === undefined) return { peer: { name, absence: 'not run at this size' }, isEnded: false };
   return { peer: { name, value: run.seconds ?? facts.limitSeconds }, isEnded: run.seconds === undefined };
@@ -118,12 +140,25 @@ function peerOf(
 
 function linearRow(measured: readonly Measured[]): readonly PartRow[] {
   const perServer = (servers: number): number => {
-    const runs = measured.find((each) => each.servers === servers)?.runs ?? [];
-    return median(runs.map(({ build }) => build.cpuSeconds)) / servers;
+    const run = measured.find((each) => each.servers === servers)?.run;
+    return (run?.build.cpuSeconds ?? Number.NaN) / servers;
   };
   const times = perServer(LINEAR.to) / perServer(LINEAR.from);
   if (Number.isNaN(times)) return [];
   const [from, to] = [LINEAR.from, LINEAR.to].map((servers) => servers.toLocaleString('en'));
   const work = `start to all \`done\`: CPU a server of ${to}, relative to ${from}`;
   return [rowOf({ work, value: times, unit: 'times', target: { atMost: LINEAR.timesMax } })];
+}
+
+/** Returns the results that must not be: a restart that acts on a server, or too much memory. */
+export function failuresOf({ servers, run, onPostgres }: Measured): readonly string[] {
+  const runs = [run, ...(onPostgres === undefined ? [] : [onPostgres])];
+  const actions = Math.max(...runs.map(({ restart }) => restart.actions));
+  const peakMib = Math.max(...runs.flatMap(({ build, restart }) => [build.peakBytes, restart.peakBytes])) / MIB;
+  const failures: string[] = [];
+  if (actions > 0) failures.push(`${servers} servers: a restart without a change acted ${actions} times`);
+  if (servers <= PEAK_SERVERS && peakMib > PEAK_MIB_MAX) {
+    failures.push(`${servers} servers: ${Math.round(peakMib)} MiB of memory, and at most ${PEAK_MIB_MAX} are allowed`);
+  }
+  return failures;
 }

@@ -20,7 +20,7 @@ export interface LineRun {
   /** Started again with nothing to do: until it was ready, and what it did until it rested. */
   readonly restart: Usage & { readonly seconds: number; readonly actions: number };
   /** From when the branch had the commit that changes one instance to the `done` of its servers. */
-  readonly change: { readonly seconds: number; readonly blobsRead: number };
+  readonly change: { readonly seconds: number };
 }
 
 interface DesiredState {
@@ -79,10 +79,10 @@ async function measureBuild(desired: DesiredState, say: (text: string) => void):
   const { seconds } = controller;
   const { cpuSeconds } = controller.process.usage();
   await controller.quiet();
-  const { peakBytes, writtenBytes } = controller.process.usage();
+  const { peakBytes } = controller.process.usage();
   await expectBuilt(controller, desired);
   await controller.stop();
-  return { seconds, cpuSeconds, peakBytes, writtenBytes };
+  return { seconds, cpuSeconds, peakBytes };
 }
 
 /** A measurement counts only if it is true: every instance says `Done`, and every server was made once. */
@@ -115,12 +115,12 @@ async function measureChange({ process, log }: ServedController, desired: Desire
   const { repository } = desired.site;
   await repository.commit({ [instancePath(number)]: textOf(number, '2') });
   // The log began with this start, so the only servers that are known to be done are those of the change.
-  const line = await process.until('the change was done', CHANGE_MS_MAX, () =>
+  await process.until('the change was done', CHANGE_MS_MAX, () =>
     log.done >= SERVERS_AN_INSTANCE ? log.lines('commit followed')[followed] : undefined,
   );
   // Both on the clock of the machine: git takes longer to make a commit, and to tell of it, than this is about.
   const seconds = (log.lastDoneAt - statSync(join(repository.path, 'refs/heads/main')).mtimeMs) / 1000;
   const changes = changesNoted(desired.site) - desired.servers;
   if (changes !== SERVERS_AN_INSTANCE) throw new Error(`one instance was changed, and ${changes} servers were`);
-  return { seconds, blobsRead: Number(line.blobsRead) };
+  return { seconds };
 }

@@ -14,8 +14,6 @@ export interface Usage {
   /** The most memory that it ever had at once, bytes. */
   readonly peakBytes: number;
   readonly cpuSeconds: number;
-  /** What it made the system write to disks, bytes. */
-  readonly writtenBytes: number;
 }
 
 export interface Command {
@@ -59,7 +57,7 @@ export class OwnedProcess {
   readonly #child: ChildProcess;
   readonly #what: string;
   readonly #output: string;
-  #usage: Usage = { peakBytes: 0, cpuSeconds: 0, writtenBytes: 0 };
+  #usage: Usage = { peakBytes: 0, cpuSeconds: 0 };
   #failure: Error | undefined;
 
   /** Starts it. Its standard error joins its output. */
@@ -152,11 +150,10 @@ function usageOf(pid: number): Usage | undefined {
     const peak = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
     // The second field is the program's name in brackets, and may hold anything.
     const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1)?.split(' ') ?? [];
-    const written = /^write_bytes: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1];
     if (peak === undefined) return undefined;
     const [user = 0, system = 0] = fields.slice(11, 13).map(Number);
     const cpuSeconds = (user + system) / TICKS_A_SECOND;
-    return { peakBytes: Number(peak) * 1024, cpuSeconds, writtenBytes: Number(written ?? 0) };
+    return { peakBytes: Number(peak) * 1024, cpuSeconds };
   } catch (error) {
     if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ESRCH')) {
       return undefined;

@@ -12,11 +12,6 @@ export function familyCpuMs(pid: number | 'self' = 'self'): number {
   return ticksOf(pid, 11, 15) * MS_A_TICK;
 }
 
-/** Returns the processor time of all processes below this one that have ended and were waited for, ms. */
-export function endedChildrenCpuMs(): number {
-  return ticksOf('self', 13, 15) * MS_A_TICK;
-}
-
 /** `from` and `to` select the fields, counted from 0 after the program's name. */
 function ticksOf(pid: number | 'self', from: number, to: number): number {
   // The second field is the program's name in brackets, and may hold anything.

@@ -1,9 +1,8 @@
 // The benchmark `records`: how many records are computed a second, beside Ruby Hiera 3 on the same layers. docs/benchmarks.md
 // says how to read it.
 import { join } from 'node:path';
-import { type BenchContext, definePart, type PartReport } from './bench-part.ts';
-import { type PartRow, rowOf } from './bench-row.ts';
-import { markdownTable, median } from './markdown-table.ts';
+import type { BenchContext, BenchPart, PartReport } from './bench-part.ts';
+import { median, type PartRow, rowOf } from './bench-row.ts';
 import { printedResult } from './printed-result.ts';
 import { KEYS, LAYERS } from './records-files.ts';
 import type { RecordsResult } from './records-run.ts';
@@ -11,35 +10,25 @@ import { measureRubyHiera, type RubyResult, rubyHieraVersion } from './ruby-hier
 
 const RUN = join(import.meta.dirname, 'records-run.ts');
 const RUN_MS_MAX = 10 * 60_000;
-const SERVERS_MAX = 20_000;
-const ROUNDS_MAX = 50;
 /** At least so many in each process, so that most are computed by compiled code. */
 const RECORDS_MIN = 30_000;
 const RATIO_MIN = 100;
 const PEER = 'Ruby Hiera 3';
 
-interface RecordsOptions {
-  readonly servers: number;
-  readonly rounds: number;
-}
-
-/** Returns the part `records` of the table. It fails where the two compute different values. */
-export const RECORDS = definePart({
+/** The part `records` of the table. It fails if the two compute different values. */
+export const RECORDS: BenchPart = {
   name: 'records',
   summary: 'records of twenty keys from seven layers, beside Ruby Hiera 3',
-  options: {
-    servers: { kind: 'number', default: 10_000, quick: 500, max: SERVERS_MAX, help: 'servers of the installation' },
-    rounds: { kind: 'number', default: 3, quick: 1, max: ROUNDS_MAX, help: 'rounds; medians count' },
-  },
   run: benchRecords,
-});
+};
 
 interface Round {
   readonly treeline: RecordsResult;
   readonly ruby: RubyResult | undefined;
 }
 
-async function benchRecords({ servers, rounds }: RecordsOptions, context: BenchContext): Promise<PartReport> {
+async function benchRecords(context: BenchContext): Promise<PartReport> {
+  const [servers, rounds] = context.isQuick ? [500, 1] : [10_000, 3];
   const version = rubyHieraVersion();
   const measured: Round[] = [];
   for (let round = 1; round <= rounds; round += 1) {
@@ -53,7 +42,6 @@ async function benchRecords({ servers, rounds }: RecordsOptions, context: BenchC
   const rates = ratesOf(measured, servers);
   return {
     rows: [tableRow(rates, version)],
-    text: `Rounds: ${rounds}. Servers: ${servers}. Medians.\n\n${detailsOf(rates)}`,
     failures: isSame ? [] : ['the records of both are not the same'],
   };
 }
@@ -61,8 +49,6 @@ async function benchRecords({ servers, rounds }: RecordsOptions, context: BenchC
 /** Records for each second of processor time; NaN where Ruby was not measured. */
 interface Rates {
   readonly computed: number;
-  /** With the time in which the files were read and checked, and the layers of each server chosen. */
-  readonly whole: number;
   readonly ruby: number;
   /** The median of the rounds' ratios. */
   readonly ratio: number;
@@ -72,10 +58,9 @@ function ratesOf(rounds: readonly Round[], servers: number): Rates {
   const rate = (cpuSeconds: (round: Round) => number): number => servers / median(rounds.map(cpuSeconds));
   const rubySeconds = ({ ruby }: Round): number => ruby?.cpuSeconds ?? Number.NaN;
   return {
-    computed: rate(({ treeline }) => cpuOf(treeline, 'cpuSeconds')),
-    whole: rate(({ treeline }) => cpuOf(treeline, 'cpuSeconds') + cpuOf(treeline, 'deriveCpuSeconds')),
+    computed: rate(({ treeline }) => cpuOf(treeline)),
     ruby: rate(rubySeconds),
-    ratio: median(rounds.map((round) => rubySeconds(round) / cpuOf(round.treeline, 'cpuSeconds'))),
+    ratio: median(rounds.map((round) => rubySeconds(round) / cpuOf(round.treeline))),
   };
 }
 
@@ -88,22 +73,6 @@ function tableRow({ computed, ruby, ratio }: Rates, version: string | undefined)
   });
 }
 
-function detailsOf({ computed, whole, ruby }: Rates): string {
-  const cellsOf = (what: string, rate: number): string[] => [what, perSecond(rate), perSecond(rate * KEYS.length)];
-  return markdownTable(
-    ['by processor time', 'records a second', 'keys a second'],
-    [
-      cellsOf('Treeline', computed),
-      cellsOf('Treeline, from reading the files on', whole),
-      cellsOf(`${PEER}, its files in its cache`, ruby),
-    ],
-  );
-}
-
-function cpuOf({ rounds }: RecordsResult, part: 'cpuSeconds' | 'deriveCpuSeconds'): number {
-  return median(rounds.map((round) => round[part]));
-}
-
-function perSecond(rate: number): string {
-  return Number.isNaN(rate) ? '–' : Math.round(rate).toLocaleString('en');
+function cpuOf({ rounds }: RecordsResult): number {
+  return median(rounds.map(({ cpuSeconds }) => cpuSeconds));
 }

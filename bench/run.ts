@@ -3,9 +3,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Command, helpText, partNamed, readCommand } from './bench-options.ts';
+import { parseArgs } from 'node:util';
 import type { BenchPart } from './bench-part.ts';
-import { type BenchReport, detailedText, isMissed, type MeasuredPart, tableText } from './bench-report.ts';
+import { isMissed, type MeasuredPart, tableText } from './bench-report.ts';
 import { absentRow, rowText } from './bench-row.ts';
 import { EXECUTE } from './execute.ts';
 import { FETCH } from './fetch.ts';
@@ -23,45 +23,54 @@ const EXIT_FAILED = 3;
 /** The parts of the table, in its order. */
 const PARTS: readonly BenchPart[] = [LINE, READS, STALLS, RECORDS, WRITES, FETCH, EXECUTE];
 
-type Values = Parameters<BenchPart['run']>[0];
-
 /** Returns the exit code. */
-async function run(args: readonly string[]): Promise<number> {
+async function run(args: string[]): Promise<number> {
   if (process.platform !== 'linux') throw new Error('what a process costs is read from /proc: this runs on Linux only');
-  const command = readCommand(args, PARTS);
-  if (command.isHelp) {
-    process.stdout.write(helpText(command.names, PARTS));
+  const options = { quick: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h' } } as const;
+  const { values, positionals: names } = parseArgs({ args, options, allowPositionals: true });
+  const unknown = names.find((name) => !PARTS.some((part) => part.name === name));
+  if (unknown !== undefined) throw new Error(`there is no benchmark "${unknown}"; --help lists them`);
+  if (values.help) {
+    process.stdout.write(helpText());
     return 0;
   }
-  // What may be wrong is read before hours of measuring, which it would lose.
-  const chosen = (command.names.length === 0 ? PARTS : command.names.map((name) => partNamed(name, PARTS))).map(
-    (part) => ({ part, values: command.valuesOf(part) }),
-  );
   // Before the first folder is made, which an interruption has to remove as well.
   guardEnd();
   const machine = watchMachine();
   const parts: MeasuredPart[] = [];
   let isComplete = true;
-  for (const { part, values } of chosen) {
-    const measured = await measure(part, values);
+  for (const part of PARTS.filter(({ name }) => names.length === 0 || names.includes(name))) {
+    const measured = await measure(part, values.quick);
     parts.push(measured ?? failedPart(part));
     for (const row of parts.at(-1)?.rows ?? []) say(rowText(row));
     isComplete &&= measured !== undefined;
   }
-  const report = { machine: machine(), isQuick: command.isQuick, parts };
-  print(report, command);
+  const report = { machine: machine(), isQuick: values.quick, parts };
+  process.stdout.write(`${tableText(report)}\n`);
   if (!isComplete) return EXIT_FAILED;
   return isMissed(report) ? EXIT_MISSED : 0;
 }
 
-/** Returns undefined where the part failed; standard error tells how then. */
-async function measure(part: BenchPart, values: Values): Promise<MeasuredPart | undefined> {
+function helpText(): string {
+  return `npm run bench              all parts of the table
+npm run bench -- NAME…     some of them
+
+${PARTS.map(({ name, summary }) => `  ${name.padEnd(8)}  ${summary}`).join('\n')}
+
+  --quick   small sizes: shows that it runs, and no more
+
+Exit code 0: no target is missed (with --quick they do not count); 1: one is; 3: a part could not be measured.
+`;
+}
+
+/** Returns undefined if the part failed; standard error says how. */
+async function measure(part: BenchPart, isQuick: boolean): Promise<MeasuredPart | undefined> {
   const folder = mkdtempSync(join(tmpdir(), `treeline-bench-${part.name}-`));
   const remove = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
   process.once('exit', remove);
   say(`${part.name}: ${part.summary}`);
   try {
-    return { part: part.name, ...(await part.run(values, { folder, say })) };
+    return { part: part.name, ...(await part.run({ folder, isQuick, say })) };
   } catch (error) {
     say(`${part.name} could not be measured: ${error instanceof Error ? error.stack : error}`);
     return undefined;
@@ -74,12 +83,7 @@ async function measure(part: BenchPart, values: Values): Promise<MeasuredPart | 
 
 function failedPart({ name, summary }: BenchPart): MeasuredPart {
   const row = absentRow(summary, 'the measurement failed; standard error tells how');
-  return { part: name, rows: [row], text: 'The measurement failed.', failures: [] };
-}
-
-function print(report: BenchReport, { isDetailed }: Command): void {
-  process.stdout.write(`${isDetailed ? detailedText(report) : tableText(report)}
-`);
+  return { part: name, rows: [row], failures: [] };
 }
 
 /** Tells on standard error how far it is, with the time. */

@@ -1,14 +1,10 @@
-// Preloaded into a controller: writes a line for every turn of its event loop that takes long, and for every long pause of
-// the garbage collector. Its clock is the machine's monotonic one, which all processes share.
+// Preloaded into a controller: writes a line for every turn of its event loop that takes long. Its clock is the machine's monotonic one, which all processes share.
 import { openSync, writeSync } from 'node:fs';
-import { PerformanceObserver } from 'node:perf_hooks';
 
-/** A line of the probe: a turn of the event loop, or a pause of the garbage collector. Milliseconds. */
+/** A line of the probe: a turn of the event loop. Milliseconds. */
 export interface Stall {
-  readonly kind: 'turn' | 'pause';
   /** When it ended, by the monotonic clock. */
   readonly at: number;
-  readonly ms: number;
   /** Processor time of the main thread meanwhile: another process that has the processor does not count. */
   readonly cpuMs: number;
 }
@@ -34,14 +30,8 @@ function startProbe(descriptor: number): void {
     const at = monotonicMs();
     const { user, system } = process.threadCpuUsage(cpu);
     const ms = at - last - TICK_MS;
-    if (ms >= NOTED_MS) note({ kind: 'turn', at, ms, cpuMs: (user + system) / 1000 });
+    if (ms >= NOTED_MS) note({ at, cpuMs: (user + system) / 1000 });
     last = at;
     cpu = process.threadCpuUsage();
   }, TICK_MS).unref();
-  new PerformanceObserver((list) => {
-    for (const { startTime, duration } of list.getEntries()) {
-      const at = monotonicMs() - performance.now() + startTime + duration;
-      if (duration >= NOTED_MS) note({ kind: 'pause', at, ms: duration, cpuMs: duration });
-    }
-  }).observe({ entryTypes: ['gc'] });
 }

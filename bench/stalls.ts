@@ -6,10 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FileChanges } from '../test/support/git-repository.ts';
 import { keepAlive } from '../test/support/https-client.ts';
 import { instancePath, instanceText, repositoryFiles } from '../test/support/sized-repository.ts';
-import { type BenchContext, definePart, type PartReport } from './bench-part.ts';
+import type { BenchContext, BenchPart, PartReport } from './bench-part.ts';
 import { type PartRow, rowOf } from './bench-row.ts';
 import { instancesFor, SERVERS_AN_INSTANCE } from './installation-size.ts';
-import { markdownTable } from './markdown-table.ts';
 import { ServedController } from './served-controller.ts';
 import { createSite } from './site.ts';
 import { delaysOf, READ_NODE, readWhile } from './small-reader.ts';
@@ -17,15 +16,12 @@ import type { SmallRead } from './small-reads-run.ts';
 import { PROBE_FILE, type Stall } from './stall-probe.ts';
 
 const KINDS = 10;
-const SERVERS_MAX = 100_000;
 const DONE_MS_MAX = 15 * 60_000;
 /** Passes, timers and a snapshot that follow a commit at once. */
 const AFTER_MS = 2_000;
-const REST_MS = 4_000;
 const P99_MS_MAX = 25;
 const WORST_MS_MAX = 50;
 const INSTANCES = 'stacks/instances/';
-const AT_REST = 'nothing happens';
 const ALL = Array.from({ length: 5 }, () => '/hiera/all');
 const LISTS: readonly string[] = [
   ...['/types/all', '/types/clientcert', '/stacks/instances', '/operations/recorded', '/operations/status'],
@@ -41,73 +37,45 @@ interface Case {
 
 interface Measured {
   readonly title: string;
-  readonly seconds: number;
   readonly reads: readonly SmallRead[];
   readonly stalls: readonly Stall[];
 }
 
-interface StallsOptions {
-  readonly servers: readonly number[];
-  readonly profile: boolean;
-}
-
-/** Returns the part `stalls` of the table. */
-export const STALLS = definePart({
+/** The part `stalls` of the table. */
+export const STALLS: BenchPart = {
   name: 'stalls',
   summary: 'a small read every 20 ms while large commits are followed and large answers are sent',
-  options: {
-    servers: {
-      kind: 'numbers',
-      default: [10_000, 100_000],
-      quick: [1_000],
-      max: SERVERS_MAX,
-      help: 'servers of each installation',
-    },
-    profile: {
-      kind: 'flag',
-      help: 'writes a CPU profile of each controller, and its long turns, into the present folder',
-    },
-  },
   run: benchStalls,
-});
+};
 
-async function benchStalls({ servers, profile }: StallsOptions, { folder, say }: BenchContext): Promise<PartReport> {
+async function benchStalls({ folder, isQuick, say }: BenchContext): Promise<PartReport> {
   const rows: PartRow[] = [];
-  const texts: string[] = [];
-  for (const size of servers) {
+  for (const size of isQuick ? [1_000] : [10_000, 100_000]) {
     say(`${size} servers`);
-    const measured = await measureSize(join(folder, String(size)), { servers: size, profile, say });
-    rows.push(...measured.filter(({ title }) => title !== AT_REST).flatMap((each) => rowsOf(each, size)));
-    texts.push(`#### ${size.toLocaleString('en')} servers\n\n${markdownTable(HEAD, measured.map(cellsOf))}`);
+    const measured = await measureSize(join(folder, String(size)), size);
+    rows.push(...measured.flatMap((each) => rowsOf(each, size)));
   }
-  return { rows, text: texts.join('\n\n'), failures: [] };
+  return { rows, failures: [] };
 }
 
-interface Measuring {
-  readonly servers: number;
-  readonly profile: boolean;
-  readonly say: BenchContext['say'];
-}
-
-async function measureSize(folder: string, { servers, profile, say }: Measuring): Promise<readonly Measured[]> {
+async function measureSize(folder: string, servers: number): Promise<readonly Measured[]> {
   const instances = instancesFor(servers);
   const files = repositoryFiles({ instances, servers: SERVERS_AN_INSTANCE, kinds: KINDS });
   const first = Object.entries(files).filter(([path]) => !path.startsWith(INSTANCES));
   const site = await createSite(folder, { ...Object.fromEntries(first), ...READ_NODE });
-  const noted = join(profile ? process.cwd() : folder, `stalls-${servers}.jsonl`);
+  const noted = join(folder, 'stalls.jsonl');
   const controller = new ServedController(site, 'stalls', {
-    nodeArgs: ['--import', PROBE_MODULE, ...(profile ? ['--cpu-prof', '--cpu-prof-dir', process.cwd()] : [])],
+    nodeArgs: ['--import', PROBE_MODULE],
     env: { ...process.env, [PROBE_FILE]: noted },
   });
   await controller.ready();
   const measured: Measured[] = [];
   for (const each of casesOf(controller, { servers: instances * SERVERS_AN_INSTANCE, files })) {
     await controller.quiet(DONE_MS_MAX);
-    const { from, to, ...reads } = await measureCase(controller, each);
+    const { reads, from, to } = await readWhile(controller, each.work);
     const lines = readFileSync(noted, 'utf8').split('\n').slice(0, -1);
     const stalls = lines.map((line) => JSON.parse(line) as Stall).filter(({ at }) => at >= from && at <= to);
-    measured.push({ ...reads, stalls });
-    say(cellsOf({ ...reads, stalls }).join(' | '));
+    measured.push({ title: each.title, reads, stalls });
   }
   await controller.stop();
   return measured;
@@ -132,7 +100,6 @@ function casesOf(
   ]);
   const global = 'ntp_servers: [ntp1.example, ntp2.example]\nlog_level: notice\nbackups: true\n';
   return [
-    { title: AT_REST, work: () => sleep(REST_MS) },
     { title: 'one commit makes all servers', work: () => follow(Object.fromEntries(instances)) },
     { title: 'a line of the common layer changes', work: () => follow({ 'types/common/global.yaml': global }) },
     { title: 'all instances change', work: () => follow(Object.fromEntries(changed)) },
@@ -149,24 +116,6 @@ async function ask(controller: ServedController, paths: readonly string[]): Prom
   agent.destroy();
 }
 
-async function measureCase(
-  controller: ServedController,
-  { title, work }: Case,
-): Promise<Omit<Measured, 'stalls'> & { readonly from: number; readonly to: number }> {
-  const read = await readWhile(controller, work);
-  return { title, seconds: (read.to - read.from) / 1000, ...read };
-}
-
-const HEAD = ['while', 'seconds', 'reads', 'p99, ms', 'worst', 'longest turn', 'its CPU', 'longest GC pause'];
-
-function cellsOf({ title, seconds, reads, stalls }: Measured): string[] {
-  const { p99, worst } = delaysOf(reads);
-  const turn = longest(stalls, 'turn', ({ ms }) => ms).toFixed(0);
-  const pause = longest(stalls, 'pause', ({ ms }) => ms).toFixed(0);
-  const numbers = [p99.toFixed(0), worst.toFixed(0), turn, cpuOf(stalls).toFixed(0), pause];
-  return [title, seconds.toFixed(1), String(reads.length), ...numbers];
-}
-
 /** Returns the rows of the table: how long reads took, and what the controller can do about it. */
 function rowsOf({ title, reads, stalls }: Measured, servers: number): readonly PartRow[] {
   const { p99, worst } = delaysOf(reads);
@@ -180,9 +129,5 @@ function rowsOf({ title, reads, stalls }: Measured, servers: number): readonly P
 
 /** The most processor time of one turn: what another process takes away does not count. */
 function cpuOf(stalls: readonly Stall[]): number {
-  return longest(stalls, 'turn', ({ cpuMs }) => cpuMs);
-}
-
-function longest(stalls: readonly Stall[], kind: Stall['kind'], read: (stall: Stall) => number): number {
-  return Math.max(0, ...stalls.filter((stall) => stall.kind === kind).map(read));
+  return Math.max(0, ...stalls.map(({ cpuMs }) => cpuMs));
 }

@@ -1,6 +1,6 @@
 // Terraform on as many resources that do nothing: what a one-shot tool with a state file takes for the same number of
 // things. Its `terraform_data` is built in, so nothing is downloaded.
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OwnedProcess, type Usage } from './owned-process.ts';
@@ -18,15 +18,9 @@ export interface TerraformRuns {
   readonly plan: TerraformRun | undefined;
 }
 
-/** Returns the version of the `terraform` on the path, or undefined where there is none. */
-export function terraformVersion(): string | undefined {
-  try {
-    const text = execFileSync('terraform', ['version'], { env: ENVIRONMENT, stdio: ['ignore', 'pipe', 'ignore'] });
-    return /^Terraform v(\S+)/m.exec(text.toString())?.[1];
-  } catch {
-    // Missing or broken is the same to who asks: there is nothing to compare with.
-    return undefined;
-  }
+/** Returns whether there is a `terraform` on the path. */
+export function hasTerraform(): boolean {
+  return spawnSync('terraform', ['version'], { env: ENVIRONMENT }).status === 0;
 }
 
 /**

@@ -5,21 +5,16 @@ import { join } from 'node:path';
 import { runGit } from '../test/support/git-repository.ts';
 import { type HttpsClient, keepAlive } from '../test/support/https-client.ts';
 import { repositoryFiles } from '../test/support/sized-repository.ts';
-import { type BenchContext, definePart, type PartReport } from './bench-part.ts';
-import { type PartRow, rowOf, type Target } from './bench-row.ts';
-import { markdownTable, median } from './markdown-table.ts';
+import type { BenchContext, BenchPart, PartReport } from './bench-part.ts';
+import { median, type PartRow, rowOf, type Target } from './bench-row.ts';
 import { serveNewSite } from './served-controller.ts';
 import type { Site } from './site.ts';
-import { type BesideOutsider, writeBesideOutsider } from './writes-outsider.ts';
 
-const ROUNDS_MAX = 100;
-const INSTANCES_MAX = 10_000;
 const SERVERS_AN_INSTANCE = 2;
 /** In each round. */
 const ALONE = 20;
 const WRITERS = 20;
 const WRITES_OF_EACH = 5;
-const WRITES_BESIDE = 2;
 const ALONE_RATIO_MIN = 1;
 const TOGETHER_MIN = 200;
 
@@ -30,23 +25,15 @@ interface Round {
   readonly together: number;
 }
 
-interface WritesOptions {
-  readonly rounds: number;
-  readonly instances: number;
-}
-
-/** Returns the part `writes` of the table. It fails where a write is not in the history exactly once. */
-export const WRITES = definePart({
+/** The part `writes` of the table. It fails if a write is not in the history exactly once. */
+export const WRITES: BenchPart = {
   name: 'writes',
   summary: 'changes through the interface to a local repository, beside `git commit && git push`',
-  options: {
-    rounds: { kind: 'number', default: 5, quick: 1, max: ROUNDS_MAX, help: 'rounds; medians count' },
-    instances: { kind: 'number', default: 100, quick: 10, max: INSTANCES_MAX, help: 'instances of the installation' },
-  },
   run: benchWrites,
-});
+};
 
-async function benchWrites({ rounds, instances }: WritesOptions, { folder, say }: BenchContext): Promise<PartReport> {
+async function benchWrites({ folder, isQuick, say }: BenchContext): Promise<PartReport> {
+  const [rounds, instances] = isQuick ? [1, 10] : [5, 100];
   const files = repositoryFiles({ instances, servers: SERVERS_AN_INSTANCE });
   const controller = await serveNewSite(folder, 'writes', files);
   const { site } = controller;
@@ -58,12 +45,10 @@ async function benchWrites({ rounds, instances }: WritesOptions, { folder, say }
     measured.push(await measureRound({ clone, client, round }));
     say(`round ${round} of ${rounds}: a second, ${roundText(measured.at(-1))}`);
   }
-  const beside = await writeBesideOutsider({ clone, client, writers: WRITERS, writesOfEach: WRITES_BESIDE });
   await controller.stop();
-  const isWhole = await isHistoryWhole(site, rounds, beside.written);
+  const isWhole = await isHistoryWhole(site, rounds);
   return {
-    rows: [...rowsOf(measured), besideRow(beside)],
-    text: reportOf(measured, instances),
+    rows: rowsOf(measured),
     failures: isWhole ? [] : ['the history is not what was written'],
   };
 }
@@ -108,16 +93,6 @@ function rowsOf(rounds: readonly Round[]): readonly PartRow[] {
   ];
 }
 
-function besideRow({ written, refused, outsideRate }: BesideOutsider): PartRow {
-  return rowOf({
-    work: `${WRITERS} writers beside an outsider who pushes without a pause: answered 201`,
-    value: (100 * written) / (written + refused),
-    unit: '%',
-    target: { atLeast: 100 },
-    note: `the outsider pushed ${outsideRate.toFixed(1)} commits a second; the others were answered 503 after 15 s, with nothing written`,
-  });
-}
-
 async function rateOf(count: number, work: () => Promise<void>): Promise<number> {
   const start = performance.now();
   await work();
@@ -153,27 +128,9 @@ async function write(client: HttpsClient, { writer, round, writes }: Writes): Pr
   agent.destroy();
 }
 
-async function isHistoryWhole({ repository }: Site, rounds: number, beside: number): Promise<boolean> {
+async function isHistoryWhole({ repository }: Site, rounds: number): Promise<boolean> {
   const subjects = (await repository.git('log', '--format=%s', 'main')).split('\n');
   const count = (start: string): number => subjects.filter((subject) => subject.startsWith(start)).length;
-  const written = rounds * (ALONE + WRITERS * WRITES_OF_EACH) + beside;
+  const written = rounds * (ALONE + WRITERS * WRITES_OF_EACH);
   return count('Set configuration ') === written && count('By hand ') === rounds * ALONE;
-}
-
-function reportOf(rounds: readonly Round[], instances: number): string {
-  const git = median(rounds.map((round) => round.git));
-  const cellsOf = (title: string, read: (round: Round) => number): string[] => {
-    const rate = median(rounds.map(read));
-    const ratio = median(rounds.map((round) => read(round) / round.git));
-    return [title, rate.toFixed(1), `× ${ratio.toFixed(2)}`];
-  };
-  const table = markdownTable(
-    ['writes', 'a second', 'beside git'],
-    [
-      ['git commit && git push', git.toFixed(1), '× 1.00'],
-      cellsOf('one at a time', ({ alone }) => alone),
-      cellsOf(`${WRITERS} at once`, ({ together }) => together),
-    ],
-  );
-  return `Rounds: ${rounds.length}. Instances: ${instances}. Medians.\n\n${table}`;
 }

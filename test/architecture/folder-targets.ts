@@ -37,7 +37,7 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/api': { most: 6643, goal: 4500 },
   'test/architecture': { most: 469, goal: 350 },
   'test/base': { most: 96, goal: 100 },
-  'test/bench': { most: 346, goal: 250 },
+  'test/bench': { most: 157, goal: 250 },
   'test/catalog': { most: 1493, goal: 1400 },
   'test/cli': { most: 4989, goal: 2600 },
   'test/compose': { most: 622, goal: 600 },
@@ -66,7 +66,7 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/support': { most: 7567, goal: 4500 },
   'test/texts': { most: 665, goal: 450 },
   'test/yaml-edit': { most: 1053, goal: 450 },
-  bench: { most: 3801, goal: 2500 },
+  bench: { most: 2918, goal: 2500 },
   src: { most: 58_320, goal: 51_000 },
   test: { most: 75_730, goal: 55_000 },
 };

@@ -3,8 +3,7 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { helpText, readCommand } from '../../bench/bench-options.ts';
-import { definePart, type PartReport } from '../../bench/bench-part.ts';
+import type { PartReport } from '../../bench/bench-part.ts';
 import { type BenchReport, isMissed, tableText } from '../../bench/bench-report.ts';
 import { absentRow, numberText, rowOf, rowText } from '../../bench/bench-row.ts';
 import { machineText, watchMachine } from '../../bench/machine.ts';
@@ -12,7 +11,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const READ = { work: 'a read', value: 300, unit: '/s' } as const;
 const START = { work: 'a start', value: 2, unit: 's' } as const;
-const EMPTY: PartReport = { rows: [], text: '', failures: [] };
+const EMPTY: PartReport = { rows: [], failures: [] };
 
 describe('a row', () => {
   it.each([
@@ -52,17 +51,6 @@ describe('a row', () => {
     expect(rowText(absentRow('a read', 'no time'))).toBe('a read: –; –: not measured');
   });
 
-  it('names every other peer, or why it was not measured', () => {
-    const others = [
-      { name: 'Rails', value: 600 },
-      { name: 'Express', absence: 'none' },
-    ];
-    expect(rowOf({ ...READ, target: {}, others }).others).toEqual([
-      { peer: 'Rails', value: 600, ratio: 0.5 },
-      { peer: 'Express', absence: 'none' },
-    ]);
-  });
-
   it.each([
     [12_345.6, '12,346'],
     [12.34, '12.3'],
@@ -76,59 +64,6 @@ describe('a row', () => {
   });
 });
 
-const COUNT = definePart({
-  name: 'count',
-  summary: 'counts',
-  options: {
-    rounds: { kind: 'number', default: 5, quick: 1, max: 10, help: 'rounds' },
-    servers: { kind: 'numbers', default: [10, 20], quick: [1], max: 100, help: 'sizes' },
-    only: { kind: 'names', of: ['a', 'b'], help: 'the cases' },
-    slowly: { kind: 'flag', help: 'takes its time' },
-  },
-  run: async () => EMPTY,
-});
-const OTHER = definePart({ name: 'other', summary: 'does nothing', options: {}, run: async () => EMPTY });
-const PARTS = [COUNT, OTHER];
-
-describe('a command line', () => {
-  it.each([
-    { args: ['count'], values: { rounds: 5, servers: [10, 20], only: ['a', 'b'], slowly: false } },
-    { args: [], values: { rounds: 5, servers: [10, 20], only: ['a', 'b'], slowly: false } },
-    { args: ['--quick'], values: { rounds: 1, servers: [1], only: ['a', 'b'], slowly: false } },
-    { args: ['count', '--rounds', '3', '--quick'], values: { rounds: 3, servers: [1] } },
-    {
-      args: ['count', '--servers', '7,9', '--only', 'b', '--slowly'],
-      values: { servers: [7, 9], only: ['b'], slowly: true },
-    },
-  ])('$args gives the values of a part', ({ args, values }) => {
-    expect(readCommand(args, PARTS).valuesOf(COUNT)).toMatchObject(values);
-  });
-
-  it('may name several parts, with the options of all', () => {
-    const command = readCommand(['count', 'other', '--details'], PARTS);
-    expect(command).toMatchObject({ names: ['count', 'other'], isQuick: false, isDetailed: true });
-    expect(() => readCommand(['count', 'other', '--rounds', '1'], PARTS)).toThrow(/rounds/);
-  });
-
-  it.each([
-    { args: ['nothing'], said: 'there is no benchmark "nothing"; say one of: count, other' },
-    { args: ['count', '--rounds', '11'], said: '--rounds: "11" is no whole number from 1 to 10' },
-    { args: ['count', '--servers', '5,x'], said: '--servers: "x" is no whole number from 1 to 100' },
-    { args: ['count', '--only', 'c'], said: '--only: there is no "c"; say some of: a, b' },
-    { args: ['--details', 'count'], said: /'count'.*; names come before options/ },
-    { args: ['count', 'other', '--rounds', '1'], said: /'--rounds'.*; .* --help lists them/ },
-  ])('$args is refused', ({ args, said }) => {
-    expect(() => readCommand(args, PARTS).valuesOf(COUNT)).toThrow(said);
-  });
-
-  it('has help on the parts, and on the options of one', () => {
-    expect(helpText([], PARTS)).toContain('  count  counts\n  other  does nothing\n');
-    expect(helpText([], PARTS)).not.toContain('--rounds');
-    expect(helpText(['count'], PARTS)).toContain('--servers: sizes (10,20; 1 with --quick).');
-    expect(helpText(['count'], PARTS)).toContain('--only: the cases (all). Some of: a, b.');
-  });
-});
-
 const MACHINE = { ...watchMachine()(), isBusy: false };
 const REPORT: BenchReport = {
   machine: MACHINE,
@@ -139,11 +74,9 @@ const REPORT: BenchReport = {
       rows: [
         rowOf({
           ...{ ...READ, target: { ratioMin: 0.6 }, peer: { name: 'bare', value: 1_000 } },
-          others: [{ name: 'Rails', absence: 'there is none' }],
         }),
         absentRow('another read', 'no time'),
       ],
-      text: 'All about reads.',
       failures: ['an answer was wrong'],
     },
   ],
@@ -152,9 +85,7 @@ const REPORT: BenchReport = {
 describe('a report', () => {
   it('has one line for each row, with peers and verdict', () => {
     const text = tableText(REPORT);
-    expect(text).toContain(
-      '| reads | a read | 300 /s | bare<br>Rails | 1,000 /s<br>not measured: there is none | 0.3<br>– | ratio ≥ 0.6 | MISSED |',
-    );
+    expect(text).toContain('| reads | a read | 300 /s | bare | 1,000 /s | 0.3 | ratio ≥ 0.6 | MISSED |');
     expect(text).toContain('| reads | another read | – | – | – | – | – | not measured: no time |');
     expect(text).toContain('0 reached, 1 missed, 1 not measured.');
     expect(text).toContain('- **reads: an answer was wrong**');
