@@ -28,8 +28,10 @@ describe('a commit is held', () => {
     ]);
   });
 
-  test('after which no client is left', () => {
-    expect(describeProblems(followed().refused({ 'clients/AA.yaml': null, 'clients/BB.yaml': null }))).toEqual([
+  test.each([2, 1])('after which no client of %i is left', (count) => {
+    const repository = followed();
+    if (count === 1) repository.commit({ 'clients/BB.yaml': null });
+    expect(describeProblems(repository.refused({ 'clients/AA.yaml': null, 'clients/BB.yaml': null }))).toEqual([
       'clients:1:1 nothing_left: no client would be left after this commit, so it is held and everything stays as it is (revert the commit, bring one back, or let it happen: "treeline held" shows the command) []',
     ]);
   });

@@ -163,6 +163,11 @@ const CASES: Readonly<Record<string, Case>> = {
     answer: answerOf('absent'),
     changes: { state: 'pending', ...MISSED, attempt: 2 },
   },
+  'update: absent, the last attempt that there is': {
+    row: { ...updating, attempt: CIRCUMSTANCES.retry.attempts - 1 },
+    answer: answerOf('absent'),
+    changes: { state: 'pending', ...MISSED, attempt: CIRCUMSTANCES.retry.attempts },
+  },
   'update: absent, unwanted meanwhile': {
     row: { ...updating, ...UNWANTED },
     answer: answerOf('absent'),
