@@ -21,6 +21,7 @@ describe('a queue', () => {
   it('gives its names in the order in which they came, each once', () => {
     const queue = queueOf('b', 'a', 'b', 'c');
     expect(queue.size).toBe(3);
+    expect(queue.first(2)).toEqual(['b', 'a']);
     expect(takeAll(queue)).toEqual(['b', 'a', 'c']);
     expect(queue.size).toBe(0);
   });
