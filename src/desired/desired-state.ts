@@ -92,14 +92,27 @@ export const EMPTY_BASELINE: Baseline = {
   places: new Map(),
 };
 
+/** What accepting a commit does to servers. */
+export interface AcceptedEffect {
+  /** How many servers it deletes, updates, creates and leaves, in words. */
+  readonly text: string;
+  /** The servers that it deletes, sorted. */
+  readonly deletes: readonly string[];
+}
+
 /** A commit that is not followed, and the reasons. */
 export interface RefusedCommit {
   readonly commit: string;
   /**
    * Null: the commit is invalid, and only another commit helps. Else a person may accept it under `digest`. `check`:
-   * what to do first, before that.
+   * what to do first, before that. `effect`: what accepting it does to servers, if that is known.
    */
-  readonly hold: { readonly kind: HoldKind; readonly digest: string; readonly check?: string | undefined } | null;
+  readonly hold: {
+    readonly kind: HoldKind;
+    readonly digest: string;
+    readonly check?: string | undefined;
+    readonly effect?: AcceptedEffect | undefined;
+  } | null;
   readonly reason: string;
   /**
    * The signature that is bad or missing, in one line; the commit is judged again at each poll, as the keys may change.

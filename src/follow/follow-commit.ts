@@ -3,7 +3,13 @@
 import { invariant } from '../base/invariant.ts';
 import { judgeAgain, judgeInTurns, type RefusedDerivation, type Reusable } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
-import { type Baseline, type DesiredState, EMPTY_BASELINE, type RefusedCommit } from '../desired/desired-state.ts';
+import {
+  type AcceptedEffect,
+  type Baseline,
+  type DesiredState,
+  EMPTY_BASELINE,
+  type RefusedCommit,
+} from '../desired/desired-state.ts';
 import { acceptedCommit, historyDigest, nothingLeftDigest } from '../machine/hold-digests.ts';
 import { RECOVERY } from '../machine/recovery.ts';
 import type { FollowedPlace } from '../model/rows.ts';
@@ -11,6 +17,7 @@ import type { DeleteBudget } from '../model/settings.ts';
 import type { CommitGate } from '../reconcile/commit-gate.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import type { BadSignature, Commit, Signatures, Source } from '../repository/source.ts';
+import { acceptedEffect } from './accepted-effect.ts';
 import { type ActivationParts, activate, type Poll, textOf } from './activate.ts';
 import type { NewCommit } from './commit-rows.ts';
 import { type Continuation, judgeContinuation } from './continuation.ts';
@@ -124,7 +131,19 @@ export class CommitFollower {
     const accepted = await this.#acceptedBefore(commit);
     const verdict = accepted === undefined ? undefined : await this.follow(accepted, poll);
     if (verdict?.kind === 'followed') return await this.follow(commit, poll);
-    return broken(commit, continued, await this.#firstBad([commit]));
+    return broken(commit, continued, {
+      bad: await this.#firstBad([commit]),
+      effect: await this.#effectOf(commit, followed.baseline),
+    });
+  }
+
+  /** Returns what accepting a commit does; undefined if it cannot be followed. */
+  async #effectOf(commit: string, baseline: Baseline): Promise<AcceptedEffect | undefined> {
+    const { source, current, breathe } = this.#options;
+    const before = { baseline, earlier: current.get(), isAccepted: true };
+    const proposed = await proposeAt(source, commit, { ...before, breathe });
+    if (!proposed.isFollowed) return undefined;
+    return acceptedEffect(baseline, await judgeInTurns(proposed, before, breathe));
   }
 
   /**
@@ -239,8 +258,13 @@ export class CommitFollower {
 const FOLLOWED: CommitVerdict = { kind: 'followed' };
 const TOO_MANY = `more than ${NEW_COMMITS_MAX} commits came at once, whose signatures are not checked`;
 
-function broken(commit: string, continued: Broken, bad: BadSignature | undefined): CommitVerdict {
-  const refused = refusal(commit, continued);
+interface BrokenFacts {
+  readonly bad: BadSignature | undefined;
+  readonly effect: AcceptedEffect | undefined;
+}
+
+function broken(commit: string, continued: Broken, { bad, effect }: BrokenFacts): CommitVerdict {
+  const refused = refusal(commit, continued, effect);
   const reason = bad === undefined ? refused.reason : `${refused.reason}; ${bad.reason}`;
   return { kind: 'refused', refused: { ...refused, reason } };
 }
@@ -258,8 +282,8 @@ function tooMany(commit: string): CommitVerdict {
 
 type Broken = Extract<Continuation, { isNext: false }>;
 
-function refusal(commit: string, { reason, check }: Broken): Omit<RefusedCommit, 'since'> {
-  const hold = { kind: 'history', digest: historyDigest(commit), check } as const;
+function refusal(commit: string, { reason, check }: Broken, effect?: AcceptedEffect): Omit<RefusedCommit, 'since'> {
+  const hold = { kind: 'history', digest: historyDigest(commit), check, effect } as const;
   return { commit, reason, problems: [], hold };
 }
 

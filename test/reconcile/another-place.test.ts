@@ -62,7 +62,9 @@ describe('another directory', () => {
     const reason =
       'the settings name another place than the followed one; repository.directory was "prod" and is "test"';
     const check = 'set repository.directory back in the settings';
-    expect(core.operator.held()).toMatchObject([{ kind: 'history', digest: `history-${followed}`, reason, check }]);
+    const effect = 'accepting it creates 0 servers, updates 0, retains 0 and, after another approval, deletes 2';
+    const held = { digest: `history-${followed}`, reason: `${reason}; ${effect}`, check };
+    expect(core.operator.held()).toMatchObject([{ kind: 'history', ...held }]);
     expect(core.operator.overview(core.order.by).newest).toMatchObject({
       reason,
       action: `${check}; if it is meant: treeline accept-history ${followed}`,
@@ -158,7 +160,8 @@ describe('another URL or branch', () => {
       reason:
         'nothing is shared with what is followed: this is another repository, or all of the history was rewritten; ' +
         `${strange} and the followed commit ${followed} have no commit in common; ` +
-        'repository.url was "/srv/stacks.git" and is "/srv/other.git"',
+        'repository.url was "/srv/stacks.git" and is "/srv/other.git"; ' +
+        'accepting it creates 0 servers, updates 0, retains 0 and, after another approval, deletes 2',
     });
     expect(core.operator.overview(core.order.by).newest?.action).toBe(
       `set repository.url back in the settings; if it is meant: treeline accept-history ${strange}`,
@@ -177,7 +180,8 @@ describe('rows that are not of what is followed', () => {
     const core = await other.restart();
     expect(core.held(null)?.reason).toBe(
       `the history was rewritten: ${head} does not come after the followed commit ${followed}, which is not in the local ` +
-        'copy any more; repository.url was "/srv/stacks.git" and is "/srv/here.git"',
+        'copy any more; repository.url was "/srv/stacks.git" and is "/srv/here.git"; ' +
+        'accepting it creates 0 servers, updates 0, retains 0 and, after another approval, deletes 2',
     );
     expectUntouched(core);
     await core.operator.acceptHistory(core.order, head);

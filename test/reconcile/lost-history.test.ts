@@ -54,11 +54,11 @@ describe('a rewritten history whose recorded head is in no copy any more', () =>
     const { core, followed, rewritten } = await lost({ [SHOP]: null });
     const reason =
       `the history was rewritten: ${rewritten} does not come after the followed commit ${followed}, ` +
-      'which is not in the local copy any more';
+      'which is not in the local copy any more; accepting it creates 0 servers, updates 0, retains 0 and, after another approval, deletes 3';
     expect(core.operator.held()).toEqual([
       {
         ...{ kind: 'history', digest: `history-${rewritten}`, instance: null, reason },
-        ...{ since: expect.any(String), resources: [], commit: rewritten },
+        ...{ since: expect.any(String), resources: NAMES, commit: rewritten },
       },
     ]);
     for (let poll = 0; poll < 3; poll += 1) await core.poll();

@@ -19,7 +19,7 @@ export function heldItems(rows: PresentRows, refused: RefusedCommit | undefined,
       return { kind, digest, instance, reason: heldReason(row, rows), since, resources: servers, commit };
     });
   // The updates of a commit are those of all instances.
-  return [...deletes, ...(scope.isWhole ? failures(rows) : []), ...commitHolds(refused)];
+  return [...deletes, ...(scope.isWhole ? failures(rows) : []), ...commitHolds(refused, scope)];
 }
 
 /**
@@ -34,11 +34,15 @@ function heldReason(row: HeldRow, rows: RowsAtMoment): string {
   return `${row.reason}; it is approved, and waits until the repository can be read`;
 }
 
-function commitHolds(refused: RefusedCommit | undefined): HeldItem[] {
+function commitHolds(refused: RefusedCommit | undefined, scope: Scope): HeldItem[] {
   if (refused === undefined || refused.hold === null) return [];
-  const { hold, reason, since, commit } = refused;
-  const { check, ...held } = hold;
-  return [{ ...held, instance: null, reason, since, resources: [], commit, ...(check === undefined ? {} : { check }) }];
+  const { hold, since, commit } = refused;
+  const { kind, digest, check, effect } = hold;
+  const reason = effect === undefined ? refused.reason : `${refused.reason}; ${effect.text}`;
+  const resources = (effect?.deletes ?? []).filter((server) => scope.seesServer(server));
+  return [
+    { kind, digest, instance: null, reason, since, resources, commit, ...(check === undefined ? {} : { check }) },
+  ];
 }
 
 /** Updates of a commit that wait because too many others of it have failed. */
