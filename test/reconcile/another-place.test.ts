@@ -1,6 +1,5 @@
 // Other settings at the next start: another URL, branch or directory than the one that was followed; or rows of elsewhere.
 import { describe, expect, it } from 'vitest';
-import type { ServerRow } from '../../src/model/rows.ts';
 import { Core } from './core.ts';
 
 const TEMPLATE = `parameters: { count: "1", size: small }
@@ -72,37 +71,6 @@ describe('another directory', () => {
     expect(core.follower.notReadyReason).toContain('was "prod" and is "test"');
   });
 
-  it.each(['before the settings change', 'while the controller does not run'])(
-    'that was equal is held beside the former one, and nothing is taken away: it has changed %s',
-    async (way) => {
-      const { core: before } = await up(
-        { ...below('prod', layout(3, PROTECTED)), ...below('test', layout(3, PROTECTED)) },
-        'prod',
-      );
-      const isPolled = way === 'before the settings change';
-      if (!isPolled) await before.stop();
-      for (const files of [layout(3), layout(1)]) {
-        before.source.commit(below('test', files));
-        if (isPolled) await before.poll();
-      }
-      const core = await moved(before, { directory: 'test' });
-      await core.poll();
-      expectUntouched(core);
-      expect(core.operator.held()).toMatchObject([{ kind: 'history' }]);
-    },
-  );
-
-  it('goes on where it was when the settings are back', async () => {
-    const { core: before } = await up(TWO, 'prod');
-    const held = await moved(before, { directory: 'test' });
-    const core = await moved(held, { directory: 'prod' });
-    expect(core.operator.held()).toEqual([]);
-    await core.endRecovery();
-    core.source.commit(below('prod', layout(4, PROTECTED)));
-    await core.poll();
-    expect(core.calls('create')).toEqual(['shop-s-4']);
-  });
-
   it.each([0, 1])(
     'is followed once that is accepted, and takes nothing of a protected instance; %i commits later',
     async (more) => {
@@ -138,19 +106,6 @@ describe('another directory', () => {
 });
 
 describe('another URL or branch', () => {
-  it('is held, also where its history has the followed commit', async () => {
-    const { core: before, followed } = await up(layout());
-    const core = await moved(before, { url: 'https://git.example/stacks.git' });
-    expect(core.held(null)).toMatchObject({ digest: `history-${followed}` });
-    expectUntouched(core);
-    await core.operator.acceptHistory(core.order, followed);
-    await core.settle();
-    expect(core.operator.held()).toEqual([]);
-    expect(core.operator.recovery(core.order.by)).toEqual({ recovery: null });
-    expect(core.ledger.read('head', 'head')).toMatchObject({ place: core.source.place });
-    expectUntouched(core);
-  });
-
   it('is held where it has not, and says first that nothing is shared', async () => {
     const { core: before, followed } = await up(layout());
     const strange = before.source.commit(layout(1), { parents: [] });
@@ -189,19 +144,5 @@ describe('rows that are not of what is followed', () => {
     expect(core.operator.problems().problems).toMatchObject([{ code: 'protected_instance' }]);
     expect(core.ledger.read('head', 'head')).toMatchObject({ commit: head, place: core.source.place });
     expectUntouched(core);
-  });
-
-  it('are held if the followed commit makes something else', async () => {
-    const { core: before, followed } = await up(layout());
-    const [[name = '', expected] = []] = before.ledger.list('server');
-    const wanted = expected?.wanted ?? null;
-    const value = { ...expected, wanted: wanted && { ...wanted, properties: { ...wanted.properties, size: 'other' } } };
-    await before.ledger.commit([{ kind: 'server', name, value: value as ServerRow, expected }]);
-    const core = await before.restart();
-    expect(core.held(null)).toMatchObject({
-      kind: 'history',
-      digest: `history-${followed}`,
-      reason: expect.stringContaining(`the followed commit ${followed} does not make what is recorded`),
-    });
   });
 });

@@ -1,7 +1,6 @@
 // Approvals and what may come between them and their use: a restart, another commit, another approval.
 
 import { describe, expect, it } from 'vitest';
-import { deletesDigest } from '../../src/machine/hold-digests.ts';
 import { SourceError } from '../../src/repository/source.ts';
 import { Core } from './core.ts';
 
@@ -115,20 +114,6 @@ describe('an approval that comes while a commit is read', () => {
     expect(core.held('shop')?.resources).toHaveLength(3);
     expect(core.calls('delete')).toEqual([]);
   });
-
-  it('is refused where what it names is not held any more by the time it is written', async () => {
-    const core = await held();
-    const digest = core.held('shop')?.digest ?? '';
-    const write = blockWrites(core);
-    core.source.commit({ [OTHER]: instance(2) });
-    await core.poll();
-    core.source.commit({ [SHOP]: instance(3) });
-    await core.poll();
-    const refused = expect(core.operator.approve(core.order, digest)).rejects.toThrow('Nothing is held');
-    await write.go();
-    await refused;
-    expect(core.ledger.list('approval').size).toBe(0);
-  });
 });
 
 describe('an approval while the branch cannot be polled', () => {
@@ -139,25 +124,6 @@ describe('an approval while the branch cannot be polled', () => {
     expect(Object.keys(core.states())).toEqual(['other-s-1']);
     expect(core.operator.held()).toEqual([]);
     expect(core.ledger.list('approval').size).toBe(0);
-  });
-
-  it('is judged after the next fetch where the local copy is lost', async () => {
-    const core = await held();
-    core.source.loseCopy();
-    await core.approve(core.held('shop')?.digest ?? '');
-    await core.poll();
-    expect(core.follower.failure).toBeUndefined();
-    expect(core.states()).toEqual({ 'other-s-1': 'done' });
-  });
-
-  it('is not asked for again while the followed commit cannot be read', async () => {
-    const core = await held();
-    breakReads(core);
-    const digest = core.held('shop')?.digest ?? '';
-    await core.approve(digest);
-    const [item] = core.operator.why(core.order.by, 'shop').waiting;
-    expect(item).toMatchObject({ state: 'Awaiting approval', action: null });
-    expect(item?.reason).toContain('it is approved, and waits until the repository can be read');
   });
 });
 
@@ -220,69 +186,3 @@ describe('a rewritten history of a busy branch', () => {
     await expect(core.operator.acceptHistory(core.order, base)).rejects.toMatchObject({ code: 'not_found' });
   });
 });
-
-describe('a rewritten history after which nothing is left', () => {
-  it('is followed once both are accepted', async () => {
-    const core = new Core();
-    core.source.commit(FILES);
-    await core.poll();
-    const rewritten = core.source.commit({ ...FILES, [SHOP]: null, [OTHER]: null }, { parents: [] });
-    await core.poll();
-    expect(core.held(null)).toMatchObject({ kind: 'history' });
-    await core.operator.acceptHistory(core.order, rewritten);
-    await core.settle();
-    expect(core.held(null)).toMatchObject({ kind: 'nothing left' });
-    await core.approve(core.held(null)?.digest ?? '');
-    expect(core.held(null)).toBeUndefined();
-    expect(core.reader.commit()).toBe(rewritten);
-    expect(core.held('shop')?.resources).toHaveLength(3);
-    expect(core.ledger.list('approval').size).toBe(0);
-  });
-});
-
-describe('an approval of a delete that was asked for', () => {
-  it('is used up by the commit that makes use of it', async () => {
-    const core = new Core();
-    core.source.commit(FILES);
-    await core.poll();
-    await core.operator.suspend(core.order, { instance: 'shop', until: null });
-    await core.approveDeletes('shop');
-    core.source.commit({ [SHOP]: null });
-    await core.poll();
-    expect(core.reader.status('shop')).toBe('Marked for delete');
-    expect(core.ledger.list('approval').size).toBe(0);
-    core.source.commit({ [SHOP]: instance(3) });
-    await core.poll();
-    core.source.commit({ [SHOP]: null });
-    await core.poll();
-    expect(core.held('shop')?.digest).toBe(
-      deletesDigest(
-        core.ledger.index
-          .serversOf('shop')
-          .map((server) => ({ server, incarnation: core.ledger.server(server)?.incarnation ?? 0 })),
-      ),
-    );
-  });
-});
-
-/** Lets the next row of a pass wait until it is told to go on: nobody else writes meanwhile. */
-function blockWrites(core: Core) {
-  const commit = core.store.commit.bind(core.store);
-  const go = Promise.withResolvers<void>();
-  let isWaiting = false;
-  core.store.commit = async (changes) => {
-    // A commit that is taken writes the head.
-    if (changes.length > 0 && !changes.some(({ kind }) => kind === 'head')) {
-      isWaiting = true;
-      await go.promise;
-    }
-    await commit(changes);
-  };
-  return {
-    isWaiting: () => isWaiting,
-    async go(): Promise<void> {
-      go.resolve();
-      await core.settle();
-    },
-  };
-}

@@ -71,23 +71,6 @@ describe('a delete that has begun', () => {
     await end();
   });
 
-  it('counts once, while it runs, while it is tried again and when it is over', async () => {
-    const core = await up({ retry: { attempts: 1, failedSeconds: 60 } });
-    core.provider.script = ({ operation }) =>
-      operation === 'delete' ? Promise.resolve(answerOf('failed', { message: 'busy' })) : undefined;
-    await commit(core, stack('a', 2));
-    expect(core.states()['a-s-3']).toBe('failed');
-    await commit(core, stack('b', 2));
-    expect(core.operator.held()).toEqual([]);
-    core.provider.script = () => undefined;
-    await core.pass(120_000);
-    expect(Object.keys(core.states())).toHaveLength(10);
-    expect(core.ledger.list('removal').size).toBe(2);
-    await core.pass(3_600_000);
-    await commit(core, stack('c', 1));
-    expect(core.operator.held()).toEqual([]);
-  });
-
   it('with approval does not count, also where its server is wanted again while it runs', async () => {
     const core = await up();
     const end = slowDeletes(core);
@@ -117,29 +100,6 @@ describe('a delete that has begun', () => {
   });
 });
 
-describe('an approved replacement whose delete has failed', () => {
-  async function failing(): Promise<Core> {
-    const core = await up();
-    core.provider.script = ({ operation }) => {
-      if (operation === 'update') return Promise.resolve(answerOf('replace'));
-      return operation === 'delete' ? Promise.resolve(answerOf('retryable', { message: 'busy' })) : undefined;
-    };
-    await commit(core, enlarged('a', 3));
-    await core.approve(core.held('a')?.digest ?? '');
-    expect(core.states()).toMatchObject({ 'a-s-1': 'retrying', 'a-s-2': 'retrying', 'a-s-3': 'retrying' });
-    return core;
-  }
-
-  it('needs none after a commit that wants the same of it, and one after a commit that wants something else', async () => {
-    const core = await failing();
-    const [[path, text] = ['', '']] = Object.entries(enlarged('a', 3));
-    await commit(core, { [path]: `${text}description: the same\n` });
-    expect(core.operator.held()).toEqual([]);
-    await commit(core, { [path]: text.replace('large', 'huge') });
-    expect(core.held('a')).toBeDefined();
-  });
-});
-
 describe('what begins while a commit is read', () => {
   it('counts when the commit is taken', async () => {
     const core = await up();
@@ -165,19 +125,6 @@ describe('what begins while a commit is read', () => {
 });
 
 describe('a server that was never made', () => {
-  it('neither counts nor is held: its create failed', async () => {
-    const core = await up();
-    core.provider.script = ({ operation }) =>
-      operation === 'create' ? Promise.resolve(answerOf('failed', { message: 'no such image' })) : undefined;
-    await commit(core, stack('e', 5));
-    expect(core.states()['e-s-1']).toBe('failed');
-    await commit(core, { 'stacks/instances/e.yaml': null }, stack('a', 1));
-    expect(core.operator.held()).toEqual([]);
-    await core.settle();
-    expect(Object.keys(core.states())).toHaveLength(10);
-    expect([...core.ledger.list('removal').keys()].map((name) => name.split('/')[0])).toEqual(['a-s-2', 'a-s-3']);
-  });
-
   it('is not held any more as soon as its create has failed, without another commit, approval or start', async () => {
     const core = await up();
     const end = Promise.withResolvers<Answer>();

@@ -110,12 +110,4 @@ describe('a create that failed', () => {
     expect(core.states()).toEqual({});
     expect(core.calls('delete')).toEqual([]);
   });
-
-  it('and has made the server is deleted where that is not wanted any more', async () => {
-    const core = await failed(true);
-    core.source.commit({ [SHOP]: null });
-    await core.poll();
-    expect(core.states()).toEqual({});
-    expect(core.calls('delete')).toEqual(['web']);
-  });
 });

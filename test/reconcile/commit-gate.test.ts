@@ -26,17 +26,6 @@ async function settle(): Promise<void> {
 }
 
 describe('shared work', () => {
-  it('runs beside other shared work, and answers with its result', async () => {
-    const { gate, checked, work, end } = openGate();
-    const first = gate.shared(work('a'));
-    const second = gate.shared(work('b'));
-    await settle();
-    expect(checked).toEqual(['a begins', 'b begins']);
-    await end('b');
-    await end('a');
-    expect(await Promise.all([first, second])).toEqual(['a', 'b']);
-  });
-
   it('waits for an exclusive turn that was asked for before it, running or not', async () => {
     const { gate, checked, work, end } = openGate();
     const all = [gate.shared(work('a')), gate.exclusive(work('X')), gate.shared(work('b'))];
@@ -52,27 +41,6 @@ describe('shared work', () => {
 });
 
 describe('an exclusive turn', () => {
-  it('begins at once where nothing runs', async () => {
-    const { gate, checked, work, end } = openGate();
-    const turn = gate.exclusive(work('X'));
-    await settle();
-    expect(checked).toEqual(['X begins']);
-    await end('X');
-    expect(await turn).toBe('X');
-  });
-
-  it('comes after the one before it, with no shared work between them', async () => {
-    const { gate, checked, work, end } = openGate();
-    const all = [gate.exclusive(work('X')), gate.exclusive(work('Y')), gate.shared(work('a'))];
-    await settle();
-    await end('X');
-    expect(checked).toEqual(['X begins', 'X ends', 'Y begins']);
-    await end('Y');
-    expect(checked.slice(3)).toEqual(['Y ends', 'a begins']);
-    await end('a');
-    await Promise.all(all);
-  });
-
   it('is not starved by shared work that never stops coming', async () => {
     const gate = new CommitGate();
     let isOver = false;

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { withoutPause } from '../../src/base/breathe.ts';
-import type { Reason, ServerRow } from '../../src/model/rows.ts';
+import type { ServerRow } from '../../src/model/rows.ts';
 import type { ProviderSettings } from '../../src/model/settings.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { createProviderRegistry } from '../../src/providers/provider-registry.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
 import { type ContextSources, decisionContextOf } from '../../src/reconcile/passes/decision-context.ts';
 import { MemoryStore } from '../support/memory-store.ts';
-import { answerOf, at, LARGE, NOW, RETRY, rowIn, running, SMALL, specOf } from './build.ts';
+import { answerOf, at, NOW, RETRY, running, SMALL } from './build.ts';
 
 const ENTRY: Omit<Extract<ProviderSettings, { readonly implementation: 'simulated' }>, 'name' | 'match'> = {
   implementation: 'simulated',
@@ -62,38 +62,6 @@ async function contextIn(
   });
 }
 
-it('passes on the time, the room and whether a call is under way', async () => {
-  const context = await contextIn({}, ['web-1']);
-  expect(context).toMatchObject({ now: NOW, isInFlight: true });
-  expect([context.hasCapacity('lab'), context.hasCapacity('big')]).toEqual([true, false]);
-  expect(await contextIn({}, ['web-2'])).toMatchObject({ isInFlight: false });
-});
-
-describe('the responsible provider', () => {
-  const odd = specOf('odd');
-
-  it.each<[row: ServerRow, reason: Reason]>([
-    [
-      rowIn('pending', { provider: null, wanted: odd }),
-      {
-        code: 'no_provider',
-        text: 'no entry under execution.providers of the settings matches its kind and properties',
-      },
-    ],
-    [
-      rowIn('done', { wanted: LARGE, applied: SMALL }),
-      { code: 'provider_changed', text: 'the provider entry "lab" of the settings made it, but "big" matches it now' },
-    ],
-    [
-      rowIn('done', { wanted: odd, applied: SMALL }),
-      { code: 'provider_changed', text: 'the provider entry "lab" of the settings made it, but none matches it now' },
-    ],
-  ])('says why there is none: %#', async (row, reason) => {
-    const context = await contextIn({});
-    expect(context.providerFor(row)).toEqual({ name: null, reason });
-  });
-});
-
 describe('a lost action', () => {
   const action = running('create', SMALL);
 
@@ -111,14 +79,5 @@ describe('a lost action', () => {
   ])('that ends with its call %s', async (_, provider, id, ends) => {
     const lost = { ...action, id, provider, deadline: at(NOW), ends: 'with its call' } as const;
     expect((await contextIn({})).lostActionEnds(lost)).toBe(ends);
-  });
-});
-
-describe('what is around a server', () => {
-  it('is never the server itself as its holder, and the first of many', async () => {
-    const row = rowIn('marked for delete', { wanted: null, applied: specOf('small', { dependsOn: ['web-1'] }) });
-    const holder = rowIn('done', { applied: specOf('small', { dependsOn: ['web-1'] }) });
-    expect((await contextIn({ 'web-1': row })).holder()).toBeUndefined();
-    expect((await contextIn({ 'web-1': row, x: holder, y: holder })).holder()).toBe('x');
   });
 });

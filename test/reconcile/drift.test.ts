@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Call } from '../../src/providers/provider.ts';
 import { answerOf } from './build.ts';
 import { Core, type CoreOptions } from './core.ts';
-import { shopFiles, TEMPLATE, templateText } from './shop.ts';
+import { shopFiles, TEMPLATE } from './shop.ts';
 
 const CHECK_MS = 300_000;
 
@@ -49,12 +49,6 @@ function namePlace(core: Core, isGone: (call: Call) => boolean = () => false): v
   });
 }
 
-/** Returns true if the server is done, and its place is known. */
-function isAtRest(core: Core): boolean {
-  const row = core.ledger.server('shop-web');
-  return row?.state === 'done' && row.place !== undefined;
-}
-
 function act(core: Core, operation: 'update' | 'delete', resource: string, properties: Record<string, string>): void {
   const [call] = core.provider.calls;
   if (call === undefined) throw new Error('nothing was called yet');
@@ -85,14 +79,6 @@ describe('a server at rest', () => {
     expect(core.store.savedBytes).toBe(savedBytes);
     expect(core.ledger.server('shop-web')).toBe(rows);
   });
-
-  it('goes on to be checked while its instance is suspended', async () => {
-    const core = await shop();
-    await core.operator.suspend(core.order, { instance: 'shop', until: null });
-    change(core, 'shop-web', 'large');
-    await core.pass(CHECK_MS);
-    expect(core.states()).toEqual({ 'shop-web': 'drifted' });
-  });
 });
 
 describe('drift that is reported', () => {
@@ -122,27 +108,6 @@ describe('drift that is reported', () => {
     expect(core.ledger.server('shop-web')).not.toHaveProperty('observed');
   });
 
-  it('shows a proxy which properties differ, and no values', async () => {
-    const core = await shop();
-    change(core, 'shop-web', 'large');
-    await core.pass(CHECK_MS);
-    const { waiting } = core.operator.why({ ...core.order.by, role: 'proxy' }, 'shop');
-    expect(waiting).toMatchObject([{ reason: 'drifted: differs in size' }]);
-    expect(JSON.stringify(waiting)).not.toMatch(/large|difference/);
-  });
-
-  it('is brought back by a retry of the server or of its instance, and not by one of everything', async () => {
-    const core = await shop();
-    change(core, 'shop-web', 'large');
-    await core.pass(CHECK_MS);
-    await expect(core.operator.retry(core.order, { all: true })).rejects.toMatchObject({ code: 'conflict' });
-    await expect(core.operator.retry(core.order, { provider: 'lab' })).rejects.toMatchObject({ code: 'conflict' });
-    expect(await core.operator.retry(core.order, { instance: 'shop' })).toBe('Tried again: 1');
-    await core.settle();
-    expect(core.states()).toEqual({ 'shop-web': 'done' });
-    expect(core.calls('update')).toEqual(['shop-web']);
-  });
-
   it('of a server that is gone ends with a retry, which makes it again', async () => {
     const core = await shop();
     const { incarnation } = core.ledger.server('shop-web') ?? { incarnation: 0 };
@@ -160,18 +125,6 @@ describe('drift that is reported', () => {
 });
 
 describe('drift that is healed', () => {
-  it('is brought back by an update, where the instance says so', async () => {
-    const core = await shop({}, 'drift: heal\n');
-    change(core, 'shop-web', 'large');
-    await core.pass(CHECK_MS);
-    expect(core.states()).toEqual({ 'shop-web': 'done' });
-    expect(core.calls('update')).toEqual(['shop-web']);
-    expect(transitions(core).slice(-2)).toEqual(['done > updating', 'updating > done']);
-    expect(core.lines.findLast(({ to }) => to === 'updating')?.reason).toBe('drifted: differs in size');
-    const ids = core.provider.calls.filter(({ operation }) => operation !== 'check').map(({ action }) => action);
-    expect(new Set(ids).size).toBe(ids.length);
-  });
-
   it('keeps to max_unavailable', async () => {
     const core = await group('heal');
     for (const server of ['shop-web-1', 'shop-web-2', 'shop-web-3']) change(core, server, 'large');
@@ -200,26 +153,6 @@ describe('drift that is healed', () => {
     expect(operations).toEqual(['check', 'check', 'create']);
     expect(core.states()).toEqual({ 'shop-web': 'done' });
   });
-
-  it('makes nothing for one wrong answer', async () => {
-    const core = await shop({ drift: 'heal' });
-    let checks = 0;
-    namePlace(core, () => isAtRest(core) && checks++ === 0);
-    for (let round = 0; round < 2; round += 1) await core.pass(1.2 * CHECK_MS);
-    expect(transitions(core).slice(2)).toEqual(['done > pending', 'pending > done']);
-    expect(core.states()).toEqual({ 'shop-web': 'done' });
-    expect(core.calls('create')).toEqual(['shop-web']);
-  });
-
-  it('replaces where the provider says so, and never in a protected instance', async () => {
-    const core = await shop({ drift: 'heal' }, 'protected: true\n');
-    core.provider.script = ({ operation }) =>
-      operation === 'update' ? Promise.resolve(answerOf('replace', { message: 'another disk' })) : undefined;
-    change(core, 'shop-web', 'large');
-    await core.pass(CHECK_MS);
-    expect(core.ledger.server('shop-web')).toMatchObject({ state: 'blocked', reason: { code: 'protected' } });
-    expect(core.calls('delete')).toEqual([]);
-  });
 });
 
 describe('a check that fails', () => {
@@ -245,46 +178,5 @@ describe('a check that fails', () => {
     core.provider.script = () => undefined;
     await core.pass(3_600_000);
     expect(why(core).waiting).toEqual([]);
-  });
-});
-
-describe('a check on demand', () => {
-  it('comes at once, also with the policy off, and reports what it finds', async () => {
-    const core = await shop({ drift: 'off' });
-    change(core, 'shop-web', 'large');
-    expect(await core.operator.check(core.order, { instance: 'shop' })).toBe('Being checked: 1');
-    await core.settle();
-    expect(core.states()).toEqual({ 'shop-web': 'drifted' });
-    const checks = core.calls('check').length;
-    await core.pass(5 * CHECK_MS);
-    expect(core.calls('check').length).toBe(checks);
-    change(core, 'shop-web', 'small');
-    await core.operator.check(core.order, { resource: 'shop-web' });
-    await core.settle();
-    expect(core.states()).toEqual({ 'shop-web': 'done' });
-  });
-
-  it('is refused where nothing is at rest, and for what is not there', async () => {
-    const core = await shop();
-    core.provider.script = ({ operation }) =>
-      operation === 'update' ? Promise.resolve(answerOf('failed', { message: 'no' })) : undefined;
-    core.source.commit({ [TEMPLATE]: templateText({ web: 'size: large' }) });
-    await core.poll();
-    await expect(core.operator.check(core.order, { instance: 'shop' })).rejects.toMatchObject({
-      code: 'conflict',
-      message: expect.stringContaining('No server there is done or drifted'),
-    });
-    await expect(core.operator.check(core.order, { resource: 'shop-wbe' })).rejects.toMatchObject({
-      code: 'not_found',
-    });
-    await expect(core.operator.check(core.order, { instance: 'shop-web' })).rejects.toMatchObject({
-      code: 'not_found',
-      message:
-        'There is no stack instance "shop-web"; it is a server of the instance "shop": name it as the resource (--resource shop-web)',
-    });
-    await expect(core.operator.check(core.order, { resource: 'shop' })).rejects.toMatchObject({
-      code: 'not_found',
-      message: 'There is no server "shop"; it is a stack instance, and treeline status shop shows its servers',
-    });
   });
 });

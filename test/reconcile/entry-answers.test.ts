@@ -1,7 +1,6 @@
 // When a provider entry counts as one that answers nothing.
 import { describe, expect, it } from 'vitest';
 import type { AnswerOutcome } from '../../src/model/call-result.ts';
-import { PROXIED } from '../../src/model/names.ts';
 import { CallHistory } from '../../src/reconcile/checks/call-history.ts';
 import { EntryAnswers } from '../../src/reconcile/checks/entry-answers.ts';
 import { ManualClock } from '../support/manual-clock.ts';
@@ -40,14 +39,6 @@ describe('a provider entry answers nothing', () => {
     ]);
   });
 
-  it('after one call, if that took five minutes', () => {
-    const scene = new Scene();
-    scene.call('a', undefined, { ms: 299 * SECOND });
-    expect(scene.silent).toEqual([]);
-    scene.clock.advance(SECOND);
-    expect(scene.answers.silent()).toMatchObject([{ reason: 'its deadline has passed' }]);
-  });
-
   it.each(['done', 'absent', 'replace', 'failed'] as const)('until one answer, also %s', (outcome) => {
     const scene = new Scene();
     for (const server of ['a', 'b', 'c', 'd']) scene.call(server, 'lost', { ms: 30 * SECOND });
@@ -56,16 +47,6 @@ describe('a provider entry answers nothing', () => {
     expect(scene.silent).toEqual([]);
     scene.call('a', 'lost');
     expect(scene.silent).toEqual([]);
-  });
-
-  it('each for itself, and no proxies', () => {
-    const scene = new Scene();
-    for (const server of ['a', 'b', 'c']) {
-      scene.call(server, 'lost', { ms: 30 * SECOND });
-      scene.call(server, 'lost', { provider: PROXIED });
-      scene.call(server, 'done', { provider: 'other' });
-    }
-    expect(scene.silent).toEqual(['lab']);
   });
 
   it('but a routine check that makes way for an action is none of these calls', () => {

@@ -2,9 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 import type { Client } from '../../src/model/objects.ts';
-import { answerOf } from './build.ts';
 import { Core, type CoreOptions } from './core.ts';
-import { answering, SHOP, shopFiles, TEMPLATE, templateText } from './shop.ts';
+import { SHOP, shopFiles, TEMPLATE, templateText } from './shop.ts';
 
 const ALL = { after: 0, limit: 1_000 };
 const PROXY: Client = {
@@ -54,55 +53,6 @@ describe('the events of an instance', () => {
     ]);
     const later = (await core.operator.events(core.order.by, 'shop', { ...ALL, after })).events;
     expect(new Set(later.map(({ commit }) => commit))).toEqual(new Set([core.reader.commit()]));
-  });
-
-  it('tell each failed try and the giving up, and nothing while it waits', async () => {
-    const core = new Core({ retry: { attempts: 2 } });
-    answering(core, 'create', async () => answerOf('retryable', { message: 'no luck' }));
-    core.source.commit(shopFiles({ web: 'name: web, size: small' }));
-    await core.poll();
-    await core.pass(60_000);
-    const lines = await told(core);
-    expect(lines.map((line) => line.replace(/action .*|\d{4}-.*/, ''))).toEqual([
-      'web: - > pending: a commit wants it',
-      'web: pending > creating: create begins: ',
-      'web: creating > retrying: action_failed: create: no luck; next try at ',
-      'web: retrying > pending: its wait is over',
-      'web: pending > creating: create begins: ',
-      'web: creating > failed: action_failed: create: no luck; next try at ',
-    ]);
-    expect(lines[4]).toMatch(/, try 2$/);
-    const again = await (await core.restart()).restart();
-    expect(await told(again)).toEqual(lines);
-  });
-
-  it('do not grow while a check fails for the same reason again and again', async () => {
-    const core = new Core();
-    answering(core, 'check', async () => answerOf('retryable', { message: 'cut off' }));
-    core.source.commit(shopFiles({ web: 'name: web, size: small' }));
-    await core.poll();
-    await core.pass(3_700_000);
-    const { length } = await told(core);
-    await core.pass(3_700_000);
-    expect((await told(core)).length - length).toBeLessThanOrEqual(20);
-  });
-
-  it('tell who asked for each operation, and why', async () => {
-    const core = await up();
-    const after = await lastId(core);
-    const order = { ...core.order, reason: 'sale' };
-    await core.operator.suspend(order, { instance: 'shop', until: null });
-    await core.operator.resume(order, 'shop');
-    await core.operator.suspend(order, { instance: null, until: null });
-    await core.operator.resume(core.order, null);
-    expect(await told(core, after)).toEqual([
-      '-: - > Suspended: suspend: sale; until it is resumed (A1)',
-      '-: Suspended > -: resume: sale; its actions start again (A1)',
-      '-: - > Suspended: suspend: sale; until it is resumed (A1)',
-      '-: Suspended > -: resume; its actions start again (A1)',
-    ]);
-    const seen = await core.operator.events(PROXY, 'shop', ALL);
-    expect(seen.events.every(({ client }) => client === null)).toBe(true);
   });
 
   it('tell who asked for a check, and why, before what it finds', async () => {
@@ -158,19 +108,6 @@ describe('the events of an instance', () => {
         /^-: - > Invalid: stacks\/instances\/shop.yaml:2:\d+ \[undeclared_parameter\]; it stays at the commit \S+; see treeline problems$/,
       ),
       '-: - > -: it is at the followed commit again, or gone',
-    ]);
-  });
-
-  it('tell once that a commit is not followed, also over a restart', async () => {
-    let core = await up();
-    const after = await lastId(core);
-    core.source.commit({ 'tree.yaml': 'name: [\n' });
-    await core.poll();
-    await core.poll();
-    core = await core.restart();
-    await core.poll();
-    expect(await told(core, after)).toEqual([
-      expect.stringMatching(/^-: - > Not followed: tree\.yaml:\d+:\d+ \[\w+\]; see treeline problems$/),
     ]);
   });
 });

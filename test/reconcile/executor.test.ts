@@ -76,25 +76,6 @@ describe('a call', () => {
     expect(lines[0]).toContain('the record is not known; the call goes without it');
   });
 
-  it('of an action tells the provider everything about it', async () => {
-    const { run, provider, acting, clock } = open();
-    const row = acting({ applied: LARGE, outputs: { address: '10.0.0.1' }, wanted: LARGE });
-    await run('web-1', row);
-    expect(provider.calls).toEqual([
-      {
-        operation: 'create',
-        action: 'web-1.7.create',
-        resource: 'web-1',
-        kind: 'Platform::Server',
-        properties: { name: 'web-1', size: 'small' },
-        record: { name: 'web-1', packages: ['nginx'] },
-        applied: LARGE,
-        outputs: { address: '10.0.0.1' },
-        deadline: at(clock.now() + 30_000),
-      },
-    ]);
-  });
-
   it('of a check has a deadline of its own, and no outputs where nothing is applied', async () => {
     const { check, provider, clock } = open();
     await check('web-1');
@@ -171,13 +152,6 @@ describe('a process that sleeps from the commit of the row', () => {
 });
 
 describe('a deadline', () => {
-  it('of a check after a lost action is its own, also where that of the action has passed', async () => {
-    const { check, provider, acting, clock } = open();
-    const action = { ...running('create', SMALL), deadline: at(clock.now() - 3_600_000) };
-    await check('web-1', acting({ state: 'unknown', action }));
-    expect(provider.calls[0]?.deadline).toBe(at(clock.now() + 60_000));
-  });
-
   it('ends the call: nobody knows how the action ended', async () => {
     const { run, provider, ended, pass, executor, lines, clock } = open();
     provider.script = (_call, signal) => untilAborted(signal);
@@ -224,40 +198,9 @@ describe('a deadline', () => {
     expect([ended, executor.capacity.isInFlight('web-1')]).toEqual([[['web-1', undefined]], false]);
     expect(executor.lostBecause('web-1')).toBe('its deadline has passed');
   });
-
-  it('is logged only while this process leads: afterwards no server waits here', async () => {
-    let leads = true;
-    const { run, provider, pass, lines } = open(() => leads);
-    provider.lostActionEnds = 'with its call';
-    provider.script = () => new Promise<never>(() => undefined);
-    await run('web-1');
-    leads = false;
-    await pass(30_000 + GRACE_MS);
-    await pass(GRACE_MS);
-    expect(lines).toEqual([]);
-  });
-
-  it('of a check makes it one to be tried again', async () => {
-    const { check, provider, ended, pass } = open();
-    provider.script = (_call, signal) => untilAborted(signal);
-    await check('web-1');
-    await pass(60_000);
-    const answer = answerOf('retryable', {
-      message: 'no answer: it did not end within its time limit (timeoutSeconds)',
-    });
-    expect(ended).toEqual([['web-1', { kind: 'check', provider: 'lab', answer }]]);
-  });
 });
 
 describe('an exception', () => {
-  it('of an action is no answer', async () => {
-    const { run, provider, ended, lines } = open();
-    provider.script = () => Promise.reject(new Error('connection reset'));
-    await run('web-1');
-    expect(ended).toEqual([['web-1', undefined]]);
-    expect(lines).toHaveLength(1);
-  });
-
   it.each([
     ['an error', new Error('connection reset'), 'no answer: connection reset'],
     ['anything else', 'out of paper', 'no answer: out of paper'],
@@ -267,27 +210,6 @@ describe('an exception', () => {
     await check('web-1');
     expect(ended).toEqual([['web-1', { kind: 'check', provider: 'lab', answer: answerOf('retryable', { message }) }]]);
   });
-
-  it('thrown at once is one too, and holds up nobody', async () => {
-    const { run, provider, ended } = open();
-    provider.script = ({ resource }) => {
-      if (resource === 'web-1') throw new TypeError('not a function');
-      return undefined;
-    };
-    await run('web-1');
-    await run('web-2');
-    expect(ended).toMatchObject([
-      ['web-1', undefined],
-      ['web-2', { kind: 'action' }],
-    ]);
-  });
-});
-
-it('has no answer where the settings have no such provider any more', async () => {
-  const { run, acting, ended, executor } = open();
-  await run('web-1', acting({ action: { ...running('create', SMALL), provider: 'gone' } }));
-  expect(ended).toEqual([['web-1', undefined]]);
-  expect(executor.capacity.isInFlight('web-1')).toBe(false);
 });
 
 describe('capacity', () => {
@@ -315,17 +237,6 @@ describe('capacity', () => {
     expect([room(executor, 'lab'), executor.capacity.mayClaim('web-3', 'lab')]).toEqual([false, true]);
     executor.capacity.release('web-3');
     expect(room(executor, 'lab')).toBe(true);
-  });
-
-  it('is what all together have left', () => {
-    const { executor } = open();
-    for (const server of ['a', 'b', 'c']) executor.capacity.claim(server, 'lab');
-    executor.capacity.claim('d', 'other');
-    giveBack(executor, 'a');
-    expect([room(executor, 'lab'), room(executor, 'other')]).toEqual([true, false]);
-    executor.capacity.claim('a', 'lab');
-    giveBack(executor, 'd');
-    expect([room(executor, 'lab'), room(executor, 'other')]).toEqual([false, true]);
   });
 
   it('goes to who has waited longest, to actions before routine checks', () => {
@@ -359,24 +270,6 @@ describe('capacity', () => {
     executor.capacity.claim('a', 'lab', { isRoutine: true });
     expect([room(executor, 'lab', true), room(executor, 'lab')]).toEqual([false, true]);
   });
-
-  it('is not given back twice', () => {
-    const { executor } = open();
-    for (const server of ['a', 'b', 'c']) executor.capacity.claim(server, 'lab');
-    giveBack(executor, 'a');
-    giveBack(executor, 'a');
-    giveBack(executor, 'nobody');
-    executor.capacity.claim('d', 'lab');
-    expect(room(executor, 'lab')).toBe(false);
-  });
-});
-
-describe('what must never happen is refused:', () => {
-  it('two calls for one server at once', () => {
-    const { executor } = open();
-    executor.capacity.claim('web-1', 'lab');
-    expect(() => executor.capacity.claim('web-1', 'other')).toThrow('two calls at once for web-1');
-  });
 });
 
 describe('stop', () => {
@@ -402,19 +295,6 @@ describe('stop', () => {
     await stopping;
     expect(ended).toMatchObject([['web-1', { answer: { outcome: 'done' } }]]);
     expect(clock.pending).toBe(0);
-  });
-
-  it('ends the calls that take too long, without an answer', async () => {
-    const { executor, provider, run, ended, pass } = open();
-    provider.script = (_call, signal) => untilAborted(signal);
-    await run('web-1');
-    const stopping = executor.stop(10_000);
-    await pass(9_999);
-    expect(ended).toEqual([]);
-    await pass(1);
-    await stopping;
-    await settle();
-    expect(ended).toEqual([['web-1', undefined]]);
   });
 });
 

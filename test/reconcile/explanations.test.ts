@@ -68,18 +68,6 @@ describe('an explanation by a controller', () => {
     expect(Object.keys(whole.keys)).toEqual(Object.keys(core.reader.record('shop-s-1')));
   });
 
-  it('has what a provider reported', async () => {
-    const core = new Core();
-    core.provider.script = (call) => {
-      const outputs = { address: '10.0.0.1' };
-      return call.operation === 'create' ? Promise.resolve({ ...core.provider.act(call), outputs }) : undefined;
-    };
-    core.source.commit(FILES);
-    await core.poll();
-    const { layers, keys } = await core.explainer.explain('shop-s-1', 'address');
-    expect(keys.address?.statements.map(({ layer, at }) => [layers[layer]?.kind, at])).toEqual([['outputs', null]]);
-  });
-
   it('of a server that no commit wants any more is of its last record', async () => {
     const core = await held();
     core.provider.script = ({ operation }) =>
@@ -92,18 +80,5 @@ describe('an explanation by a controller', () => {
       ['info', 'used', 'stacks/templates/t.yaml:5', null],
       ['error', 'overridden', 'types/common/global.yaml:1', null],
     ]);
-  });
-
-  it.each([
-    ['web-1', undefined, /^There is no node "web-1"/],
-    ['shop-s-11', undefined, 'There is no node "shop-s-11"; did you mean "shop-s-1"?'],
-    ['shop-s-1', 'prot', 'The record of "shop-s-1" has no key "prot"; did you mean "port"?'],
-    ['shop-s-1', '__proto__', /^The record of "shop-s-1" has no key "__proto__"/],
-  ])('of %s %s is refused', async (node, key, message) => {
-    const core = await up();
-    await expect(core.explainer.explain(node, key)).rejects.toMatchObject({
-      code: 'not_found',
-      message: typeof message === 'string' ? message : expect.stringMatching(message),
-    });
   });
 });

@@ -96,20 +96,6 @@ describe('a server that is handed over to an instance that is wrong', () => {
     expect(core.ledger.server('s')?.instance).toBe('b');
     expect([core.calls('delete'), core.calls('create').length]).toEqual([[], calls]);
   });
-
-  it('goes with a trailer', async () => {
-    const core = await up();
-    await follow(core, MISSPELT, 'Remove s\n\nTreeline-Approve-Deletes: 1\n');
-    expect(core.calls('delete')).toEqual(['s']);
-  });
-
-  it('is refused where it is protected', async () => {
-    const core = await up({ [A]: TEMPLATE_A + PROTECTED });
-    await follow(core, MISSPELT);
-    expect(core.operator.held()).toEqual([]);
-    expect(core.reader.status('a')).toBe('Invalid');
-    expect(core.calls('delete')).toEqual([]);
-  });
 });
 
 describe('a server that goes while an instance is wrong that was so before', () => {
@@ -165,61 +151,6 @@ describe('an instance that is renamed to a file that is not read', () => {
         message: expect.stringContaining(`"${path}" is not read`),
       }),
     );
-  });
-
-  it('moves with the file that is read at last, also after a restart', async () => {
-    const core = await up();
-    await follow(core, { [A]: null, 'stacks/instances/c.yml': TEMPLATE_A });
-    const again = await core.restart();
-    await again.poll();
-    expect(again.held('a')).toMatchObject({ resources: ['k', 's'] });
-    const calls = again.calls('create').length;
-    await follow(again, { 'stacks/instances/c.yml': null, [C]: TEMPLATE_A });
-    expect(again.operator.held()).toEqual([]);
-    expect(again.ledger.server('s')?.instance).toBe('c');
-    expect([again.calls('delete'), again.calls('create').length]).toEqual([[], calls]);
-  });
-
-  it('and one that is wrong besides: both are named', async () => {
-    const core = await up();
-    await follow(core, { [A]: null, 'stacks/instances/c.yml': TEMPLATE_A, [B]: 'stackTemplate: tbb\n' });
-    expect(core.held('a')?.reason).toBe(
-      '"b", "stacks/instances/c.yml" are wrong or not read in the commit that takes these servers away, and may be what takes them over: correct or rename them, or approve the deletes',
-    );
-  });
-});
-
-describe('an instance that is held because its file cannot be read', () => {
-  it('is held over restarts and other commits, also without what stood there, until a person approves', async () => {
-    const core = await up();
-    await follow(core, { [A]: null, 'stacks/instances/a.yamll': TEMPLATE_A });
-    await follow(core, { 'stacks/instances/a.yamll': null, 'attic/old': TEMPLATE_A });
-    const again = await core.restart();
-    await again.poll();
-    await follow(again, { 'README.md': '# Other shops\n' });
-    await again.pass(2 * 3_600_000);
-    expect([...core.calls('delete'), ...again.calls('delete')]).toEqual([]);
-    expect(again.held('a')).toMatchObject({ kind: 'unreadable', resources: ['k', 's'] });
-    await again.approve(again.held('a')?.digest ?? '');
-    expect(again.calls('delete').sort()).toEqual(['k', 's']);
-    expect(again.operator.held()).toEqual([]);
-  });
-
-  it('goes on when the file is back', async () => {
-    const core = await up();
-    await follow(core, { [A]: linkTo('elsewhere.yaml') });
-    expect(core.held('a')).toMatchObject({ kind: 'unreadable', resources: ['k', 's'] });
-    await follow(core, { [A]: TEMPLATE_A });
-    expect(core.operator.held()).toEqual([]);
-    expect([core.reader.status('a'), core.calls('delete')]).toEqual(['Done', []]);
-  });
-
-  it('moves to another name, with a file that is read', async () => {
-    const core = await up();
-    await follow(core, { [A]: null, [C]: TEMPLATE_A, 'stacks/instances/a.off': TEMPLATE_A });
-    expect(core.operator.held()).toEqual([]);
-    expect(core.ledger.server('s')?.instance).toBe('c');
-    expect(core.calls('delete')).toEqual([]);
   });
 });
 
@@ -281,15 +212,6 @@ describe('a server of a protected instance that is handed over', () => {
     expect(core.states()).toMatchObject({ s: 'blocked' });
   });
 
-  it('moves where an earlier commit has lifted the protection', async () => {
-    const core = await up({ [A]: TEMPLATE_A + PROTECTED });
-    core.source.commit({ [A]: TEMPLATE_A });
-    await follow(core, HANDED);
-    expect(core.calls('delete')).toEqual([]);
-    expect(core.ledger.server('s')?.instance).toBe('b');
-    expect(core.operator.problems().problems).toEqual([]);
-  });
-
   it.each([
     ['without a restart', async (core: Core) => core],
     ['after a restart', async (core: Core) => await core.restart()],
@@ -316,15 +238,4 @@ describe('a server of a protected instance that is handed over', () => {
       expect([then.ledger.server('s')?.instance, then.calls('delete')]).toEqual(['b', ['x', 'y', 'z']]);
     },
   );
-
-  it('stays where it is protected again before the taker is approved', async () => {
-    const core = await up({ [A]: TEMPLATE_A + PROTECTED });
-    await follow(core, { [TB]: template(['x', 'y', 'z']) });
-    core.source.commit({ [A]: TEMPLATE_A });
-    await follow(core, { [TA]: template(['k']), [TB]: template(['s']) });
-    await follow(core, { [A]: TEMPLATE_A + PROTECTED, [TA]: template(['s', 'k']) });
-    await follow(core, { [TA]: template(['k']) });
-    expect(core.operator.held()).toEqual([]);
-    expectRefused(core);
-  });
 });

@@ -67,23 +67,6 @@ describe('a delete that is under way', () => {
     await core.pass(60_000);
     expect(core.states()).toMatchObject({ 'a-s-1': 'done', 'a-s-2': 'done', 'a-s-3': 'done' });
   });
-
-  it('counts for an hour from when it has happened', async () => {
-    const core = await stuck();
-    core.provider.script = () => undefined;
-    await core.pass(60_000);
-    expect(core.ledger.list('removal').size).toBe(1);
-    core.source.commit({ 'stacks/instances/b.yaml': instance(1) });
-    await core.poll();
-    expect(core.held('b')?.reason).toContain('1 were within the last hour');
-    core.source.commit({ 'stacks/instances/b.yaml': instance(3) });
-    await core.poll();
-    await core.pass(3_600_000);
-    core.source.commit({ 'stacks/instances/b.yaml': instance(1) });
-    await core.poll();
-    expect(core.operator.held()).toEqual([]);
-    expect(Object.keys(core.states())).toEqual(['a-s-1', 'a-s-2', 'b-s-1']);
-  });
 });
 
 describe('while the newest commit is not followed', () => {

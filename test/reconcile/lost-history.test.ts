@@ -73,17 +73,6 @@ describe('a rewritten history whose recorded head is in no copy any more', () =>
     expect(core.follower.notReadyReason).toContain('the history was rewritten');
   });
 
-  it('answers no read and registers no client', async () => {
-    const { core } = await lost({});
-    expect(core.reader.registered('A1')).toBeUndefined();
-    expect(() => core.operator.overview(core.order.by)).toThrow(/the history was rewritten/);
-    expect(() => core.reader.commit()).toThrow(/the history was rewritten/);
-    expect(() => core.reader.record('shop-s-1')).toThrow(/the history was rewritten/);
-    await expect(core.operator.suspend(core.order, { instance: 'shop', until: null })).rejects.toThrow(
-      /the history was rewritten/,
-    );
-  });
-
   it('starts no action before it is accepted, though a suspension ends and the clock is set', async () => {
     const before = new Core();
     before.source.commit({ ...FILES, ...shop(3) });
@@ -121,16 +110,6 @@ describe('a rewritten history whose recorded head is in no copy any more', () =>
     expect(core.reader.status('shop')).toBe('Done');
   });
 
-  it('is followed at no other history than the one that was accepted', async () => {
-    const scene = await lost({});
-    const { core, rewritten } = scene;
-    const next = core.source.commit({ ...FILES, ...shop(2) }, { parents: [] });
-    await accept(scene);
-    expect(core.reader.commit()).toBe(rewritten);
-    expect(core.operator.held()).toMatchObject([{ kind: 'history', digest: `history-${next}` }]);
-    await expect(core.operator.acceptHistory(core.order, rewritten)).rejects.toThrow('No history is held');
-  });
-
   it('is accepted on the host, with a start', async () => {
     const { core, rewritten } = await lost({});
     const again = await core.restart({ acceptedHistory: rewritten });
@@ -138,14 +117,6 @@ describe('a rewritten history whose recorded head is in no copy any more', () =>
     expect(again.reader.commit()).toBe(rewritten);
     expect(again.operator.recovery(again.order.by)).toEqual({ recovery: null });
     expect(again.reader.registered('A1')).toMatchObject({ role: 'administrator' });
-  });
-
-  it('ends when the branch is back', async () => {
-    const { core, followed } = await lost({});
-    core.source.reset(followed);
-    await core.poll();
-    expect(core.operator.held()).toEqual([]);
-    expect(core.reader.commit()).toBe(followed);
   });
 });
 
@@ -207,16 +178,5 @@ describe('a history that is accepted although the one before is lost', () => {
     await again.poll();
     expect(again.reader.status('shop')).toBe('Done');
     expect(again.calls('create')).toEqual([]);
-  });
-
-  it('needs a second yes where nothing would be left', async () => {
-    const scene = await lost({ [SHOP]: null, [OTHER]: null, [CLIENT]: null });
-    await accept(scene);
-    const { core, rewritten } = scene;
-    expect(core.operator.held()).toMatchObject([{ kind: 'nothing left', digest: `nothing-left-${rewritten}` }]);
-    await core.approve(`nothing-left-${rewritten}`);
-    expect(core.reader.commit()).toBe(rewritten);
-    expect(core.calls('delete')).toEqual([]);
-    expect(core.operator.held().map(({ instance }) => instance)).toEqual(['other', 'shop']);
   });
 });

@@ -58,18 +58,6 @@ describe.each(Object.keys(LOSSES) as Exclude<Operation, 'check'>[])('a lost %s',
     expect(core.ledger.server(name)?.reason?.code).toBe('outcome_lost');
   });
 
-  it('gives way at once to a commit that wants something else', async () => {
-    const core = await up();
-    lose(core, operation);
-    LOSSES[operation]?.(core);
-    await core.poll();
-    core.provider.script = () => undefined;
-    core.source.commit({ ...FILES, [TEMPLATE]: templateText({ web: 'name: web, size: huge' }) });
-    await core.poll();
-    expect(core.states()).toEqual({ web: 'done' });
-    expect(core.ledger.server('web')?.applied?.properties.size).toBe('huge');
-  });
-
   it('whose check fails too is checked no more often than the settings say', async () => {
     const core = await up();
     lose(core, operation);
@@ -121,13 +109,4 @@ describe('a program that answers that it does not know', () => {
       expect(next.states()).toEqual({ web: 'done' });
     },
   );
-
-  it('tells nothing by a check', async () => {
-    const core = new Core({ retry: RETRY });
-    core.provider.script = ({ operation }) => (operation === 'check' ? Promise.resolve(answerOf('lost')) : undefined);
-    core.source.commit(FILES);
-    await core.poll();
-    expect(core.calls('create')).toEqual([]);
-    expect(core.ledger.server('web')?.reason?.code).toBe('check_failed');
-  });
 });

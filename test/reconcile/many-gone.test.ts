@@ -69,16 +69,6 @@ describe('servers that are gone', () => {
     expect(drifted(core)).toEqual([]);
   });
 
-  it('are at rest again by themselves where the site has them after all', async () => {
-    const core = await groupOf(20);
-    takeAway(core);
-    expect(await createdWithin(core, 4)).toBe(0);
-    expect(drifted(core)).toEqual(Array(20).fill('many_gone'));
-    core.provider.script = () => undefined;
-    expect(await createdWithin(core, 2)).toBe(0);
-    expect(drifted(core)).toEqual([]);
-  });
-
   it('count for an hour, over a restart', async () => {
     const core = await groupOf(20);
     remove(core, 1);

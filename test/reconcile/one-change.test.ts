@@ -106,22 +106,6 @@ it.each(CHANGES)('%s costs the same at both sizes', async (_what, changes, work)
   expect(manyRead - fewRead).toBeLessThanOrEqual(more * WALKS_OF_INSTANCES);
 });
 
-it.each<[string, (reader: Core['reader']) => unknown]>([
-  ['the status of an instance', (reader) => reader.status('instance-7')],
-  ['the record of a server', (reader) => reader.record('instance-7-web-1')],
-  ['a value of a server', (reader) => reader.value('instance-7-web-1', 'port')],
-])('reading %s reads the same rows at both sizes', async (_what, read) => {
-  const rowsOf = async (instances: number): Promise<number> => {
-    const core = await restingCore(instances);
-    const rowsRead = countRowsRead(core);
-    expect(read(core.reader)).toBeDefined();
-    return rowsRead();
-  };
-  const few = await rowsOf(SIZES.small);
-  expect(few).toBeGreaterThan(0);
-  expect(await rowsOf(SIZES.large)).toBe(few);
-});
-
 it.each(Object.values(SIZES))(
   'a restart without a change writes and does nothing, with %d instances',
   async (instances) => {

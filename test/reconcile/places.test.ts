@@ -6,7 +6,7 @@ import type { Client } from '../../src/model/objects.ts';
 import { allowed } from '../support/allowed.ts';
 import { answerOf } from './build.ts';
 import { Core } from './core.ts';
-import { SHOP, shopFiles, TEMPLATE, templateText } from './shop.ts';
+import { shopFiles, TEMPLATE, templateText } from './shop.ts';
 
 const ROUND_MS = 300_000;
 const HOUR_MS = 3_600_000;
@@ -86,27 +86,6 @@ describe.each([
   });
 });
 
-describe('an answer of a check from another place', () => {
-  const reasons = (core: Core): string =>
-    core.operator
-      .why(core.order.by, 'shop')
-      .waiting.map(({ resource, reason }) => `${resource}: ${reason}`)
-      .join('\n');
-
-  it('is shown at once, and logged once for the entry and the place', async () => {
-    const core = await siteAt('A');
-    place(core, 'B', true);
-    await core.pass(ROUND_MS * 1.2);
-    expect(core.calls('check').length).toBeGreaterThan(1);
-    expect(reasons(core)).toMatch(MOVED);
-    const warned = core.lines.filter(({ msg }) => msg === 'an answer came from another place, and counts for nothing');
-    expect(warned).toMatchObject([{ level: 40, provider: 'lab', reason: expect.stringMatching(MOVED) }]);
-    place(core, 'A');
-    await core.pass(ROUND_MS * 3);
-    expect(reasons(core)).toBe('');
-  });
-});
-
 it('accepts another place where a person says so, and destroys nothing by that', async () => {
   const core = await siteAt('A');
   place(core, 'B');
@@ -123,26 +102,6 @@ it('accepts another place where a person says so, and destroys nothing by that',
   place(core, 'A', true);
   expect(await rounds(core)).toBe(0);
   expect(core.states()).toEqual({ db: 'done', web: 'done' });
-});
-
-it('leaves programs alone that never named a place, and takes over one that they begin to name', async () => {
-  const core = await siteAt(undefined, { web: 'name: web', db: 'name: db', last: 'name: last' });
-  place(core, 'A');
-  expect(await rounds(core, 2)).toBe(0);
-  expect(core.ledger.server('db')?.place).toEqual({ name: 'A', provider: 'lab' });
-  place(core, undefined, true);
-  expect(await rounds(core)).toBe(0);
-});
-
-it('begins anew where all servers of an entry are gone', async () => {
-  const core = await siteAt('A', { web: 'name: web' });
-  core.source.commit({ [SHOP]: null });
-  await core.poll();
-  expect(core.states()).toEqual({});
-  place(core, 'B');
-  core.source.commit(shopFiles({ web: 'name: web' }));
-  await core.poll();
-  expect(core.states()).toEqual({ web: 'done' });
 });
 
 describe('the place of a proxy', () => {

@@ -63,17 +63,6 @@ describe('protection is not lifted', () => {
     await core.poll();
     expectRefused(core);
   });
-
-  it('by deletion: retain: no commit takes a server away from it', async () => {
-    const { core } = await up(`${PROTECTED}deletion: retain\n`);
-    core.source.commit({ [SHOP]: null });
-    await core.poll();
-    expectRefused(core);
-    const again = await core.restart();
-    await again.poll();
-    expect(Object.keys(again.states())).toEqual(['other-s-1', ...NAMES]);
-    expect(again.reader.status('shop')).toBe('Invalid');
-  });
 });
 
 describe('protection holds where the version in force is in no commit that can be read any more', () => {

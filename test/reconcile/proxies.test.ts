@@ -1,15 +1,11 @@
-// Servers that proxies look after: who is offered what, who may take it, and what becomes of a claim when the proxy, the
-// controller or the line between them fails.
-import { getEventListeners } from 'node:events';
 import { describe, expect, it, vi } from 'vitest';
 import type { Agent, AgentAction, ClaimedAction } from '../../src/agents/agent.ts';
-import { noProxyReason } from '../../src/machine/responsibility.ts';
 import type { Client } from '../../src/model/objects.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import { allowed } from '../support/allowed.ts';
 import { answerOf } from './build.ts';
 import { Core } from './core.ts';
-import { SHOP, shopFiles, TEMPLATE, templateText } from './shop.ts';
+import { shopFiles, TEMPLATE, templateText } from './shop.ts';
 
 const SECOND = 1_000;
 /** The entries of the core have a time limit of 60 s; a second is its grace. */
@@ -122,28 +118,6 @@ describe('a server that no provider entry matches', () => {
     });
   });
 
-  it('says so with a command in which a shell obeys nothing', () => {
-    expect(noProxyReason(["it's $(reboot)"]).text).toContain(`--role proxy --tag 'it'\\''s $(reboot)'"`);
-    expect(noProxyReason(['lab-1']).text).toContain('--role proxy --tag lab-1"');
-  });
-
-  it('goes on once a proxy is registered, and is blocked again where the proxy is removed before it begins', async () => {
-    const core = await coreOf({ web: IN_LAB }, {});
-    core.source.commit(CLIENTS);
-    await core.poll();
-    expect(core.states()).toEqual({ web: 'pending' });
-    expect(core.waitReason('web')).toBe('waits for a proxy with the tag "lab"');
-    core.source.commit({ 'clients/B1.yaml': null });
-    await core.poll();
-    expect(core.states()).toEqual({ web: 'blocked' });
-    core.source.commit({ 'clients/B1.yaml': CLIENTS['clients/B1.yaml'] });
-    await core.poll();
-    expect(core.states()).toEqual({ web: 'pending' });
-    await carryOut(core, LAB, 'absent');
-    await carryOut(core, LAB);
-    expect(core.states()).toEqual({ web: 'done' });
-  });
-
   it('is for proxies with one of its tags; without tags, for proxies without', async () => {
     const core = await coreOf({
       ...{
@@ -180,25 +154,7 @@ describe('a server that no provider entry matches', () => {
     expect((await carryOut(core, LAB, 'absent')).operation).toBe('delete');
     expect(core.states()).toEqual({});
   });
-
-  it('takes no capacity of the controller, and holds up nothing there', async () => {
-    const core = new Core({ hasProxied: true, entries: [labEntry()], concurrency: 1 });
-    const away = { a: 'name: a', b: 'name: b' };
-    core.source.commit({ ...shopFiles(away), ...CLIENTS });
-    await core.poll();
-    await claim(core, PLAIN);
-    await claim(core, PLAIN);
-    expect(offered(core, PLAIN)).toEqual([]);
-    const here = { here1: 'name: here1, site: here', here2: 'name: here2, site: here' };
-    core.source.commit({ [TEMPLATE]: templateText({ ...away, ...here }) });
-    await core.poll();
-    expect(core.states()).toEqual({ a: 'pending', b: 'pending', here1: 'done', here2: 'done' });
-  });
 });
-
-function labEntry() {
-  return { name: 'lab', match: { kind: null, properties: { site: 'here' } } };
-}
 
 describe('a claim', () => {
   it('of two proxies at once goes to one of them', async () => {
@@ -225,20 +181,6 @@ describe('a claim', () => {
   ])('is refused as unknown for %s', async (_what, id) => {
     const core = await coreOf({ web: IN_LAB });
     await expect(claim(core, EDGE, id)).rejects.toMatchObject({ code: 'not_found' });
-  });
-
-  it('is durable with the intent, without its lease', async () => {
-    const core = await coreOf({ web: IN_LAB });
-    await carryOut(core, LAB, 'absent');
-    const { lease, deadline, action } = await claim(core, LAB);
-    const row = core.ledger.server('web');
-    expect(row).toMatchObject({
-      state: 'creating',
-      provider: 'proxied',
-      action: { deadline, claim: { client: 'B1' } },
-    });
-    expect(`web.${row?.action?.id}`).toBe(action.id);
-    expect(JSON.stringify(row)).not.toContain(lease);
   });
 
   it('shows who carries it out; to another proxy only that one does', async () => {
@@ -368,25 +310,6 @@ describe('a restart of the controller', () => {
   });
 });
 
-describe('a check that a proxy has taken', () => {
-  it('is named as what an action on its server waits for', async () => {
-    const core = await coreOf({ web: IN_LAB });
-    await carryOut(core, LAB, 'absent');
-    await carryOut(core, LAB);
-    await core.operator.check(core.order, { instance: 'shop' });
-    await core.settle();
-    const claimed = await claim(core, LAB);
-    expect(claimed.action.operation).toBe('check');
-    core.source.commit({ [TEMPLATE]: templateText({ web: `${IN_LAB}, size: large` }) });
-    await core.poll();
-    expect(offered(core, LAB)).toEqual([]);
-    const [item] = core.operator.why(core.order.by, 'shop').waiting;
-    expect(item?.reason).toMatch(/^the proxy B1, .* checks it first$/);
-    await report(core, LAB, claimed);
-    expect(firstOf(core, LAB).operation).toBe('update');
-  });
-});
-
 describe('a request for actions', () => {
   it('waits for an action of its own, or until its time is over', async () => {
     const core = await coreOf({});
@@ -405,20 +328,6 @@ describe('a request for actions', () => {
     expect(ends).toEqual(['lab']);
     await core.pass(30 * SECOND);
     expect(ends).toEqual(['lab', 'edge']);
-  });
-
-  it('leaves nothing behind each time that it is woken for others', async () => {
-    const core = await coreOf({});
-    const { signal } = new AbortController();
-    const waiting = agentOf(core).wait(EDGE, 30 * SECOND, signal);
-    for (let count = 1; count <= 5; count += 1) {
-      core.source.commit({ [TEMPLATE]: templateText({ web: `${IN_LAB}, size: "${count}"` }) });
-      await core.poll();
-    }
-    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
-    await core.pass(30 * SECOND);
-    await waiting;
-    expect(getEventListeners(signal, 'abort')).toHaveLength(0);
   });
 
   it('is refused where its client waits ten times already', async () => {
@@ -455,32 +364,6 @@ describe('a request for actions', () => {
       await report(core, LAB, claimed, answerOf(action?.operation === 'check' ? 'absent' : 'done'));
     }
     expect(calls).toEqual(names.flatMap((name) => [`check ${name}`, `create ${name}`]));
-  });
-
-  it('is shown the check after a failed create at once, though its instance is suspended by then', async () => {
-    const core = await coreOf({ web: IN_LAB });
-    await carryOut(core, LAB, 'absent');
-    const claimed = await claim(core, LAB);
-    await core.operator.suspend(core.order, { instance: 'shop', until: null });
-    await report(core, LAB, claimed, answerOf('retryable'));
-    await core.pass(60 * SECOND);
-    expect(offered(core, LAB)).toEqual(['web.N.check']);
-    await carryOut(core, LAB, 'absent');
-    expect(offered(core, LAB)).toEqual([]);
-    // Built by somebody else since, it is nothing of ours.
-    core.source.commit({ [SHOP]: null });
-    await core.poll();
-    expect(core.states()).toEqual({});
-  });
-
-  it('shows nothing of a suspended instance', async () => {
-    const core = await coreOf({ web: IN_LAB });
-    await carryOut(core, LAB, 'absent');
-    await core.operator.suspend(core.order, { instance: 'shop', until: null });
-    expect(offered(core, LAB)).toEqual([]);
-    await core.operator.resume(core.order, 'shop');
-    await core.settle();
-    expect(offered(core, LAB)).toEqual(['web.N.create']);
   });
 });
 

@@ -177,11 +177,6 @@ async function adoptedAfterFailedCreate(): Promise<Sites> {
   return sites;
 }
 
-async function replace({ core }: Sites): Promise<void> {
-  await core.operator.replace(core.order, 'web');
-  await core.settle();
-}
-
 describe('a server that proxies with another tag would get', () => {
   it('is blocked until a person decides, and goes on when the tag is as before', async () => {
     const { core, ...sites } = await moved();
@@ -212,19 +207,6 @@ describe('a server that proxies with another tag would get', () => {
     await sites.core.poll();
     expect(await sites.work()).toEqual(['lab update']);
     expect(sites.core.states()).toEqual({ web: 'done' });
-  });
-
-  it('goes on where the servers share a tag', async () => {
-    const sites = await made();
-    await sites.commit('[edge, lab]');
-    expect(await sites.work()).toEqual(['lab update']);
-  });
-
-  it('is deleted by those that made it', async () => {
-    const sites = await moved();
-    await sites.commit(null);
-    expect(await sites.work()).toEqual(['lab delete']);
-    expect(sites.core.states()).toEqual({});
   });
 
   it('is replaced on request: deleted where it was made, looked for and created where it is to be', async () => {
@@ -277,36 +259,6 @@ describe('a server that proxies with another tag would get', () => {
     expect(core.states()).toEqual({ web: 'done' });
   });
 
-  it('is deleted where a failed create may have left it, though the others answer absent after its removal', async () => {
-    const sites = await adoptedAfterFailedCreate();
-    await sites.workOnce('edge', { meanwhile: () => sites.commit(null) });
-    expect(await sites.work()).toEqual(['lab delete']);
-    expect(sites.servers.lab).toEqual(new Set());
-  });
-
-  it('is deleted on request where a failed create may have left it, before it is created where it is to be', async () => {
-    const sites = await movedAfterFailedCreate();
-    await replace(sites);
-    await expect(replace(sites)).rejects.toThrow('it is being replaced already');
-    expect(await sites.work()).toEqual(['lab delete', 'lab check', 'edge check', 'edge create']);
-    expect(sites.servers).toEqual({ lab: new Set(), edge: new Set(['web']) });
-    expect(sites.core.ledger.server('web')).toMatchObject({ state: 'done', replacing: false, approved: false });
-    await sites.commit(null);
-    expect(await sites.work()).toEqual(['edge delete']);
-  });
-
-  it('is not deleted where it is to be, if its create fails there after that request', async () => {
-    const sites = await movedAfterFailedCreate();
-    await replace(sites);
-    for (const site of ['lab', 'lab', 'edge'] as const) await sites.workOnce(site);
-    await sites.fail('edge');
-    expect(sites.core.states()).toEqual({ web: 'retrying' });
-    await sites.core.pass(3_600_000);
-    const calls = await sites.work();
-    expect(calls.filter((call) => !call.startsWith('edge') || call === 'edge delete')).toEqual([]);
-    expect(sites.core.states()).toEqual({ web: 'done' });
-  });
-
   it.each([
     ['changed', ['edge']],
     ['taken away and written again', [null, 'edge']],
@@ -347,16 +299,6 @@ describe('a server with the tags of two sites', () => {
     expect(sites.core.states()).toEqual({ web: 'blocked' });
   });
 
-  it('is created though each check at both sites takes longer than the report of a check may', async () => {
-    const sites = await wantedAtBoth();
-    const late = async (): Promise<void> => {
-      await sites.core.clock.advance(20_000);
-    };
-    for (const site of ['lab', 'edge', 'lab'] as const) await sites.workOnce(site, { meanwhile: late });
-    expect(sites.calls).toEqual(['lab check', 'edge check', 'lab create']);
-    expect(sites.core.states()).toEqual({ web: 'done' });
-  });
-
   it('is asked of the site that claimed its create, and of no other one, where the outcome of that was lost', async () => {
     const sites = await wantedAtBoth();
     await sites.workOnce('lab');
@@ -370,20 +312,6 @@ describe('a server with the tags of two sites', () => {
     expect(sites.calls).toEqual(['lab check']);
     expect(sites.servers.edge).toEqual(new Set());
     expect(sites.core.ledger.server('web')).toMatchObject({ state: 'retrying', proxyTags: ['lab'] });
-  });
-
-  it('may be made by the other site once a failed create has left nothing where it was begun', async () => {
-    const sites = await wantedAtBoth();
-    await sites.workOnce('lab');
-    await sites.fail('lab');
-    sites.servers.lab?.clear();
-    for (let i = 0; i < 3; i += 1) await sites.workOnce('edge');
-    await sites.workOnce('lab');
-    expect(sites.calls).toEqual(['lab check', 'lab create', 'lab check']);
-    await sites.core.pass(3_600_000);
-    for (let i = 0; i < 3; i += 1) await sites.workOnce('edge');
-    expect(sites.servers).toEqual({ lab: new Set(), edge: new Set(['web']) });
-    expect(sites.core.ledger.server('web')).toMatchObject({ state: 'done', proxyTags: ['edge'] });
   });
 
   it('is blocked where no proxy of the site that made it is registered any more, until a person decides', async () => {
@@ -407,24 +335,4 @@ describe('a server with the tags of two sites', () => {
     expect(sites.calls).toEqual(['edge check']);
     expect(sites.core.ledger.server('web')).toMatchObject({ state: 'done', proxyTags: ['edge'] });
   });
-});
-
-it('is looked after by both proxies of a site that share only some of its tags', async () => {
-  const sites = new Sites();
-  sites.core.source.commit({
-    ...shopFiles({ web: 'name: web, ProxyTag: [gpu, lab, edge]' }),
-    'clients/B1.yaml': 'role: proxy\ntags: [gpu, lab]\n',
-    'clients/B2.yaml': 'role: proxy\ntags: [edge]\n',
-    'clients/B3.yaml': 'role: proxy\ntags: [lab]\n',
-  });
-  await sites.core.poll();
-  const [first, second] = [proxyOf('B1', 'gpu', 'lab'), proxyOf('B3', 'lab')];
-  await sites.workOnce('lab', { by: first });
-  await sites.workOnce('lab', { by: second });
-  expect(sites.calls).toEqual(['lab check', 'lab create']);
-  expect(sites.core.ledger.server('web')?.proxyTags).toEqual(['lab']);
-  await sites.changeSize('2', '[gpu, lab, edge]');
-  await sites.workOnce('edge');
-  await sites.workOnce('lab', { by: first });
-  expect(sites.calls).toEqual(['lab check', 'lab create', 'lab update']);
 });

@@ -67,21 +67,6 @@ it('starts names for one turn, then lets other work run, and goes on', async () 
   expect(started).toEqual(['a', 'b', 'c', 'd', 'e']);
 });
 
-describe('a name', () => {
-  it('is never handled twice at once, and once more if it was asked for meanwhile', async () => {
-    const { queue, started, end } = openQueue();
-    queue.add('a');
-    queue.add('a');
-    queue.add('a');
-    await settle();
-    expect(started).toEqual(['a']);
-    await end('a');
-    expect(started).toEqual(['a', 'a']);
-    await end('a');
-    expect(started).toEqual(['a', 'a']);
-  });
-});
-
 describe('a wish for later', () => {
   it('is fulfilled at its time', () => {
     const { queue, clock, started } = openQueue();
@@ -104,25 +89,6 @@ describe('a wish for later', () => {
     expect(started).toEqual([]);
     clock.advance(1);
     expect(started).toEqual(['a']);
-  });
-
-  it('is forgotten when the name is asked for at once', async () => {
-    const { queue, clock, started, end } = openQueue();
-    queue.addAfter('a', 1000);
-    queue.add('a');
-    await end('a');
-    expect(clock.pending).toBe(0);
-    clock.advance(2000);
-    expect(started).toEqual(['a']);
-  });
-
-  it('of the one who is being handled counts', async () => {
-    const { queue, clock, started, end } = openQueue();
-    queue.add('a');
-    queue.addAfter('a', 1000);
-    await end('a');
-    clock.advance(1000);
-    expect(started).toEqual(['a', 'a']);
   });
 });
 

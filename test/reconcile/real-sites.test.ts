@@ -7,7 +7,7 @@ import type { Call } from '../../src/providers/provider.ts';
 import { allowed } from '../support/allowed.ts';
 import { answerOf } from './build.ts';
 import { Core } from './core.ts';
-import { shopFiles, TEMPLATE, templateText } from './shop.ts';
+import { shopFiles } from './shop.ts';
 
 const PLAIN = 'S3cr3t!';
 const SECRETS = 'secrets: { keys: ["_password$"], reference: "^secret/" }\n';
@@ -124,16 +124,6 @@ describe('a key that becomes a secret', () => {
       applied: { properties: PROPERTIES },
       outputs: { address: '10.0.0.1', old_password: 'secret/old' },
     });
-  });
-
-  it('and was plain in the commit before is updated to the reference', async () => {
-    const core = new Core({ drift: 'report' });
-    core.source.commit(shopFiles({ web: `size: small, admin_password: "${PLAIN}"` }));
-    await core.poll();
-    core.source.commit({ 'hierarchy.yaml': SECRETS, [TEMPLATE]: templateText({ web: WEB }) });
-    await core.poll();
-    expect([core.calls('update'), core.states()]).toEqual([['shop-web'], { 'shop-web': 'done' }]);
-    expect(JSON.stringify([...core.ledger.list('server')])).not.toContain(PLAIN);
   });
 });
 

@@ -13,7 +13,7 @@ import { RESYNC_MS } from '../../src/reconcile/waits/resync.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { MemoryStore } from '../support/memory-store.ts';
 import { ScriptedProvider } from '../support/scripted-provider.ts';
-import { answerOf, at, LARGE, RETRY, rowIn, running, SMALL, specOf } from './build.ts';
+import { answerOf, at, LARGE, RETRY, rowIn, SMALL, specOf } from './build.ts';
 
 const SETTINGS = {
   ...{ name: 'lab', match: { kind: null, properties: {} }, implementation: 'simulated' as const },
@@ -166,16 +166,6 @@ describe('an intent', () => {
     expect(lines.join()).toContain('pass failed; it is tried again');
   });
 
-  it('that may not be recorded, since another process leads, is no error: the lease tells of the loss', async () => {
-    const { reconciler, store, state, lines } = await open({ 'web-1': rowIn('pending') });
-    state.leads = false;
-    store.failures.push(new Error('another process leads'));
-    reconciler.enqueue(['web-1'], 'test');
-    await settle();
-    expect(store.failures).toEqual([]);
-    expect(lines.join()).not.toContain('pass failed');
-  });
-
   it('that meets a conflict is decided again at once, without a word', async () => {
     const { provider, run, store, states, lines } = await open({ 'web-1': rowIn('pending') });
     store.failures.push(new ServiceError('conflict', 'changed meanwhile'));
@@ -183,15 +173,6 @@ describe('an intent', () => {
     expect(provider.calls.map(({ operation }) => operation)).toEqual(['check', 'create']);
     expect(states()).toEqual({ 'web-1': 'done' });
     expect(lines.join()).not.toContain('pass failed');
-  });
-
-  it('of which nobody knows the end is looked at, and not carried out twice', async () => {
-    const creating = rowIn('creating', { action: running('create', SMALL) });
-    const { provider, run, states } = await open({ 'web-1': creating });
-    provider.act({ ...CALL, operation: 'create' });
-    await run();
-    expect(provider.calls.map(({ operation }) => operation)).toEqual(['check']);
-    expect(states()).toEqual({ 'web-1': 'done' });
   });
 });
 
@@ -207,17 +188,6 @@ const CALL = {
 };
 
 describe('an answer', () => {
-  it('that cannot be recorded is recorded later, and nothing is asked twice', async () => {
-    const { provider, run, store, states } = await open({ 'web-1': rowIn('pending') });
-    provider.script = () => {
-      store.failures.push(new Error('disk full'), new Error('disk full'));
-      return undefined;
-    };
-    await run();
-    expect(provider.calls.map(({ operation }) => operation)).toEqual(['check', 'create']);
-    expect(states()).toEqual({ 'web-1': 'done' });
-  });
-
   it('for a server that is gone by then is forgotten', async () => {
     const { provider, run, ledger, store, states } = await open({ 'web-1': rowIn('pending') });
     provider.script = async () => {
@@ -235,24 +205,6 @@ describe('a roll-out', () => {
     const row = rowIn('pending', { applied: SMALL, wanted: LARGE, key: 'web', index: name });
     return { ...row, policy: { ...row.policy, pauseSeconds } };
   }
-
-  it('takes one after the other, and rests between them', async () => {
-    const names = ['web-1', 'web-2', 'web-3'];
-    const { provider, run, clock, states } = await open(
-      Object.fromEntries(names.map((name) => [name, member(name, 10)])),
-    );
-    const times: number[] = [];
-    for (const name of names) provider.act({ ...CALL, operation: 'create', resource: name });
-    provider.script = () => {
-      times.push(clock.now());
-      return undefined;
-    };
-    await run();
-    expect(states()).toEqual({ 'web-1': 'done', 'web-2': 'done', 'web-3': 'done' });
-    expect(provider.calls.map(({ resource }) => resource).toSorted()).toEqual(names);
-    const [first = 0, second = 0, third = 0] = times;
-    expect([second - first, third - second]).toEqual([10_000, 10_000]);
-  });
 
   it.each([
     ['one at a time', '1', 0],
@@ -274,25 +226,6 @@ describe('a roll-out', () => {
       expect(passes() / size).toBeLessThanOrEqual(10);
     }
   });
-
-  it('stops where one gives up, and goes on when that one has succeeded', async () => {
-    const names = ['web-1', 'web-2', 'web-3'];
-    const { provider, run, clock, states } = await open(
-      Object.fromEntries(names.map((name) => [name, member(name, 0)])),
-    );
-    for (const name of names) provider.act({ ...CALL, operation: 'create', resource: name });
-    const begun = clock.now();
-    const tries: string[] = [];
-    provider.script = ({ resource }) => {
-      tries.push(resource);
-      const isOver = clock.now() - begun < RETRY.failedSeconds * 1000;
-      return isOver ? Promise.resolve(answerOf('failed', { message: 'bad image' })) : undefined;
-    };
-    await run();
-    expect(new Set(tries.slice(0, 2)).size, 'the others begin before the first has succeeded').toBe(1);
-    expect(tries).toHaveLength(4);
-    expect(states()).toEqual({ 'web-1': 'done', 'web-2': 'done', 'web-3': 'done' });
-  });
 });
 
 it('finds by the resync who was forgotten, and counts it', async () => {
@@ -303,16 +236,6 @@ it('finds by the resync who was forgotten, and counts it', async () => {
   expect(reconciler.missedWakeUps).toBe(2);
   expect(states()).toEqual({ 'web-1': 'done', 'web-2': 'done' });
   expect(lines.join()).toContain('a server could go on and was not enqueued');
-});
-
-it('examines nothing before a desired state is active', async () => {
-  const { reconciler, clock, state, states } = await open({ 'web-1': newcomer('web-1') });
-  state.isActive = false;
-  reconciler.enqueue(['web-1'], 'a suspension that ends');
-  clock.advance(RESYNC_MS);
-  await settle();
-  expect(reconciler.missedWakeUps).toBe(0);
-  expect(states()).toEqual({ 'web-1': 'pending' });
 });
 
 it('forgets an instance with its last server', async () => {

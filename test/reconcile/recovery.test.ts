@@ -76,12 +76,6 @@ describe('after a lost store', () => {
     expect(actions(core)).toEqual([]);
     expect(core.states()).toEqual({ 'shop-a': 'done', 'shop-b': 'done', 'shop-c': 'done' });
   });
-
-  it('a brand-new directory is not suspended', async () => {
-    const core = await (await shop()).lose(undefined);
-    expect(core.operator.recovery(core.order.by)).toEqual({ recovery: null });
-    expect(core.states()).toEqual({ 'shop-a': 'blocked', 'shop-b': 'blocked', 'shop-c': 'blocked' });
-  });
 });
 
 describe('after a restored backup', () => {
@@ -146,12 +140,6 @@ describe('a recovery ends', () => {
     expect(await refusal(core.operator.endRecovery(core.order, { recovery: 'x', force: true }))).toMatchObject({
       code: 'not_found',
     });
-    expect(core.reader.status('shop')).toBe('Suspended');
-  });
-
-  it('not with a restart', async () => {
-    const core = await (await restore(await shop())).restart();
-    await core.pass(600_000);
     expect(core.reader.status('shop')).toBe('Suspended');
   });
 });

@@ -78,19 +78,6 @@ describe('a server that has to be replaced', () => {
     expect(new Set(actions).size).toBe(2);
   });
 
-  it('goes where nobody wants it by then, once', async () => {
-    const core = await up({ shop: 1, other: 1 });
-    const asked = Promise.withResolvers<Answer>();
-    core.provider.script = ({ operation }) => (operation === 'update' ? asked.promise : undefined);
-    await enlarge(core);
-    core.source.commit({ 'stacks/instances/shop.yaml': null });
-    await core.poll();
-    asked.resolve(answerOf('replace'));
-    await core.settle();
-    expect(core.calls('delete').filter((server) => server === 'shop-s-1')).toEqual(['shop-s-1']);
-    expect(Object.keys(core.states())).toEqual(['other-s-1']);
-  });
-
   it.each([
     ['1', 1],
     ['2', 2],
@@ -184,51 +171,5 @@ describe('replacements beyond the budget', () => {
     expect(isLarge(core)).toBe(true);
     expect(core.operator.held()).toEqual([]);
     expect(core.ledger.list('removal').size).toBe(0);
-  });
-
-  it('within a group are held when its turn comes; what was replaced before counts', async () => {
-    const core = await up({ shop: 4 });
-    await enlarge(core);
-    expect(Object.values(sizesIn(core)).filter((size) => size === 'large')).toHaveLength(2);
-    expect(core.held('shop')).toMatchObject({
-      kind: 'deletes',
-      reason: expect.stringContaining('2 were within the last hour'),
-    });
-    expect(core.held('shop')?.resources).toHaveLength(1);
-    const calls = core.provider.calls.length;
-    const again = await core.restart();
-    expect(again.held('shop')).toEqual(core.held('shop'));
-    await again.pass(60 * 60 * 1000);
-    expect(again.held('shop')).toEqual(core.held('shop'));
-    expect(again.provider.calls).toHaveLength(0);
-    expect(core.provider.calls).toHaveLength(calls);
-    await again.approve(again.held('shop')?.digest ?? '');
-    // The hour is over, so that the last one fits.
-    expect(isLarge(again)).toBe(true);
-  });
-});
-
-describe('an approval', () => {
-  it('that could not be judged for want of room on the disk is judged again', async () => {
-    const core = await up({ a: 1, b: 1, c: 1 });
-    await enlarge(core);
-    const digest = core.held('a')?.digest ?? '';
-    await core.operator.approve(core.order, digest);
-    core.store.failures.push(new Error('disk full'), new Error('disk full'));
-    await core.settle();
-    expect(core.held('a')).toBeDefined();
-    await core.pass(10_000);
-    expect(core.held('a')).toBeUndefined();
-    expect(sizesIn(core)).toMatchObject({ 'a-s-1': 'large', 'b-s-1': 'small' });
-  });
-
-  it('is judged once', async () => {
-    const core = await up({ a: 1, b: 1, c: 1 });
-    await enlarge(core);
-    await core.approve(core.held('a')?.digest ?? '');
-    const followed = (): number => core.lines.filter(({ msg }) => msg === 'commit followed').length;
-    const before = followed();
-    for (let time = 0; time < 3; time += 1) await core.poll();
-    expect(followed()).toBe(before);
   });
 });

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { answerOf } from './build.ts';
 import { Core } from './core.ts';
-import { answering, buildByHand, SHOP, shopFiles, TEMPLATE, templateText } from './shop.ts';
+import { answering, buildByHand, shopFiles, TEMPLATE, templateText } from './shop.ts';
 
 async function up(): Promise<Core> {
   const core = new Core();
@@ -40,19 +40,6 @@ describe('a server that is being replaced', () => {
     expect(core.states()).toEqual({ web: 'done' });
     expect(core.ledger.server('web')).toMatchObject({ replacing: false, adopting: false });
     expect(core.calls('delete')).toHaveLength(1);
-    expectNoThrow(core);
-  });
-
-  it('is not adopted while its delete runs', async () => {
-    const core = await up();
-    core.provider.script = ({ operation }) => {
-      if (operation === 'update') return Promise.resolve(answerOf('replace'));
-      return operation === 'delete' ? new Promise(() => undefined) : undefined;
-    };
-    core.source.commit({ [TEMPLATE]: templateText({ web: 'name: web, size: large' }) });
-    await core.poll();
-    expect(core.states()).toEqual({ web: 'deleting' });
-    await expect(core.operator.adopt(core.order, { resource: 'web' })).rejects.toMatchObject({ code: 'conflict' });
     expectNoThrow(core);
   });
 });
@@ -138,25 +125,4 @@ describe('a server whose outcome is unknown and whose check has failed', () => {
     await core.poll();
     expect(core.states()).toEqual({ web: 'done' });
   });
-
-  it('goes when nobody wants it any more', async () => {
-    const core = await unknown();
-    core.source.commit({ [SHOP]: null });
-    await core.poll();
-    expect(core.states()).toEqual({});
-  });
-
-  it('cannot be adopted, which is said', async () => {
-    const core = await unknown();
-    await expect(core.operator.adopt(core.order, { all: true })).rejects.toMatchObject({ code: 'conflict' });
-  });
-});
-
-it('a server whose first create fails is not asked about again and again while it waits', async () => {
-  const core = new Core();
-  answering(core, 'create', async () => answerOf('failed'));
-  core.source.commit(shopFiles({ web: 'name: web' }));
-  await core.poll();
-  await core.pass(1_000_000);
-  expect(core.provider.calls.map(({ operation }) => operation)).toEqual(['check', 'create', 'check']);
 });

@@ -97,23 +97,4 @@ describe('an approval is for', () => {
     expect([...ledger.list('approval').keys()]).toEqual([digest(...servers)]);
     expect([...ledger.list('approval').values()]).toMatchObject([{ what: 'requested delete', by: 'A1' }]);
   });
-
-  it('another building of a server no more', async () => {
-    const ledger = await ledgerWith({ a: {} });
-    await approve(ledger);
-    expect(ledger.read('approval', deletesDigest([{ server: 'a', incarnation: 8 }]))).toBeUndefined();
-  });
-});
-
-it('nothing is noted where there is nothing to delete', async () => {
-  const ledger = await ledgerWith({ x: { instance: 'office' } });
-  await approve(ledger);
-  expect(ledger.list('approval').size).toBe(0);
-});
-
-it('the same may be approved again', async () => {
-  const ledger = await ledgerWith({ a: {} });
-  await approve(ledger);
-  await approve(ledger);
-  expect(ledger.list('approval').size).toBe(1);
 });

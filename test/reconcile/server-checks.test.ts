@@ -180,34 +180,6 @@ describe('the time of a check', () => {
     expect(await site.end()).toEqual(['a']);
   });
 
-  it('never comes for a server that is not at rest, is off, or has no entry', async () => {
-    const site = new Site();
-    const policy = rowIn('done').policy;
-    for (const state of ['pending', 'failed', 'retrying', 'blocked', 'unknown', 'updating'] as const) {
-      await site.follow(state, rowIn(state, { applied: SMALL }));
-    }
-    await site.follow('off', rowIn('done', { applied: SMALL, policy: { ...policy, drift: 'off' } }));
-    await site.follow('entry gone', rowIn('done', { applied: SMALL, provider: 'gone' }));
-    await site.follow('unwanted', rowIn('done', { applied: SMALL, wanted: null }));
-    const { wakes } = site;
-    await site.pass(10 * PERIOD_MS);
-    expect(site.wakes).toBe(wakes);
-    expect(site.timers).toBe(0);
-  });
-
-  it('ends with the rest of the server, and with the server', async () => {
-    const site = new Site();
-    await site.follow('a');
-    await site.follow('b');
-    await site.follow('a', rowIn('pending', { applied: SMALL }));
-    site.rows.delete('b');
-    site.queue.add('b');
-    await site.settle();
-    const { wakes } = site;
-    await site.pass(2 * PERIOD_MS);
-    expect(site.wakes).toBe(wakes);
-  });
-
   it('is at once again where a check was ended for an action, which is no failure', async () => {
     const site = new Site(() => 0.5);
     await site.followNew('a');
@@ -222,51 +194,6 @@ describe('the time of a check', () => {
     expect(await site.end(DOWN)).toEqual(['a']);
     expect(site.schedule.msLeft('a')).toBe(4 * PERIOD_MS);
   });
-});
-
-describe('a requested check', () => {
-  it('is none for a server that is not at rest or not there', async () => {
-    const site = new Site();
-    await site.follow('a', rowIn('failed', { applied: SMALL }));
-    expect([site.schedule.request('a'), site.schedule.request('b')]).toEqual([false, false]);
-  });
-});
-
-describe('the work', () => {
-  it('is two passes a check and one timer for each server, also with 10,000 of them', async () => {
-    const site = new Site();
-    for (let index = 0; index < 10_000; index += 1) {
-      site.rows.set(`s${index}`, rowIn('done', { applied: SMALL }));
-      site.queue.add(`s${index}`);
-    }
-    await site.settle();
-    expect(site.clock.pending).toBe(10_000);
-    const { wakes } = site;
-    const checked: string[] = [];
-    for (let second = 0; second < PERIOD_MS / 1000; second += 1) {
-      await site.pass(1_000);
-      for (let ended = await site.end(); ended.length > 0; ended = await site.end()) checked.push(...ended);
-      expect(site.clock.pending).toBeLessThanOrEqual(10_000);
-    }
-    expect(new Set(checked).size).toBe(10_000);
-    // Those that were checked first come again a little early.
-    expect(checked.length).toBeLessThan(10_500);
-    // One begins the check, one follows its end.
-    expect(site.wakes - wakes).toBe(2 * checked.length);
-    await site.queue.stop();
-    expect(site.clock.pending).toBe(0);
-  });
-});
-
-it('a timer that is rounded to whole milliseconds finds its server due', async () => {
-  const site = new Site(() => 0.333_333_3);
-  site.clock.advance(0.4);
-  await site.followNew('a');
-  const { timers } = site;
-  for (let second = 0; second < 2 * PERIOD_MS; second += 1_000) site.clock.advance(1_000);
-  await site.settle();
-  expect(site.timers - timers).toBeLessThanOrEqual(1);
-  expect(site.running).toEqual(['a']);
 });
 
 describe('a check before a create', () => {

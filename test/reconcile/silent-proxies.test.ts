@@ -90,19 +90,6 @@ describe('servers whose proxies do not ask', () => {
     expect(core.states()).toEqual({ a: 'pending', b: 'pending', c: 'blocked' });
     expect(await core.missedWakeUps()).toBe(0);
   });
-
-  it('go on when another proxy with their tag is registered, and name what is missing when the last one is removed', async () => {
-    const core = await coreOf({ a: 'lab' });
-    await minutes(core, 6);
-    core.source.commit({ 'clients/B1.yaml': null });
-    await core.poll();
-    expect(core.ledger.server('a')?.reason?.text).toContain('no proxy with the tag "lab" is registered');
-    core.source.commit({ 'clients/B7.yaml': 'role: proxy\ntags: [lab]\n' });
-    await core.poll();
-    expect(core.states()).toEqual({ a: 'pending' });
-    await minutes(core, 6);
-    expect(core.ledger.server('a')?.reason).toEqual(REASON);
-  });
 });
 
 describe('an action whose outcome only a silent proxy can tell', () => {
@@ -129,17 +116,5 @@ describe('an action whose outcome only a silent proxy can tell', () => {
     await core.settle();
     expect(core.ledger.server('a')).toMatchObject({ state: 'unknown', reason: { code: 'outcome_lost' } });
     expect(await core.missedWakeUps()).toBe(0);
-  });
-});
-
-describe('a new leader', () => {
-  it('waits for 5 minutes before it says that a proxy does not ask', async () => {
-    const core = await coreOf({ a: 'lab' });
-    await minutes(core, 4);
-    const next = await core.restart();
-    await minutes(next, 4);
-    expect(next.states()).toEqual({ a: 'pending' });
-    await minutes(next, 2);
-    expect(next.states()).toEqual({ a: 'blocked' });
   });
 });

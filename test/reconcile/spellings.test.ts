@@ -24,14 +24,6 @@ function problemsOf(core: Core): readonly string[] {
 }
 
 describe('a name that differs only in case', () => {
-  it('from an active server is refused', async () => {
-    const core = await up();
-    core.source.commit({ [TEMPLATE]: templateText({ web: 'name: WEB' }) });
-    await core.poll();
-    expect(core.states()).toEqual({ web: 'done' });
-    expect(problemsOf(core)).toEqual(['the server name "WEB" differs only in case from that of the server "web"']);
-  });
-
   it.each([
     ['without another commit', false],
     ['where the controller starts again just then', true],

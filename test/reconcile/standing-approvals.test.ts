@@ -68,13 +68,3 @@ it('the trailer of a commit that was followed before approves nothing where the 
   expect(heldNames(core)).toEqual(['a']);
   expect(core.calls('delete')).toHaveLength(3);
 });
-
-it('a request to delete whose commit never came approves no later one', async () => {
-  const core = await up();
-  await core.approveDeletes('a');
-  await core.pass(15 * 60_000);
-  core.source.commit({ 'stacks/instances/a.yaml': null });
-  await core.poll();
-  expect(heldNames(core)).toEqual(['a']);
-  expect(core.calls('delete')).toEqual([]);
-});

@@ -1,9 +1,7 @@
 // Objects that cannot be read, over restarts, over a lost store, and where somebody writes beside them.
 import { describe, expect, it } from 'vitest';
-import { desiredAfter } from '../../src/service/write/check-edits.ts';
-import { putInstanceDraft } from '../../src/service/write/drafts.ts';
 import { linkTo } from '../catalog/snapshots.ts';
-import { type TextChanges, TextRepository } from '../support/text-repository.ts';
+import type { TextChanges } from '../support/text-repository.ts';
 import { Core } from './core.ts';
 
 const SHOP = 'stacks/instances/shop.yaml';
@@ -56,22 +54,5 @@ describe.each(UNREADABLE)('where %s', (_what, changes) => {
     expect(checked(again).statuses).toEqual(before.statuses);
     expect(again.calls('delete')).toEqual([]);
     expect(again.states()).toEqual({ 'farm-a': 'done', 'shop-a': 'done' });
-  });
-});
-
-describe('a write', () => {
-  function followed(changes: TextChanges) {
-    const repository = new TextRepository();
-    repository.commit(FILES);
-    return repository.commit(changes);
-  }
-
-  it.each(UNREADABLE)('beside it is judged with it in place, where %s', (_what, changes) => {
-    const desired = followed(changes);
-    const draft = putInstanceDraft('new', { stackTemplate: 'o' }, { force: true });
-    const edits = [{ path: 'stacks/templates/o.yaml', text: 'resources: {}\n' }, ...draft.edits(desired)];
-    const after = desiredAfter(desired, edits, draft).desired;
-    expect(after.problems).toEqual(desired.problems);
-    expect(after.owners).toEqual(desired.owners);
   });
 });

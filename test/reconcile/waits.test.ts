@@ -150,27 +150,3 @@ it('what a server waits for is told', async () => {
   const onHolder = expect.stringMatching(/^waits until web-. does not need it any more$/);
   expect(told()).toEqual([onHolder, undefined, slot]);
 });
-
-describe('capacity', () => {
-  const dead = Array.from({ length: 200 }, (_, index) => server(`dead-${index}`, { site: 'dead' })).join('');
-  const entries = [
-    { name: 'dead', match: { kind: null, properties: { site: 'dead' } } },
-    { name: 'lab', match: { kind: null, properties: {} } },
-  ];
-
-  function ofDeadSite(core: Core): void {
-    core.provider.script = ({ resource }, signal) => (resource.startsWith('dead') ? untilAborted(signal) : undefined);
-  }
-
-  it('goes round between providers: a dead site that takes all of it gives way at its next timeout', async () => {
-    const core = new Core({ budget: MANY, entries });
-    ofDeadSite(core);
-    core.source.commit({ ...TREE, ...template('d', dead), ...instance('d', 'd') });
-    await core.poll();
-    core.source.commit({ ...template('t', server('a', {}) + server('b', {})), ...instance('i', 't') });
-    await core.poll();
-    expect(core.calls('check').filter((name) => name.startsWith('dead'))).toHaveLength(10);
-    await core.pass(60_000);
-    expect(core.states()).toMatchObject({ a: 'done', b: 'done' });
-  });
-});
