@@ -27,7 +27,6 @@ import {
   withoutObserved,
 } from './drift.ts';
 import { differingProperties, isConverged } from './existence.ts';
-import { unknownReads } from './read-outputs.ts';
 import { lostText } from './reasons.ts';
 import { hasOtherTags } from './responsibility.ts';
 import { withoutSecrets } from './secret-values.ts';
@@ -262,21 +261,14 @@ function knownAfter(row: ServerRow, { spec }: RunningAction, observed: JsonMap):
   return isSeen && differingProperties(spec, observed).length === 0 ? { applied: spec, dirty: false } : {};
 }
 
-/** Returns the spec with a place for each observed value of a property whose output is not known yet. */
-function withSeen(wanted: Spec, observed: JsonMap): Spec {
-  const seen = Object.keys(unknownReads(wanted)).filter((name) => Object.hasOwn(observed, name));
-  if (seen.length === 0) return wanted;
-  return { ...wanted, properties: { ...wanted.properties, ...Object.fromEntries(seen.map((name) => [name, ''])) } };
-}
-
 /**
  * Adopts a server that Treeline did not create: it starts no action, and shows the differences. Earlier incarnations no
- * longer count. The first value of an output that is not known yet is compared with the observed one; see want.ts.
+ * longer count.
  */
 function adopt(row: ServerRow, wanted: Spec, { answer, at }: Ending): ServerRow {
   const observed = differences({ wanted, applied: wanted }, answer.observed, at.isSecret);
   const facts = {
-    applied: withObserved(withSeen(wanted, answer.observed), answer.observed),
+    applied: withObserved(wanted, answer.observed),
     checked: true,
     attempt: 0,
     outputs: answer.outputs,

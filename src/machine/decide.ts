@@ -9,7 +9,7 @@ import { isConverged, mayBeThere } from './existence.ts';
 import { rolloutWait, serverWait, stopWait } from './needs.ts';
 import { missingOutput } from './read-outputs.ts';
 import { isBlockedFor, isSameReason, isStuck, lostText } from './reasons.ts';
-import { isLeftoverReplaced, silentProxyReason } from './responsibility.ts';
+import { silentProxyReason } from './responsibility.ts';
 import { advance, requeue } from './transitions.ts';
 import type { WaitOfKind } from './wait.ts';
 import { rereadRow } from './want.ts';
@@ -48,7 +48,8 @@ export function decide(row: ServerRow, context: DecisionContext): Step {
   if (row.state === 'blocked') return decideBlocked(row, context);
   if (row.wanted === null) return decideUnwanted(row, context);
   if (row.state !== 'pending' && !(row.checked && isSettled(row.state))) return decideQueued(row, context);
-  return row.checked || isLeftoverReplaced(row) ? decideWanted(row, context) : decideCheck(row, context);
+  if (row.checked) return decideWanted(row, context);
+  return (isToAdopt(row) ? decideOutputs(row, context) : undefined) ?? decideCheck(row, context);
 }
 
 /** Returns true for a server that no commit wants and whose row the next pass removes, without a call. */
@@ -94,8 +95,7 @@ function decideDue(row: ServerRow, due: number, context: DecisionContext): Step 
  * another party creates during the wait is not mistaken for it. Undefined if there is nothing to check now.
  */
 function checkAfterCreate(row: ServerRow, context: DecisionContext): Step | undefined {
-  // What is to be deleted is not created before a check of its own.
-  const isUnsure = !row.checked && row.mayExist && row.state !== 'unknown' && !isLeftoverReplaced(row);
+  const isUnsure = !row.checked && row.mayExist && row.state !== 'unknown';
   if (!isUnsure || context.lastCheck !== undefined) return undefined;
   const provider = context.providerFor(row);
   if (provider.name === null || silenceOf(row, provider, context) !== undefined) return undefined;
@@ -187,7 +187,7 @@ function decideWanted(row: ServerRow, context: DecisionContext): Step {
   if (current !== row) return decide(current, context);
   const stopped = decideOutputs(row, context);
   if (stopped !== undefined) return stopped;
-  if (row.applied === null) return start(row, isLeftoverReplaced(row) ? 'delete' : 'create', context);
+  if (row.applied === null) return start(row, 'create', context);
   if (isToBeConfirmed(row)) return decideConfirmation(row, context);
   // What was approved before the instance was protected counts like any other once it is not any more.
   if (row.replacing && row.policy.protected) return hold({ ...row, approved: false }, PROTECTED, context);
@@ -196,9 +196,18 @@ function decideWanted(row: ServerRow, context: DecisionContext): Step {
   return start(row, row.replacing ? 'delete' : 'update', context);
 }
 
-/** A server that is not there reads outputs right before its create. */
+/** A server that is not there reads outputs right before its create, or before the check that adopts it. */
 function readsAtOnce(row: ServerRow): boolean {
-  return row.applied !== null && !isBlockedFor(row, 'output_fight');
+  return (row.applied !== null || isToAdopt(row)) && !isBlockedFor(row, 'output_fight');
+}
+
+/**
+ * Returns true if the next check may adopt the server. The check compares it with all values that are wanted, so the
+ * outputs that it takes have to be known before: a later value would start an update.
+ */
+function isToAdopt({ state, checked, wanted, applied, adopting, policy, mayExist }: ServerRow): boolean {
+  if (state !== 'pending' || checked || wanted === null || applied !== null) return false;
+  return adopting || (policy.adopt && !mayExist);
 }
 
 function reread(row: ServerRow, { outputs, now }: DecisionContext): ServerRow {

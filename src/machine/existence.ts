@@ -1,7 +1,7 @@
 // Decides which servers may exist under a row's name, and whether they match the wanted spec, value by value, so that
 // no action is needed. Pure. docs/concepts.md, updates and the delete budget.
 
-import { emptyMap, fieldOf, isSame, type JsonMap } from '../model/json.ts';
+import { emptyMap, isSame, type JsonMap } from '../model/json.ts';
 import type { ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 import { asWritten, unknownReads } from './read-outputs.ts';
@@ -22,19 +22,7 @@ export function isMade({ provider, applied, action }: ServerRow): boolean {
 /** Returns true if the existing server is known to match the wanted spec, so that no action is needed. */
 export function isConverged({ wanted, applied, replacing, dirty, observed }: ServerRow): boolean {
   if (wanted === null || applied === null || replacing || dirty || observed !== undefined) return false;
-  return needsNoAction(wanted, withoutSeen(applied, wanted));
-}
-
-/**
- * Returns the applied spec without the observed values of outputs that are not known yet: they are compared once these
- * are.
- */
-function withoutSeen(applied: Spec, wanted: Spec): Spec {
-  const unknown = unknownReads(wanted);
-  const isSeen = (name: string): boolean => isSame(fieldOf(unknown, name), fieldOf(applied.reads ?? {}, name));
-  if (!Object.keys(unknown).some(isSeen)) return applied;
-  const kept = Object.entries(applied.properties).filter(([name]) => !Object.hasOwn(unknown, name) || !isSeen(name));
-  return { ...applied, properties: Object.fromEntries(kept) };
+  return needsNoAction(wanted, applied);
 }
 
 /**

@@ -98,7 +98,7 @@ export function replaceRefusal(row: ServerRow, entries: Entries): string | undef
   if (policy.protected) return 'its instance is protected: take "protected" out with a commit first';
   if (action !== null) return `the outcome of its ${action.operation} is not known yet; ask again once that has ended`;
   if (row.replacing && row.approved) return 'it is being replaced already';
-  if (applied === null && !(row.mayExist && isBlockedFor(row, 'provider_changed'))) return notMade(row);
+  if (applied === null) return notMade(row);
   if (provider !== null && !entries.has(provider)) {
     const advice = 'put that entry back until it is deleted, or adopt the server with the entry that matches now';
     return `only the provider entry "${provider}" can delete it, which is not in the settings any more; ${advice}`;
@@ -108,6 +108,8 @@ export function replaceRefusal(row: ServerRow, entries: Entries): string | undef
 
 function notMade(row: ServerRow): string {
   if (isBlockedFor(row, 'exists_already')) return 'Treeline did not make it; adopt it first, or remove it by hand';
+  if (isBlockedFor(row, 'provider_changed'))
+    return 'a failed create may have left it: put its provider back, or remove the server by a commit';
   return 'it is not made yet, so there is nothing to replace; to try again, use retry';
 }
 

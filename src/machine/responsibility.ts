@@ -26,17 +26,8 @@ export function isBeingAdopted({ adopting, state, wanted }: ServerRow): boolean 
 }
 
 /** Returns true if a person had the server replaced: the entry that created it deletes it, and finds it absent. */
-export function isReplacedOnRequest(row: ServerRow): boolean {
-  const { replacing, applied, mayExist, approved } = row;
-  return isLeftoverReplaced(row) || (replacing && (applied === null ? !mayExist : approved));
-}
-
-/**
- * Returns true if a person had a server replaced that was never made, but that a failed create may have left with
- * another entry or at another site: it is deleted there before it is created. The approval ends with that delete.
- */
-export function isLeftoverReplaced({ replacing, applied, mayExist, approved }: ServerRow): boolean {
-  return replacing && applied === null && mayExist && approved;
+export function isReplacedOnRequest({ replacing, applied, mayExist, approved }: ServerRow): boolean {
+  return replacing && (applied === null ? !mayExist : approved);
 }
 
 /** Returns the proxy tags of a server, sorted, without repeats; none if its record has no ProxyTag or an empty one. */

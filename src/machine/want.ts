@@ -1,18 +1,17 @@
 // Applies a commit to the row of one server. Pure; decide.ts acts on the result.
 
 import { momentOf } from '../base/wording.ts';
-import { fieldOf, isSame } from '../model/json.ts';
+import { isSame } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
 import { NO_OUTPUTS } from '../model/outputs.ts';
 import type { ExplainedRecord } from '../model/record.ts';
 import type { ServerRow } from '../model/rows.ts';
-import type { OutputText, ServerPosition, Spec, WantedServer } from '../model/spec.ts';
+import type { ServerPosition, Spec, WantedServer } from '../model/spec.ts';
 import type { State } from '../model/state.ts';
-import { differences, driftReason, isAtRest, withoutHealing, withReread } from './drift.ts';
+import { withoutHealing, withReread } from './drift.ts';
 import { isConverged, isSameSpec, needsNoAction, wantsTheSame } from './existence.ts';
-import { type OutputFacts, takeOutputs, unknownReads } from './read-outputs.ts';
+import { type OutputFacts, takeOutputs } from './read-outputs.ts';
 import { isBlockedFor } from './reasons.ts';
-import { isLeftoverReplaced } from './responsibility.ts';
 import { advance, FIRST_STATE } from './transitions.ts';
 
 /** The commit that is activated, and when. */
@@ -64,8 +63,7 @@ export function firstRow(server: WantedServer, { commit, time, now }: CommitStam
 }
 
 /** Returns the row after a commit that wants the server; the same object if the commit changes nothing about it. */
-export function wantRow(before: ServerRow, server: WantedServer, stamp: CommitStamp): ServerRow {
-  const row = withFirstValues(before, server.spec, stamp);
+export function wantRow(row: ServerRow, server: WantedServer, stamp: CommitStamp): ServerRow {
   const { isRestored = false } = stamp;
   const isOld = row.wanted !== null && isSameSpec(row.wanted, server.spec) && isSamePlace(row, server);
   // What no proxy asks for is judged by that again: a start brings no proxy.
@@ -107,60 +105,8 @@ function changedRow(row: ServerRow, server: WantedServer, { commit, time }: Comm
     replacing: row.replacing && !(changesServer && isStillWhole(row)),
     lastRecord: null,
   };
-  const applied = changesServer ? withoutLost(row, server.spec) : restructured(row, server.spec);
+  const applied = changesServer ? row.applied : restructured(row, server.spec);
   return { next: { ...next, applied }, changesServer };
-}
-
-/**
- * Returns the applied spec without the texts of those properties that lose their value, as where they become secrets:
- * the next value of an output is not their first.
- */
-function withoutLost({ applied, wanted }: ServerRow, spec: Spec): Spec | null {
-  if (applied?.reads === undefined || wanted === null) return applied;
-  const [before, now] = [unknownReads(wanted), unknownReads(spec)];
-  const isKept = ([name, text]: readonly [string, OutputText]): boolean =>
-    !isSame(fieldOf(now, name), text) || isSame(fieldOf(before, name), text);
-  const kept = Object.entries(applied.reads).filter(isKept);
-  return { ...applied, reads: Object.fromEntries(kept) };
-}
-
-/**
- * Returns the row of an adopted server with the first values of outputs that were not known when it was adopted; the
- * same object if there are none. They count as applied, and start no action. If the check observed another value, the
- * server differs.
- */
-function withFirstValues(row: ServerRow, spec: Spec, { time, now }: Pick<CommitStamp, 'time' | 'now'>): ServerRow {
-  const { wanted, applied } = row;
-  if (!isAtRest(row) || wanted === null || applied === null) return row;
-  const isFirst = ([name, text]: readonly [string, OutputText]): boolean =>
-    !wanted.configurationOnly.includes(name) &&
-    Object.hasOwn(spec.properties, name) &&
-    [spec, applied].every(({ reads = {} }) => isSame(fieldOf(reads, name), text));
-  const first = Object.entries(unknownReads(wanted)).filter(isFirst);
-  const names = first.map(([name]) => name);
-  if (names.length === 0) return row;
-  const values = Object.fromEntries(names.map((name) => [name, spec.properties[name] ?? '']));
-  const next: ServerRow = {
-    ...row,
-    wanted: { ...wanted, properties: { ...wanted.properties, ...values } },
-    applied: { ...applied, properties: { ...values, ...applied.properties } },
-    generation: row.generation + 1,
-    updated: time,
-  };
-  return withSeenDifferences(next, names, now);
-}
-
-/**
- * Returns the row drifted if the values that the check of an adopted server observed of these properties are not the
- * wanted ones.
- */
-function withSeenDifferences(row: ServerRow, names: readonly string[], now: number): ServerRow {
-  const { wanted, applied, observed: before = {} } = row;
-  if (wanted === null || applied === null || before === null) return row;
-  const found = Object.entries(differences({ wanted, applied }, {})).filter(([name]) => names.includes(name));
-  if (found.length === 0) return row;
-  const observed = { ...before, ...Object.fromEntries(found) };
-  return advance({ ...row, observed }, 'drift', { now: momentOf(now), reason: driftReason(observed) });
 }
 
 /**
@@ -181,16 +127,14 @@ export function withOutputs(
  * `attempt` and
  * `due` stay, so that outputs which change again and again start no try that is not due.
  */
-export function rereadRow(before: ServerRow, facts: OutputFacts, now: number): ServerRow {
-  const { wanted, commit, applied } = before;
-  if (wanted?.reads === undefined) return before;
+export function rereadRow(row: ServerRow, facts: OutputFacts, now: number): ServerRow {
+  const { wanted, commit, applied, rereads } = row;
+  if (wanted?.reads === undefined) return row;
   const spec = takeOutputs(wanted, { specs: applied === null ? [] : [wanted, applied] }, facts);
-  if (spec === wanted) return before;
+  if (spec === wanted) return row;
   const stamp = { commit, time: momentOf(now).replace(/\.\d+/, ''), now };
-  const row = withFirstValues(before, spec, stamp);
   const { next, changesServer } = changedRow(row, { ...row, name: '', spec }, stamp);
   if (!changesServer) return next.state === 'done' && isConverged(next) ? { ...next, applied: next.wanted } : next;
-  const { rereads } = row;
   // One that waits for its try takes the newest value with that.
   if (row.due !== null || applied === null || (row.state === 'pending' && !row.replacing))
     return { ...next, ...(rereads && { rereads }) };
@@ -229,7 +173,7 @@ function isToStay({ applied, action }: ServerRow, { policy }: WantedServer): boo
  * Returns true if no delete runs, so that the wanted spec may be reachable without one: the provider is asked again.
  */
 function isStillWhole(row: ServerRow): boolean {
-  return (row.applied !== null || isLeftoverReplaced(row)) && row.action === null;
+  return row.applied !== null && row.action === null;
 }
 
 /**

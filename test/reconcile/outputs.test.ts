@@ -4,7 +4,7 @@ import type { JsonMap } from '../../src/model/json.ts';
 import type { Properties } from '../../src/model/objects.ts';
 import { answerOf, RETRY } from './build.ts';
 import { Core, type CoreOptions } from './core.ts';
-import { answering, buildByHand, SHOP, shopFiles, TEMPLATE, templateText } from './shop.ts';
+import { buildByHand, SHOP, shopFiles, TEMPLATE, templateText } from './shop.ts';
 
 const MINUTE = 60_000;
 const ADDRESS = "<<(Output)['db']['address']>>";
@@ -46,13 +46,6 @@ async function follow(core: Core, files: Readonly<Record<string, string | null>>
 }
 
 describe('a server that takes an output', () => {
-  it('is made after the server that has it, with the value', async () => {
-    const { core } = await addressed();
-    expect(core.calls('create')).toEqual(['db', 'web']);
-    expect(made(core)).toEqual({ name: 'web', url: 'db://10.0.0.1/' });
-    expect(core.reader.record('web')).toMatchObject({ url: 'db://10.0.0.1/' });
-  });
-
   it('waits until a check reports it, which is made again and again; then a person is told', async () => {
     const { core, addresses } = await addressed(undefined, {});
     expect(core.waitReason('web')).toBe(
@@ -103,21 +96,6 @@ describe('a server that takes an output', () => {
     expect(core.calls('update'), 'the same output changes nothing').toEqual(['web']);
   });
 
-  it('keeps its value while the other one is made again, and takes the new one', async () => {
-    const { core, addresses } = await addressed();
-    addresses.db = { address: '10.0.0.9' };
-    await core.operator.replace(core.order, 'db');
-    await core.settle();
-    expect(core.calls('delete')).toEqual(['db']);
-    expect(made(core)).toMatchObject({ url: 'db://10.0.0.9/' });
-    expect(core.calls('update')).toEqual(['web']);
-    addresses.db = {};
-    await core.operator.replace(core.order, 'db');
-    await core.settle();
-    expect(core.reader.record('web')).toMatchObject({ url: 'db://10.0.0.9/' });
-    expect(core.states()).toEqual({ db: 'done', web: 'done' });
-  });
-
   it('is not touched where the output is for configuration only, and a commit follows from it all the same', async () => {
     const { core, addresses } = await addressed({ db: DB, web: `${WEB}, configuration_only: url` });
     addresses.db = { address: '10.0.0.2' };
@@ -127,53 +105,9 @@ describe('a server that takes an output', () => {
     await follow(core, { [TEMPLATE]: templateText({ db: DB, web: `${WEB}, configuration_only: url, size: large` }) });
     expect(made(core)).toMatchObject({ url: 'db://10.0.0.2/', size: 'large' });
   });
-
-  it('does not start while its instance is suspended, and takes the newest value then', async () => {
-    const { core, addresses } = await addressed();
-    await core.operator.suspend(core.order, { instance: 'shop', until: null });
-    for (const address of ['10.0.0.2', '10.0.0.3']) {
-      addresses.db = { address };
-      await check(core);
-    }
-    expect(core.calls('update')).toEqual([]);
-    await core.operator.resume(core.order, 'shop');
-    await core.settle();
-    expect(core.calls('update')).toEqual(['web']);
-    expect(made(core)).toMatchObject({ url: 'db://10.0.0.3/' });
-  });
-
-  it('takes the output that came while the controller was away', async () => {
-    const { core: first, addresses } = await addressed();
-    await first.pass(MINUTE);
-    const db = first.ledger.server('db');
-    if (db === undefined) throw new Error('there is no db');
-    // The new output is recorded, and the process ends before who takes it is looked at.
-    await first.store.commit([
-      { kind: 'server', name: 'db', expected: db, value: { ...db, outputs: { address: '10.0.0.7' } } },
-    ]);
-    addresses.db = { address: '10.0.0.7' };
-    const core = await first.restart();
-    report(core, addresses);
-    await core.settle();
-    expect(made(core)).toMatchObject({ url: 'db://10.0.0.7/' });
-    const row = core.ledger.server('web');
-    expect(row?.rereads, 'outputs have begun that, and no commit').toHaveLength(1);
-    expect(Date.parse(row?.updated ?? '')).toBe(core.clock.now());
-  });
 });
 
 describe('a server that was made without a value', () => {
-  it('is updated once that is known, where it was for configuration only and is not any more', async () => {
-    const { core, addresses } = await addressed({ db: DB, web: 'name: web' }, {});
-    await follow(core, { [TEMPLATE]: templateText({ db: DB, web: `${WEB}, configuration_only: url` }) });
-    expect(core.states()).toEqual({ db: 'done', web: 'done' });
-    await follow(core, { [TEMPLATE]: templateText({ db: DB, web: WEB }) });
-    expect(core.states()).toEqual({ db: 'done', web: 'pending' });
-    addresses.db = { address: '10.0.0.1' };
-    await check(core);
-    expect([core.calls('update'), made(core)]).toEqual([['web'], { name: 'web', url: 'db://10.0.0.1/' }]);
-  });
-
   it('is updated with the reference, where the value that it had becomes a secret', async () => {
     const { core, addresses } = await addressed({ db: DB, web: `name: web, url: "${ADDRESS}"` });
     await follow(core, { 'hierarchy.yaml': 'secrets: { keys: ["^url$"], reference: "^secret/" }\n' });
@@ -185,35 +119,6 @@ describe('a server that was made without a value', () => {
 });
 
 describe('what a server takes', () => {
-  it.each([
-    ['blocked', 'name: web'],
-    ['at rest', 'name: web, configuration_only: url'],
-  ])('is found by itself while the server is %s, also where nothing else has the other one checked', async (_, web) => {
-    const { core, addresses } = await addressed({ db: DB, web: 'name: web' }, {});
-    await follow(core, { [TEMPLATE]: templateText({ db: DB, web: `${web}, url: "${ADDRESS}"` }) });
-    for (let time = 0; time < 4; time += 1) await core.pass(10 * MINUTE);
-    addresses.db = { address: '10.0.0.1' };
-    for (let time = 0; time < 2; time += 1) await core.pass(10 * MINUTE);
-    expect(core.states()).toEqual({ db: 'done', web: 'done' });
-    expect(core.reader.record('web')).toMatchObject({ url: '10.0.0.1' });
-  });
-
-  it('is taken with the next try when a create fails; another value starts no try', async () => {
-    const { core, addresses } = await addressed({ db: DB });
-    const { script } = core.provider;
-    answering(core, 'create', () => Promise.resolve(answerOf('failed')));
-    await follow(core, { [TEMPLATE]: templateText({ db: DB, web: WEB }) });
-    const { due } = core.ledger.server('web') ?? {};
-    expect(core.states()).toEqual({ db: 'done', web: 'failed' });
-    report(core, addresses);
-    addresses.db = { address: '10.0.0.2' };
-    await check(core);
-    expect(core.ledger.server('web')).toMatchObject({ state: 'failed', due });
-    core.provider.script = script;
-    await core.pass(Date.parse(due ?? '') - core.clock.now());
-    expect(made(core)).toMatchObject({ url: 'db://10.0.0.2/' });
-  });
-
   it.each(['create', 'update'] as const)(
     'that is another one in each check adds no tries to a failing %s',
     async (operation) => {
@@ -269,107 +174,41 @@ describe('a group that takes an output', () => {
   });
 });
 
-describe('an adopted server whose output is not known yet', () => {
-  const WANTED = { name: 'web', url: 'db://10.0.0.1/' };
-  type Way = 'adopt: true' | 'treeline adopt' | 'treeline adopt after a lost store';
-  const WAYS: readonly Way[] = ['adopt: true', 'treeline adopt', 'treeline adopt after a lost store'];
+describe('a server that is to be adopted and takes an output', () => {
+  const WAYS = ['adopt: true', 'treeline adopt', 'treeline adopt after a lost store'] as const;
 
-  /** Adopts a server that is there with these properties, of which checks observe some. */
-  async function adopted(
-    way: Way,
-    options: { readonly there: Properties; readonly observes?: string; readonly drift?: string },
-  ) {
-    const { there, observes, drift = 'report' } = options;
+  /** `web` is there with this URL, and is to be adopted; then `db` reports its address. */
+  async function adopted(way: (typeof WAYS)[number], url: string): Promise<Core> {
     const addresses: Record<string, JsonMap> = {};
     let { core } = await addressed({ db: DB }, addresses);
-    const observe = (): void => {
-      report(core, addresses);
-      const { script } = core.provider;
-      core.provider.script = async (call, signal) => {
-        // A program that can make a server only anew.
-        if (call.operation === 'update' && call.resource === 'web') return answerOf('replace');
-        const answer = await script(call, signal);
-        if (answer === undefined || call.resource !== 'web') return answer ?? answerOf('failed');
-        const seen = Object.entries(answer.observed).filter(([name]) => observes === undefined || name === observes);
-        return { ...answer, observed: Object.fromEntries(seen) };
-      };
-    };
-    observe();
-    buildByHand(core, 'web', there);
+    buildByHand(core, 'web', { name: 'web', url });
     const adopt = way === 'adopt: true' ? 'adopt: true\n' : '';
-    const text = templateText({ db: DB, web: WEB });
-    await follow(core, { [TEMPLATE]: text, [SHOP]: `stackTemplate: t\n${adopt}drift: ${drift}\n` });
+    await follow(core, { [TEMPLATE]: templateText({ db: DB, web: WEB }), [SHOP]: `stackTemplate: t\n${adopt}` });
     if (way === 'treeline adopt after a lost store') {
       core = await core.lose('the store is empty, and its directory is not');
-      observe();
+      report(core, addresses);
     }
     if (way !== 'adopt: true') await core.operator.adopt(core.order, { all: true });
     await core.settle();
     if (way === 'treeline adopt after a lost store') await core.endRecovery();
-    return { core, addresses };
-  }
-
-  function acted(core: Core): readonly string[] {
-    const { calls } = core.provider;
-    return calls.flatMap(({ resource, operation }) => (resource === 'web' && operation !== 'check' ? [operation] : []));
-  }
-
-  describe.each(WAYS)('by %s', (way) => {
-    it.each([
-      ['nothing', 'none'],
-      ['the same value', undefined],
-    ])('takes the first known value as applied when the check observed %s', async (_, observes) => {
-      const { core, addresses } = await adopted(way, {
-        there: WANTED,
-        ...(observes === undefined ? {} : { observes }),
-      });
-      expect(core.states()).toEqual({ db: 'done', web: 'done' });
-      addresses.db = { address: '10.0.0.1' };
-      await check(core);
-      expect(core.ledger.server('web')).toMatchObject({ state: 'done', applied: { properties: WANTED } });
-      expect(core.reader.record('web')).toMatchObject(WANTED);
-      await core.pass(MINUTE);
-      expect(acted(core)).toEqual([]);
-    });
-
-    it.each([
-      ['report', 'drifted'],
-      ['off', 'drifted'],
-      ['heal', 'done'],
-    ])('differs when the check observed another value, and follows the policy "%s"', async (drift, state) => {
-      const { core, addresses } = await adopted(way, { there: { name: 'web', url: 'db://10.0.0.8/' }, drift });
-      expect(core.states()).toEqual({ db: 'done', web: 'done' });
-      addresses.db = { address: '10.0.0.1' };
-      await check(core);
-      expect(core.ledger.server('web')).toMatchObject({
-        ...{ state: 'drifted', reason: { code: 'drifted', text: 'differs in url' } },
-        observed: { url: 'db://10.0.0.8/' },
-      });
-      expect(acted(core)).toEqual([]);
-      for (let minute = 0; minute < 10; minute += 1) await core.pass(MINUTE);
-      expect(core.states()).toMatchObject({ web: state });
-      expect(acted(core)).toEqual(drift === 'heal' ? ['update', 'delete', 'create'] : []);
-    });
-
-    it('starts no action when the first known value comes with another commit or a restart', async () => {
-      const { core: first, addresses } = await adopted(way, { there: WANTED, observes: 'none' });
-      addresses.db = { address: '10.0.0.1' };
-      const db = first.ledger.server('db');
-      if (db === undefined) throw new Error('there is no db');
-      await first.store.commit([{ kind: 'server', name: 'db', expected: db, value: { ...db, outputs: addresses.db } }]);
-      const core = await first.restart();
-      await follow(core, { [TEMPLATE]: templateText({ db: DB, web: `${WEB}, description: the shop` }) });
-      expect(core.ledger.server('web')).toMatchObject({ state: 'done', applied: { properties: WANTED } });
-      expect(acted(core)).toEqual([]);
-    });
-  });
-
-  it('is updated when the value changes after the first one', async () => {
-    const { core, addresses } = await adopted('adopt: true', { there: WANTED, observes: 'none' });
+    expect(core.states()).toEqual({ db: 'done', web: 'pending' });
     addresses.db = { address: '10.0.0.1' };
     await check(core);
-    addresses.db = { address: '10.0.0.2' };
-    await check(core);
-    expect(acted(core)[0]).toBe('update');
+    const acted = core.provider.calls.filter(({ resource, operation }) => resource === 'web' && operation !== 'check');
+    expect(acted).toEqual([]);
+    return core;
+  }
+
+  it.each(WAYS)('waits for its value, and starts no action: %s', async (way) => {
+    const core = await adopted(way, 'db://10.0.0.1/');
+    expect(core.ledger.server('web')).toMatchObject({ state: 'done', applied: core.ledger.server('web')?.wanted });
+  });
+
+  it.each(WAYS)('differs where it has another value: %s', async (way) => {
+    const core = await adopted(way, 'db://10.0.0.8/');
+    expect(core.ledger.server('web')).toMatchObject({
+      ...{ state: 'drifted', reason: { code: 'drifted', text: 'differs in url' } },
+      observed: { url: 'db://10.0.0.8/' },
+    });
   });
 });

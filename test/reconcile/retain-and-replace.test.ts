@@ -40,18 +40,6 @@ describe('retain', () => {
     },
   );
 
-  it('is kept over a restart, and the server is not made again when its name is wanted again', async () => {
-    let core = await unwanted();
-    await core.operator.retain(core.order, 'web');
-    core = await core.restart();
-    core.provider.script = () => undefined;
-    expect(core.states()).toEqual({});
-    core.source.commit({ [SHOP]: 'stackTemplate: t\n' });
-    await core.poll();
-    expect(core.ledger.server('web')).toMatchObject({ state: 'blocked', reason: { code: 'exists_already' } });
-    expect(core.calls('create')).toHaveLength(0);
-  });
-
   it('is refused for a wanted server, with advice', async () => {
     const core = await up();
     const asked = core.operator.retain(core.order, 'web');
@@ -61,16 +49,6 @@ describe('retain', () => {
     });
     await expect(core.operator.retain(core.order, 'wob')).rejects.toMatchObject({ code: 'not_found' });
     expect(core.states()).toEqual({ web: 'done' });
-  });
-
-  it('is refused while the delete runs', async () => {
-    const core = await up();
-    answering(core, 'delete', () => new Promise(() => undefined));
-    core.source.commit({ [SHOP]: null });
-    await core.poll();
-    expect(core.states()).toEqual({ web: 'deleting' });
-    await expect(core.operator.retain(core.order, 'web')).rejects.toThrow('its delete is running');
-    expect(core.states()).toEqual({ web: 'deleting' });
   });
 });
 
@@ -139,12 +117,6 @@ describe('a request to replace', () => {
     expect(core.calls('delete')).toEqual([]);
     expect(core.held('shop')?.resources).toEqual(['web']);
   });
-
-  it('approves no delete for good', async () => {
-    const core = await overtaken({ [TEMPLATE]: 'resources: {}\n' });
-    expect(core.states()).toEqual({});
-    expect([...core.ledger.list('removal').keys()]).toHaveLength(1);
-  });
 });
 
 describe('a server that another provider entry matches now', () => {
@@ -174,13 +146,6 @@ describe('a server that another provider entry matches now', () => {
     expect(begun).toEqual(['create lab', 'delete lab', 'create field']);
   });
 
-  it('is not replaced where the entry that made it is gone', async () => {
-    const core = await moved([{ name: 'field', match: ANY }]);
-    const asked = core.operator.replace(core.order, 'web');
-    await expect(asked).rejects.toThrow('only the provider entry "lab" can delete it, which is not in the settings');
-    expect(core.calls('delete')).toEqual([]);
-  });
-
   it('stays as it is where that entry does not find it, and may be asked again', async () => {
     const core = await moved();
     answering(core, 'check', async () => answerOf('absent'));
@@ -196,36 +161,5 @@ describe('a server that another provider entry matches now', () => {
     await core.settle();
     expect(core.ledger.server('web')?.provider).toBe('field');
     expect(core.calls('create')).toEqual([]);
-  });
-
-  /** A create of `lab` failed and may have left a server; `field` matches it now. */
-  async function movedAfterFailedCreate(now: CoreOptions['entries'] = entries): Promise<Core> {
-    const before = new Core();
-    before.provider.script = async (call) => {
-      const answer = before.provider.act(call);
-      return call.operation === 'create' ? answerOf('retryable', { message: 'no answer from the hypervisor' }) : answer;
-    };
-    before.source.commit(shopFiles(WEB));
-    await before.poll();
-    before.provider.script = () => undefined;
-    const core = await before.restart({ entries: now });
-    await core.pass(3_600_000);
-    expect(core.ledger.server('web')).toMatchObject({ ...LEFT, reason: { code: 'provider_changed' } });
-    expect(core.ledger.server('web')?.reason?.text).toContain('may have made it, but ');
-    return core;
-  }
-
-  const LEFT = { state: 'blocked', provider: 'lab', applied: null, mayExist: true };
-
-  it('is replaced where a failed create may have left it: the entry that was asked deletes it first', async () => {
-    const core = await movedAfterFailedCreate();
-    const [item] = core.operator.why(core.order.by, 'shop').waiting;
-    expect(item?.action).toContain('treeline replace web');
-    await core.operator.replace(core.order, 'web');
-    await core.settle();
-    expect(core.ledger.server('web')).toMatchObject({ state: 'done', provider: 'field', replacing: false });
-    const { events } = await core.operator.events(core.order.by, 'shop', { after: 0, limit: 100 });
-    const begun = events.flatMap(({ reason }) => /(\w+) begins.*entry "(\w+)"/.exec(reason)?.slice(1).join(' ') ?? []);
-    expect(begun).toEqual(['create lab', 'delete lab', 'create field']);
   });
 });

@@ -3,7 +3,6 @@
 import type { ClockTimes } from '../../base/clock.ts';
 import { momentOf, quoteSome, withSuggestion } from '../../base/wording.ts';
 import { differingNames, shortenedValue } from '../../machine/drift.ts';
-import { mayBeThere } from '../../machine/existence.ts';
 import { unknownOutputs } from '../../machine/read-outputs.ts';
 import { isStuck, reasonText } from '../../machine/reasons.ts';
 import type { ToldWait } from '../../machine/wait.ts';
@@ -342,7 +341,7 @@ function unblocking(resource: string, row: ServerRow): string | null {
       if (row.wanted === null || (!isStuck(row) && row.reason.code === 'no_provider')) return settings;
       const adopt = `; or, if the entry that matches now has the server: treeline adopt --resource ${resource}`;
       const replace = `; or, to have it deleted and made again there: treeline replace ${resource}`;
-      return `${settings}${adopt}${isStuck(row) || !mayBeThere(row) ? '' : replace}`;
+      return `${settings}${adopt}${isStuck(row) || row.applied === null ? '' : replace}`;
     }
     default:
       return null;
