@@ -92,44 +92,6 @@ describe('the first check of a server', () => {
   });
 });
 
-describe('the check before a create', () => {
-  const waiting = rowIn('pending', { attempt: 2 });
-  const there = answerOf('done', { observed: { size: 'small' } });
-
-  it('finds nothing: failed creates count on', () => {
-    expect(endCheck({ ...waiting, mayExist: true }, answerOf('absent'))).toEqual({ ...waiting, mayExist: false });
-  });
-
-  it('finds what somebody else built meanwhile: a person has to decide, and then it is checked anew', () => {
-    expect(endCheck(waiting, there)).toMatchObject({ state: 'blocked', checked: false, applied: null });
-  });
-
-  it('finds what a create of its own may have left: that goes on', () => {
-    const own = { ...waiting, mayExist: true };
-    expect(endCheck(own, there)).toBe(own);
-  });
-
-  it('fails: that is a failed try too', () => {
-    expect(endCheck(waiting, full)).toMatchObject({ state: 'failed', attempt: 0, gaveUp: true });
-  });
-});
-
-describe('the check after a failed create', () => {
-  const failed = rowIn('failed', {
-    mayExist: true,
-    due: at(NOW + 3_600_000),
-    reason: { code: 'action_failed', text: 'create: full' },
-  });
-
-  it.each([
-    ['finds nothing', answerOf('absent'), { mayExist: false }],
-    ['finds the server', answerOf('done'), {}],
-    ['fails', full, {}],
-  ] as const)('%s: the wait goes on', (_case, answer, changes) => {
-    expect(endCheck(failed, answer)).toEqual({ ...failed, ...changes });
-  });
-});
-
 describe('the check after a lost outcome', () => {
   function lost(action: RunningAction, fields: Partial<ServerRow>): ServerRow {
     return rowIn('unknown', { action, attempt: 1, since: at(NOW - 5_000), ...fields });

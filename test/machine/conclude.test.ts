@@ -5,8 +5,7 @@ import type { ServerRow } from '../../src/model/rows.ts';
 import { answerOf, at, LARGE, NOW, RETRY, rowIn, running, SMALL, specOf } from '../reconcile/build.ts';
 
 const CIRCUMSTANCES = { now: NOW, retry: RETRY, random: () => 0.5 };
-/** The waits after the first, the second and the last failed try. */
-const FIRST_WAIT = { attempt: 1, due: at(NOW + 1_000) };
+/** The waits after the second and the last failed try. */
 const SECOND_WAIT = { attempt: 2, due: at(NOW + 2_000) };
 const LONG_WAIT = { attempt: 0, gaveUp: true, due: at(NOW + 3_600_000) };
 const SINCE_NOW = { since: at(NOW) };
@@ -282,8 +281,4 @@ describe('an action', () => {
     const row = rowIn('done', { applied: SMALL });
     expect(endAction(row, made)).toBe(row);
   });
-});
-
-it('begins with a short wait', () => {
-  expect(endAction({ ...creating, attempt: 0 }, full)).toMatchObject(FIRST_WAIT);
 });

@@ -517,15 +517,3 @@ describe('the next step, where', () => {
     else expect(step.row).toEqual(changes === null ? null : { ...row, ...changes });
   });
 });
-
-it('asks with the row as it is by then', () => {
-  const asked: string[] = [];
-  const context = openContext({
-    providerFor: ({ state }) => {
-      asked.push(state);
-      return { name: 'lab', timeoutMs: 1000 };
-    },
-  });
-  decide(rowIn('retrying', { due: at(NOW) }), context);
-  expect(asked).toEqual(['pending']);
-});

@@ -152,16 +152,6 @@ describe('healing', () => {
     expect(row).not.toHaveProperty('observed');
   });
 
-  it.each<[what: string, context: object, next: Next]>([
-    ['a slot of its group', { hasSlot: () => false }, { kind: 'slot', group: 'shop/web', until: undefined }],
-    ['capacity', { hasCapacity: () => false }, { kind: 'capacity', provider: 'lab', instance: 'shop' }],
-    ['the end of a suspension', { stoppedUntil: NOW + 1 }, { kind: 'instance', instance: 'shop', until: NOW + 1 }],
-    ['fewer failed updates', { updatesAreHeld: () => true }, { kind: 'failures', commit: done.commit }],
-    ['a dependency', { unmetDependency: () => 'db' }, { kind: 'dependency', server: 'db' }],
-  ])('waits for %s, like every update', (_what, context, next) => {
-    expect(nextOf(check(done, SEEN_LARGE, { drift }), context)).toEqual(next);
-  });
-
   it('follows the instance where that says something else than the entry', () => {
     const withPolicy = (policy: DriftPolicy): ServerRow => ({ ...done, policy: { ...done.policy, drift: policy } });
     expect(check(withPolicy('report'), SEEN_LARGE, { drift })).toMatchObject({ state: 'drifted' });
@@ -184,21 +174,6 @@ describe('healing', () => {
     expect(decide(back, openContext()).row).toMatchObject({ state: 'done', incarnation: 7, applied: SMALL });
     const changed = check(check(done, ABSENT, { drift }), SEEN_LARGE, { drift });
     expect(decide(changed, openContext())).toMatchObject({ row: { state: 'updating' }, next: { kind: 'run' } });
-  });
-
-  it('does not look a second time while its instance is suspended', () => {
-    const suspected = check(done, ABSENT, { drift });
-    expect(nextOf(suspected, { stoppedUntil: NOW + 1 })).toEqual({
-      kind: 'instance',
-      instance: 'shop',
-      until: NOW + 1,
-    });
-  });
-
-  it('makes a server of a protected instance again: nothing is deleted', () => {
-    const guarded = { ...done, policy: { ...done.policy, protected: true } };
-    const gone = check(check(guarded, ABSENT, { drift }), ABSENT, { drift });
-    expect(decide(gone, openContext())).toMatchObject({ row: { state: 'creating' }, next: { kind: 'run' } });
   });
 });
 
@@ -267,65 +242,5 @@ describe('a fight', () => {
   it('over a server that goes again and again ends as well', () => {
     const lost = { ...done, healing: { '': [at(NOW - 3), at(NOW - 2), at(NOW - 1)] } };
     expect(check(lost, ABSENT, { drift })).toMatchObject({ state: 'drifted', reason: { code: 'drift_fight' } });
-  });
-});
-
-describe('a retry of a drifted server', () => {
-  it('updates it', () => {
-    const retried = correctedRow(check(done, SEEN_LARGE), at(NOW));
-    expect(retried && decide(retried, openContext())).toMatchObject({
-      row: { state: 'updating', action: { id: '7.update.3' } },
-    });
-  });
-
-  it('makes it again where it is gone, after another check', () => {
-    const retried = correctedRow(check(done, ABSENT), at(NOW));
-    expect(retried && nextOf(retried)).toEqual({ kind: 'check', provider: 'lab' });
-  });
-
-  it('is none for others', () => {
-    for (const state of ['done', 'failed', 'pending', 'blocked'] as const) {
-      expect(correctedRow(rowIn(state, { applied: SMALL }), at(NOW))).toBeUndefined();
-    }
-    expect(correctedRow({ ...check(done, SEEN_LARGE), wanted: null }, at(NOW))).toBeUndefined();
-  });
-});
-
-describe('a commit', () => {
-  const { instance, key, index, policy } = done;
-  const want = (row: ServerRow, spec: typeof SMALL): ServerRow =>
-    wantRow(row, { name: 'web-1', instance, key, index, policy, spec }, { commit: 'c', time: at(NOW), now: NOW });
-
-  it('that changes a drifted server brings back what differed as well', () => {
-    const other = specOf('small', { properties: { name: 'web-1', size: 'small', role: 'web' } });
-    const row = want(check(done, SEEN_LARGE), other);
-    expect(decide(row, openContext())).toMatchObject({ row: { state: 'updating', action: { spec: other } } });
-  });
-
-  it('that changes a server that is gone makes it again', () => {
-    const row = want(check(done, ABSENT), LARGE);
-    expect(nextOf(row)).toEqual({ kind: 'check', provider: 'lab' });
-    expect(decide(check(row, ABSENT), openContext())).toMatchObject({ row: { state: 'creating' } });
-  });
-
-  it('that changes nothing about it leaves it drifted', () => {
-    const drifted = check(done, SEEN_LARGE);
-    expect(want(drifted, SMALL)).toBe(drifted);
-  });
-});
-
-describe('a due check', () => {
-  it('is made of servers at rest only', () => {
-    const check = { kind: 'check', provider: 'lab', isRoutine: true };
-    expect(nextOf(done, { isCheckDue: true })).toEqual(check);
-    expect(nextOf({ ...done, state: 'drifted' }, { isCheckDue: true })).toEqual(check);
-    expect(nextOf(done)).toEqual({ kind: 'rest' });
-    const waiting = { kind: 'capacity', provider: 'lab', instance: 'shop', isRoutine: true };
-    expect(nextOf(done, { isCheckDue: true, hasCapacity: () => false })).toEqual(waiting);
-    expect(
-      nextOf(done, { isCheckDue: true, hasCapacity: (_: string, isRoutine?: boolean) => isRoutine !== true }),
-    ).toEqual(waiting);
-    const none = { providerFor: () => ({ name: null, reason: { code: 'provider_changed', text: '' } }) };
-    expect(nextOf(done, { isCheckDue: true, ...none })).toEqual({ kind: 'rest' });
   });
 });

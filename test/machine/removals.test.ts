@@ -112,17 +112,6 @@ describe('under way', () => {
     const removal = { server: 'web-1', incarnation: row.incarnation };
     expect([...removalsUnderWay(ledger)]).toEqual(counts ? [['shop', [removal]]] : []);
   });
-
-  it('is told by instance', async () => {
-    const ledger = await ledgerOf({ a: terminating, b: replaced, x: { ...terminating, instance: 'office' } });
-    expect(Object.fromEntries(removalsUnderWay(ledger))).toEqual({
-      shop: [
-        { server: 'a', incarnation: 7 },
-        { server: 'b', incarnation: 9 },
-      ],
-      office: [{ server: 'x', incarnation: 7 }],
-    });
-  });
 });
 
 it('an hour counts to the millisecond, and with what is under way', async () => {

@@ -26,10 +26,6 @@ describe('by the states of its servers', () => {
     expect(rollUp(NOTHING, [state as State, state as State])).toBe(status);
   });
 
-  test('without servers it is done', () => {
-    expect(rollUp(NOTHING, [])).toBe('Done');
-  });
-
   test.each<[readonly State[], InstanceStatus]>([
     [['done', 'drifted'], 'Drifted'],
     [['drifted', 'blocked', 'done'], 'Blocked'],
@@ -51,15 +47,6 @@ describe('what is known beside its servers comes first', () => {
   ])('all facts but %j: %s', (facts, status) => {
     expect(rollUp({ ...ALL, ...facts }, ['pending', 'failed'])).toBe(status);
     expect(rollUp({ ...ALL, ...facts }, [])).toBe(status);
-  });
-
-  test.each<[keyof InstanceFacts, InstanceStatus]>([
-    ['isTerminating', 'Marked for delete'],
-    ['isSuspended', 'Suspended'],
-    ['isInvalid', 'Invalid'],
-    ['awaitsApproval', 'Awaiting approval'],
-  ])('%s alone: %s', (fact, status) => {
-    expect(rollUp({ ...NOTHING, [fact]: true }, ['done'])).toBe(status);
   });
 });
 

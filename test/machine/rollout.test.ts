@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { awayMax, hasSlot } from '../../src/machine/rollout.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
 import { RowIndex } from '../../src/reconcile/row-index.ts';
@@ -39,66 +39,9 @@ const updating = member(
   rowIn('updating', { applied: SMALL, wanted: LARGE, action: running('update', LARGE), dirty: true }),
 );
 
-describe('a member has its turn beside', () => {
-  it.each<[name: string, other: Member, hasSlot: boolean]>([
-    ['one that is done', doneLongAgo, true],
-    ['one that waits too', member(asking('1')), true],
-    ['one that drifted', member(rowIn('drifted', { applied: SMALL })), true],
-    ['one that is updated', updating, false],
-    ['one whose call is about to be made', member(asking('1'), true), false],
-    ['one whose update failed and comes again', member({ ...updating.row, state: 'retrying', action: null }), false],
-    ['one whose outcome is unknown', member({ ...updating.row, state: 'unknown' }), false],
-    ['one whose update failed before a newer commit', member({ ...asking('1'), dirty: true }), false],
-    ['one that is deleted for a replacement', member({ ...updating.row, state: 'deleting', replacing: true }), false],
-    ['one that is built anew', member(rowIn('creating', { replacing: true })), false],
-    ['one that waits to be built anew', member(rowIn('pending', { replacing: true })), false],
-    ['a newcomer', member(rowIn('creating')), true],
-    ['a newcomer that gave up', member(rowIn('failed')), true],
-    ['one that is to go', member(rowIn('deleting', { applied: SMALL, wanted: null, dirty: true })), true],
-  ])('%s', (_name, other, expected) => {
-    expect(slotOf(asking('1'), [doneLongAgo, other])).toBe(expected);
-  });
-
-  it('as many as the group lets away', () => {
-    expect(slotOf(asking('3'), [updating, updating, doneLongAgo])).toBe(true);
-    expect(slotOf(asking('3'), [updating, updating, updating])).toBe(false);
-    expect(slotOf(asking('50%'), [updating, doneLongAgo, doneLongAgo])).toBe(true);
-    expect(slotOf(asking('50%'), [updating, doneLongAgo])).toBe(false);
-  });
-
-  it('nobody, where one of those that are there gave up', () => {
-    const failed = member(rowIn('failed', { applied: SMALL, wanted: LARGE }));
-    expect(slotOf(asking('100%'), [doneLongAgo, failed, doneLongAgo])).toBe(false);
-    expect(slotOf(asking('100%'), [member(rowIn('failed', { replacing: true }))])).toBe(false);
-  });
-
-  it('any number, where it is away already: two that wait for each other never came back', () => {
-    const dirty = { ...asking('1', 60), dirty: true };
-    expect(slotOf(dirty, [updating, member({ ...asking('1'), dirty: true })])).toBe(true);
-    expect(slotOf(dirty, [member(rowIn('failed', { applied: SMALL }))])).toBe(false);
-  });
-});
-
 it('a member that goes first needs no slot, but nobody goes beside one that gave up', () => {
   expect(slotOf(unordered(asking('1', 60)), [updating, doneLongAgo])).toBe(true);
   expect(slotOf(unordered(asking('1')), [member(rowIn('failed', { applied: SMALL }))])).toBe(false);
-});
-
-describe('a pause', () => {
-  const back = (msAgo: number): Member => member(rowIn('done', { applied: LARGE, since: at(NOW - msAgo) }));
-
-  it('begins when the last one is back', () => {
-    expect(slotOf(asking('1', 30), [back(90_000), back(10_000), back(20_000)])).toBe(NOW + 20_000);
-  });
-
-  it('ends after its time', () => {
-    expect(slotOf(asking('1', 30), [back(30_000)])).toBe(true);
-    expect(slotOf(asking('1', 30), [back(29_999)])).toBe(NOW + 1);
-  });
-
-  it('is none for the first', () => {
-    expect(slotOf(asking('1', 30), [])).toBe(true);
-  });
 });
 
 it.each([

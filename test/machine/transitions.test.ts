@@ -54,11 +54,6 @@ describe('every state and every event', () => {
     expect(() => transition(state, event)).toThrow(`no transition from "${state}" on "${event}"`);
   });
 
-  test('the table inherits no cells', () => {
-    const inherited = 'toString' as Event;
-    expect(accepts('pending', inherited)).toBe(false);
-  });
-
   test.each(EVENTS)('%s has a use', (event) => {
     expect(STATES.some((state) => accepts(state, event))).toBe(true);
   });

@@ -35,32 +35,6 @@ it.each<[wait: Wait, reason: string]>([
 
 const requestWords = (tags: readonly string[]): string => `last request of ${tags.join()}`;
 
-it.each<[wait: Wait, told: object]>([
-  [
-    { kind: 'dependency', server: 'db' },
-    { server: 'db', until: null, action: null },
-  ],
-  [
-    { kind: 'time', until: NOW },
-    { server: null, until: '2026-11-20T10:20:00.000Z', action: null },
-  ],
-  [
-    { kind: 'slot', group: 'shop/web', until: undefined },
-    { server: null, until: null, action: null },
-  ],
-  [
-    { kind: 'instance', instance: 'shop', until: Number.POSITIVE_INFINITY },
-    { server: null, until: null, action: null },
-  ],
-  [
-    { kind: 'failures', commit: 'c1' },
-    { server: null, until: null, action: 'treeline approve failures-c1' },
-  ],
-])('and handed on: %o', (wait, told) => {
-  expect(toldWait(wait, requestWords)).toEqual({ reason: waitReason(wait), provider: null, ...told });
-  expect(toldWait(undefined, requestWords)).toBeUndefined();
-});
-
 it('a wait for a proxy says when one asked last', () => {
   const wait: Wait = { kind: 'capacity', provider: 'proxied', instance: 'shop', tags: ['lab'] };
   expect(toldWait(wait, requestWords)?.reason).toBe('waits for a proxy with the tag "lab"; last request of lab');

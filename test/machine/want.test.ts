@@ -174,9 +174,4 @@ describe('a commit that does not want a server any more', () => {
       attempt: 0,
     });
   });
-
-  it('and did not before, changes nothing', () => {
-    const row = rowIn('marked for delete', { wanted: null, applied: SMALL, lastRecord: FAREWELL });
-    expect(unwantRow(row, { ...TAKING, lastRecord: null })).toBe(row);
-  });
 });
