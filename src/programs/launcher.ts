@@ -2,9 +2,8 @@
 // program, and ends the whole group after the death of this process. No shell interprets the command itself.
 // ARCHITECTURE.md, "Programs".
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { quote } from '../base/wording.ts';
 import { hasProcessList } from './linux-processes.ts';
 
 /** The path or the name of a program, and its arguments. */
@@ -57,32 +56,11 @@ function findTool(name: string): string | undefined {
   return directories.map((directory) => join(directory, name)).find((path) => path.startsWith('/') && existsSync(path));
 }
 
-/** The exit codes of `env` and of shells for a command that is not found, and for one that cannot be executed. */
-const NOT_STARTED = [126, 127];
-/** The system reads this much of a script to find the program that runs it. */
-const HEAD_BYTES = 256;
+/** The exit code of `env` and of shells for a command that is not found. */
+const NOT_FOUND = 127;
 
-/** Returns advice on the first line of a script that was not started; the system itself reports only "not found". */
+/** Returns advice if a program that is there was not found: the system does not name a missing interpreter. */
 export function startAdvice([file]: CommandLine, exit: number | string): string | undefined {
-  if (typeof exit !== 'number' || !NOT_STARTED.includes(exit) || !existsSync(file)) return undefined;
-  if (!isExecutable(file)) return `make it executable: chmod +x ${file}`;
-  const head = readFileSync(file, 'latin1').slice(0, HEAD_BYTES);
-  if (head.startsWith('\x7fELF')) return undefined;
-  const line = /^#!([^\n]*)/.exec(head)?.[1]?.trimStart();
-  if (line === undefined) return 'its first line has to name the program that runs it, such as "#!/bin/sh"';
-  const words = line.split(/[ \t]+/);
-  if (line.endsWith('\r')) {
-    return `its first line ends in CRLF, so that the system looks for ${quote(words.at(-1) ?? '')}: save it with LF`;
-  }
-  const [interpreter = ''] = words;
-  return existsSync(interpreter) ? undefined : `its first line names ${quote(interpreter)}, which does not exist`;
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'EACCES';
-  }
+  if (exit !== NOT_FOUND || !existsSync(file)) return undefined;
+  return 'if it is a script: its first line has to name the program that runs it, such as "#!/bin/sh", and to end in LF';
 }

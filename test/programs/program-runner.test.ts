@@ -193,9 +193,9 @@ it('a program whose deadline has passed is not started', async () => {
 describe('a program that cannot be started', () => {
   it.each([
     ['is not there', ['/no/such/program'], 127, 'No such file or directory'],
-    ['may not be executed', ['./plain.txt'], 126, 'make it executable: chmod +x'],
-    ['has an interpreter that is not there', ['./script.sh'], 127, 'its first line names "/no/such/interpreter"'],
-    ['has a first line that ends in CRLF', ['./dos.sh'], 127, 'its first line ends in CRLF'],
+    ['may not be executed', ['./plain.txt'], 126, 'Permission denied'],
+    ['has an interpreter that is not there', ['./script.sh'], 127, 'its first line has to name the program'],
+    ['has a first line that ends in CRLF', ['./dos.sh'], 127, 'and to end in LF'],
   ] as const)('ends with a message when it %s', async (_, command, exit, words) => {
     const directory = temporaryDirectory();
     writeFileSync(join(directory, 'script.sh'), '#!/no/such/interpreter\n', { mode: 0o755 });

@@ -1,5 +1,5 @@
 // The provider that runs programs, on programs that misbehave: how each call ends, and that nothing of it is left.
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -235,29 +235,6 @@ describe('an answer', () => {
     const { perform, running } = await trial(mode);
     expect(await perform()).toEqual({ outcome, message, outputs: {}, observed: {} });
     expect(running()).toEqual([]);
-  });
-
-  it.each([
-    [
-      'ends in CRLF',
-      '#!/usr/bin/env sh\r\necho {}\r\n',
-      'its first line ends in CRLF, so that the system looks for "sh\\r": save it with LF',
-    ],
-    ['is missing', 'import json\n', 'its first line has to name the program that runs it, such as "#!/bin/sh"'],
-    [
-      'is behind a byte order mark',
-      '\ufeff#!/bin/python3\nimport json\n',
-      'its first line has to name the program that runs it, such as "#!/bin/sh"',
-    ],
-  ])('names the first line of a program where that %s', async (_, text, words) => {
-    const { directory, runner } = await trial('polite');
-    writeFileSync(join(directory, 'program'), text, { mode: 0o755 });
-    const command = [join(directory, 'program')] as const;
-    const provider = createExecProvider({ command, directory, environment: {}, runner, log: SILENT });
-    const { outcome, message } = await provider.perform(callOf({}), AbortSignal.timeout(20_000));
-    expect([outcome, message]).toEqual(['retryable', expect.stringMatching(/^the program ended with exit code 127: /)]);
-    expect(message).toContain(words);
-    await provider.close();
   });
 
   it('shows the error of a Python program first, and the traceback below it', async () => {
