@@ -98,7 +98,7 @@ function checkAfterCreate(row: ServerRow, context: DecisionContext): Step | unde
   const isUnsure = !row.checked && row.mayExist && row.state !== 'unknown';
   if (!isUnsure || context.lastCheck !== undefined) return undefined;
   const provider = context.providerFor(row);
-  if (provider.name === null || silenceOf(row, provider, context) !== undefined) return undefined;
+  if (provider.name === null || silenceOf(provider, context) !== undefined) return undefined;
   return decideCheck(row, context);
 }
 
@@ -113,22 +113,14 @@ function decideBlocked(row: ServerRow, context: DecisionContext): Step {
   // That another entry does not find it is more than that it matches.
   if (provider.name === null && isBlockedFor(row, 'provider_changed')) return { row, next: REST };
   if (provider.name === null) return { row: withReason(row, provider.reason), next: REST };
-  const silence = silenceOf(row, provider, context);
+  const silence = silenceOf(provider, context);
   if (silence === undefined) return decideQueued(row, context);
   return { row: withReason(row, silence), next: capacityWait(row, provider) };
 }
 
-/**
- * Returns the reason to hold a server because no proxy asks for it; undefined if one does, or may soon. What is held so
- * already continues only when one asks.
- */
-function silenceOf(
-  { reason }: ServerRow,
-  { tags, presence = 'heard' }: ResponsibleEntry,
-  { claimant }: DecisionContext,
-): Reason | undefined {
-  if (tags === undefined || claimant !== undefined || presence === 'heard') return undefined;
-  return presence === 'silent' || reason?.code === 'no_proxy' ? silentProxyReason(tags) : undefined;
+/** Returns the reason to hold a server because no proxy asks for it; undefined if one does, or may soon. */
+function silenceOf({ tags, isSilent }: ResponsibleEntry, { claimant }: DecisionContext): Reason | undefined {
+  return isSilent && tags !== undefined && claimant === undefined ? silentProxyReason(tags) : undefined;
 }
 
 /**
@@ -136,7 +128,7 @@ function silenceOf(
  * it is not held.
  */
 function heldBySilence(row: ServerRow, provider: ResponsibleEntry, context: DecisionContext): ServerRow | undefined {
-  const silence = silenceOf(row, provider, context);
+  const silence = silenceOf(provider, context);
   if (silence === undefined) return undefined;
   return hold(row, silence, context).row;
 }

@@ -99,20 +99,14 @@ export interface DecisionContext extends Needs {
   readonly siteAwaitedUntil: (row: ServerRow) => number | undefined;
 }
 
-/**
- * Whether a proxy asks for work. `awaited`: it was not heard of since the controller has started, and that is too short
- * ago to know.
- */
-export type Presence = 'heard' | 'awaited' | 'silent';
-
 /** The provider entry that is responsible for a server. */
 export interface ResponsibleEntry {
   readonly name: string;
   readonly timeoutMs: number;
   /** The proxy tags of a server that proxies manage. */
   readonly tags?: readonly string[];
-  /** With tags: whether a proxy that has one of them asks for work. Omitted: it is not known. */
-  readonly presence?: Presence;
+  /** With tags: no proxy that has one of them has asked for work for a while. */
+  readonly isSilent?: boolean;
   /** When an action of it whose outcome is lost is over. */
   readonly lostActionEnds?: LostActionEnds;
 }

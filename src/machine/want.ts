@@ -11,7 +11,6 @@ import type { State } from '../model/state.ts';
 import { withoutHealing, withReread } from './drift.ts';
 import { isConverged, isSameSpec, needsNoAction, wantsTheSame } from './existence.ts';
 import { type OutputFacts, takeOutputs } from './read-outputs.ts';
-import { isBlockedFor } from './reasons.ts';
 import { advance, FIRST_STATE } from './transitions.ts';
 
 /** The commit that is activated, and when. */
@@ -66,9 +65,7 @@ export function firstRow(server: WantedServer, { commit, time, now }: CommitStam
 export function wantRow(row: ServerRow, server: WantedServer, stamp: CommitStamp): ServerRow {
   const { isRestored = false } = stamp;
   const isOld = row.wanted !== null && isSameSpec(row.wanted, server.spec) && isSamePlace(row, server);
-  // What no proxy asks for is judged by that again: a start brings no proxy.
-  const goesOnWaiting = row.due !== null || isBlockedFor(row, 'no_proxy');
-  if (isOld && (!isWaiting(row) || (isRestored && goesOnWaiting))) return row;
+  if (isOld && (!isWaiting(row) || (isRestored && row.due !== null))) return row;
   const { next, changesServer } = changedRow(row, server, stamp);
   // A commit does not say why many servers are gone. A person retries, or a check finds the server.
   if (row.state === 'drifted' && row.reason?.code === 'many_gone') return next;

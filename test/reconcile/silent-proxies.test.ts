@@ -59,11 +59,11 @@ describe('servers whose proxies do not ask', () => {
     ];
     const others = 'others that are not done: 1';
     await core.pass(12_000);
-    const atStart = `${words}; no request since the controller started 12 s ago; ${others}`;
+    const atStart = `${words}; no request for 12 s; ${others}`;
     expect(told()).toEqual([atStart, atStart]);
     core.source.commit({ 'clients/B1.yaml': null, 'clients/B7.yaml': 'role: proxy\ntags: [lab]\n' });
     await core.poll();
-    const registered = `${words}; no request since it was registered 0 s ago; ${others}`;
+    const registered = `${words}; no request for 0 s; ${others}`;
     expect(told()).toEqual([registered, registered]);
     core.agent?.actions(proxy('B7', 'lab'), 10);
     await core.pass(57_000);

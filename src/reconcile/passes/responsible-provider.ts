@@ -27,7 +27,7 @@ export interface ProviderSources {
   /** Returns the merged configuration of a server, or the last recorded one. Omitted: no proxy has servers. */
   readonly recordOf?: (server: string) => NodeRecord;
   /** The registered proxies. Omitted: none is registered. */
-  readonly proxies?: Pick<ProxyPresence, 'registered' | 'of'>;
+  readonly proxies?: Pick<ProxyPresence, 'registered' | 'isAsking'>;
 }
 
 /** Returns the provider that is responsible for the row of a server, or the reason for which there is none. */
@@ -75,7 +75,7 @@ function responsibleProxy(
   if (tags === undefined) return { name: null, reason: otherTagsReason(row, present) };
   const registered = proxies?.registered ?? [];
   if (registered.some((own) => fitsProxy(tags, own.tags)))
-    return { ...entry, tags, ...(proxies && { presence: proxies.of(tags) }) };
+    return { ...entry, tags, isSilent: proxies?.isAsking(tags) === false };
   // Where other proxies would get it now, they can be asked instead: `treeline adopt`.
   const hasOthers = hasOtherTags(row, present) || registered.some((own) => fitsProxy(present, own.tags));
   const isOther = row.wanted !== null && hasOthers;

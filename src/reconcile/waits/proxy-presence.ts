@@ -2,7 +2,6 @@
 // operator has to act: see docs/concepts.md, proxies. The process that leads knows it, from its own start on.
 import type { Clock } from '../../base/clock.ts';
 import { durationOf } from '../../base/wording.ts';
-import type { Presence } from '../../machine/decision.ts';
 import { fitsProxy } from '../../machine/responsibility.ts';
 
 /** A registered client with the role proxy. */
@@ -15,8 +14,8 @@ interface KnownProxy {
   readonly tags: readonly string[];
   /** When it last asked, or else when it became known here; by the monotonic clock. */
   since: number;
-  /** What `since` is the time of: its last request, its registration, or the start of this process. */
-  sign: 'request' | 'registration' | 'start';
+  /** It has asked since. */
+  hasAsked: boolean;
 }
 
 interface ProxyPresenceOptions {
@@ -51,22 +50,16 @@ export class ProxyPresence {
     this.#follow();
     const proxy = this.#proxies.get(serial);
     if (proxy === undefined) return;
-    const isNew = this.#presenceOf(proxy) !== 'heard';
+    const isNew = !this.#isRecent(proxy);
     proxy.since = this.#options.clock.monotonic();
-    proxy.sign = 'request';
+    proxy.hasAsked = true;
     if (isNew) this.#options.heard(proxy.tags);
   }
 
-  /** Returns the best presence of the registered proxies that manage servers with these tags. */
-  of(tags: readonly string[]): Presence {
+  /** Returns true if a registered proxy that manages servers with these tags asks for work, or may soon. */
+  isAsking(tags: readonly string[]): boolean {
     this.#follow();
-    let best: Presence = 'silent';
-    for (const proxy of this.#proxies.values()) {
-      const presence = fitsProxy(tags, proxy.tags) ? this.#presenceOf(proxy) : 'silent';
-      if (presence === 'heard') return 'heard';
-      if (presence === 'awaited') best = 'awaited';
-    }
-    return best;
+    return this.#proxies.values().some((proxy) => fitsProxy(tags, proxy.tags) && this.#isRecent(proxy));
   }
 
   /**
@@ -74,7 +67,7 @@ export class ProxyPresence {
    * until then; undefined if they are.
    */
   silentMs(tags: readonly string[]): number | undefined {
-    if (this.of(tags) === 'silent') return undefined;
+    if (!this.isAsking(tags)) return undefined;
     const fitting = this.#proxies.values().filter((proxy) => fitsProxy(tags, proxy.tags));
     const last = Math.max(...fitting.map(({ since }) => since));
     return last + SILENT_MS - this.#options.clock.monotonic();
@@ -85,7 +78,7 @@ export class ProxyPresence {
    * is any more; null where none is registered. Undefined where one is heard of, or may still be.
    */
   unheardSince(tags: readonly string[]): number | null | undefined {
-    if (this.of(tags) !== 'silent') return undefined;
+    if (this.isAsking(tags)) return undefined;
     const last = this.#lastOf(tags)?.since;
     const { clock } = this.#options;
     return last === undefined ? null : clock.now() - (clock.monotonic() - last);
@@ -96,33 +89,29 @@ export class ProxyPresence {
     this.#follow();
     const last = this.#lastOf(tags);
     if (last === undefined) return 'none is registered';
-    const ago = `${durationOf(this.#options.clock.monotonic() - last.since)} ago`;
-    if (last.sign === 'request') return `last request ${ago}`;
-    return `no request since ${last.sign === 'start' ? 'the controller started' : 'it was registered'} ${ago}`;
+    const duration = durationOf(this.#options.clock.monotonic() - last.since);
+    return last.hasAsked ? `last request ${duration} ago` : `no request for ${duration}`;
   }
 
   /** Returns the proxy of these tags that asked last; without a request, the one that became known last. */
   #lastOf(tags: readonly string[]): KnownProxy | undefined {
     const fitting = this.#proxies.values().filter((proxy) => fitsProxy(tags, proxy.tags));
-    return fitting
-      .toArray()
-      .sort((a, b) => Number(b.sign === 'request') - Number(a.sign === 'request') || b.since - a.since)[0];
+    return fitting.toArray().sort((a, b) => Number(b.hasAsked) - Number(a.hasAsked) || b.since - a.since)[0];
   }
 
-  /** A proxy that is registered while this process leads counts as asking: an operator is about to start it. */
+  /** A proxy counts as asking at first: it is about to be started, or asks again after a start of this process. */
   #follow(): void {
     const registered = this.#options.registered();
     if (registered === undefined || registered === this.#registered) return;
-    const sign = this.#registered === undefined ? 'start' : 'registration';
     const since = this.#options.clock.monotonic();
     const before = new Map(this.#proxies);
     this.#registered = registered;
     this.#proxies.clear();
-    for (const { serial, tags } of registered) this.#proxies.set(serial, { since, sign, ...before.get(serial), tags });
+    for (const { serial, tags } of registered)
+      this.#proxies.set(serial, { since, hasAsked: false, ...before.get(serial), tags });
   }
 
-  #presenceOf({ since, sign }: KnownProxy): Presence {
-    if (this.#options.clock.monotonic() - since >= SILENT_MS) return 'silent';
-    return sign === 'start' ? 'awaited' : 'heard';
+  #isRecent({ since }: KnownProxy): boolean {
+    return this.#options.clock.monotonic() - since < SILENT_MS;
   }
 }
