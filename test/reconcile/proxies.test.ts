@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { Agent, AgentAction, ClaimedAction } from '../../src/agents/agent.ts';
+import { noProxyReason } from '../../src/machine/responsibility.ts';
 import type { Client } from '../../src/model/objects.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import { allowed } from '../support/allowed.ts';
@@ -116,6 +117,11 @@ describe('a server that no provider entry matches', () => {
       ...{ code: 'no_proxy', tags: ['lab'] },
       text: 'no entry under execution.providers matches it, and no proxy with the tag "lab" is registered; "treeline client add CERTIFICATE --role proxy --tag lab" registers one',
     });
+  });
+
+  it('says so with a command in which a shell obeys nothing', () => {
+    expect(noProxyReason(["it's $(reboot)"]).text).toContain(`--role proxy --tag 'it'\\''s $(reboot)'"`);
+    expect(noProxyReason(['lab-1']).text).toContain('--role proxy --tag lab-1"');
   });
 
   it('is for proxies with one of its tags; without tags, for proxies without', async () => {

@@ -40,6 +40,16 @@ describe('retain', () => {
     },
   );
 
+  it('is refused while the delete runs', async () => {
+    const core = await up();
+    answering(core, 'delete', () => new Promise(() => undefined));
+    core.source.commit({ [SHOP]: null });
+    await core.poll();
+    expect(core.states()).toEqual({ web: 'deleting' });
+    await expect(core.operator.retain(core.order, 'web')).rejects.toThrow('its delete is running');
+    expect(core.states()).toEqual({ web: 'deleting' });
+  });
+
   it('is refused for a wanted server, with advice', async () => {
     const core = await up();
     const asked = core.operator.retain(core.order, 'web');
@@ -144,6 +154,13 @@ describe('a server that another provider entry matches now', () => {
     const { events } = await core.operator.events(core.order.by, 'shop', { after: 0, limit: 100 });
     const begun = events.flatMap(({ reason }) => /(\w+) begins.*entry "(\w+)"/.exec(reason)?.slice(1).join(' ') ?? []);
     expect(begun).toEqual(['create lab', 'delete lab', 'create field']);
+  });
+
+  it('is not replaced where the entry that made it is gone', async () => {
+    const core = await moved([{ name: 'field', match: ANY }]);
+    const asked = core.operator.replace(core.order, 'web');
+    await expect(asked).rejects.toThrow('only the provider entry "lab" can delete it, which is not in the settings');
+    expect(core.calls('delete')).toEqual([]);
   });
 
   it('stays as it is where that entry does not find it, and may be asked again', async () => {
