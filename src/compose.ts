@@ -24,7 +24,7 @@ import { Succession } from './compose/succession.ts';
 import type { Settings } from './model/settings.ts';
 import { ClientsSeen, type EndingCertificate } from './service/progress/clients-seen.ts';
 import type { Reader } from './service/read/reader.ts';
-import { filesOfSecrets, variablesOfSecrets, warnOfOpenFiles } from './settings/secret-files.ts';
+import { filesOfSecrets, warnOfOpenFiles } from './settings/secret-files.ts';
 import type { LowdbStoreOptions } from './store/lowdb-store.ts';
 
 /** A running controller. */
@@ -85,8 +85,7 @@ async function compose(
   settings: Settings,
   { log, clock, adapting, opened }: SharedParts,
 ): Promise<Omit<Controller, 'stop'>> {
-  const [secrets, variables] = [filesOfSecrets(settings), variablesOfSecrets(settings)];
-  await warnOfOpenFiles(log, { secrets, variables, providers: settings.execution.providers });
+  await warnOfOpenFiles(log, filesOfSecrets(settings));
   const audit = openAudit(settings, { log, clock, opened });
   const present = new PresentRole();
   let succession: Succession | undefined;

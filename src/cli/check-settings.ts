@@ -16,7 +16,7 @@ import { parseRepositoryUrl } from '../repository/repository-url.ts';
 import { createSigner } from '../repository/signatures.ts';
 import { loadSettings, problemsOfSettings, SettingsError } from '../settings/load-settings.ts';
 import type { PlacedFault } from '../settings/refuse-settings.ts';
-import { filesOfSecrets, filesOfSettings, variablesOfSecrets, warnOfOpenFiles } from '../settings/secret-files.ts';
+import { filesOfSecrets, filesOfSettings, warnOfOpenFiles } from '../settings/secret-files.ts';
 import { makeDirectory } from '../store/files.ts';
 import { readDatabaseSettings } from '../store/postgres/database-url.ts';
 import { CommandFailure, describeSystemError } from './command-failure.ts';
@@ -39,9 +39,7 @@ export async function checkSettings(file: string): Promise<readonly Problem[]> {
   const path = fromUserDirectory(file);
   try {
     const settings = await loadSettings(path);
-    const [secrets, variables] = [filesOfSecrets(settings), variablesOfSecrets(settings)];
-    const { providers } = settings.execution;
-    await warnOfOpenFiles(createLog('warn', process.stderr), { secrets, variables, providers });
+    await warnOfOpenFiles(createLog('warn', process.stderr), filesOfSecrets(settings));
     return problemsOfSettings(file, parseYaml(file, await readFile(path)), await faultsOf(settings));
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;

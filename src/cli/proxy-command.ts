@@ -49,8 +49,8 @@ async function runProxy({ config, stopWithInput }: ProxyOptions): Promise<void> 
   const settings = await loadProxySettings(fromUserDirectory(config));
   await readCredentials(settings.tls, 'tls.');
   const log = createLog(settings.log.level);
-  const { tls, providers } = settings;
-  await warnOfOpenFiles(log, { secrets: [{ setting: 'tls.key', path: tls.key }], providers });
+  const { tls } = settings;
+  await warnOfOpenFiles(log, [{ setting: 'tls.key', path: tls.key }]);
   const describe = (error: Error): string => describeControllerFailure(error, tls);
   const running = await startProxy(settings, { log, describe });
   if (stopWithInput) stopWhenInputEnds();

@@ -1,8 +1,8 @@
-// Lists the files that the settings name, and detects secrets in files that every user of the machine can read or in
-// the environment, and programs that every user can change. They still work, so this is logged and not refused.
+// Lists the files that the settings name, and detects secrets that every user of the machine can read. They still work,
+// so this is logged and not refused.
 import { stat } from 'node:fs/promises';
 import type { Logger } from '../base/log.ts';
-import type { NotificationTarget, ProviderSettings, SecretPlace, Settings } from '../model/settings.ts';
+import type { NotificationTarget, SecretPlace, Settings } from '../model/settings.ts';
 
 /** A file that the settings name. */
 interface NamedFile {
@@ -18,53 +18,17 @@ export interface SettingsFile extends NamedFile {
   readonly isSecret: boolean;
 }
 
-interface OpenFile extends NamedFile {
-  /** Octal, such as `0644`. */
-  readonly mode: string;
-}
-
-/** A variable of the environment that holds a secret. */
-interface NamedVariable {
-  readonly variable: string;
-  /** The key of the settings that names a file for it. */
-  readonly setting: string;
-}
-
-interface OpenSecrets {
-  readonly secrets: readonly NamedFile[];
-  readonly variables?: readonly NamedVariable[];
-  readonly providers: readonly ProviderSettings[];
-}
-
 /** The mode of a file that every user of the machine may read. */
 const READ_BY_ANYBODY = 0o004;
-const WRITTEN_BY_ANYBODY = 0o002;
 
-/** Logs a warning for each of these secrets that others can read, and for each program that every user can change. */
-export async function warnOfOpenFiles(log: Logger, { secrets, variables = [], providers }: OpenSecrets): Promise<void> {
-  for (const variable of variables) {
-    log.warn(variable, 'programs of this user may read a secret in the environment: write it into a file');
+/** Logs a warning for each of these secrets that every user can read. A missing file is reported when it is used. */
+export async function warnOfOpenFiles(log: Logger, secrets: readonly NamedFile[]): Promise<void> {
+  for (const file of secrets) {
+    const mode = await readMode(file.path);
+    if ((mode & READ_BY_ANYBODY) === 0) continue;
+    const octal = mode.toString(8).padStart(4, '0');
+    log.warn({ ...file, mode: octal }, 'every user of this machine may read a secret: chmod o-r');
   }
-  for (const file of await filesWith(READ_BY_ANYBODY, secrets)) {
-    log.warn(file, 'every user of this machine may read a secret: chmod o-r');
-  }
-  for (const file of await filesWith(WRITTEN_BY_ANYBODY, providers.flatMap(programsOf))) {
-    log.warn(file, 'every user of this machine may change a program: chmod o-w');
-  }
-}
-
-/** A user who can change a program runs any code as the user of this process. */
-function programsOf(provider: ProviderSettings): readonly NamedFile[] {
-  if (provider.implementation !== 'exec') return [];
-  return [{ setting: `command of the provider ${provider.name}`, path: provider.command[0] }];
-}
-
-/** A missing file is reported when it is used. */
-async function filesWith(rights: number, files: readonly NamedFile[]): Promise<readonly OpenFile[]> {
-  const found = await Promise.all(files.map(async (file) => ({ ...file, mode: await readMode(file.path) })));
-  return found
-    .filter(({ mode }) => (mode & rights) !== 0)
-    .map((file) => ({ ...file, mode: file.mode.toString(8).padStart(4, '0') }));
 }
 
 type PlacedFile = readonly [pointer: string, path: string | null | undefined, isSecret: boolean];
@@ -136,19 +100,6 @@ function pathOf(place: SecretPlace | null): string | undefined {
 /** Returns the files of the settings that hold a secret. */
 export function filesOfSecrets(settings: Settings): readonly NamedFile[] {
   return filesOfSettings(settings).flatMap(({ setting, path, isSecret }) => (isSecret ? [{ setting, path }] : []));
-}
-
-/** Returns the variables of the environment that hold a secret: what runs as this user reads them in /proc. */
-export function variablesOfSecrets({ repository, store }: Settings): readonly NamedVariable[] {
-  const { username, password } = repository.access;
-  // Without a password, the username is a token.
-  const [secret, key] = password === null ? [username, 'usernameFile'] : [password, 'passwordFile'];
-  const ofRepository = secret?.kind === 'variable' ? [{ variable: secret.name, setting: `repository.${key}` }] : [];
-  const ofStore =
-    store.kind === 'postgres' && store.url.kind === 'variable'
-      ? [{ variable: store.url.name, setting: 'store.urlFile' }]
-      : [];
-  return [...ofRepository, ...ofStore];
 }
 
 async function readMode(path: string): Promise<number> {

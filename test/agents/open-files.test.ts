@@ -1,4 +1,4 @@
-// Tests the warnings and refusals of a proxy for files that other users of its machine may read, change or enter.
+// Tests the warnings and refusals of a proxy for files that other users of its machine may read or enter.
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -6,7 +6,7 @@ import { createAuthority, issueClientCertificate } from '../../src/base/developm
 import { treeline } from '../support/command-here.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-it('warns of an open key and program, and does not use a directory that others may enter', async () => {
+it('warns of an open key, and does not use a directory that others may enter', async () => {
   const folder = temporaryDirectory();
   const now = Date.now();
   const authority = await createAuthority({ commonName: 'authority', now });
@@ -14,7 +14,7 @@ it('warns of an open key and program, and does not use a directory that others m
   const files = { 'proxy.key': key, 'proxy.crt': cert, 'ca.crt': authority.cert, program: '#!/bin/sh\n' };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   chmodSync(join(folder, 'proxy.key'), 0o644);
-  chmodSync(join(folder, 'program'), 0o777);
+  chmodSync(join(folder, 'program'), 0o755);
   mkdirSync(join(folder, 'state'));
   chmodSync(join(folder, 'state'), 0o777);
   const config = join(folder, 'proxy.yaml');
@@ -35,6 +35,5 @@ providers: [{ name: lab, command: [./program] }]
   const warnings = stdout.trim().split('\n');
   expect(warnings.map((line) => JSON.parse(line))).toMatchObject([
     { level: 40, msg: 'every user of this machine may read a secret: chmod o-r', setting: 'tls.key', mode: '0644' },
-    { level: 40, msg: 'every user of this machine may change a program: chmod o-w', mode: '0777' },
   ]);
 });

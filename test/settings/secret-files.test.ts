@@ -1,4 +1,4 @@
-// Files with a secret that everybody may read are told, and programs that everybody may change; nothing else is.
+// Files with a secret that every user may read are logged, and nothing else is.
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -6,7 +6,7 @@ import { createLog } from '../../src/base/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { Settings } from '../../src/model/settings.ts';
 import { loadSettings } from '../../src/settings/load-settings.ts';
-import { filesOfSecrets, variablesOfSecrets, warnOfOpenFiles } from '../../src/settings/secret-files.ts';
+import { filesOfSecrets, warnOfOpenFiles } from '../../src/settings/secret-files.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const TEXT = `api: { tls: { key: server.key, cert: server.crt, clientCa: ca.crt } }
@@ -19,7 +19,7 @@ statuses: { kind: gitea, project: a/b, tokenFile: token }
 async function warningsOf(settings: Settings): Promise<readonly JsonMap[]> {
   const lines: JsonMap[] = [];
   const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });
-  await warnOfOpenFiles(log, { secrets: filesOfSecrets(settings), providers: settings.execution.providers });
+  await warnOfOpenFiles(log, filesOfSecrets(settings));
   return lines;
 }
 
@@ -66,61 +66,15 @@ it('names each with its setting and mode', async () => {
   expect(await openSecrets(await loadSettings(config, { TREELINE_GIT_USERNAME: 'x' }))).toEqual([]);
 });
 
-it.each([
-  [{ TREELINE_GIT_USERNAME: 'me', TREELINE_GIT_PASSWORD: 'hunter2' }, TEXT, 'TREELINE_GIT_PASSWORD', 'passwordFile'],
-  [
-    { TREELINE_GIT_USERNAME: 'hunter2' },
-    TEXT.replace(', passwordFile: word', ''),
-    'TREELINE_GIT_USERNAME',
-    'usernameFile',
-  ],
-])('names the variable that holds a secret, and the key for a file: %j', async (environment, text, variable, key) => {
+it('names the file of the URL of a database, and the settings themselves if its password is in them', async () => {
   const config = join(temporaryDirectory(), 'treeline.yaml');
-  writeFileSync(config, text);
-  const settings = await loadSettings(config, environment);
-  const lines: JsonMap[] = [];
-  const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });
-  await warnOfOpenFiles(log, { secrets: [], variables: variablesOfSecrets(settings), providers: [] });
-  expect(lines).toMatchObject(
-    [{ level: 40, variable, setting: `repository.${key}`, msg: /in the environment/ }].map(({ msg, ...rest }) => ({
-      ...rest,
-      msg: expect.stringMatching(msg),
-    })),
-  );
-  expect(JSON.stringify(lines)).not.toContain('hunter2');
-  expect(variablesOfSecrets(await loadSettings(config, {}))).toEqual([]);
-});
-
-it('names each program that everybody may change, and so use to run what they like', async () => {
-  const folder = temporaryDirectory();
-  for (const [name, mode] of Object.entries({ open: 0o757, closed: 0o775 })) {
-    writeFileSync(join(folder, name), '#!/bin/sh\n');
-    chmodSync(join(folder, name), mode);
-  }
-  const entries =
-    '[{ name: a, provider: exec, command: [./open, ./closed] }, { name: b, provider: exec, command: [./closed] }]';
-  writeFileSync(join(folder, 'treeline.yaml'), `${TEXT}execution: { providers: ${entries} }\n`);
-  expect(await warningsOf(await loadSettings(join(folder, 'treeline.yaml'), {}))).toMatchObject([
-    {
-      ...{ level: 40, msg: 'every user of this machine may change a program: chmod o-w' },
-      ...{ setting: 'command of the provider a', path: join(folder, 'open'), mode: '0757' },
-    },
-  ]);
-});
-
-it('names the file of the URL of a database, its variable, and the settings themselves where its password is in them', async () => {
-  const config = join(temporaryDirectory(), 'treeline.yaml');
-  const secretsOf = async (store: string, environment = {}) => {
+  const secretsOf = async (store: string) => {
     writeFileSync(config, `${TEXT}store: { kind: postgres, ${store} }\n`);
-    const settings = await loadSettings(config, environment);
-    const files = filesOfSecrets(settings).filter(({ setting }) => setting.startsWith('store.'));
-    return [...files, ...variablesOfSecrets(settings)];
+    const settings = await loadSettings(config, {});
+    return filesOfSecrets(settings).filter(({ setting }) => setting.startsWith('store.'));
   };
   const path = join(config, '..', 'url');
   expect(await secretsOf('urlFile: url')).toEqual([{ setting: 'store.urlFile', path }]);
   expect(await secretsOf('url: postgres://me:hunter2@db')).toEqual([{ setting: 'store.url', path: config }]);
   expect(await secretsOf('url: postgres://me@db')).toEqual([]);
-  expect(await secretsOf('urlFile: url', { TREELINE_STORE_URL: 'postgres://me@db' })).toEqual([
-    { variable: 'TREELINE_STORE_URL', setting: 'store.urlFile' },
-  ]);
 });
