@@ -114,7 +114,8 @@ async function compose(
     const leader = opened.adopt(await composeLeader(parts), (it) => it.stop());
     present.show(leader);
   } else {
-    succession = new Succession({ present, standby, lead: () => composeLeader(parts), end: over.resolve, log });
+    const { lease } = database;
+    succession = new Succession({ present, standby, lead: () => composeLeader(parts), lease, log });
     opened.adopt(succession, (it) => it.stop());
   }
   const served = { ...settings.api, tls: tls.material, audit, clock, log, metrics };

@@ -2,6 +2,7 @@
 // reads as a standby until the process ends.
 import type { Logger } from '../base/log.ts';
 import { reasonOf } from '../base/wording.ts';
+import type { Lease } from '../store/postgres/lease.ts';
 import type { PresentRole, ServingRole } from './present-role.ts';
 import type { Standby } from './standby.ts';
 
@@ -10,8 +11,7 @@ interface SuccessionParts {
   readonly standby: Standby;
   /** Builds the leader. */
   readonly lead: () => Promise<ServingRole>;
-  /** Has the process end. Called if no leader can be built. */
-  readonly end: () => void;
+  readonly lease: Pick<Lease, 'resign'>;
   readonly log: Logger;
 }
 
@@ -47,17 +47,18 @@ export class Succession {
     await this.#parts.standby.stop();
   }
 
-  /** Never rejects. */
+  /** Never rejects. If no leader can be built, the replica answers reads until it has to end. */
   async #take(): Promise<void> {
     if (this.#isStopped) return;
-    const { present, standby, lead, end, log } = this.#parts;
+    const { present, standby, lead, lease, log } = this.#parts;
     await standby.stop();
     try {
       this.#leader = await lead();
       present.show(this.#leader);
     } catch (error) {
       log.error({ err: error }, `this replica cannot become the leader: ${reasonOf(error)}`);
-      end();
+      standby.start();
+      void lease.resign();
     }
   }
 

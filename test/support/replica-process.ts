@@ -223,7 +223,7 @@ const AUDIT = `
     INSERT INTO audit.writes (replica, fencing) SELECT current_setting('application_name'), fencing FROM treeline.state;
     RETURN NULL;
   END $$;
-  CREATE TRIGGER kept AFTER UPDATE ON treeline.state FOR EACH ROW EXECUTE FUNCTION audit.keep_state();
+  CREATE TRIGGER kept AFTER UPDATE OF revision, fencing ON treeline.state FOR EACH ROW EXECUTE FUNCTION audit.keep_state();
   CREATE TRIGGER kept AFTER INSERT OR UPDATE OR DELETE ON treeline.rows FOR EACH STATEMENT EXECUTE FUNCTION audit.keep_write();
 `;
 

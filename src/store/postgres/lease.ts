@@ -16,7 +16,7 @@ export interface LeaseOptions {
   readonly onTaken: (fencing: number) => void;
   /** Called once when the lease is lost. This process does not take it again. Must not throw. */
   readonly onLost: (reason: string) => void;
-  /** Called once the database is read after a loss: another process leads, or may lead. Must not throw. */
+  /** Called once the database is read after a loss or {@link Lease.resign}: another process may lead. Must not throw. */
   readonly onOver: () => void;
   readonly clock?: Clock;
   readonly log?: Logger | undefined;
@@ -158,6 +158,15 @@ export class Lease {
     this.#stopping.abort();
     await this.#running;
     const held = this.#held;
+    this.#forget();
+    if (held !== undefined) await this.#giveBack(held.leader.fencing);
+  }
+
+  /** Gives the lease back, since this process cannot lead. As after a loss, it does not take the lease again. Never rejects. */
+  async resign(): Promise<void> {
+    const held = this.#held;
+    this.retire();
+    this.#isLost = true;
     this.#forget();
     if (held !== undefined) await this.#giveBack(held.leader.fencing);
   }

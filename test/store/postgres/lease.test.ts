@@ -129,6 +129,17 @@ describe('of several processes', () => {
     expect(all.flatMap(({ lost }) => lost)).toEqual([]);
   });
 
+  it('one that cannot lead leaves that to another one, and ends', async () => {
+    const url = await server.create();
+    const one = start(url);
+    await expect.poll(() => one.taken, PATIENCE).toEqual([1]);
+    await one.lease.resign();
+    const two = start(url, { name: 'two' });
+    await expect.poll(() => two.taken, PATIENCE).toEqual([2]);
+    await expect.poll(() => one.over.length, PATIENCE).toBe(1);
+    expect(one.taken).toEqual([1]);
+  });
+
   it('one that was killed is followed by another, with a greater number', async () => {
     const url = await server.create();
     const child = startLeadingProcess(url, 2);
