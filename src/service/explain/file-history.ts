@@ -10,8 +10,6 @@ type SearchFiles = (...search: Parameters<Source['lastChanges']>) => Promise<Las
 export type FileHistory = (commit: string, paths: readonly string[]) => Promise<Readonly<Record<string, FileChange>>>;
 
 const LIMITS = { timeoutMs: 2_000 };
-/** Found changes of the commit that was asked for last. */
-const KNOWN_MAX = 10_000;
 
 const NOT_READ = 'the history cannot be read now';
 const NOT_THERE = 'not in this commit';
@@ -23,25 +21,10 @@ export function unknownChange(note: string): FileChange {
 
 /** Returns the history. `search` returns undefined where the local copy of the repository cannot be read. */
 export function createFileHistory(search: SearchFiles): FileHistory {
-  let known = { commit: '', changes: new Map<string, FileChange>() };
-
-  async function find(commit: string, paths: readonly string[]): Promise<ReadonlyMap<string, FileChange>> {
-    const found = await search(commit, paths, LIMITS);
-    if (found === undefined) return new Map(paths.map((path) => [path, unknownChange(NOT_READ)]));
-    const changes = new Map(paths.map((path) => [path, changeOf(found.get(path), LIMITS)]));
-    if (known.commit !== commit || known.changes.size + changes.size > KNOWN_MAX)
-      known = { commit, changes: new Map() };
-    for (const [path, change] of changes) known.changes.set(path, change);
-    return changes;
-  }
-
   return async (commit, paths) => {
-    const here = known.commit === commit ? known.changes : new Map<string, FileChange>();
-    const missing = paths.filter((path) => !here.has(path));
-    const found = missing.length === 0 ? here : await find(commit, missing);
-    return Object.fromEntries(
-      paths.map((path) => [path, here.get(path) ?? found.get(path) ?? unknownChange(NOT_READ)]),
-    );
+    const found = paths.length === 0 ? new Map() : await search(commit, paths, LIMITS);
+    const changeAt = (path: string) => (found ? changeOf(found.get(path), LIMITS) : unknownChange(NOT_READ));
+    return Object.fromEntries(paths.map((path) => [path, changeAt(path)]));
   };
 }
 
