@@ -138,23 +138,6 @@ describe('an answer that is not described is found', () => {
     ['a field', '/operations/approve', post, replied(200, { message: '', return_code: 200, more: 1 }), 'unevaluated'],
     ['a missing field', '/operations/approve', post, replied(200, { message: '' }), 'return_code'],
     ['a status', '/operations/approve', post, replied(204, {}), 'the statuses are'],
-    [
-      'a code',
-      '/operations/approve',
-      post,
-      replied(404, { message: '', return_code: 404, error: 'conflict' }),
-      'error',
-    ],
-    ['a header', '/types', {}, replied(200, { types: ['zone'] }), 'the header ETag is missing'],
-    [
-      'an own header',
-      '/operations/approve',
-      post,
-      { ...replied(200, {}), headers: { ...headers, 'x-more': '1' } },
-      'x-more',
-    ],
-    ['a path', '/nothing', {}, replied(200, {}), 'no such path'],
-    ['a method', '/types', { method: 'POST' }, replied(200, {}), 'no such path'],
     ['an error off the paths', '/nothing', {}, replied(404, { message: '' }), 'return_code'],
   ])('%s', (_, path, ask, reply, fault) => {
     expect(faultsOf(path, ask, reply).join('\n')).toContain(fault);
