@@ -59,6 +59,7 @@ describe('what is left out', () => {
         sign: null,
       },
       statuses: null,
+      page: { colour: null, links: { commit: null, file: null } },
       notifications: [],
       store: { kind: 'lowdb', directory: join(directory, 'state') },
       replica: { name: expect.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/), address: null, leaseSeconds: 10 },
