@@ -37,13 +37,13 @@ let controller: Controller;
 const lines: JsonMap[] = [];
 const writes: WrittenRow[] = [];
 
-/** Notes every row and event that is written. */
+/** Notes every row and event that is written; not the history of commits, which has one small row a commit. */
 function noting(adapter: DocumentAdapter): DocumentAdapter {
   return {
     read: () => adapter.read(),
     async write(document) {
       for (const [kind, name, json] of document.unsaved?.rows ?? []) {
-        writes.push([kind, name, JSON.parse(json ?? 'null')]);
+        if (kind !== 'commit') writes.push([kind, name, JSON.parse(json ?? 'null')]);
       }
       for (const [, instance] of document.unsaved?.events ?? []) writes.push(['event', instance, null]);
       await adapter.write(document);

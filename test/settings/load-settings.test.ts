@@ -224,7 +224,6 @@ log: { level: inf }
 shutdownSeconds: "25"
 `;
     expect(await problemsOf(text)).toEqual([
-      '1:13 missing_field "tls" lacks the field "clientCa"; add "clientCa:"',
       '1:32 unknown_field the field "clientCA" is not known here; did you mean "clientCa"?',
       '2:45 wrong_value "pollSeconds" is the number 0, but has to be a whole number from 1 to 86400; null',
       '3:1 unknown_field the field "exection" is not known here; did you mean "execution"?',
