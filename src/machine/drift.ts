@@ -53,12 +53,17 @@ export function goneSince(row: ServerRow): number | undefined {
   return last === undefined ? undefined : Date.parse(last);
 }
 
+/** Returns true if a server is gone with its site, and waits for a person. No commit and no output ends that. */
+export function isLeftGone({ state, reason }: Pick<ServerRow, 'state' | 'reason'>): boolean {
+  return state === 'drifted' && reason?.code === 'many_gone';
+}
+
 /**
- * Returns true if the update of a commit did not find the server, and it was not made again. Whatever the policy, a
- * check that finds it is followed by what the commit wants.
+ * Returns true if such a server is not as the last commit wants it. Whatever the policy, a check that finds it is
+ * followed by what the commit wants.
  */
-function isMissed({ wanted, applied, reason }: ServerRow): boolean {
-  return reason?.code === 'many_gone' && wanted !== null && applied !== null && !needsNoAction(wanted, applied);
+export function isMissed({ state, wanted, applied, reason }: ServerRow): boolean {
+  return isLeftGone({ state, reason }) && wanted !== null && applied !== null && !needsNoAction(wanted, applied);
 }
 
 /** Returns true if healing makes a server again, or may have done so at a time that a count still reads. */
@@ -169,6 +174,7 @@ export function concludeDrift(row: ServerRow, answer: Answer, at: ConcludeContex
   const isGone = answer.outcome === 'absent';
   const found = isGone ? null : differences({ wanted, applied }, answer.observed, at.isSecret);
   if (isToBeConfirmed(row)) return confirmed(row, found, at);
+  if (found !== null && isMissed(row)) return corrected(withoutObserved(row), moment(at));
   if (found !== null && Object.keys(found).length === 0) return resolved(row, at);
   const fought = foughtOver(row, found, at);
   const policy = isMissed(row) ? 'heal' : driftPolicyOf(row, at.drift);

@@ -2,7 +2,7 @@
 // src/service/operate/operator.ts writes the rows.
 import type { ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
-import { corrected, withoutHealing } from './drift.ts';
+import { corrected, withoutHealing, withoutObserved } from './drift.ts';
 import { isWaiting } from './needs.ts';
 import { isBlockedFor, isStuck } from './reasons.ts';
 import { requeue } from './transitions.ts';
@@ -118,5 +118,6 @@ function notMade(row: ServerRow): string {
  * count against the budget.
  */
 export function replacedRow(row: ServerRow, now: string): ServerRow {
-  return requeue(row, { now, attempt: 0, gaveUp: false, adopting: false, replacing: true, approved: true });
+  const begun = withoutHealing(withoutObserved(row));
+  return requeue(begun, { now, attempt: 0, gaveUp: false, adopting: false, replacing: true, approved: true });
 }

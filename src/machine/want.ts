@@ -8,7 +8,7 @@ import type { ExplainedRecord } from '../model/record.ts';
 import type { ServerRow } from '../model/rows.ts';
 import type { ServerPosition, Spec, WantedServer } from '../model/spec.ts';
 import type { State } from '../model/state.ts';
-import { withoutHealing, withReread } from './drift.ts';
+import { isLeftGone, withoutHealing, withReread } from './drift.ts';
 import { isConverged, isSameSpec, needsNoAction, wantsTheSame } from './existence.ts';
 import { type OutputFacts, takeOutputs } from './read-outputs.ts';
 import { advance, FIRST_STATE } from './transitions.ts';
@@ -68,7 +68,7 @@ export function wantRow(row: ServerRow, server: WantedServer, stamp: CommitStamp
   if (isOld && (!isWaiting(row) || (isRestored && row.due !== null))) return row;
   const { next, changesServer } = changedRow(row, server, stamp);
   // A commit does not say why many servers are gone. A person retries, or a check finds the server.
-  if (row.state === 'drifted' && row.reason?.code === 'many_gone') return next;
+  if (isLeftGone(row)) return next;
   if (changesServer || isWaiting(row)) {
     return advance(next, 'want', {
       now: momentOf(stamp.now),
@@ -132,8 +132,8 @@ export function rereadRow(row: ServerRow, facts: OutputFacts, now: number): Serv
   const stamp = { commit, time: momentOf(now).replace(/\.\d+/, ''), now };
   const { next, changesServer } = changedRow(row, { ...row, name: '', spec }, stamp);
   if (!changesServer) return next.state === 'done' && isConverged(next) ? { ...next, applied: next.wanted } : next;
-  // One that waits for its try takes the newest value with that.
-  if (row.due !== null || applied === null || (row.state === 'pending' && !row.replacing))
+  // One that waits for its try, or for a person, takes the newest value with that.
+  if (row.due !== null || isLeftGone(row) || applied === null || (row.state === 'pending' && !row.replacing))
     return { ...next, ...(rereads && { rereads }) };
   return withReread(advance(next, 'want', { now: momentOf(now) }), rereads, now);
 }

@@ -39,6 +39,21 @@ function nextOf(row: ServerRow, context = {}): Next {
   return decide(row, openContext(context)).next;
 }
 
+describe('a server that is gone with its site', () => {
+  const reason = { code: 'many_gone', text: '' } as const;
+  const left = rowIn('drifted', { applied: SMALL, observed: null, reason, provider: 'lab' });
+
+  it('keeps waiting for a person when a commit changes it, and is updated when a check finds it', () => {
+    const wanted = { ...SMALL, properties: { ...SMALL.properties, zone: 'b' } };
+    const changed = wantRow(left, { ...left, name: 'web-1', spec: wanted }, { commit: 'c2', time: at(NOW), now: NOW });
+    expect(changed).toMatchObject({ state: 'drifted', reason, wanted, applied: SMALL });
+    // A check does not observe every property.
+    const found = check(changed, SEEN_SMALL);
+    expect(found).toMatchObject({ state: 'pending', wanted, applied: SMALL });
+    expect(decide(found, openContext({})).row?.action).toMatchObject({ operation: 'update' });
+  });
+});
+
 describe('a check of a server that is done', () => {
   it('changes nothing where it finds what was applied, so that no row is written', () => {
     for (const drift of ['report', 'heal', 'off'] as const) expect(check(done, SEEN_SMALL, { drift })).toBe(done);
