@@ -213,7 +213,9 @@ async function removeLeftOf(target: string): Promise<void> {
   for (const name of await readdir(dirname(target))) {
     if (!name.startsWith(`${basename(target)}.`) || !name.endsWith('.new')) continue;
     const path = join(dirname(target), name);
-    if (Date.now() - (await stat(path)).mtimeMs > LEFT_MS) await removeDatabase(path);
+    // Another backup may have given it its name since.
+    const left = await stat(path).catch(() => undefined);
+    if (left !== undefined && Date.now() - left.mtimeMs > LEFT_MS) await removeDatabase(path);
   }
 }
 

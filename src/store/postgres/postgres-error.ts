@@ -42,6 +42,10 @@ const FAILURES: Readonly<Record<string, (at: DatabaseAddress, said: string) => F
     remedy: 'Correct the URL, or the name service.',
     isPassing: true,
   }),
+  '42703': () => ({
+    why: 'has tables of another version of Treeline',
+    remedy: 'Name an empty database, and fill it with "treeline store import" if there is a backup.',
+  }),
   '28P01': ({ user }) => ({
     why: `refuses the password of "${user}"`,
     remedy: PERCENT_ENCODED,
