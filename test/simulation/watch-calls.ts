@@ -75,7 +75,9 @@ export class CallWatch implements SiteWatch {
     const isCertain = other?.life === this.#facts.core || this.#facts.wall.setAt < (other?.since ?? 0);
     // A check changes nothing, so one that a controller before this one began may still run.
     const isCheck = other?.operation === 'check';
-    const isLook = operation === 'check' && other?.isUnknown === true;
+    // An action that does not end is over, for the controller, at its deadline plus grace.
+    const isOverdue = core?.ledger.server(resource)?.state === 'unknown';
+    const isLook = operation === 'check' && (other?.isUnknown === true || isOverdue);
     if (other !== undefined && !isLook && (isCheck ? other.life === this.#facts.core : isCertain)) {
       this.#facts.fail(
         'no call overlaps another for one server',
