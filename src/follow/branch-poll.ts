@@ -165,9 +165,9 @@ export class BranchPoll {
     logProblems(problems, log);
     log.error({ commit, reason }, 'the commit is not followed; everything stays as it is');
     const words = publicReason(refused);
-    await this.#recordRefused(commit, { isHeld: refused.hold !== null, reason: words });
     await tellRefusal(ledger, { commit, reason: words }, clock.now());
     if (refused.hold?.kind === 'history') await this.#beginRecovery(reason);
+    await this.#recordRefused(commit, { isHeld: refused.hold !== null, reason: words });
   }
 
   async #recordRefused(oid: string, refused: { readonly isHeld: boolean; readonly reason: string }): Promise<void> {

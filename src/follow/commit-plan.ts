@@ -5,6 +5,7 @@ import { keepNewest } from '../base/lists.ts';
 import { problemsOf } from '../derive.ts';
 import { type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';
 import { isError, type Problem } from '../model/problem.ts';
+import { ServiceError } from '../model/service-error.ts';
 import type { DeleteBudget } from '../model/settings.ts';
 import type { Plan } from '../plan/plan.ts';
 import { planMerge } from '../plan/plan-merge.ts';
@@ -27,22 +28,29 @@ interface CommitPlanOrder {
   readonly budget: DeleteBudget;
   /** A desired state to reuse; the result does not depend on it. */
   readonly earlier?: DesiredState | undefined;
-  /** See Merge. */
-  readonly isShown?: ((node: string) => boolean) | undefined;
 }
 
 /** Returns the effect of a commit. Throws SourceError if one of the two commits is not here any more. */
 async function planCommit(source: PlannedSource, order: CommitPlanOrder): Promise<Plan> {
-  const { base, head, budget, earlier, isShown } = order;
+  const { base, head, budget, earlier } = order;
   const { before, problemsBefore } = base === null ? NOTHING : await stateAt(source, base, earlier);
   // Files that one of these has are parsed already; those of the other one are read.
   const snapshot = await readCommit(source, head, { earlier: before });
   const commits = base === null ? [] : await source.commitsBetween(base, head, COMMITS_MAX + 1);
   const safety = before && safetyOfServers(before, { budget, approvedCount: approvedCountOf(commits) });
-  return planMerge({ base: base ?? '', head, before, problemsBefore, snapshot, safety, isShown });
+  return planMerge({
+    base: base ?? '',
+    head,
+    before,
+    problemsBefore,
+    snapshot,
+    safety,
+    hierarchyNow: earlier?.catalog.hierarchy,
+  });
 }
 
 const PLANS_MAX = 10;
+const WAITING_MAX = 4;
 
 interface PlannerParts {
   readonly source: PlannedSource;
@@ -52,18 +60,25 @@ interface PlannerParts {
 
 /**
  * Returns a function that plans one commit after the other, so that the memory for one is enough. It keeps the last
- * plans that show everything.
+ * plans, until other values are secret. Throws `not_ready` if several wait already.
  */
 export function createPlanner({ source, current, budget }: PlannerParts) {
   const kept = new Map<string, Promise<Plan>>();
+  let hierarchy = current.get()?.catalog.hierarchy;
   let last: Promise<unknown> = Promise.resolve();
-  return (order: Pick<CommitPlanOrder, 'base' | 'head' | 'isShown'>): Promise<Plan> => {
+  let waiting = 0;
+  return (order: Pick<CommitPlanOrder, 'base' | 'head'>): Promise<Plan> => {
+    const earlier = current.get();
+    if (earlier?.catalog.hierarchy !== hierarchy) kept.clear();
+    hierarchy = earlier?.catalog.hierarchy;
     const key = `${order.base} ${order.head}`;
-    const known = order.isShown === undefined ? kept.get(key) : undefined;
+    const known = kept.get(key);
     if (known !== undefined) return known;
-    const plan = last.then(() => planCommit(source, { ...order, budget, earlier: current.get() }));
-    last = plan.catch(() => undefined);
-    if (order.isShown !== undefined) return plan;
+    if (waiting >= WAITING_MAX)
+      throw new ServiceError('not_ready', 'Other commits are still being compared: ask again');
+    waiting += 1;
+    const plan = last.then(() => planCommit(source, { ...order, budget, earlier }));
+    last = plan.catch(() => undefined).finally(() => (waiting -= 1));
     keepNewest(kept, [key, plan], PLANS_MAX);
     plan.catch(() => kept.delete(key));
     return plan;

@@ -9,7 +9,7 @@ import { momentOf } from '../base/wording.ts';
 import type { Baseline, DesiredState } from '../desired/desired-state.ts';
 import { nodeOf } from '../desired/node-records.ts';
 import { isRetaining, isValidUnit, type Unit } from '../desired/unit.ts';
-import { isAtRest } from '../machine/drift.ts';
+import { isAtRest, isMissed } from '../machine/drift.ts';
 import { needsNoAction } from '../machine/existence.ts';
 import { instanceAddress } from '../model/address.ts';
 import type { Change, CommitCounts, CommitRow } from '../model/rows.ts';
@@ -224,8 +224,12 @@ export class CommitProgress {
 
   async #write(): Promise<void> {
     const { ledger, gate } = this.#options;
-    if (this.#changes().length > 0) await gate.exclusive(() => ledger.commit(this.#changes()));
-    this.#replaced.clear();
+    if (this.#changes().length === 0) return;
+    await gate.exclusive(async () => {
+      const changes = this.#changes();
+      this.#replaced.clear();
+      await ledger.commit(changes);
+    });
   }
 
   #changes(): readonly Change[] {
@@ -233,7 +237,7 @@ export class CommitProgress {
     const under = [...ledger.list('commit')].filter(([, { state, done }]) => state === 'followed' && done === null);
     if (under.length === 0) return [];
     const open = new Set([...ledger.list('held').values()].map(({ commit }) => commit));
-    for (const row of ledger.list('server').values()) if (!isAtRest(row)) open.add(row.commit);
+    for (const row of ledger.list('server').values()) if (!isAtRest(row) || isMissed(row)) open.add(row.commit);
     return under.flatMap(([name, expected]): Change[] => {
       const replaced = this.#replaced.get(name);
       if (open.has(name) && replaced === undefined) return [];

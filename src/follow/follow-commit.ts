@@ -131,10 +131,9 @@ export class CommitFollower {
     const accepted = await this.#acceptedBefore(commit);
     const verdict = accepted === undefined ? undefined : await this.follow(accepted, poll);
     if (verdict?.kind === 'followed') return await this.follow(commit, poll);
-    return broken(commit, continued, {
-      bad: await this.#firstBad([commit]),
-      effect: await this.#effectOf(commit, followed.baseline),
-    });
+    const bad = await this.#firstBad([commit]);
+    const effect = bad === undefined ? await this.#effectOf(commit, followed.baseline) : undefined;
+    return broken(commit, continued, { bad, effect });
   }
 
   /** Returns what accepting a commit does; undefined if it cannot be followed. */

@@ -41,6 +41,8 @@ export interface Merge {
    * The recorded servers of a running controller, to be compared with in place of `before`, which is built from them.
    */
   readonly recorded?: readonly RecordedFacts[] | undefined;
+  /** The hierarchy in force now, if the merge is of the past: what is a secret since then is not shown. */
+  readonly hierarchyNow?: Entry<Hierarchy> | undefined;
   /**
    * Lists only the changes of servers and records for which this returns true. Everything is judged nevertheless. Left
    * out: all.
@@ -97,12 +99,12 @@ const NO_EFFECTS: Effects = {
 };
 
 function compareEffects(
-  { before, recorded, safety, isShown = () => true }: Merge,
+  { before, recorded, safety, hierarchyNow, isShown = () => true }: Merge,
   { desired, units }: MergeOutcome,
 ): Effects {
   const base = before ?? EMPTY_BASELINE;
   const changed = changedUnits(base.units, units);
-  const isSecret = secretKeys(before?.catalog.hierarchy, desired.catalog.hierarchy);
+  const isSecret = secretKeys(before?.catalog.hierarchy, desired.catalog.hierarchy, hierarchyNow);
   const writtenBefore = before?.candidates ?? new Map();
   const { losses } = desired;
   const compared = { before: base.units, after: units, writtenBefore, losses, isSecret };

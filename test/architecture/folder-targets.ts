@@ -28,7 +28,7 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'src/providers': { most: 876, goal: 850 },
   'src/reconcile': { most: 3746, goal: 3400 },
   'src/repository': { most: 3245, goal: 2700 },
-  'src/service': { most: 6425, goal: 5400 },
+  'src/service': { most: 6393, goal: 5400 },
   'src/settings': { most: 1172, goal: 950 },
   'src/statuses': { most: 1188, goal: 1050 },
   'src/store': { most: 3320, goal: 2600 },

@@ -56,7 +56,7 @@ function Row({ one }) {
   return html`<tr><th scope="row"><a class="subject" href=${pageAt('changes', commit)}>${subject || shortCommit(commit)}</a>
       <p class="meta quiet">${author && html`<span>${author}</span>`}<${Commit} of=${commit} /><${Signature} of=${one.signature} /><${Names} names=${one.instances} of=${Instance} /></p></th>
     <td data-column="State"><${Progress} of=${one} />${reason && html`<p class="reason quiet">${reason}</p>`}</td>
-    <td data-column="Servers"><${Amounts} of=${servers} /></td>
+    <td data-column="Servers">${one.state === 'followed' ? html`<${Amounts} of=${servers} />` : 'not counted'}</td>
     <td data-column="Records" class="amount">${records > 0 && records.toLocaleString('en')}</td>
     <td data-column="When"><${Ago} at=${time} /></td></tr>`;
 }
@@ -110,7 +110,7 @@ export function ChangeView({ change }) {
       <div><dt>Commit</dt><dd><${Commit} of=${commit} />${base && html` <span class="quiet">after <${Commit} of=${base} /></span>`}</dd></div>
       <div><dt>Author</dt><dd>${author ?? '–'} ${committed && html`<${Ago} at=${committed} />`} <${Signature} of=${signature} /></dd></div>
       <div><dt>State</dt><dd><${Progress} of=${change} /> <span class="quiet">${state} <${Ago} at=${time} /></span>${reason && html`<p class="reason">${reason}</p>`}</dd></div>
-      <div><dt>Effect</dt><dd><${Amounts} of=${servers} /> ${records > 0 && counted(records, 'record')}</dd></div>
+      <div><dt>Effect</dt><dd>${state === 'followed' ? html`<${Amounts} of=${servers} />` : 'not counted'} ${records > 0 && counted(records, 'record')}</dd></div>
     </dl>
     ${
       approvals.length > 0 &&

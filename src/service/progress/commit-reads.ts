@@ -1,5 +1,5 @@
-// The reads of the history of commits: a list, and one commit with its effect. A limited client sees the commits that
-// change an instance that it sees, and counts of such instances. docs/rest.md, operations.
+// The reads of the history of commits: a list, and one commit with its effect. Limited clients and proxies see none: a
+// commit names what others have, and who may see that has changed since. docs/rest.md, operations.
 import { type Clock, systemClock, within } from '../../base/clock.ts';
 import { compareNames } from '../../model/names.ts';
 import type { Client } from '../../model/objects.ts';
@@ -15,8 +15,7 @@ import { seesOthers } from './why.ts';
 export interface ListedCommit
   extends Pick<CommitRow, 'state' | 'time' | 'subject' | 'committed' | 'signature' | 'reason' | 'done'> {
   readonly commit: string;
-  /** Null: the client does not see persons. */
-  readonly author: string | null;
+  readonly author: string;
   readonly servers: Omit<CommitCounts, 'records'>;
   /** Nodes whose record changes, without created and deleted servers. */
   readonly records: number;
@@ -52,7 +51,7 @@ export interface CommitDetails extends ListedCommit {
   readonly base: string | null;
   /** The message without its first line. */
   readonly body: string;
-  /** Null: the local copy does not have one of the commits any more, the plan is too large, or is not shown to proxies. */
+  /** Null: the local copy does not have one of the commits any more, or the plan is too large. */
   readonly plan: ShownPlan | null;
   /** How many entries the plan lacks; omitted: none. */
   readonly planLeftOut?: number;
@@ -71,21 +70,17 @@ export interface CommitSources extends ViewSources {
   /** Asks git; null for a commit that is lost. */
   readonly describe: (commit: string) => Promise<Commit | null>;
   /** Returns the effect of a commit; null if one of the two is lost. */
-  readonly planOf: (order: {
-    readonly base: string | null;
-    readonly head: string;
-    readonly isShown: ((node: string) => boolean) | undefined;
-  }) => Promise<Plan | null>;
+  readonly planOf: (order: { readonly base: string | null; readonly head: string }) => Promise<Plan | null>;
 }
 
 const PREFIX_MIN = 7;
 const INSTANCES_SHOWN = 20;
 /** Servers and records of a commit that is planned, and entries of each list of its plan. */
-const CHANGES_MAX = 20_000;
+const CHANGES_MAX = 2_000;
 const ENTRIES_MAX = 1_000;
 const PLAN_MS = 20_000;
 
-/** Returns the reads of the history, for each client as far as it sees it. */
+/** Returns the reads of the history. */
 export function commitReads(options: CommitSources, clock: Clock = systemClock) {
   return {
     /** Returns a part of the history. Throws `not_found` if it does not have `after`. */
@@ -104,9 +99,9 @@ export function commitReads(options: CommitSources, clock: Clock = systemClock) 
     /** Resolves with a commit by its id, or by the first seven digits of it or more. */
     async commit(by: Client, id: string): Promise<CommitDetails> {
       const found = findCommit(seenCommits(by, options), id);
-      const { row, commit, isOpen } = found;
-      const message = isOpen ? (await options.describe(commit))?.message : undefined;
-      const planned = by.role === 'proxy' ? { plan: null } : await planIn(by, found, { options, clock });
+      const { row, commit } = found;
+      const message = (await options.describe(commit))?.message;
+      const planned = await planIn(found, options, clock);
       const body =
         message
           ?.trimStart()
@@ -117,26 +112,17 @@ export function commitReads(options: CommitSources, clock: Clock = systemClock) 
   };
 }
 
-/** A commit as far as a client sees it. */
 interface SeenCommit {
   readonly commit: string;
   readonly row: CommitRow;
-  /** The client sees persons, and everything of the commit. */
-  readonly isOpen: boolean;
 }
 
-/** Returns the commits that a client sees, newest first, each with the counts that it sees. */
+/** Returns the commits that a client sees, newest first. */
 function seenCommits(by: Client, options: CommitSources): readonly SeenCommit[] {
-  const { rows } = activeView(options);
-  const scope = new Scope(by, options);
-  const isOpen = by.role !== 'proxy' && scope.isWhole;
-  return [...rows.list('commit')]
-    .sort(([a, one], [b, other]) => compareNames(other.time, one.time) || compareNames(a, b))
-    .flatMap(([commit, row]): readonly SeenCommit[] => {
-      if (scope.isWhole) return [{ commit, row, isOpen }];
-      const counts = Object.entries(row.counts).filter(([name]) => name !== '' && scope.seesInstance(name));
-      return counts.length === 0 ? [] : [{ commit, row: { ...row, counts: Object.fromEntries(counts) }, isOpen }];
-    });
+  if (by.role === 'proxy' || !new Scope(by, options).isWhole) return [];
+  return [...activeView(options).rows.list('commit')]
+    .map(([commit, row]) => ({ commit, row }))
+    .sort((a, b) => compareNames(b.row.time, a.row.time) || compareNames(a.commit, b.commit));
 }
 
 function findCommit(commits: readonly SeenCommit[], id: string): SeenCommit {
@@ -153,19 +139,19 @@ function unknownCommit(id: string): ServiceError {
   return new ServiceError('not_found', `The history of commits has no "${id}"; it has the newest 1,000`);
 }
 
-function listed({ commit, row, isOpen }: SeenCommit): ListedCommit {
+function listed({ commit, row }: SeenCommit): ListedCommit {
   const { state, time, subject, committed, signature, reason, done, author, counts, approvals } = row;
   const sum = (field: keyof CommitCounts): number => Object.values(counts).reduce((all, one) => all + one[field], 0);
   const names = Object.keys(counts).filter((name) => name !== '');
   return {
     commit,
     subject,
-    author: isOpen ? author : null,
+    author,
     committed,
     time,
     state,
     reason,
-    signature: isOpen ? signature : null,
+    signature,
     servers: { created: sum('created'), updated: sum('updated'), replaced: sum('replaced'), deleted: sum('deleted') },
     records: sum('records'),
     instances: names.sort(compareNames).slice(0, INSTANCES_SHOWN),
@@ -176,49 +162,31 @@ function listed({ commit, row, isOpen }: SeenCommit): ListedCommit {
 
 function approvalsIn(by: Client, { approvals }: CommitRow, options: CommitSources): CommitDetails['approvals'] {
   const { desired } = activeView(options);
-  const scope = new Scope(by, options);
-  const seen = approvals.filter(({ instance }) => scope.isWhole || (instance !== null && scope.seesInstance(instance)));
-  return seen.map(({ by: client, reason, time, instance, servers }) => ({
-    time,
-    reason,
-    instance,
+  return approvals.map(({ by: client, ...approval }) => ({
+    ...approval,
     ...(client !== null && seesOthers(by, client)
       ? { client, clientName: desired.clients.get(client)?.entry.object?.description ?? null }
       : { client: null, clientName: null }),
-    servers: servers.filter((name) => scope.isWhole || scope.seesServer(name)),
   }));
 }
 
 type PlannedDetails = Pick<CommitDetails, 'plan' | 'planLeftOut'>;
 
-async function planIn(
-  by: Client,
-  { commit, row, isOpen }: SeenCommit,
-  { options, clock }: { readonly options: CommitSources; readonly clock: Clock },
-): Promise<PlannedDetails> {
-  const { counts, base } = options.rows.read('commit', commit) ?? row;
-  const size = Object.values(counts)
-    .flatMap((each) => Object.values(each))
-    .reduce((sum, count) => sum + count, 0);
+async function planIn({ commit, row }: SeenCommit, options: CommitSources, clock: Clock): Promise<PlannedDetails> {
+  const { counts, base, state } = row;
+  // The effect of what is not followed is not counted: it is at most that on all servers.
+  const size =
+    state === 'followed'
+      ? Object.values(counts).reduce(
+          (all, { created, updated, replaced, deleted, records }) =>
+            all + created + updated + replaced + deleted + records,
+          0,
+        )
+      : options.rows.list('server').size;
   if (size > CHANGES_MAX) return { plan: null, planLeftOut: size };
-  const scope = new Scope(by, options);
-  const isShown = isOpen ? undefined : (node: string): boolean => scope.seesNode(node);
-  const plan = await within(clock, PLAN_MS, options.planOf({ base, head: commit, isShown }));
+  const plan = await within(clock, PLAN_MS, options.planOf({ base, head: commit }));
   if (plan === undefined) throw new ServiceError('not_ready', 'The commit is still being compared: ask again');
-  return plan === null ? { plan } : shortened(isOpen ? plan : limited(plan, scope));
-}
-
-/** Messages of problems quote files, and holds count hidden servers: a limited client sees neither. */
-function limited(plan: Plan, scope: Scope): Plan {
-  return {
-    ...plan,
-    access: plan.access.filter(({ serial }) => scope.seesClient(serial)),
-    safety: plan.safety.filter(({ object }) => scope.seesObject(object)),
-    invalid: plan.invalid.filter((name) => scope.seesInstance(name)),
-    problems: [],
-    knownProblems: 0,
-    held: null,
-  };
+  return plan === null ? { plan } : shortened(plan);
 }
 
 function shortened({ base: _base, head: _head, digest: _digest, ...plan }: Plan): PlannedDetails {
