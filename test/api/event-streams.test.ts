@@ -207,7 +207,7 @@ describe('ends', () => {
     for (scene.clock.advance(BEAT_MS); !isCutOff() && rounds < 60; scene.clock.advance(BEAT_MS)) await recordMany();
     expect(isCutOff()).toBe(true);
     slow.resume();
-    await expect.poll(() => slow.isEnded()).toBe(true);
+    await expect.poll(() => slow.isEnded(), { timeout: 10_000 }).toBe(true);
     expect(slow.data('instance').length).toBeLessThan(rounds * 900);
     expect(other.isEnded()).toBe(false);
   });
