@@ -101,7 +101,8 @@ async function compose(
     handler: present.handler,
     onTaken: () => succession?.take(),
     onLost: () => succession?.lose(),
-    onOver: over.resolve,
+    // Until then it answers reads.
+    onOver: () => over.resolve(succession?.settled()),
   });
   const tls = opened.adopt(await openTlsFiles({ paths: settings.api.tls, clock, log }), (it) => it.close());
   const ofClients = { ambiguityOf: findAmbiguity(() => tls.material), seen: new ClientsSeen(clock) };

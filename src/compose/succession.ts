@@ -39,6 +39,11 @@ export class Succession {
     this.#last = this.#last.then(() => this.#lose());
   };
 
+  /** Resolves once the last change of roles is over: what the replica did as the leader has stopped. */
+  settled(): Promise<void> {
+    return this.#last;
+  }
+
   /** Ends the role that is there, or being built. */
   async stop(): Promise<void> {
     this.#isStopped = true;
