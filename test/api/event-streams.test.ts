@@ -50,7 +50,7 @@ class Scene {
           this.clock.advance(GATHER_MS);
           return isSo();
         },
-        { interval: 5 },
+        { interval: 5, timeout: 10_000 },
       )
       .toBe(true);
   }
