@@ -110,14 +110,13 @@ async function readPlan(
   server: ServerOptions | undefined,
 ): Promise<Plan> {
   const { base, head, node, deleteBudget: budget = DELETE_BUDGET } = options;
-  const isShown = node === undefined ? undefined : (name: string) => name === node;
   if (server === undefined && base === undefined) throw new CommandFailure(NO_BASE);
   if (server === undefined) {
-    return planMerge({ ...(await readMerge(repository, { base: base ?? '', head, budget })), isShown });
+    return planMerge({ ...(await readMerge(repository, { base: base ?? '', head, budget })), node });
   }
   const recorded = await recordedState(server, { repository, base });
   const problems = (await getFrom(server, '/operations/problems')) as RecordedOrder['problems'];
-  return await planOnRecorded(repository, { recorded, problems, budget, head, isShown });
+  return await planOnRecorded(repository, { recorded, problems, budget, head, node });
 }
 
 interface KnownCommits {

@@ -43,11 +43,8 @@ export interface Merge {
   readonly recorded?: readonly RecordedFacts[] | undefined;
   /** The hierarchy in force now, if the merge is of the past: what is a secret since then is not shown. */
   readonly hierarchyNow?: Entry<Hierarchy> | undefined;
-  /**
-   * Lists only the changes of servers and records for which this returns true. Everything is judged nevertheless. Left
-   * out: all.
-   */
-  readonly isShown?: ((node: string) => boolean) | undefined;
+  /** Lists only the changes of this server and of its record. Everything is judged nevertheless. */
+  readonly node?: string | undefined;
 }
 
 /** Returns the effect of a merge commit on the branch of base. */
@@ -59,7 +56,7 @@ export function planMerge(merge: Merge): Plan {
   const accepted = isHeld(merged) ? derive(snapshot, { ...from, isAccepted: true }) : merged;
   const outcome = accepted.isFollowed ? describeOutcome(accepted, safety) : undefined;
   const effects = outcome === undefined ? NO_EFFECTS : compareEffects(merge, outcome);
-  const shown = merge.isShown === undefined ? effects : effectsOn(merge.isShown, effects);
+  const shown = merge.node === undefined ? effects : effectsOn(merge.node, effects);
   const known = merge.problemsBefore ?? (before === undefined ? [] : problemsAndRemarks(before));
   const problems = sortProblems([...conflicts, ...problemsAfter(merged, outcome)]);
   const { added, known: knownProblems } = newProblems(known, problems);
@@ -99,7 +96,7 @@ const NO_EFFECTS: Effects = {
 };
 
 function compareEffects(
-  { before, recorded, safety, hierarchyNow, isShown = () => true }: Merge,
+  { before, recorded, safety, hierarchyNow, node }: Merge,
   { desired, units }: MergeOutcome,
 ): Effects {
   const base = before ?? EMPTY_BASELINE;
@@ -111,7 +108,7 @@ function compareEffects(
   const ofMerge = compareServers(changedServers(changed), compared);
   const { changes, retained } =
     recorded === undefined ? ofMerge : recordedChanges({ recorded, after: units, merge: ofMerge, isSecret });
-  const nodes = changedNodes(changed).filter(({ name }) => isShown(name));
+  const nodes = changedNodes(changed).filter(({ name }) => node === undefined || name === node);
   return {
     access: accessChanges(base.clients, desired.clients),
     safety: [
@@ -124,8 +121,8 @@ function compareEffects(
   };
 }
 
-function effectsOn(isShown: (node: string) => boolean, effects: Effects): Effects {
-  const isOf = ({ resource }: { readonly resource: string }): boolean => isShown(resource);
+function effectsOn(node: string, effects: Effects): Effects {
+  const isOf = ({ resource }: { readonly resource: string }): boolean => resource === node;
   return { ...effects, changes: effects.changes.filter(isOf), retained: effects.retained.filter(isOf) };
 }
 

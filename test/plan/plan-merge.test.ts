@@ -403,11 +403,11 @@ describe('more of safety', () => {
 it('a plan for one node lists only the changes of that server and its record, and holds all the same', () => {
   const common = 'types/common/global.yaml';
   const changes = { [common]: SHOP[common].replace('info', 'debug'), [BLOG_FILE]: null };
-  const plan = planned(changes, { budget: 1, isShown: (name) => name === 'shop-web-1' });
+  const plan = planned(changes, { budget: 1, node: 'shop-web-1' });
   expect([actionsIn(plan), keysIn(plan)]).toEqual([[], ['log on 1']]);
   expect(plan.configuration[0]?.examples).toEqual(['shop-web-1']);
   expect(plan.held).toMatchObject({ instances: ['blog'], deletes: 2 });
-  expect(actionsIn(planned(changes, { isShown: (name) => name === 'blog-db' }))).toEqual(['delete blog-db']);
+  expect(actionsIn(planned(changes, { node: 'blog-db' }))).toEqual(['delete blog-db']);
 });
 
 describe('servers under other names', () => {

@@ -46,8 +46,8 @@ export interface PlanOptions {
   /** How many deletes need no approval; default: many. */
   readonly budget?: number | DeleteBudget;
   readonly approvedCount?: number;
-  /** Lists only the changes of these nodes. */
-  readonly isShown?: (node: string) => boolean;
+  /** Lists only the changes of this node. */
+  readonly node?: string;
 }
 
 const MANY = 100;
@@ -62,10 +62,10 @@ export function planned(changes: TextChanges, { files = SHOP, ...options }: Plan
 export function plannedOn(
   before: DesiredState | undefined,
   files: TextChanges,
-  { budget = MANY, approvedCount = 0, isShown }: PlanOptions = {},
+  { budget = MANY, approvedCount = 0, node }: PlanOptions = {},
 ): Plan {
   return planMerge({
-    ...{ base: '1'.repeat(40), head: '2'.repeat(40), before, isShown },
+    ...{ base: '1'.repeat(40), head: '2'.repeat(40), before, node },
     snapshot: snapshotOf(textsAfter({}, files), { wants: wantsBlob(before?.catalog) }),
     safety: before && safetyOfServers(before, { budget, approvedCount }),
   });

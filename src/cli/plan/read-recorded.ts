@@ -22,11 +22,11 @@ export interface RecordedOrder {
 /** Returns the effect of merging head into the commit that the controller follows. */
 export async function planOnRecorded(
   repository: LocalRepository,
-  { head, isShown, ...order }: RecordedOrder & { readonly head: string } & Pick<Merge, 'isShown'>,
+  { head, node, ...order }: RecordedOrder & { readonly head: string; readonly node?: string | undefined },
 ): Promise<Plan> {
   const { recorded, budget } = order;
   const merge = onRecorded(await readMerge(repository, { base: recorded.commit, head, budget }), order);
-  return planMerge({ ...merge, isShown });
+  return planMerge({ ...merge, node });
 }
 
 function onRecorded(

@@ -46,8 +46,11 @@ function shown(text: string): string {
   return visibleLine(text.replaceAll('\t', '    '));
 }
 
-const WIDE =
-  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}|\ufe0f|\p{Regional_Indicator}{2}/u;
+/** Ranges of East Asian characters, with those outside of the first plane. */
+const EAST_ASIAN =
+  '\\u1100-\\u115f\\u2e80-\\u303e\\u3041-\\ua4cf\\ua960-\\ua97c\\uac00-\\ud7a3\\uf900-\\ufaff\\ufe30-\\ufe6f\\uff00-\\uff60' +
+  '\\uffe0-\\uffe6\\u{20000}-\\u{3fffd}';
+const WIDE = new RegExp(`[${EAST_ASIAN}]|\\p{Emoji_Presentation}|\\ufe0f|\\p{Regional_Indicator}{2}`, 'u');
 /** Marks without a character of their own, and characters that only join or separate others. */
 const NO_WIDTH = /^[\p{M}\p{Cf}\u200b\ufeff]*$/u;
 

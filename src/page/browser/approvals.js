@@ -1,4 +1,5 @@
-// What waits for an approval: every server that it would delete or replace, why, of which commit, and the commands that decide.
+// The view of approvals: lists the servers that each would delete or replace, with the reason, the commit, and the commands to
+// approve and to revert.
 import { html } from './markup.js';
 import { Ago, Command, Commit, Empty, Instance, Linked, Server } from './parts.js';
 import { counted, kindOf, signOf } from './words.js';

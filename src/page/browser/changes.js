@@ -54,7 +54,7 @@ export function ChangesView({ commits: { commits, next }, status, query, link, g
 function Row({ one }) {
   const { commit, subject, author, time, servers, records, reason } = one;
   return html`<tr><th scope="row"><a class="subject" href=${pageAt('changes', commit)}>${subject || shortCommit(commit)}</a>
-      <p class="meta quiet">${author && html`<span>${author}</span>`}<${Commit} of=${commit} /><${Signature} of=${one.signature} /><${Names} names=${one.instances} of=${Instance} /></p></th>
+      <p class="meta quiet"><span>${author}</span><${Commit} of=${commit} /><${Signature} of=${one.signature} /><${Names} names=${one.instances} of=${Instance} /></p></th>
     <td data-column="State"><${Progress} of=${one} />${reason && html`<p class="reason quiet">${reason}</p>`}</td>
     <td data-column="Servers">${one.state === 'followed' ? html`<${Amounts} of=${servers} />` : 'not counted'}</td>
     <td data-column="Records" class="amount">${records > 0 && records.toLocaleString('en')}</td>
@@ -108,7 +108,7 @@ export function ChangeView({ change }) {
     ${body && html`<p class="reason body"><${Linked} text=${body} /></p>`}
     <dl class="facts">
       <div><dt>Commit</dt><dd><${Commit} of=${commit} />${base && html` <span class="quiet">after <${Commit} of=${base} /></span>`}</dd></div>
-      <div><dt>Author</dt><dd>${author ?? '–'} ${committed && html`<${Ago} at=${committed} />`} <${Signature} of=${signature} /></dd></div>
+      <div><dt>Author</dt><dd>${author} ${committed && html`<${Ago} at=${committed} />`} <${Signature} of=${signature} /></dd></div>
       <div><dt>State</dt><dd><${Progress} of=${change} /> <span class="quiet">${state} <${Ago} at=${time} /></span>${reason && html`<p class="reason">${reason}</p>`}</dd></div>
       <div><dt>Effect</dt><dd>${state === 'followed' ? html`<${Amounts} of=${servers} />` : 'not counted'} ${records > 0 && counted(records, 'record')}</dd></div>
     </dl>
