@@ -10,6 +10,7 @@ import { StoreError, StoreUnavailable } from './store-error.ts';
 /** What the thread can be asked: what each request needs, and the answer. */
 export interface Requests {
   open: { readonly of: DatabaseUse; readonly answer: DatabaseState & { readonly rows: readonly KeptRow[] } };
+  add: { readonly of: readonly KeptRow[]; readonly answer: undefined };
   save: { readonly of: Batch; readonly answer: undefined };
   events: { readonly of: ListedRange; readonly answer: ListedPage };
   close: { readonly of: undefined; readonly answer: undefined };
@@ -41,6 +42,7 @@ function answerTo(request: Request): unknown {
   }
   if (request.ask === 'close') return database?.close();
   if (database === undefined) throw new Error('the database is not open');
+  if (request.ask === 'add') return database.add(request.of);
   return request.ask === 'save' ? database.save(request.of) : database.events(request.of);
 }
 

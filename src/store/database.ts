@@ -71,6 +71,8 @@ export class Database {
   readonly #statements: Statements;
   /** Since old events were removed; the first commit removes what is left from before. */
   #newEvents = EVENTS_A_TRIM;
+  /** The first rows of the next batch. */
+  #added: KeptRow[] = [];
 
   /** Throws StoreError if the file is damaged, of another program or version, or cannot be read. */
   constructor(use: DatabaseUse) {
@@ -95,12 +97,19 @@ export class Database {
     return this.#explained(() => readEvents(this.#database, range));
   }
 
-  /** Saves a batch, all of it or nothing. Throws what SQLite says. */
+  /** Adds rows to the next batch. */
+  add(rows: readonly KeptRow[]): void {
+    this.#added.push(...rows);
+  }
+
+  /** Saves a batch with the rows that were added, all of it or nothing. Throws what SQLite says. */
   save({ since, revision, rows, events }: Batch): void {
+    const all = [...this.#added, ...rows];
+    this.#added = [];
     this.#database.exec('BEGIN IMMEDIATE');
     try {
       this.#requireRevision(since);
-      for (const [kind, name, value] of rows) {
+      for (const [kind, name, value] of all) {
         if (value === null) this.#statements.removeRow.run(kind, name);
         else this.#statements.setRow.run(kind, name, value, revision);
       }

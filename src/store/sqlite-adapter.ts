@@ -1,4 +1,5 @@
-// Connects lowdb's document with a SQLite file, which a thread keeps. A batch is one transaction, and one message.
+// Connects lowdb's document with a SQLite file, which a thread keeps. A batch is one transaction, and one message unless
+// it is large.
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
@@ -12,6 +13,9 @@ import { emptyStoreDocument, type StoreDocument } from './store-document.ts';
 import { StoreError, StoreUnavailable } from './store-error.ts';
 
 const THREAD = `${fileURLToPath(new URL('./database-thread', import.meta.url))}${extname(import.meta.filename)}`;
+
+/** A message is copied within one turn of the event loop. */
+const MESSAGE_ROWS = 1_000;
 
 /** A thread with an open database; `close` ends it. */
 export class SqliteAdapter implements DocumentAdapter {
@@ -39,7 +43,12 @@ export class SqliteAdapter implements DocumentAdapter {
   }
 
   async write({ unsaved }: StoreDocument): Promise<void> {
-    if (unsaved !== undefined) await this.#request('save', unsaved);
+    if (unsaved === undefined) return;
+    const { rows } = unsaved;
+    let sent = 0;
+    for (; rows.length - sent > MESSAGE_ROWS; sent += MESSAGE_ROWS)
+      await this.#request('add', rows.slice(sent, sent + MESSAGE_ROWS));
+    await this.#request('save', { ...unsaved, rows: rows.slice(sent) });
   }
 
   events(range: ListedRange): Promise<ListedPage> {

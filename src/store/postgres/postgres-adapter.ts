@@ -89,13 +89,16 @@ export class PostgresAdapter implements DocumentAdapter {
   async read(): Promise<StoreDocument> {
     const document = emptyStoreDocument();
     const reader = new RowReader(document, this.name);
-    await this.#connections.read(async (run) => {
+    const rows = await this.#connections.read(async (run) => {
       await requireSchema(run, this.#connections.address);
       const { revision, lastEvent } = await this.#readState(run, STATE);
-      await reader.add(await this.#readRows(run, { since: 0, last: revision }), this.#breathe);
       Object.assign(document, { revision, lastEvent });
+      const read = await this.#readRows(run, { since: 0, last: revision });
       this.#terms = new Map([[revision, await readTerm(run, revision)]]);
+      return read;
     });
+    // After the transaction, which the database ends if it waits for long.
+    await reader.add(rows, this.#breathe);
     return document;
   }
 
