@@ -2,7 +2,6 @@
 
 import { momentOf } from '../base/wording.ts';
 import type { DesiredState } from '../desired/desired-state.ts';
-import { isHealQueued } from '../machine/drift.ts';
 import { failuresDigest, historyDigest, nothingLeftDigest } from '../machine/hold-digests.ts';
 import { failuresMax, openUpdateOf } from '../machine/rollout.ts';
 import { EVERY_INSTANCE } from '../machine/suspension.ts';
@@ -92,56 +91,34 @@ export function suspensionRows(
   return new Map([...suspensions].filter(([name]) => isPresent(name) || invalid.has(name)));
 }
 
-/** The numbers of servers with an open update and with a queued heal, by commit. */
-export interface OpenRollouts {
-  readonly updates: ReadonlyMap<string, number>;
-  readonly heals: ReadonlyMap<string, number>;
-}
-
-/** Returns the open rollouts as they will be after these changes. */
-export function openRollouts(
-  index: Pick<RowIndex, 'openUpdates' | 'queuedHeals'>,
+/** Returns the numbers of servers with an open update by commit, as they will be after these changes. */
+export function openUpdatesAfter(
+  index: Pick<RowIndex, 'openUpdates'>,
   changes: readonly ServerRowChange[],
-): OpenRollouts {
-  const healOf = (row: ServerRow): string | undefined => (isHealQueued(row) ? row.commit : undefined);
-  return {
-    updates: countsAfter(index.openUpdates(), changes, openUpdateOf),
-    heals: countsAfter(index.queuedHeals(), changes, healOf),
-  };
-}
-
-function countsAfter(
-  recorded: ReadonlyMap<string, ReadonlySet<string>>,
-  changes: readonly ServerRowChange[],
-  keyOf: (row: ServerRow) => string | undefined,
 ): ReadonlyMap<string, number> {
-  const counts = new Map([...recorded].map(([key, names]) => [key, names.size]));
+  const counts = new Map([...index.openUpdates()].map(([key, names]) => [key, names.size]));
   const add = (key: string | undefined, count: number): void => {
     if (key !== undefined) counts.set(key, (counts.get(key) ?? 0) + count);
   };
   for (const { expected, value } of changes) {
-    add(expected && keyOf(expected), -1);
-    add(keyOf(value), 1);
+    add(expected && openUpdateOf(expected), -1);
+    add(openUpdateOf(value), 1);
   }
   return new Map([...counts].filter(([, count]) => count > 0));
 }
 
 /**
- * Returns how many updates each commit wanted, for the commits that are not through with them. An update that heals is
- * one of the commit that last changed its server.
+ * Returns how many updates each commit wanted, for the commits that have open ones. An update that heals is one of the
+ * commit that last changed its server.
  */
 export function rolloutRows(
   recorded: ReadonlyMap<string, RolloutRow>,
-  open: OpenRollouts,
-  commit: string,
+  open: ReadonlyMap<string, number>,
 ): ReadonlyMap<string, RolloutRow> {
-  const rollouts = new Map([...recorded].filter(([name]) => open.updates.has(name)));
-  const updates = open.updates.get(commit);
-  // Where the first failures that would hold the rest are all there is, nothing has to be remembered.
-  const hasRest = updates !== undefined && updates > failuresMax({ updates });
-  if (hasRest && !rollouts.has(commit)) rollouts.set(commit, { updates });
-  for (const name of open.heals.keys()) {
-    if (!rollouts.has(name)) rollouts.set(name, { updates: open.updates.get(name) ?? 0 });
+  const rollouts = new Map([...recorded].filter(([name]) => open.has(name)));
+  for (const [name, updates] of open) {
+    // Where the first failures that would hold the rest are all there is, nothing has to be remembered.
+    if (!rollouts.has(name) && updates > failuresMax({ updates })) rollouts.set(name, { updates });
   }
   return rollouts;
 }

@@ -27,7 +27,7 @@ export function readSafety(
   const [approvals, heldBefore] = [new Map(ledger.list('approval')), new Map(ledger.list('held'))];
   const serverAt = remembered((name) => ledger.server(name));
   return {
-    going: new Set([...ledger.index.unwanted().values()].flatMap((names) => [...names])),
+    going: new Set(ledger.index.unwanted()),
     deletions: {
       limit: removalsMax(budget, serverCount(ledger, now)),
       recent: recent.size,

@@ -19,7 +19,7 @@ import { secretRulesOf } from './current-state.ts';
 import {
   heldRows,
   keptApprovals,
-  openRollouts,
+  openUpdatesAfter,
   rolloutRows,
   type ServerRowChange,
   suspensionRows,
@@ -56,7 +56,7 @@ export async function syncChanges(store: Read, sync: Sync): Promise<readonly Cha
   const servers = await serverChanges(store, sync);
   const recorded = instancesAfter(store.index, servers);
   const rowOf = (name: string): ServerRow | undefined => servers.get(name)?.value ?? store.read('server', name);
-  const rollouts = rolloutRows(store.list('rollout'), openRollouts(store.index, [...servers.values()]), commit);
+  const rollouts = rolloutRows(store.list('rollout'), openUpdatesAfter(store.index, [...servers.values()]));
   const approvals = keptApprovals(store.list('approval'), { desired, newest, rollouts, now });
   const terminating = terminatingRows(store, { desired, before: last }, recorded);
   const staying = recorded.difference(endingInstances(store, rowOf));
@@ -150,8 +150,7 @@ async function addWanted(
 async function addUnwanted(changes: ServerChanges, store: Read, sync: Sync): Promise<void> {
   const { desired, before, last = before, now, breathe } = sync;
   const former = before === undefined ? store.list('server').keys() : formerServers(desired, before);
-  const unwanted = [...store.index.unwanted().values()].flatMap((names) => [...names]);
-  for (const name of new Set([...former, ...unwanted])) {
+  for (const name of new Set([...former, ...store.index.unwanted()])) {
     const row = desired.owners.has(name) ? undefined : store.read('server', name);
     if (row === undefined || isUnreadable(row.instance, desired)) continue;
     const lastRecord = row.lastRecord ?? recordIn(last, name, row);

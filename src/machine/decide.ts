@@ -4,7 +4,7 @@ import { momentOf } from '../base/wording.ts';
 import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Operation, State } from '../model/state.ts';
 import type { DecisionContext, Next, ResponsibleEntry, Step } from './decision.ts';
-import { isAtRest, isToBeConfirmed, leftGone, tooManyRereads, withoutObserved } from './drift.ts';
+import { isAtRest, isToBeConfirmed, leftGone, withoutObserved } from './drift.ts';
 import { isConverged, mayBeThere } from './existence.ts';
 import { rolloutWait, serverWait, stopWait } from './needs.ts';
 import { missingOutput } from './read-outputs.ts';
@@ -21,11 +21,6 @@ const REVIEW_MS = 30_000;
 const OUTPUT_MS = 10 * 60_000;
 /** Until then the server that has it is checked every so often, and later as rarely as that. */
 export const OUTPUT_CHECK_MS = 60_000;
-
-function outputFight(times: number): Reason {
-  const text = `outputs that it takes have changed ${times} times within 24 hours: find out why, then retry`;
-  return { code: 'output_fight', text };
-}
 
 const REST: Next = { kind: 'rest' };
 const PROTECTED: Reason = {
@@ -190,7 +185,7 @@ function decideWanted(row: ServerRow, context: DecisionContext): Step {
 
 /** A server that is not there reads outputs right before its create, or before the check that adopts it. */
 function readsAtOnce(row: ServerRow): boolean {
-  return (row.applied !== null || isToAdopt(row)) && !isBlockedFor(row, 'output_fight');
+  return row.applied !== null || isToAdopt(row);
 }
 
 /**
@@ -206,19 +201,12 @@ function reread(row: ServerRow, { outputs, now }: DecisionContext): ServerRow {
   return rereadRow(row, outputs, now);
 }
 
-/**
- * Returns the step of a server that no action may start of, because of outputs that it takes: one is not known, or they
- * change again and again. Undefined: nothing stops it.
- */
+/** Returns the step of a server that waits for an unknown output before any action; undefined: all are known. */
 function decideOutputs(row: ServerRow, context: DecisionContext): Step | undefined {
-  const { wanted, applied, since } = row;
+  const { wanted, since } = row;
   const { outputs, now } = context;
-  if (wanted?.reads === undefined) return undefined;
-  const unknown = missingOutput(wanted, outputs);
-  if (unknown === undefined) {
-    const times = applied === null ? undefined : tooManyRereads(row, now);
-    return times === undefined ? undefined : hold(row, outputFight(times), context);
-  }
+  const unknown = wanted === null ? undefined : missingOutput(wanted, outputs);
+  if (unknown === undefined) return undefined;
   const { server, output, fault } = unknown;
   const until = Math.max(Math.min(Date.parse(since), now), outputs.sinceOf(server)) + OUTPUT_MS;
   const wait = { kind: 'output', server, output } as const;

@@ -5,7 +5,6 @@ import { momentOf } from '../base/wording.ts';
 import type { Answer } from '../model/call-result.ts';
 import { emptyMap, fieldOf, isMap, isSame, type Json, type JsonMap } from '../model/json.ts';
 import type { DriftPolicy } from '../model/objects.ts';
-import { allServersRead } from '../model/outputs.ts';
 import type { Reason, ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 import { type ConcludeContext, gone, moment } from './call-outcome.ts';
@@ -15,8 +14,6 @@ import { advance, type Moment, requeue } from './transitions.ts';
 /** How often a property is healed within {@link FIGHT_MS} before healing stops. */
 const HEALS_MAX = 3;
 const FIGHT_MS = 24 * 3_600_000;
-/** How many updates changed outputs may begin within {@link FIGHT_MS}: as many, or one more than servers whose outputs are taken. */
-const REREADS_MAX = 10;
 /** The name under which {@link ServerRow.healing} counts a server that was gone; no property has it. */
 const GONE = '';
 /** The share of the servers of a site that healing may make again within {@link GONE_MS}: one at least, and {@link GONE_MOST} at most. */
@@ -81,14 +78,6 @@ export function goneMax(size: number): number {
   return Math.min(GONE_MOST, Math.max(1, Math.floor(size * GONE_SHARE)));
 }
 
-/**
- * Returns true if a server waits for the update that heals it, or that changed outputs began, and not for that of a
- * commit.
- */
-export function isHealQueued({ state, observed, rereads }: ServerRow): boolean {
-  return state === 'pending' && ((observed !== undefined && observed !== null) || rereads !== undefined);
-}
-
 /** Returns what applies to a row: its instance's policy, or else that of its provider entry. */
 export function driftPolicyOf(row: Pick<ServerRow, 'policy'>, entry: DriftPolicy | undefined): DriftPolicy {
   return row.policy.drift ?? entry ?? 'report';
@@ -101,31 +90,11 @@ export function withoutObserved(row: ServerRow): ServerRow {
   return rest;
 }
 
-/** Returns the row without the record of its heals, and of outputs that changed, so that both start over. */
+/** Returns the row without the record of its heals, so that their count starts over. */
 export function withoutHealing(row: ServerRow): ServerRow {
-  if (row.healing === undefined && row.rereads === undefined) return row;
-  const { healing: _healing, rereads: _rereads, ...rest } = row;
+  if (row.healing === undefined) return row;
+  const { healing: _healing, ...rest } = row;
   return rest;
-}
-
-/** Returns the row with one more update that changed outputs have begun. */
-export function withReread(row: ServerRow, before: ServerRow['rereads'], now: number): ServerRow {
-  const recent = (before ?? []).filter((time) => Date.parse(time) > now - FIGHT_MS);
-  return { ...row, rereads: [...recent, momentOf(now)].slice(-rereadsMax(row)) };
-}
-
-/**
- * Returns how many updates changed outputs have begun within 24 hours where a person has to look; undefined where
- * nobody has to.
- */
-export function tooManyRereads(row: ServerRow, now: number): number | undefined {
-  const { length } = (row.rereads ?? []).filter((time) => Date.parse(time) > now - FIGHT_MS);
-  return length >= rereadsMax(row) ? length : undefined;
-}
-
-/** The outputs of many may change once each. */
-function rereadsMax({ wanted }: ServerRow): number {
-  return Math.max(REREADS_MAX, allServersRead(wanted?.reads).size + 1);
 }
 
 /**

@@ -2,7 +2,7 @@
 // walk over all of them.
 
 import { attentionKeyOf } from '../machine/attention.ts';
-import { isHealQueued, mayCountAsGone } from '../machine/drift.ts';
+import { mayCountAsGone } from '../machine/drift.ts';
 import { isBeingRemoved, isMade } from '../machine/existence.ts';
 import { specsInUse } from '../machine/holders.ts';
 import { placeKeys } from '../machine/place.ts';
@@ -15,50 +15,53 @@ import { GroupCounts } from './group-counts.ts';
 
 type OptionalRow = ServerRow | undefined;
 
+/** Returns the key under which each index has a row; undefined: it does not have it. */
+const KEYS = {
+  instance: ({ instance }) => instance,
+  /** The site that made it, or was asked to. */
+  site: siteKeyOfRow,
+  /** The site, if it may count as gone. */
+  gone: (row) => (mayCountAsGone(row) ? siteKeyOfRow(row) : undefined),
+  /** The followed commit on whose update it gave up. */
+  failedUpdate: ({ gaveUp, wanted, applied, commit }) =>
+    gaveUp && wanted !== null && applied !== null ? commit : undefined,
+  /** The commit whose update it waits for or is in. */
+  openUpdate: openUpdateOf,
+  /** The instance, if it is to be deleted or replaced without approval. */
+  removal: (row) => {
+    const isApproved = row.approved || row.action?.isApproved === true;
+    return isBeingRemoved(row) && !isApproved ? row.instance : undefined;
+  },
+  /** The cause for which it needs an operator. */
+  attention: attentionKeyOf,
+  /** One key for all servers that were made, and one for all that no commit wants. */
+  made: (row) => (isMade(row) ? ALL : undefined),
+  unwanted: ({ wanted }) => (wanted === null ? ALL : undefined),
+} satisfies Readonly<Record<string, (row: ServerRow) => string | undefined>>;
+
+type Key = keyof typeof KEYS;
+
+const ALL = '';
+
 /** The index over the rows of all servers. */
 export class RowIndex {
   /** By server, the names of the servers that depend on it or list it, by their applied spec or a running action's. */
   readonly #dependents = new NameSets();
   /** By server, the names of the servers that depend on it or take outputs of it, by their wanted spec. */
   readonly #users = new NameSets();
-  readonly #counts = new GroupCounts();
-  readonly #instances = new NameSets();
-  /** By followed commit, the names of the servers that gave up on its update. */
-  readonly #failedUpdates = new NameSets();
-  /** By site, the names of its servers, and of those that may count as gone. */
-  readonly #sites = new NameSets();
-  readonly #gone = new NameSets();
   /** By key of a place, the names of the servers that were found there. */
   readonly #places = new NameSets();
-  /** Names of the servers that are to be deleted or replaced without approval, by instance. */
-  readonly #removals = new NameSets();
-  /** By instance, names of the servers that no commit wants. */
-  readonly #unwanted = new NameSets();
-  /** By cause, the names of the servers that need a person. */
-  readonly #attention = new NameSets();
-  #madeCount = 0;
-  /** By commit, names of the servers that wait for its update or are in it, and of those that it heals. */
-  readonly #openUpdates = new NameSets();
-  readonly #queuedHeals = new NameSets();
+  readonly #counts = new GroupCounts();
+  readonly #by = Object.fromEntries(Object.keys(KEYS).map((key) => [key, new NameSets()])) as Record<Key, NameSets>;
 
   /** Updates the index for one row; undefined if there is none. */
   follow(name: string, before: OptionalRow, after: OptionalRow): void {
-    this.#madeCount += countOfMade(after) - countOfMade(before);
-    this.#failedUpdates.move(name, keysOf(before, failedUpdateOf), keysOf(after, failedUpdateOf));
-    this.#removals.move(name, keysOf(before, removalOf), keysOf(after, removalOf));
-    this.#sites.moveOne(name, before && siteKeyOfRow(before), after && siteKeyOfRow(after));
-    this.#gone.moveOne(name, before && goneOf(before), after && goneOf(after));
-    if (before?.place !== after?.place || before?.proxyTags !== after?.proxyTags) {
-      this.#places.move(
-        name,
-        before === undefined ? [] : placeKeys(before),
-        after === undefined ? [] : placeKeys(after),
-      );
+    for (const key of Object.keys(KEYS) as Key[]) {
+      this.#by[key].moveOne(name, before && KEYS[key](before), after && KEYS[key](after));
     }
-    this.#unwanted.moveOne(name, before && unwantedOf(before), after && unwantedOf(after));
-    this.#openUpdates.moveOne(name, before && openUpdateOf(before), after && openUpdateOf(after));
-    this.#queuedHeals.moveOne(name, before && queuedHealOf(before), after && queuedHealOf(after));
-    this.#attention.moveOne(name, before && attentionKeyOf(before), after && attentionKeyOf(after));
+    if (before?.place !== after?.place || before?.proxyTags !== after?.proxyTags) {
+      this.#places.move(name, before ? placeKeys(before) : [], after ? placeKeys(after) : []);
+    }
     this.#counts.follow(name, after, after === undefined ? '' : groupOf(after));
     if (before?.applied !== after?.applied || before?.action !== after?.action) {
       const [needed, needs] = [neededBy(before), neededBy(after)];
@@ -68,18 +71,11 @@ export class RowIndex {
       const [old, now] = [usedBy(before), usedBy(after)];
       this.#users.move(name, old.difference(now), now.difference(old));
     }
-    if (before?.instance !== after?.instance) {
-      this.#instances.move(
-        name,
-        keysOf(before, (row) => row.instance),
-        keysOf(after, (row) => row.instance),
-      );
-    }
   }
 
   /** How many servers were made or adopted, or may be made by an action under way. */
   get madeCount(): number {
-    return this.#madeCount;
+    return this.#by.made.of(ALL).size;
   }
 
   /**
@@ -121,32 +117,27 @@ export class RowIndex {
 
   /** Returns the names of the servers that gave up on the update of a commit, and have not succeeded since. */
   failedUpdatesOf(commit: string): ReadonlySet<string> {
-    return this.#failedUpdates.of(commit);
+    return this.#by.failedUpdate.of(commit);
   }
 
   /** Returns the names of the servers that are to be deleted or replaced without approval, by instance. */
   openRemovals(): ReadonlyMap<string, ReadonlySet<string>> {
-    return this.#removals.all();
+    return this.#by.removal.all();
   }
 
-  /** Returns the names of the servers that no commit wants, by instance. */
-  unwanted(): ReadonlyMap<string, ReadonlySet<string>> {
-    return this.#unwanted.all();
+  /** Returns the names of the servers that no commit wants. */
+  unwanted(): ReadonlySet<string> {
+    return this.#by.unwanted.of(ALL);
   }
 
   /** Returns the names of the servers that wait for the update of a commit or are in it, by commit. */
   openUpdates(): ReadonlyMap<string, ReadonlySet<string>> {
-    return this.#openUpdates.all();
-  }
-
-  /** Returns the names of the servers that wait for an update that heals them, by the commit that last changed them. */
-  queuedHeals(): ReadonlyMap<string, ReadonlySet<string>> {
-    return this.#queuedHeals.all();
+    return this.#by.openUpdate.all();
   }
 
   /** Returns the names of the servers that need a person, by cause: copies of the present moment. See {@link attentionKeyOf}. */
   needingPerson(): ReadonlyMap<string, readonly string[]> {
-    return new Map([...this.#attention.all()].map(([cause, names]) => [cause, [...names]]));
+    return new Map([...this.#by.attention.all()].map(([cause, names]) => [cause, [...names]]));
   }
 
   /**
@@ -155,7 +146,7 @@ export class RowIndex {
    */
   serversOfEntries(isMeant: (entry: string) => boolean): ReadonlyMap<string, readonly string[]> {
     const found = new Map<string, readonly string[]>();
-    for (const [site, names] of this.#sites.all()) {
+    for (const [site, names] of this.#by.site.all()) {
       const entry = String(JSON.parse(site)[0]);
       if (isMeant(entry)) found.set(entry, [...(found.get(entry) ?? []), ...names]);
     }
@@ -168,7 +159,7 @@ export class RowIndex {
    */
   serversOfProxies(isMeant: (tags: readonly string[]) => boolean): ReadonlyMap<readonly string[], readonly string[]> {
     const found = new Map<readonly string[], readonly string[]>();
-    for (const [site, names] of this.#sites.all()) {
+    for (const [site, names] of this.#by.site.all()) {
       const [entry, tags] = JSON.parse(site) as readonly [string, readonly string[]];
       if (entry === PROXIED && isMeant(tags)) found.set(tags, [...names]);
     }
@@ -177,12 +168,12 @@ export class RowIndex {
 
   /** Returns the names of the instances that have recorded servers. */
   instances(): Iterable<string> {
-    return this.#instances.all().keys();
+    return this.#by.instance.all().keys();
   }
 
   /** Returns the names of the servers of a site, and of those that may count as gone. */
   serversAt(site: string): { readonly servers: ReadonlySet<string>; readonly gone: ReadonlySet<string> } {
-    return { servers: this.#sites.of(site), gone: this.#gone.of(site) };
+    return { servers: this.#by.site.of(site), gone: this.#by.gone.of(site) };
   }
 
   /** Returns the names of the servers under a key of a place; see {@link placeKeys}. */
@@ -192,12 +183,12 @@ export class RowIndex {
 
   /** Returns true if a recorded server belongs to an instance. */
   hasServers(instance: string): boolean {
-    return this.#instances.has(instance);
+    return this.#by.instance.of(instance).size > 0;
   }
 
   /** Returns the names of the recorded servers of an instance, sorted. Walks over all of them. */
   serversOf(instance: string): readonly string[] {
-    return [...this.#instances.of(instance)].sort(compareNames);
+    return [...this.#by.instance.of(instance)].sort(compareNames);
   }
 }
 
@@ -209,10 +200,6 @@ class NameSets {
 
   of(key: string): ReadonlySet<string> {
     return this.#sets.get(key) ?? NO_SERVERS;
-  }
-
-  has(key: string): boolean {
-    return this.#sets.has(key);
   }
 
   all(): ReadonlyMap<string, ReadonlySet<string>> {
@@ -232,36 +219,6 @@ class NameSets {
     }
     for (const key of to) this.#sets.set(key, (this.#sets.get(key) ?? new Set()).add(name));
   }
-}
-
-function keysOf(row: OptionalRow, key: (row: ServerRow) => string | undefined): readonly string[] {
-  const found = row === undefined ? undefined : key(row);
-  return found === undefined ? [] : [found];
-}
-
-function countOfMade(row: OptionalRow): number {
-  return row !== undefined && isMade(row) ? 1 : 0;
-}
-
-function failedUpdateOf({ gaveUp, wanted, applied, commit }: ServerRow): string | undefined {
-  return gaveUp && wanted !== null && applied !== null ? commit : undefined;
-}
-
-function goneOf(row: ServerRow): string | undefined {
-  return mayCountAsGone(row) ? siteKeyOfRow(row) : undefined;
-}
-
-function removalOf(row: ServerRow): string | undefined {
-  const isApproved = row.approved || row.action?.isApproved === true;
-  return isBeingRemoved(row) && !isApproved ? row.instance : undefined;
-}
-
-function unwantedOf({ instance, wanted }: ServerRow): string | undefined {
-  return wanted === null ? instance : undefined;
-}
-
-function queuedHealOf(row: ServerRow): string | undefined {
-  return isHealQueued(row) ? row.commit : undefined;
 }
 
 function usedBy(row: OptionalRow): Set<string> {

@@ -29,7 +29,7 @@ export interface View<Desired> {
 export interface PresentRows extends Pick<Ledger, 'server' | 'read' | 'list' | 'listEvents' | 'version'> {
   readonly index: Pick<
     Ledger['index'],
-    'serversOf' | 'failedUpdatesOf' | 'queuedHeals' | 'needingPerson' | 'serversOfEntries' | 'serversOfProxies'
+    'serversOf' | 'failedUpdatesOf' | 'openUpdates' | 'needingPerson' | 'serversOfEntries' | 'serversOfProxies'
   >;
 }
 

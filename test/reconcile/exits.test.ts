@@ -530,14 +530,6 @@ const PLAYS: Readonly<Record<keyof typeof EXITS, Play>> = {
     },
     out: (scene) => scene.reports('10.0.0.1'),
   },
-  'blocked/output_fight/wanted': {
-    into: async () => {
-      const scene = await (await start()).wants(TAKING);
-      for (let time = 0; time < 11; time += 1) await scene.reports(`10.0.0.${time}`);
-      return scene;
-    },
-    out: (scene) => scene.asks('retry'),
-  },
   'marked for delete/-/unwanted': {
     into: async () => await (await (await start()).suspend()).wants(null),
     out: async (scene) => {

@@ -431,7 +431,7 @@ describe('a certificate that ends', () => {
 
   function told(ending: readonly Pick<EndingCertificate, 'begins' | 'ends'>[], client: Client = by): readonly Cause[] {
     const none = (): Map<string, unknown> => new Map();
-    const index = { needingPerson: none, serversOfProxies: none, queuedHeals: none };
+    const index = { needingPerson: none, serversOfProxies: none, openUpdates: none };
     const rows = { list: () => new Map(), read: () => undefined, index };
     const desired = { invalid: new Set(), problems: [] };
     const facts = {

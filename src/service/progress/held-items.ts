@@ -3,7 +3,7 @@ import type { RefusedCommit } from '../../desired/desired-state.ts';
 import { failuresDigest } from '../../machine/hold-digests.ts';
 import { failuresMax } from '../../machine/rollout.ts';
 import { compareNames } from '../../model/names.ts';
-import type { HeldRow, RolloutRow } from '../../model/rows.ts';
+import type { HeldRow } from '../../model/rows.ts';
 import type { HeldItem } from '../answers.ts';
 import type { Scope } from '../scope.ts';
 import type { PresentRows, RowsAtMoment } from '../views.ts';
@@ -47,7 +47,11 @@ function commitHolds(refused: RefusedCommit | undefined, scope: Scope): HeldItem
 
 /** Updates of a commit that wait because too many others of it have failed. */
 function failures(rows: PresentRows): HeldItem[] {
-  return [...rollouts(rows)].flatMap(([commit, rollout]) => {
+  return [...rows.index.openUpdates()].flatMap(([commit, open]) => {
+    // Without a row the rollout is over, or was small: what waits heals drift.
+    const recorded = rows.read('rollout', commit);
+    if (recorded === undefined && ![...open].some((name) => rows.server(name)?.state === 'pending')) return [];
+    const rollout = recorded ?? { updates: 0 };
     const digest = failuresDigest(commit);
     const resources = [...rows.index.failedUpdatesOf(commit)].sort(compareNames);
     if (resources.length < failuresMax(rollout) || rows.read('approval', digest) !== undefined) return [];
@@ -60,11 +64,4 @@ function failures(rows: PresentRows): HeldItem[] {
     const reason = `${failed} updates of commit ${commit} have failed, so the rest waits`;
     return [{ kind: 'failures', digest, instance: null, reason, since, resources, commit }];
   });
-}
-
-/** Returns the recorded rollouts, and those of commits whose servers wait to be healed: their number is not known. */
-function rollouts(rows: PresentRows): ReadonlyMap<string, RolloutRow> {
-  const found = new Map(rows.list('rollout'));
-  for (const commit of rows.index.queuedHeals().keys()) if (!found.has(commit)) found.set(commit, { updates: 0 });
-  return found;
 }
