@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --max-semi-space-size=8
 // Entry point of the command. Checks the version of Node before it loads the rest, since an old Node fails there with
 // an unhelpful error. It is JavaScript, as Node would else load its compiler for this one file at each start.
 import { existsSync, mkdirSync } from 'node:fs';

@@ -14,13 +14,12 @@ import { listBranches } from '../repository/local-repository.ts';
 import { missingBranch } from '../repository/remote.ts';
 import { parseRepositoryUrl } from '../repository/repository-url.ts';
 import { createSigner } from '../repository/signatures.ts';
-import { loadSettings, problemsOfSettings, SettingsError } from '../settings/load-settings.ts';
+import { loadSettings, problemsOfSettings } from '../settings/load-settings.ts';
 import type { PlacedFault } from '../settings/refuse-settings.ts';
 import { filesOfSecrets, filesOfSettings, warnOfOpenFiles } from '../settings/secret-files.ts';
 import { makeDirectory } from '../store/files.ts';
 import { readDatabaseSettings } from '../store/postgres/database-url.ts';
-import { CommandFailure, describeSystemError } from './command-failure.ts';
-import { fromUserDirectory } from './user-directory.ts';
+import { describeSystemError } from './command-failure.ts';
 
 const AS_ROOT = 'treeline: warning: root may use every file: check as the user that runs the controller\n';
 
@@ -33,19 +32,12 @@ interface Part {
   readonly isOptional?: true;
 }
 
-/** Returns the problems of a settings file and of what it names. They name the file as the user has written it. */
-export async function checkSettings(file: string): Promise<readonly Problem[]> {
+/** Returns the problems of a settings file and of what it names. Throws SettingsError for a file that is wrong. */
+export async function checkSettings(path: string): Promise<readonly Problem[]> {
   if (process.getuid?.() === 0) process.stderr.write(AS_ROOT);
-  const path = fromUserDirectory(file);
-  try {
-    const settings = await loadSettings(path);
-    await warnOfOpenFiles(createLog('warn', process.stderr), filesOfSecrets(settings));
-    return problemsOfSettings(file, parseYaml(file, await readFile(path)), await faultsOf(settings));
-  } catch (error) {
-    if (!(error instanceof SettingsError)) throw error;
-    if (error.problems.length === 0) throw new CommandFailure(error.message, { cause: error });
-    return error.problems.map((problem) => ({ ...problem, file }));
-  }
+  const settings = await loadSettings(path);
+  await warnOfOpenFiles(createLog('warn', process.stderr), filesOfSecrets(settings));
+  return problemsOfSettings(path, parseYaml(path, await readFile(path)), await faultsOf(settings));
 }
 
 async function faultsOf(settings: Settings): Promise<readonly PlacedFault[]> {

@@ -3,7 +3,7 @@ import { createWriteStream, existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { TlsFilesError } from '../api/tls/tls-files.ts';
 import { createLog, type Logger } from '../base/log.ts';
 import { type Controller, startController } from '../compose.ts';
@@ -17,19 +17,13 @@ import { type DemoCredentials, ensureCredentials } from './demo/credentials.ts';
 import { LAB, startPrograms } from './demo/demo-program.ts';
 import { instructions } from './demo/instructions.ts';
 import { canRunLocalServers, type LocalServers, writeLocalServerProgram } from './demo/local-servers.ts';
-import { changePorts, choosePorts, copySettings, DEMO_FOLDER, settingsFileIn } from './demo/settings-file.ts';
+import { choosePorts, copySettings, DEMO_FOLDER, settingsFileIn } from './demo/settings-file.ts';
 import { ensureRepository } from './demo/stacks-repository.ts';
 import { print } from './output.ts';
 import { runUntilSignalled } from './run-until-signalled.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
 const RUNS_ALREADY = 'The demo runs here already: use it, or stop it with Ctrl-C; --dir starts another one elsewhere.';
-const PORT_MAX = 65_534;
-
-interface DemoOptions {
-  readonly dir: string;
-  readonly port?: number;
-}
 
 /** Adds the command. Exit code 0: stopped cleanly; 3: could not run. */
 export function addDemoCommand(program: Command): void {
@@ -37,30 +31,23 @@ export function addDemoCommand(program: Command): void {
     .command('demo')
     .description('run a controller on a sample repository, to try it')
     .option('--dir <directory>', 'the folder of the demo', DEMO_FOLDER)
-    .option('--port <port>', 'the port of the REST API; the page gets the next one', parsePort)
     .addHelpText(
       'after',
       '\nCtrl-C stops the demo and its servers, which are processes of this machine. The next start ' +
         'continues.\nNothing outside the directory is touched.',
     )
-    .action(async ({ dir, port }: DemoOptions) => {
+    .action(async ({ dir }: { readonly dir: string }) => {
       if (dir === '') throw new CommandFailure('--dir is empty: name a folder, or leave it out');
-      await runDemo(fromUserDirectory(dir), port);
+      await runDemo(fromUserDirectory(dir));
     });
 }
 
-function parsePort(text: string): number {
-  const port = Number(text);
-  if (Number.isInteger(port) && port > 0 && port <= PORT_MAX) return port;
-  throw new InvalidArgumentError(`name a number from 1 to ${PORT_MAX}`);
-}
-
-async function runDemo(folder: string, port: number | undefined): Promise<void> {
+async function runDemo(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await requireStopped(join(folder, 'state'));
   const credentials = await ensureCredentials(join(folder, 'pki'), Date.now());
   await ensureRepository(join(folder, 'stacks.git'), credentials.clients);
-  const settings = await prepareSettings(folder, credentials, port);
+  const settings = await prepareSettings(folder, credentials);
   const sites = await writeSites(folder, credentials, settings.api.port);
   const log = createLog(settings.log.level, createWriteStream(join(folder, 'treeline.log')));
   for (const site of sites) await site.start();
@@ -73,9 +60,9 @@ async function runDemo(folder: string, port: number | undefined): Promise<void> 
     for (const site of sites) await site.stop();
   };
   const running = runUntilSignalled({ stop }, log);
-  const isStopped = await Promise.race([running.then(() => true), watchUntilDone(controller, print)]);
+  const isStopped = await Promise.race([running.then(() => true), waitUntilSettled(controller)]);
   if (isStopped) return;
-  print(`\n${instructions(settings, folder, fromUserDirectory('.'))}`);
+  print(instructions(settings, folder, fromUserDirectory('.')));
   await running;
 }
 
@@ -85,23 +72,15 @@ async function requireStopped(directory: string): Promise<void> {
   await expecting([StoreError], async () => lockDirectory(directory, RUNS_ALREADY)[Symbol.dispose]());
 }
 
-/** Returns the settings, which are copied at the first start. `port` replaces the ports in them. */
-async function prepareSettings(
-  folder: string,
-  credentials: DemoCredentials,
-  port: number | undefined,
-): Promise<Settings> {
-  const wanted = port === undefined ? undefined : { api: port, management: port + 1 };
+/** Returns the settings, which are copied at the first start. */
+async function prepareSettings(folder: string, credentials: DemoCredentials): Promise<Settings> {
   const file = settingsFileIn(folder);
   if (!existsSync(file)) {
-    const ports = wanted ?? (await choosePorts());
+    const ports = await choosePorts();
     // Before the settings, which name the programs.
     await writeSites(folder, credentials, ports.api);
     await copySettings(folder, ports);
   }
-  const settings = await expecting([SettingsError], () => loadSettings(file));
-  if (wanted === undefined) return settings;
-  await changePorts(folder, { api: settings.api.port, management: settings.management.port }, wanted);
   return await expecting([SettingsError], () => loadSettings(file));
 }
 
@@ -123,27 +102,19 @@ async function startOnPorts(settings: Settings, log: Logger): Promise<Controller
     return await expecting([StoreError, TlsFilesError], () => startController(settings, { log }));
   } catch (error) {
     if (codeOf(error) !== 'EADDRINUSE') throw error;
-    const command = `treeline demo --port ${settings.api.port + 1000}`;
-    throw new CommandFailure(`${describeSystemError(error)}, as "${command}" does`, { cause: error });
+    throw new CommandFailure(`${describeSystemError(error)}, or start another demo with --dir`, { cause: error });
   }
 }
 
 const POLL_MS = 200;
-/**
- * The sample needs a few seconds; a desired state that a user has filled may need longer, and continues without being
- * watched.
- */
-const WATCH_MS_MAX = 60_000;
+/** The sample needs a few seconds. A desired state that a user has filled may need longer, and continues. */
+const SETTLE_MS_MAX = 60_000;
 
-/**
- * Resolves with false when every instance is done or waits for an operator only, or when a minute has passed. Prints
- * nothing if all is up from the beginning.
- */
-async function watchUntilDone(controller: Controller, print: (line: string) => void): Promise<false> {
-  const printed = new Map<string, string>();
-  for (let waited = 0; waited < WATCH_MS_MAX; waited += POLL_MS) {
-    const ready = controller.ready();
-    if (ready === true && printStatuses(controller.reader, printed, print)) return false;
+/** Resolves with false when no instance is in progress, or when a minute has passed. */
+async function waitUntilSettled(controller: Controller): Promise<false> {
+  print('Bringing the stacks up …');
+  for (let waited = 0; waited < SETTLE_MS_MAX; waited += POLL_MS) {
+    if (controller.ready() === true && isSettled(controller.reader)) return false;
     await sleep(POLL_MS);
   }
   const ready = controller.ready();
@@ -151,15 +122,7 @@ async function watchUntilDone(controller: Controller, print: (line: string) => v
   return false;
 }
 
-/** Prints every status that is new, and returns true where nothing is in progress. */
-function printStatuses(reader: Reader, printed: Map<string, string>, print: (line: string) => void): boolean {
-  const statuses = reader.instances().map(({ name }) => [name, reader.status(name)] as const);
-  const isOver = statuses.every(([, status]) => status !== 'In progress' && status !== 'Marked for delete');
-  if (printed.size === 0 && isOver) return true;
-  if (printed.size === 0) print('Bringing the stacks up:');
-  for (const [name, status] of statuses) {
-    if (printed.get(name) !== status) print(`  ${name}: ${status}`);
-    printed.set(name, status);
-  }
-  return isOver;
+function isSettled(reader: Reader): boolean {
+  const statuses = reader.instances().map(({ name }) => reader.status(name));
+  return statuses.every((status) => status !== 'In progress' && status !== 'Marked for delete');
 }

@@ -2,9 +2,10 @@
 import { styleText } from 'node:util';
 import { countOf } from '../base/wording.ts';
 import { isError, type Problem, placeOf, sortProblems } from '../model/problem.ts';
-import { EXIT_PROBLEMS } from './command-failure.ts';
-import { type Format, printAs, visibleLine } from './output.ts';
-import type { Snippet } from './validate/snippet.ts';
+import { SettingsError } from '../settings/load-settings.ts';
+import { CommandFailure, EXIT_PROBLEMS } from './command-failure.ts';
+import { print, visibleLine } from './output.ts';
+import { fromUserDirectory } from './user-directory.ts';
 
 /** The parts of a problem that have a colour of their own. */
 export type Style = 'plain' | 'error' | 'warning' | 'place' | 'margin';
@@ -29,20 +30,20 @@ export const TERMINAL_PAINT: Paint = (style, text) => styleText([...STYLES[style
 /** How {@link formatProblem} formats. */
 export interface ProblemOptions {
   readonly paint?: Paint;
-  /** The line of the problem. */
-  readonly snippet?: Snippet | undefined;
+  /** The lines of the problem's file. */
+  readonly lines?: readonly string[] | undefined;
 }
 
 /**
  * Returns a problem as compilers print theirs: place, severity, message; then its line, the hint and the instances that
  * it stops. What a terminal would obey is escaped.
  */
-export function formatProblem(problem: Problem, { paint = NO_PAINT, snippet }: ProblemOptions = {}): string {
+export function formatProblem(problem: Problem, { paint = NO_PAINT, lines: source = [] }: ProblemOptions = {}): string {
   const { severity, code, message, hint, instances = [] } = problem;
   const place = placeOf(problem);
   const lines = [
     `${place === '' ? '' : `${paint('place', visibleLine(place))}: `}${paint(severity, severity)}: ${visibleLine(message)} [${code}]`,
-    ...(snippet === undefined ? [] : snippetLines(problem, snippet, paint)),
+    ...snippetLines(problem, source, paint),
   ];
   if (hint !== null) lines.push(`    hint: ${visibleLine(hint)}`);
   if (instances.length > 0) lines.push(`    stops: ${visibleLine(instances.join(', '))}`);
@@ -50,24 +51,58 @@ export function formatProblem(problem: Problem, { paint = NO_PAINT, snippet }: P
 }
 
 const MARGIN_WIDTH = 4;
+/** UTF-16 units that a shortened line shows before the caret, and in all. */
+const BEFORE_UNITS = 60;
+const UNITS_MAX = 110;
+const CUT = '…';
 
-function snippetLines({ line, severity }: Problem, snippet: Snippet, paint: Paint): readonly string[] {
+/**
+ * Returns the line of a problem, with tabs as four spaces and shortened around the place, and a line with the caret.
+ * Every character counts as one column. Returns nothing if the file has no such line, or the line is blank.
+ */
+function snippetLines({ line, column, severity }: Problem, lines: readonly string[], paint: Paint): readonly string[] {
+  const source = lines[line - 1] ?? '';
+  if (source.trim() === '') return [];
+  const offset = Math.min(column - 1, source.length);
+  const from = source.length <= UNITS_MAX ? 0 : boundary(source, Math.max(0, offset - BEFORE_UNITS));
+  const to = boundary(source, Math.min(source.length, from + UNITS_MAX));
+  const shown = (text: string): string => visibleLine(text.replaceAll('\t', '    '));
+  const before = `${from > 0 ? CUT : ''}${shown(source.slice(from, offset))}`;
   const number = String(line).padStart(MARGIN_WIDTH + 1);
   const below = ' '.repeat(number.length);
   return [
-    `${paint('margin', `${number} |`)} ${snippet.line}`,
-    `${paint('margin', `${below} |`)} ${' '.repeat(snippet.caretAt)}${paint(severity, '^')}`,
+    `${paint('margin', `${number} |`)} ${before}${shown(source.slice(offset, to))}${to < source.length ? CUT : ''}`,
+    `${paint('margin', `${below} |`)} ${' '.repeat(before.length)}${paint(severity, '^')}`,
   ];
 }
 
+/** Returns an offset that is not between the halves of a surrogate pair. */
+function boundary(text: string, offset: number): number {
+  const unit = text.charCodeAt(offset);
+  return offset > 0 && unit >= 0xdc00 && unit <= 0xdfff ? offset - 1 : offset;
+}
+
+/** Returns the lines of a text. They end as in YAML: at LF, CR LF, or CR. A byte order mark is no part of the first. */
+export function linesOf(text: string): readonly string[] {
+  return text.replace(/^\ufeff/, '').split(/\r\n|\n|\r/);
+}
+
 /**
- * Prints the problems of a settings file, for people with their counts below, and sets the exit code where one is an
- * error.
+ * Prints the problems of a settings file with their counts, and sets the exit code if one is an error. `find` gets the
+ * path of the file; problems name the file as the user has written it. Throws CommandFailure if it cannot be read.
  */
-export function printProblems(found: readonly Problem[], format: Format): void {
-  const problems = sortProblems(found);
+export async function printSettingsProblems(
+  file: string,
+  find: (path: string) => Promise<readonly Problem[]>,
+): Promise<void> {
+  const found = await find(fromUserDirectory(file)).catch((error: unknown) => {
+    if (!(error instanceof SettingsError)) throw error;
+    if (error.problems.length === 0) throw new CommandFailure(error.message, { cause: error });
+    return error.problems;
+  });
+  const problems = sortProblems(found.map((problem) => ({ ...problem, file })));
   const errors = problems.filter(isError).length;
   const counts = [countOf(errors, 'error'), countOf(problems.length - errors, 'warning')].join(', ');
-  printAs(format, { problems }, () => [...problems.map((problem) => formatProblem(problem)), counts].join('\n'));
+  print([...problems.map((problem) => formatProblem(problem)), counts].join('\n'));
   if (errors > 0) process.exitCode = EXIT_PROBLEMS;
 }

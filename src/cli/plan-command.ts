@@ -68,7 +68,7 @@ export function addPlanCommand(program: Command): void {
         const id = options.commentId ?? prefix.replace(/\/$/, '');
         try {
           const server = await controllerIn(options, isAsked);
-          const plan = await readPlanVisibly(repository, options, server);
+          const plan = await readPlan(repository, options, server);
           const report: PlanReport = PLAN_REPORTS[options.format];
           print(report(plan, { prefix, id, isRecorded: server !== undefined }));
           process.exitCode = exitCodeOf(plan);
@@ -84,19 +84,6 @@ export function addPlanCommand(program: Command): void {
 
 const NO_BASE =
   'say what to merge into: --base <revision>, such as --base origin/main; or --server, to compare with a running controller';
-const SLOW_MS = 2_000;
-
-/** Tells on a terminal that the command is at work, where it takes longer than a moment. */
-async function readPlanVisibly(...order: Parameters<typeof readPlan>): Promise<Plan> {
-  const timer = setTimeout(() => {
-    if (process.stderr.isTTY) process.stderr.write('treeline: reading the commits …\n');
-  }, SLOW_MS);
-  try {
-    return await readPlan(...order);
-  } finally {
-    clearTimeout(timer);
-  }
-}
 
 /** A base leaves out a controller that only the environment names. */
 async function controllerIn(options: PlanOptions, isAsked: boolean): Promise<ServerOptions | undefined> {

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
 import { countOf, visible } from '../base/wording.ts';
-import type { AttentionItem, FoundRecovery, Overview, RecoveredServers, Recovery, Why } from '../service/answers.ts';
+import type { AttentionItem, FoundRecovery, Overview, RecoveredServers, Recovery } from '../service/answers.ts';
 import type { InstanceView } from '../service/read/instance-views.ts';
 import { CommandFailure } from './command-failure.ts';
 import {
@@ -134,26 +134,62 @@ async function watch(instance: string | undefined, options: Options): Promise<ne
   }
 }
 
-function readStatus(instance: string | undefined, options: Options): Promise<Shown> {
-  return instance === undefined ? readAll(options) : readOne(instance, options);
-}
-
-async function readAll(options: Options): Promise<Shown> {
+/** Reads the status of one instance with its servers, or that of all instances. */
+async function readStatus(instance: string | undefined, options: Options): Promise<Shown> {
+  const isAll = instance === undefined;
+  const resources = isAll ? {} : await readServers(instance, options);
   const overview = (await getFrom(options, '/operations/status')) as Overview;
-  const { counts, attention, attentionLeftOut = 0 } = overview;
-  const instances = overview.instances.filter(({ status }) => options.problems === undefined || status !== 'Done');
-  const isRecovering = attention.some(({ kind }) => kind === 'recovery');
-  const { recovery } = isRecovering ? ((await getFrom(options, '/operations/recovery')) as FoundRecovery) : NONE;
+  const instances = overview.instances.filter(({ name, status }) =>
+    isAll ? options.problems === undefined || status !== 'Done' : name === instance,
+  );
+  // What concerns no instance in particular concerns this one too.
+  const attention = overview.attention.filter((item) => isAll || isAbout(item.instances, instance));
+  const held = overview.held.filter(
+    (item) => isAll || isAbout(item.instance === null ? [] : [item.instance], instance),
+  );
+  const { counts } = isAll ? overview : (instances[0] ?? overview);
+  const recovery = isAll && attention.some(({ kind }) => kind === 'recovery') ? await readRecovery(options) : null;
+  const shown = { ...overview, held, attention, ...(recovery && { recovery }) };
   const lines = [
-    ...formatAttention(attention, attentionLeftOut),
+    ...formatAttention(attention, isAll ? overview.attentionLeftOut : 0),
     ...(recovery === null ? [] : formatRecovery(recovery)),
-    ...[...instances.map(formatInstance), ...formatCounts(counts), ...formatCommit(overview)],
-    ...(await pageLines(options)),
+    ...instances.map(formatInstance),
+    ...serverLines(resources),
+    ...formatCounts(counts),
+    ...formatCommit(overview),
+    ...(isAll ? await pageLines(options) : []),
   ];
-  return { value: { ...overview, ...(recovery && { recovery }), instances }, text: lines.join('\n'), attention };
+  const { instances: _, ...ofOne } = { ...shown, ...instances[0], resources };
+  return { value: isAll ? { ...shown, instances } : ofOne, text: lines.join('\n'), attention };
 }
 
-const NONE: FoundRecovery = { recovery: null };
+function isAbout(instances: readonly string[], instance: string): boolean {
+  return instances.length === 0 || instances.includes(instance);
+}
+
+type Servers = Readonly<Record<string, Readonly<Record<string, { readonly state: string }>>>>;
+
+async function readServers(instance: string, options: Options): Promise<Servers> {
+  const path = `/stacks/instances/${encodeURIComponent(instance)}/status/full`;
+  const groups = Object.entries((await getFrom(options, path)) as InstanceView['resources']);
+  const isShown = (state: string): boolean => options.problems === undefined || state !== 'done';
+  return Object.fromEntries(
+    groups.map(([key, group]) => [
+      key,
+      Object.fromEntries(Object.entries(group).filter(([, { state }]) => isShown(state))),
+    ]),
+  );
+}
+
+function serverLines(resources: Servers): readonly string[] {
+  return Object.entries(resources).flatMap(([key, group]) =>
+    Object.entries(group).map(([server, { state }]) => `  ${key}  ${server}: ${state}`),
+  );
+}
+
+async function readRecovery(options: Options): Promise<Recovery | null> {
+  return ((await getFrom(options, '/operations/recovery')) as FoundRecovery).recovery;
+}
 
 /** Returns where the page is, and how to see it without a certificate. */
 async function pageLines(options: Options): Promise<readonly string[]> {
@@ -162,44 +198,12 @@ async function pageLines(options: Options): Promise<readonly string[]> {
   return [`page ${options.server.replace(/\/+$/, '')}${page}`, belowHeading(message)];
 }
 
-async function readOne(instance: string, options: Options): Promise<Shown> {
-  const path = `/stacks/instances/${encodeURIComponent(instance)}`;
-  const resources = (await getFrom(options, `${path}/status/full`)) as InstanceView['resources'];
-  const { status, summary, counts } = (await getFrom(options, `${path}/why`)) as Why;
-  const overview = (await getFrom(options, '/operations/status')) as Overview;
-  const { commit, newest, repository, store, leader, lag } = overview;
-  const held = overview.held.filter((item) => item.instance === null || item.instance === instance);
-  // What concerns no instance in particular concerns this one too.
-  const attention = overview.attention.filter(
-    ({ instances: [first], instances }) => first === undefined || instances.includes(instance),
-  );
-  const outages = { ...(repository && { repository }), ...(store && { store }) };
-  const replicas = { ...(leader !== undefined && { leader }), ...(lag && { lag }) };
-  const commits = { commit, newest, held, attention, ...outages, ...replicas };
-  const shown = Object.entries(resources).map(([key, group]) => {
-    const servers = Object.entries(group).filter(([, { state }]) => options.problems === undefined || state !== 'done');
-    return [key, Object.fromEntries(servers)] as const;
-  });
-  const lines = shown.flatMap(([key, group]) =>
-    Object.entries(group).map(([server, { state }]) => `  ${key}  ${server}: ${state}`),
-  );
-  return {
-    value: { name: instance, status, summary, counts, resources: Object.fromEntries(shown), ...commits },
-    text: [
-      ...formatAttention(attention, 0),
-      ...[formatInstance({ name: instance, status, summary, counts }), ...lines, ...formatCounts(counts)],
-      ...formatCommit(overview),
-    ].join('\n'),
-    attention,
-  };
-}
-
 function formatInstance({ name, status, summary }: Overview['instances'][number]): string {
   return status === 'Done' ? `${name}: ${status}` : `${name}: ${status}: ${firstLine(summary)}`;
 }
 
 /** Returns the items that need an operator, then those that are acknowledged; no lines if there are none. */
-function formatAttention(items: Overview['attention'], leftOut: number): readonly string[] {
+function formatAttention(items: Overview['attention'], leftOut = 0): readonly string[] {
   const [open, known] = [
     items.filter((item) => item.acknowledged === null),
     items.filter((item) => item.acknowledged !== null),

@@ -31,105 +31,93 @@ interface Outcome {
   readonly reason?: string;
 }
 
-/** One poll of a stage. Returns undefined to poll again; `isLate`: the time is over, so it returns an outcome. */
-type Stage = (isLate: boolean) => Promise<Outcome | undefined>;
-
-const DONE: Outcome = { isDone: true };
+interface Waiting extends Awaited {
+  readonly server: ServerOptions;
+  /** Of `performance.now()`. */
+  readonly deadline: number;
+  /** The instance was there. */
+  isKnown: boolean;
+}
 
 /**
  * Resolves once all has settled, the commit turns out not to be followed, or the time is over. Throws CommandFailure.
  */
 export async function waitUntilSettled(server: ServerOptions, awaited: Awaited): Promise<Outcome> {
   const deadline = performance.now() + awaited.timeoutMs;
-  const printed = new Map<string, string>();
-  const report = (about: string, line: string): void => {
-    if (printed.get(about) !== line) awaited.progress(line);
-    printed.set(about, line);
+  const printed = new Set<string>();
+  const progress = (line: string): void => {
+    if (!printed.has(line)) awaited.progress(line);
+    printed.add(line);
   };
-  const waiting = { ...awaited, server, deadline, report };
-  const stages = [untilFollowed(waiting), untilQuiet(waiting), ...(awaited.delivered ? [untilDelivered(waiting)] : [])];
-  let outcome = DONE;
-  for (const stage of stages) {
-    outcome = await poll(stage, deadline);
-    if (!outcome.isDone || outcome.isGone) break;
-  }
-  return outcome;
-}
-
-async function poll(stage: Stage, deadline: number): Promise<Outcome> {
+  const waiting: Waiting = { ...awaited, server, deadline, progress, isKnown: false };
+  progress(`waiting until ${awaited.commit} is followed`);
   for (;;) {
-    const outcome = await stage(performance.now() >= deadline);
+    const outcome = await look(waiting, performance.now() >= deadline);
     if (outcome !== undefined) return outcome;
     await sleep(Math.min(POLL_MS, Math.max(0, deadline - performance.now())));
   }
 }
 
-interface Waiting extends Awaited {
-  readonly server: ServerOptions;
-  /** Of `performance.now()`. */
-  readonly deadline: number;
-  /** Prints a line about something, unless it was the last one about that. */
-  readonly report: (about: string, line: string) => void;
-}
-
-/** The controller waits a while before it answers that it does not follow the commit. */
-function untilFollowed({ server, commit, timeoutMs, deadline, report }: Waiting): Stage {
-  const read = (headers: Readonly<Record<string, string>>): Promise<unknown> =>
-    getFrom(server, '/operations/status', { headers, refusedUntil: deadline });
-  report('commit', `waiting until ${commit} is followed`);
-  return async (isLate) => {
-    const followed = await orNotReady(read({ 'x-treeline-min-commit': commit }));
-    if (!(followed instanceof RefusedRequest)) return DONE;
-    const overview = await orNotReady(read({}));
-    if (overview instanceof RefusedRequest) report('controller', overview.message);
-    const { newest = null, repository } = overview instanceof RefusedRequest ? {} : (overview as Overview);
-    if (repository !== undefined) {
-      const reason = firstLine(repository.reason);
-      report('controller', `the repository could not be followed since ${repository.since}: ${reason}`);
-    }
-    if (newest?.commit === commit) {
-      return { isDone: false, reason: `the commit ${commit} is not followed: ${newest.reason}; do: ${newest.action}` };
-    }
-    if (!isLate) return undefined;
-    const others = newest === null ? '' : `; the newest one, ${newest.commit}, is not either: ${newest.reason}`;
-    return { isDone: false, reason: `the commit ${commit} is not followed after ${timeoutMs / 1000} s${others}` };
-  };
+/** Looks once. Returns undefined to look again; `isLate`: the time is over, so it returns an outcome. */
+async function look(waiting: Waiting, isLate: boolean): Promise<Outcome | undefined> {
+  const { commit, instance, timeoutMs, progress } = waiting;
+  const overview = await readStatus(waiting, { 'x-treeline-min-commit': commit });
+  if (overview instanceof RefusedRequest) return await lookForCommit(waiting, isLate);
+  const awaited = overview.instances.filter(({ name }) => instance === undefined || name === instance);
+  if (instance !== undefined && awaited.length === 0) {
+    if (waiting.isKnown) return { isDone: true, isGone: true };
+    throw new CommandFailure(`there is no stack instance "${instance}" at that commit`);
+  }
+  waiting.isKnown = true;
+  const open = awaited.filter((one) => !isSettled(one)).map(({ name, status }) => `${name} (${status})`);
+  if (open.length > 0) {
+    progress(`waiting for ${firstNames(open)}`);
+    return isLate ? { isDone: false, reason: `still in progress after ${timeoutMs / 1000} s` } : undefined;
+  }
+  const isDone = awaited.every(({ status }) => status === 'Done');
+  return isDone && waiting.delivered ? await lookForDelivery(waiting, isLate) : { isDone };
 }
 
 /** Returns the refusal of a controller that does not follow the commit yet, or is not ready. */
-async function orNotReady(answer: Promise<unknown>): Promise<unknown> {
-  return await answer.catch((error: unknown) => {
+async function readStatus(
+  { server, deadline }: Waiting,
+  headers: Readonly<Record<string, string>>,
+): Promise<Overview | RefusedRequest> {
+  try {
+    return (await getFrom(server, '/operations/status', { headers, refusedUntil: deadline })) as Overview;
+  } catch (error) {
     if (error instanceof RefusedRequest && error.status === 503) return error;
     throw error;
-  });
+  }
 }
 
-function untilQuiet({ server, instance, timeoutMs, deadline, report }: Waiting): Stage {
-  let isKnown = false;
-  return async (isLate) => {
-    const { instances } = (await getFrom(server, '/operations/status', { refusedUntil: deadline })) as Overview;
-    const awaited = instances.filter(({ name }) => instance === undefined || name === instance);
-    if (instance !== undefined && awaited.length === 0) {
-      if (!isKnown) throw new CommandFailure(`there is no stack instance "${instance}" at that commit`);
-      return { isDone: true, isGone: true };
-    }
-    isKnown = true;
-    const open = awaited.filter((one) => !isSettled(one)).map(({ name, status }) => `${name} (${status})`);
-    if (open.length === 0) return { isDone: awaited.every(({ status }) => status === 'Done') };
-    report('instances', `waiting for ${firstNames(open)}`);
-    return isLate ? { isDone: false, reason: `still in progress after ${timeoutMs / 1000} s` } : undefined;
-  };
+/** The controller waits a while before it answers that it does not follow the commit. */
+async function lookForCommit(waiting: Waiting, isLate: boolean): Promise<Outcome | undefined> {
+  const { commit, timeoutMs, progress } = waiting;
+  const overview = await readStatus(waiting, {});
+  if (overview instanceof RefusedRequest) progress(overview.message);
+  const { newest = null, repository } = overview instanceof RefusedRequest ? {} : overview;
+  if (repository !== undefined) {
+    progress(`the repository could not be followed since ${repository.since}: ${firstLine(repository.reason)}`);
+  }
+  if (newest?.commit === commit) {
+    return { isDone: false, reason: `the commit ${commit} is not followed: ${newest.reason}; do: ${newest.action}` };
+  }
+  if (!isLate) return undefined;
+  const others = newest === null ? '' : `; the newest one, ${newest.commit}, is not either: ${newest.reason}`;
+  return { isDone: false, reason: `the commit ${commit} is not followed after ${timeoutMs / 1000} s${others}` };
 }
 
-function untilDelivered({ server, commit, instance, report }: Waiting): Stage {
-  return async (isLate) => {
-    const { summary, counts } = await readDelivered(server, { commit, instance }, 'failed');
-    report('delivery', summary);
-    if (counts.outdated + counts.failed === 0) return DONE;
-    if (!isLate) return undefined;
-    const { nodes } = await readDelivered(server, { commit, instance }, 'outdated,failed');
-    return { isDone: false, reason: `not delivered in time: ${summary}\n${listNodes(nodes)}` };
-  };
+async function lookForDelivery(
+  { server, commit, instance, progress }: Waiting,
+  isLate: boolean,
+): Promise<Outcome | undefined> {
+  const { summary, counts } = await readDelivered(server, { commit, instance }, 'failed');
+  progress(summary);
+  if (counts.outdated + counts.failed === 0) return { isDone: true };
+  if (!isLate) return undefined;
+  const { nodes } = await readDelivered(server, { commit, instance }, 'outdated,failed');
+  return { isDone: false, reason: `not delivered in time: ${summary}\n${listNodes(nodes)}` };
 }
 
 const MOVING = ['creating', 'updating', 'deleting', 'retrying', 'unknown'] as const;

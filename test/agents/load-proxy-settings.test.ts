@@ -47,12 +47,13 @@ describe('the settings of a proxy', () => {
   it('are checked by a command, which names the file as the person wrote it', async () => {
     const { code, stdout } = await treeline([
       'proxy',
-      'check',
+      '--check',
+      '--config',
       settingsFile(LEAST.replace('https', 'http'), 'proxy.yaml'),
     ]);
     expect(code).toBe(1);
     expect(stdout).toMatch(/proxy\.yaml:1:9: error: /);
-    const missing = await treeline(['proxy', 'check', settingsFile(LEAST)]);
+    const missing = await treeline(['proxy', '--check', '--config', settingsFile(LEAST)]);
     expect(missing).toMatchObject({ code: 3, stderr: expect.stringMatching(/proxy\.(crt|key) cannot be read/) });
   });
 });

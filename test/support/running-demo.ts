@@ -3,7 +3,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { BUNDLED, plainEnvironment, ROOT } from './command-line.ts';
@@ -83,12 +82,4 @@ export function leaveFewServers(sample: string, resources: readonly string[]): v
   };
   substract('shop-production.yaml', ['cache', 'web', 'worker', 'balancer', 'mailtrap', 'reports']);
   substract('shop-staging.yaml', resources);
-}
-
-/** Takes a port unless somebody has it already: in either case it is taken afterwards. */
-export async function takePort(port: number): Promise<void> {
-  const server = createServer();
-  server.listen(port, '127.0.0.1');
-  await Promise.race([once(server, 'listening'), once(server, 'error')]).catch(() => undefined);
-  onTestFinished(() => void server.close());
 }

@@ -5,7 +5,6 @@ import { countOf } from '../../base/wording.ts';
 import { isError, isFolderProblem, type Problem, type ProblemCode } from '../../model/problem.ts';
 import { formatProblem, type Paint } from '../format-problem.ts';
 import { type ExampleFiles, isRunExample, PROBLEM_CODES } from './problem-codes.ts';
-import { snippetAt } from './snippet.ts';
 
 /** The result of a validation. */
 export interface Report {
@@ -189,11 +188,9 @@ function uriOf(path: string): string {
 
 /** Returns the report as text, everything that a terminal obeys escaped but for what `paint` adds. */
 export function textReport(report: Report, paint: Paint): string {
-  const problems = report.problems.map((problem) => {
-    const lines = report.linesOf(problem.file);
-    const snippet = lines === undefined ? undefined : snippetAt(lines, problem);
-    return formatProblem(problem, { paint, snippet });
-  });
+  const problems = report.problems.map((problem) =>
+    formatProblem(problem, { paint, lines: report.linesOf(problem.file) }),
+  );
   const style = report.problems.some(isError) ? 'error' : 'plain';
   return [...problems, paint(style, summaryOf(report))].join('\n');
 }

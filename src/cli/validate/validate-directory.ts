@@ -8,9 +8,9 @@ import type { Snapshot } from '../../model/snapshot.ts';
 import { isBare, openLocalRepository } from '../../repository/local-repository.ts';
 import { SourceError } from '../../repository/source.ts';
 import { CommandFailure, expecting } from '../command-failure.ts';
+import { linesOf } from '../format-problem.ts';
 import { readStacksDirectory } from '../user-directory.ts';
 import type { Report } from './report.ts';
-import { linesOf } from './snippet.ts';
 
 /**
  * Returns the problems of a directory, as an absolute path; with a revision, those of that commit and not of the files
