@@ -1,8 +1,8 @@
 // Connects a standby to the leader: over TLS, where each side knows the certificate of the other from the database.
-import type { ClientRequest, OutgoingHttpHeaders } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { Agent, request } from 'node:https';
 import { isIP } from 'node:net';
-import type { Duplex } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 import { connect } from 'node:tls';
 import type { KeyPair } from '../base/development-pki.ts';
 import { reasonOf } from '../base/wording.ts';
@@ -35,96 +35,100 @@ interface LeaderLinkOptions {
 const CONNECT_MS = 5_000;
 /** Longer than a proxy may wait for actions. */
 const SILENT_MS = 90_000;
-const OPEN_MAX = 2_500;
-const STOPPING = 'This replica is stopping';
 
 /** The connections of this replica to the leader. */
 export class LeaderLink {
-  readonly #options: LeaderLinkOptions;
-  readonly #open = new Set<ClientRequest>();
-  #agent: { readonly key: string; readonly agent: Agent } | undefined;
-  #isStopped = false;
+  readonly #find: LeaderLinkOptions['find'];
+  readonly #agent = new Agent({ keepAlive: true });
+  readonly #stopping = new AbortController();
 
-  constructor(options: LeaderLinkOptions) {
-    this.#options = options;
+  constructor({ identity, find }: LeaderLinkOptions) {
+    this.#find = find;
+    // The agent passes on what `ask` names besides.
+    this.#agent.createConnection = (options, done = () => undefined) => connectPinned(options as PeerPlace, identity, done);
   }
 
-  /** Resolves with a request whose connection is there. Throws ServiceError `not_ready` if there is none. */
-  async open(question: Question): Promise<ClientRequest> {
-    if (this.#isStopped) throw notDone(STOPPING);
-    if (this.#open.size >= OPEN_MAX) throw notDone('Too many requests wait for the leader');
-    const place = await this.#options.find().catch((error) => {
+  /**
+   * Sends a request, and resolves with the head of its answer. `gone` ends it. Throws ServiceError `not_ready` if
+   * nothing was done, and `outcome_unknown` if the connection breaks during a write.
+   */
+  async ask(question: Question, body: Readable, gone: AbortSignal): Promise<IncomingMessage> {
+    const stopping = this.#stopping.signal;
+    if (stopping.aborted) throw notDone('This replica is stopping');
+    const place = await this.#find().catch((error) => {
       throw notDone(reasonOf(error));
     });
     if (place === undefined) throw notDone('No replica leads');
-    const { host, port, name } = place;
-    const asked = request({ ...question, host, port, setHost: false, agent: this.#agentFor(place) });
-    this.#open.add(asked);
-    asked.once('close', () => this.#open.delete(asked));
-    asked.setTimeout(SILENT_MS, () => asked.destroy(new Error(`it was silent for ${SILENT_MS / 1_000} s`)));
-    const { promise, resolve, reject } = Promise.withResolvers<ClientRequest>();
-    asked.once('socket', () => resolve(asked));
-    asked.on('error', (error) => {
-      reject(notDone(`The leader "${name}" at ${host}:${port} cannot be reached: ${reasonOf(error)}`));
+    const signal = isReading(question) ? AbortSignal.any([gone, stopping]) : gone;
+    const outgoing = request({ ...question, ...place, signal, setHost: false, agent: this.#agent });
+    outgoing.setTimeout(SILENT_MS, () => outgoing.destroy(new Error(`it was silent for ${SILENT_MS / 1_000} s`)));
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    let isConnected = false;
+    outgoing.once('socket', () => {
+      isConnected = true;
+      body.pipe(outgoing);
     });
+    outgoing.once('response', resolve);
+    outgoing.on('error', (error) => {
+      reject(isConnected ? failureOf(question, reasonOf(error)) : unreachable(place, reasonOf(error)));
+    });
+    // The rest of the body is read, so that the connection of the client can be used again.
+    outgoing.once('close', () => body.unpipe(outgoing).resume());
     return await promise;
   }
 
   /** Ends requests that only read, and refuses new ones. Those that write are answered yet. */
   stop(): void {
-    this.#isStopped = true;
-    for (const asked of this.#open) {
-      if (asked.method === 'GET' || asked.method === 'HEAD') asked.destroy(new Error(STOPPING));
-    }
+    this.#stopping.abort();
   }
 
   /** Ends all connections, also that to a leader which does not answer. Later requests open new ones. */
   close(): void {
-    this.#agent?.agent.destroy();
-    this.#agent = undefined;
-  }
-
-  /** Connections to an earlier leader end. */
-  #agentFor(place: PeerPlace): Agent {
-    const key = `${place.host} ${place.port} ${place.fingerprint}`;
-    if (this.#agent?.key === key) return this.#agent.agent;
-    this.close();
-    const agent = new PinnedAgent(this.#options.identity, place);
-    this.#agent = { key, agent };
-    return agent;
+    this.#agent.destroy();
   }
 }
 
-/** Sends nothing before the other side has shown the expected certificate. */
-class PinnedAgent extends Agent {
-  readonly #identity: KeyPair;
-  readonly #place: PeerPlace;
+/** Returns whether a request changes nothing. */
+export function isReading({ method }: { readonly method?: string | undefined }): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
 
-  constructor(identity: KeyPair, place: PeerPlace) {
-    super({ keepAlive: true });
-    this.#identity = identity;
-    this.#place = place;
-  }
-
-  override createConnection(_options: unknown, done: (error: Error | null, socket: Duplex) => void): undefined {
-    const { host, port, fingerprint } = this.#place;
-    const servername = isIP(host) === 0 ? host : '';
-    const socket = connect({ ...this.#identity, host, port, servername, rejectUnauthorized: false });
-    const fail = (error: Error): void => done(error, socket);
-    socket.setTimeout(CONNECT_MS, () => socket.destroy(new Error('it does not answer')));
-    socket.once('error', fail);
-    socket.once('secureConnect', () => {
-      socket.setTimeout(0);
-      socket.removeAllListeners('timeout');
-      if (socket.getPeerX509Certificate()?.fingerprint256 === fingerprint) {
-        socket.off('error', fail);
-        done(null, socket);
-      } else socket.destroy(new Error('it has another certificate than the database says'));
-    });
-  }
+/** Connects, and hands the connection over only once the other side has shown the expected certificate. */
+function connectPinned(
+  { host, port, fingerprint }: PeerPlace,
+  identity: KeyPair,
+  done: (error: Error | null, socket: Duplex) => void,
+): undefined {
+  const servername = isIP(host) === 0 ? host : '';
+  const socket = connect({ ...identity, host, port, servername, rejectUnauthorized: false });
+  const fail = (error: Error): void => done(error, socket);
+  socket.setTimeout(CONNECT_MS, () => socket.destroy(new Error('it does not answer')));
+  socket.once('error', fail);
+  socket.once('secureConnect', () => {
+    socket.setTimeout(0);
+    socket.removeAllListeners('timeout');
+    if (socket.getPeerX509Certificate()?.fingerprint256 === fingerprint) {
+      socket.off('error', fail);
+      done(null, socket);
+    } else socket.destroy(new Error('it has another certificate than the database says'));
+  });
 }
 
 /** Returns the error for a request of which nothing was done. */
 export function notDone(reason: string): ServiceError {
   return new ServiceError('not_ready', `${reason.replace(/\.$/, '')}. Nothing was done; ask again`);
+}
+
+function unreachable({ name, host, port }: PeerPlace, reason: string): ServiceError {
+  return notDone(`The leader "${name}" at ${host}:${port} cannot be reached: ${reason}`);
+}
+
+function failureOf(question: Question, reason: string): ServiceError {
+  const broken = `The connection to the leader broke: ${reason}`;
+  if (isReading(question)) return notDone(broken);
+  return new ServiceError(
+    'outcome_unknown',
+    `${broken}. Nobody knows whether the request was carried out: look before you ask again. The commit of a write has ` +
+      `the line "Treeline-Request-Id: ${question.headers['x-request-id']}"`,
+  );
 }

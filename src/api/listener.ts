@@ -1,7 +1,7 @@
 // Creates the TLS listener: it verifies client certificates and limits times and connections. It does not know clients
 // or routes. See docs/rest.md, authentication and limits.
-import type { RequestListener, ServerResponse } from 'node:http';
-import { createServer, type Server } from 'node:https';
+import type { RequestListener } from 'node:http';
+import { createServer, type Server, type ServerOptions } from 'node:https';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { AuditLog } from '../base/audit-log.ts';
@@ -70,22 +70,14 @@ export interface Listener extends ListenAddress {
 export async function startListener(options: ListenerOptions): Promise<Listener> {
   const { tls, clock = systemClock } = options;
   const limits = { ...TIME_LIMITS, ...options.limits };
-  const serverOptions = {
+  const server = createLimited(limits, {
     ...secureContextOptions(tls),
     // Clients that speak HTTP/1.0, such as curl -0, ask for it by its own name.
     ALPNProtocols: ['http/1.1', 'http/1.0'],
-    requestCert: true,
     rejectUnauthorized: true,
-    handshakeTimeout: limits.handshakeMs,
-    headersTimeout: limits.headersMs,
-    requestTimeout: limits.requestMs,
-    connectionsCheckingInterval: CHECK_MS,
-    keepAliveTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: HEADER_BYTES_MAX,
-  };
-  const server = createServer(serverOptions, options.handler);
-  server.timeout = limits.stallMs;
-  server.maxConnections = CONNECTIONS_MAX;
+  });
+  server.on('request', options.handler);
   const refused = logRefusals(server, options);
   refuseAuthorities(server, refused);
   const endOldConnections = followConnections(server, clock, limits.handshakeMs);
@@ -104,40 +96,35 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
   };
 }
 
-interface OpenConnection {
-  /** True if its handshake may have begun before the last reload. */
-  isOld: boolean;
-  /** The newest request that is not answered. */
-  last?: ServerResponse | undefined;
+/** Returns a server that asks for certificates, with limits of time and connections. It does not listen yet. */
+export function createLimited(limits: TimeLimits, options: ServerOptions): Server {
+  const server = createServer({
+    ...options,
+    requestCert: true,
+    handshakeTimeout: limits.handshakeMs,
+    headersTimeout: limits.headersMs,
+    requestTimeout: limits.requestMs,
+    connectionsCheckingInterval: CHECK_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+  });
+  server.timeout = limits.stallMs;
+  server.maxConnections = CONNECTIONS_MAX;
+  return server;
 }
 
 /**
- * Returns a function that ends each connection there is now with its next answer, or with the one under way if its head
- * is not sent. A handshake that is under way may end with the old certificates, so new connections get one answer for a
- * while.
+ * Returns a function that ends each connection there is at its call with its next answer. A handshake that is under way
+ * may end with the old certificates, so new connections get one answer for a while.
  */
 function followConnections(server: Server, clock: Clock, handshakeMs: number): () => void {
-  const open = new Map<Socket, OpenConnection>();
-  let oldUntil = 0;
-  server.on('secureConnection', (socket) => {
-    open.set(socket, { isOld: clock.monotonic() < oldUntil });
-    socket.once('close', () => open.delete(socket));
-  });
-  server.prependListener('request', (request, response) => {
-    const connection = open.get(request.socket);
-    if (connection === undefined) return;
-    connection.last = response;
-    response.once('close', () => {
-      if (connection.last === response) connection.last = undefined;
-    });
-    if (connection.isOld) response.setHeader('Connection', 'close');
+  const begins = new WeakMap<Socket, number>();
+  let oldUntil = Number.NEGATIVE_INFINITY;
+  server.on('secureConnection', (socket) => begins.set(socket, clock.monotonic()));
+  server.prependListener('request', ({ socket }, response) => {
+    if ((begins.get(socket) ?? 0) < oldUntil) response.setHeader('Connection', 'close');
   });
   return () => {
     oldUntil = clock.monotonic() + handshakeMs;
-    for (const connection of open.values()) {
-      connection.isOld = true;
-      if (connection.last?.headersSent === false) connection.last.setHeader('Connection', 'close');
-    }
   };
 }
 

@@ -1,13 +1,12 @@
 // Creates the listener for requests that other replicas forward. A peer is who has a certificate that a replica has
 // written into the database; it may say which client a request is of. A standby refuses such requests.
 import type { RequestListener } from 'node:http';
-import { createServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { KeyPair } from '../base/development-pki.ts';
 import { type ListenAddress, type Listening, listenOn } from '../base/listen.ts';
 import { ServiceError } from '../model/service-error.ts';
 import { sendError } from './errors.ts';
-import { closeGently, TIME_LIMITS } from './listener.ts';
+import { closeGently, createLimited, TIME_LIMITS } from './listener.ts';
 import { presentForwarded } from './peer.ts';
 
 interface PeerListenerOptions extends ListenAddress {
@@ -20,29 +19,20 @@ interface PeerListenerOptions extends ListenAddress {
 
 /** A certificate beside the headers of a client. */
 const HEADER_BYTES_MAX = 32 * 1024;
-const CONNECTIONS_MAX = 10_000;
-const KEEP_ALIVE_MS = 60_000;
 const UNKNOWN =
   'The leader does not know the certificate of the replica that forwards this. Nothing was done; ask again';
 
 /** Returns the listener. Throws if the address is in use. */
 export async function startPeerListener(options: PeerListenerOptions): Promise<Listening> {
   const { identity, isPeer, handler } = options;
-  const server = createServer({
+  const server = createLimited(TIME_LIMITS, {
     ...identity,
     minVersion: 'TLSv1.3',
-    requestCert: true,
     // The certificates are self-made: the database says which ones count.
     rejectUnauthorized: false,
     requireHostHeader: false,
-    handshakeTimeout: TIME_LIMITS.handshakeMs,
-    headersTimeout: TIME_LIMITS.headersMs,
-    requestTimeout: TIME_LIMITS.requestMs,
-    keepAliveTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: HEADER_BYTES_MAX,
   });
-  server.timeout = TIME_LIMITS.stallMs;
-  server.maxConnections = CONNECTIONS_MAX;
   const judged = new WeakMap<Socket, Promise<boolean>>();
   server.on('secureConnection', (socket) => {
     const fingerprint = socket.getPeerX509Certificate()?.fingerprint256;

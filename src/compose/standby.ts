@@ -61,10 +61,13 @@ export function createStandby(parts: RoleParts, database: SharedDatabase, opened
     leader: {
       isKnown: () => lease.leader() !== undefined,
       lag,
-      open: (question) => link.open(question),
+      ask: (question, body, gone) => link.ask(question, body, gone),
       // Without a standby follower, rows of another desired state are refused, and so is what waits for them.
       refresh: () => (present === undefined ? store.refresh() : present.catchUp()),
-      shows: (commit) => shown.current.get()?.commit === commit,
+      shows: async (commit) => {
+        const head = shown.current.get()?.commit;
+        return head === commit || (head !== undefined && (await views.isAncestor(commit, head).catch(() => false)));
+      },
     },
   });
   return {

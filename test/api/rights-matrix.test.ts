@@ -69,12 +69,12 @@ beforeAll(async () => {
   standby = await startTestStandby(leader, {
     isKnown: () => true,
     lag: () => undefined,
-    open: (question) => {
+    ask: (...question) => {
       forwarded += 1;
-      return between.link.open(question);
+      return between.link.ask(...question);
     },
     refresh: async () => undefined,
-    shows: () => false,
+    shows: async () => false,
   });
 });
 afterAll(async () => {

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createApp, createStandbyApp } from '../../src/api/app.ts';
 import { createDashboard } from '../../src/api/dashboard.ts';
-import type { Question } from '../../src/api/leader-link.ts';
+import type { FollowedLeader } from '../../src/api/forward.ts';
 import { createManagement } from '../../src/api/management.ts';
 import { CLIENT_CERTIFICATE } from '../../src/api/peer.ts';
 import { systemClock } from '../../src/base/clock.ts';
@@ -218,11 +218,11 @@ describe('on the management listener', () => {
     const { link, ask, close } = await linkTo(handler);
     onTestFinished(close);
     const forwarded: string[] = [];
-    const leader = {
-      ...{ isKnown: () => true, lag: () => undefined, refresh: async () => undefined, shows: () => true },
-      open: async (question: Question) => {
+    const leader: FollowedLeader = {
+      ...{ isKnown: () => true, lag: () => undefined, refresh: async () => undefined, shows: async () => true },
+      ask: (question, ...others) => {
         forwarded.push(`${question.headers[CLIENT_CERTIFICATE]} ${question.path}`);
-        return await link.open(question);
+        return link.ask(question, ...others);
       },
     };
     const get = await dashboardOn(

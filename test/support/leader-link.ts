@@ -1,5 +1,6 @@
 // The connection of a standby to an application that leads, over real TLS.
 import type { RequestListener } from 'node:http';
+import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { LeaderLink, type Question } from '../../src/api/leader-link.ts';
 import { startPeerListener } from '../../src/api/peer-listener.ts';
@@ -25,13 +26,8 @@ export async function linkTo(
   return {
     link,
     async ask(question, body) {
-      const asked = await link.open(question);
-      const { promise, resolve, reject } = Promise.withResolvers<Awaited<ReturnType<TestLink['ask']>>>();
-      asked.on('error', reject).on('response', async (answer) => {
-        resolve({ status: answer.statusCode ?? 0, headers: answer.rawHeaders, text: await text(answer) });
-      });
-      asked.end(body);
-      return await promise;
+      const answer = await link.ask(question, Readable.from(body ?? []), new AbortController().signal);
+      return { status: answer.statusCode ?? 0, headers: answer.rawHeaders, text: await text(answer) };
     },
     async close() {
       link.close();
