@@ -45,7 +45,8 @@ export class LeaderLink {
   constructor({ identity, find }: LeaderLinkOptions) {
     this.#find = find;
     // The agent passes on what `ask` names besides.
-    this.#agent.createConnection = (options, done = () => undefined) => connectPinned(options as PeerPlace, identity, done);
+    this.#agent.createConnection = (options, done = () => undefined) =>
+      connectPinned(options as PeerPlace, identity, done);
   }
 
   /**
