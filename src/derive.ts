@@ -17,7 +17,7 @@ import { withHints } from './desired/hints.ts';
 import { policiesOf, searchesFor } from './desired/loss-policy.ts';
 import { withoutPlainSecrets } from './desired/plain-secrets.ts';
 import { problemsAndRemarks } from './desired/remarks.ts';
-import { receiversIn, undeterminedIn } from './desired/undetermined.ts';
+import { newReceivers, receiversIn } from './desired/undetermined.ts';
 import { isValidUnit, type Unit } from './desired/unit.ts';
 import { instanceAddress, nameAt } from './model/address.ts';
 import { type ProblemText, problemAt } from './model/entry.ts';
@@ -169,7 +169,7 @@ function admit(proposed: FollowedProposal, before: Before): Admitted {
   const { baseline, earlier, safety, recorded } = before;
   const { candidates } = proposed;
   const losses = recorded?.losses ?? safety?.losses ?? lossesUpon(proposed, before);
-  const proposal = { candidates, receivers: receiversIn(proposed, baseline) };
+  const proposal = { candidates, receiversOf: newReceivers(proposed, baseline) };
   const instances =
     recorded === undefined
       ? admitInstances(proposal, baseline, safety && { ...safety, losses })
@@ -198,7 +198,7 @@ export function judgeAgain(desired: DesiredState, facts: Safety): DesiredState {
   const safety = { ...facts, losses };
   const units = new Map([...desired.candidates].filter(([, { type }]) => type === 'stack-instance'));
   const stacks = { units, built: 0, recordsMerged: 0 };
-  const proposal = { candidates: units, receivers: receiversIn({ candidates: units, catalog }, desired) };
+  const proposal = { candidates: units, receiversOf: newReceivers({ candidates: units, catalog }, desired) };
   const instances = admitInstances(proposal, desired, safety);
   const proposed = { catalog, templateProblems, losses, stacks, blobsRead: 0 };
   return buildDesiredState({ ...proposed, baseline: desired, earlier: desired, instances });
@@ -223,7 +223,6 @@ function buildDesiredState(admitted: Admitted): DesiredState {
   const { catalog, baseline, earlier, losses, stacks, templateProblems, blobsRead, instances } = admitted;
   const clientcerts = buildClientcerts(catalog, instances.owners, earlier);
   const candidates = new Map([...stacks.units, ...clientcerts.units]);
-  const undetermined = undeterminedIn(stacks.units);
   const registry = selectActiveClients(catalog, baseline.clients);
   const units = new Map([...instances.units, ...validOrBaseline(clientcerts.units, baseline)]);
   const unitProblems = [...candidates.values()].flatMap((unit) => unit.problems);
@@ -246,7 +245,8 @@ function buildDesiredState(admitted: Admitted): DesiredState {
     objects: selectActiveObjects(catalog, templateProblems, baseline.objects),
     clients: registry.clients,
     hasHierarchy: catalog.hierarchy.oid !== '',
-    undetermined,
+    receivers: receiversIn({ candidates: stacks.units, catalog }),
+    receiversOfPinned: receiversOfPinned(instances, stacks.units, baseline),
     places: catalog.places,
     invalid: new Set([...instances.refused].map(nameAt)),
     held: instances.held,
@@ -263,6 +263,15 @@ function buildDesiredState(admitted: Admitted): DesiredState {
       recordsMerged: stacks.recordsMerged + clientcerts.recordsMerged,
     },
   };
+}
+
+function receiversOfPinned(
+  { units }: AdmittedInstances,
+  newest: Candidates['units'],
+  { receivers, receiversOfPinned }: Baseline,
+): DesiredState['receiversOfPinned'] {
+  const pinned = [...units.keys()].filter((key) => units.get(key) !== newest.get(key));
+  return new Map(pinned.map((key) => [key, receiversOfPinned.get(key) ?? receivers]));
 }
 
 /** Yields an error for each instance that is held because something that is not read may be meant in its place. */

@@ -8,7 +8,6 @@ import { Admission, type AdmissionInput, type AdmittedSet } from './admission.ts
 import { type Consequences, type DeleteJudgement, type DeletionFacts, judgeDeletions } from './deletions.ts';
 import type { Baseline, LossPolicies } from './desired-state.ts';
 import { capacityRefusals, noCapacity } from './store-capacity.ts';
-import type { Receivers } from './undetermined.ts';
 import type { Refusal, Unit } from './unit.ts';
 import type { Versions } from './versions.ts';
 
@@ -45,13 +44,13 @@ export interface RecordedJudgement extends Pick<Safety, 'going'> {
 export interface Proposal {
   /** All instances, valid or not, by unit key. */
   readonly candidates: ReadonlyMap<string, Unit>;
-  /** What may be meant to take over removed servers. */
-  readonly receivers: Receivers;
+  /** See Consequences. */
+  readonly receiversOf: Consequences['receiversOf'];
 }
 
 /** Returns the active instances after this commit. */
 export function admitInstances(
-  { candidates, receivers }: Proposal,
+  { candidates, receiversOf }: Proposal,
   baseline: Baseline,
   safety?: Safety,
 ): AdmittedInstances {
@@ -63,8 +62,6 @@ export function admitInstances(
   const input = { candidates, baseline, waiting, going, losses, capacity };
   const first = attempt(input);
   if (safety === undefined) return { ...first.admitted, ...UNJUDGED };
-  const receiversOf = (instance: string): readonly string[] =>
-    candidates.has(instanceAddress(instance)) ? receivers.undetermined : Object.values(receivers).flat();
   const intended = { ...first.admission.consequences(), receiversOf };
   const removed = new Map(intended.removed);
   for (let settled = first; ; ) {

@@ -8,7 +8,7 @@ import type { Client, StackTemplate } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
 import type { HoldKind, LossPolicy } from '../model/rows.ts';
 import type { HeldDeletes } from './deletions.ts';
-import type { Undetermined } from './undetermined.ts';
+import type { Receivers } from './undetermined.ts';
 import type { Unit } from './unit.ts';
 
 /** The active version of a file, which the followed commit may have another or an invalid version of. */
@@ -47,8 +47,13 @@ export interface Baseline {
   readonly clients: ActiveVersions<Client>;
   /** True if hierarchy.yaml defines the merge rules, false for the defaults. */
   readonly hasHierarchy: boolean;
-  /** Invalid instances whose servers cannot be determined. */
-  readonly undetermined: Undetermined;
+  /** What the followed commit has that may be meant as an instance. */
+  readonly receivers: Receivers;
+  /**
+   * The same of the commit in which each pinned instance was last at its newest version, by unit key. After a restart,
+   * of the commit from which its active version was built.
+   */
+  readonly receiversOfPinned: ReadonlyMap<string, Receivers>;
   /** All paths of the followed commit. */
   readonly places: Catalog['places'];
 }
@@ -88,7 +93,8 @@ export const EMPTY_BASELINE: Baseline = {
   objects: new Map(),
   clients: new Map(),
   hasHierarchy: false,
-  undetermined: new Map(),
+  receivers: new Map(),
+  receiversOfPinned: new Map(),
   places: new Map(),
 };
 

@@ -11,6 +11,7 @@ import type { RecordedJudgement } from '../desired/admit.ts';
 import { buildClientcert } from '../desired/build-unit.ts';
 import type { HeldDeletes } from '../desired/deletions.ts';
 import { type ActiveVersion, type Baseline, type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';
+import { type Receivers, receiversIn } from '../desired/undetermined.ts';
 import { isValidUnit, type Unit, unitAddress, unitOfServers } from '../desired/unit.ts';
 import { isWantedAs } from '../machine/want.ts';
 import { instanceAddress, splitAddress } from '../model/address.ts';
@@ -54,9 +55,11 @@ export async function restoreDesired(parts: RestoreParts): Promise<DesiredState 
   );
   const { hierarchy, time } = proposed.catalog;
   for (const unit of recordedUnits(rows, time)) units.set(unitAddress(unit), unit);
-  for (const unit of await pinnedUnits(parts, proposed)) units.set(unitAddress(unit), unit);
+  const pinnedVersions = await pinnedUnits(parts, proposed);
+  for (const { unit } of pinnedVersions) units.set(unitAddress(unit), unit);
+  const receiversOfPinned = new Map(pinnedVersions.map(({ unit, receivers }) => [unitAddress(unit), receivers]));
   const kept = { ...keptObjects(pinned), hasHierarchy: hierarchy.oid !== '' };
-  const baseline: Baseline = { ...EMPTY_BASELINE, units, owners: recordedOwners(rows), ...kept };
+  const baseline: Baseline = { ...EMPTY_BASELINE, units, owners: recordedOwners(rows), ...kept, receiversOfPinned };
   const difference = differenceFromRows(units, rows);
   if (difference !== undefined) return difference;
   // Errors of the recorded head were known when it was activated: the rows have what they hold.
@@ -112,19 +115,26 @@ function isAsRecorded(server: WantedServer, rows: RecordedRows): boolean {
   return row !== undefined && isWantedAs(row, server);
 }
 
+/** The active version of a pinned instance or clientcert, and what its commit has that may be meant as an instance. */
+interface PinnedVersion {
+  readonly unit: Unit;
+  readonly receivers: Receivers;
+}
+
 /**
  * Returns the active version of each pinned instance and clientcert, derived from its own commit, where that is here.
  */
-async function pinnedUnits(parts: RestoreParts, newest: Reusable): Promise<readonly Unit[]> {
+async function pinnedUnits(parts: RestoreParts, newest: Reusable): Promise<readonly PinnedVersion[]> {
   const { rows, earlier } = parts;
-  const units: Unit[] = [];
+  const units: PinnedVersion[] = [];
   const keysByCommit = new Map<string, string[]>();
   for (const [address, row] of rows.list('pinned')) {
     const [type] = splitAddress(address);
     if (row.commit === null || (type !== 'stack-instance' && type !== 'clientcert')) continue;
     const known = earlier?.units.get(address);
     // Without nodes it was made of rows only.
-    if (known?.commit === row.commit && known.nodes.size > 0 && isRecorded(known, rows)) units.push(known);
+    if (known?.commit === row.commit && known.nodes.size > 0 && isRecorded(known, rows))
+      units.push({ unit: known, receivers: earlier?.receiversOfPinned.get(address) ?? new Map() });
     else keysByCommit.set(row.commit, [...(keysByCommit.get(row.commit) ?? []), address]);
   }
   for (const [commit, keys] of keysByCommit) units.push(...(await unitsAt(parts, { commit, keys }, newest)));
@@ -132,12 +142,18 @@ async function pinnedUnits(parts: RestoreParts, newest: Reusable): Promise<reado
 }
 
 /** Returns those of the units that their commit still makes as they are recorded. */
-async function unitsAt(parts: RestoreParts, { commit, keys }: OlderUnits, newest: Reusable): Promise<readonly Unit[]> {
+async function unitsAt(
+  parts: RestoreParts,
+  { commit, keys }: OlderUnits,
+  newest: Reusable,
+): Promise<readonly PinnedVersion[]> {
   if (!(await parts.source.has(commit))) return [];
   const older = await proposedAt(parts, { commit, keys }, newest);
   if (older === undefined) return [];
   const units = keys.flatMap((key) => older.candidates.get(key) ?? clientcertAt(older, key) ?? []);
-  return units.filter((unit) => isValidUnit(unit) && isRecorded(unit, parts.rows));
+  const recorded = units.filter((unit) => isValidUnit(unit) && isRecorded(unit, parts.rows));
+  const receivers = receiversIn(older);
+  return recorded.map((unit) => ({ unit, receivers }));
 }
 
 /** Returns false for a version that is not the recorded one, such as that of another directory. */

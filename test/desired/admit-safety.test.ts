@@ -146,7 +146,7 @@ describe('what does not count as deleted', () => {
     const desired = commit(started({ a: WRONG, b: one('z') }), {});
     const owners = new Map([...desired.owners, ['x', 'stack-instance/a']]);
     const admission = admitInstances(
-      { ...desired, receivers: { undetermined: [], unread: [] } },
+      { ...desired, receiversOf: () => [] },
       { ...desired, owners },
       safety({ limit: 0 }),
     );
@@ -387,7 +387,7 @@ it('ends where a protected instance in force was put together wrongly, and leave
   const owners = new Map([['x', 'stack-instance/b']]);
   const newest = commit(stacksRepository(), { a: one('z'), b: one('x') });
   const admitted = admitInstances(
-    { ...newest, receivers: { undetermined: [], unread: [] } },
+    { ...newest, receiversOf: () => [] },
     { ...newest, units, owners },
     safety({ limit: 0 }),
   );

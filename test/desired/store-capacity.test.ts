@@ -43,11 +43,7 @@ describe('admission without capacity', () => {
 
   it('refuses what grows, waits until servers are gone, and deletes all the same', () => {
     const safety = { deletions: deletionFacts(), losses: new Map(), going };
-    const admitted = admitInstances(
-      { candidates: next.candidates, receivers: { undetermined: [], unread: [] } },
-      baseline,
-      safety,
-    );
+    const admitted = admitInstances({ candidates: next.candidates, receiversOf: () => [] }, baseline, safety);
     expect([...admitted.units.keys()]).toEqual([]);
     expect(admitted.awaited).toEqual(going);
     expect(admitted.problems.map(({ code, message }) => [code, message])).toEqual([

@@ -136,6 +136,7 @@ describe('an instance that is renamed to a file that is not read', () => {
     ['stacks/instances/c.yaml', linkTo('elsewhere.yaml')],
     ['stacks/instances/eu', linkTo('elsewhere')],
     ['stacks/instances/README.md', 'a is gone\n'],
+    ['attic/a.yaml', TEMPLATE_A],
   ])('to %s: its servers are held', async (path, text) => {
     const core = await up();
     await follow(core, { [A]: null, [path]: text });
@@ -152,6 +153,18 @@ describe('an instance that is renamed to a file that is not read', () => {
       }),
     );
   });
+});
+
+it.each([
+  ['without a restart', async (core: Core) => core],
+  ['after a restart', async (core: Core) => await core.restart()],
+])('an instance that stays at an older commit is compared with that commit, %s', async (_when, later) => {
+  const core = await up({ 'stacks/instances/README.md': '# a\n' });
+  await follow(core, { [A]: `${TEMPLATE_A}x: [\n`, 'stacks/instances/c.yml': TEMPLATE_A });
+  const then = await later(core);
+  await then.poll();
+  await follow(then, { [A]: null });
+  expect(then.held('a')?.reason).toMatch(/^"stacks\/instances\/c.yml" is not read in the commit/);
 });
 
 describe('a file below stacks/instances that is not read holds nothing', () => {

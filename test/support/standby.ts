@@ -209,7 +209,7 @@ export function allReads(reader: Reader): unknown {
 export function restOf({ current }: { readonly current: CurrentState }): unknown {
   const desired = current.get();
   if (desired === undefined) return undefined;
-  const { units, candidates, owners, invalid, held, objects, clients, undetermined, hasHierarchy, awaited } = desired;
+  const { units, candidates, owners, invalid, held, objects, clients, receivers, hasHierarchy, awaited } = desired;
   return {
     units: [...units].map(([key, unit]) => [key, [...unit.servers.values()], unit.nodes.size]).sort(byName),
     // As the rows tell it: one that a later commit made again in the same words is not pinned, whoever saw that commit.
@@ -221,7 +221,7 @@ export function restOf({ current }: { readonly current: CurrentState }): unknown
     // Of a clientcert that is an object and a unit, the row has the commit of the unit.
     objects: [...objects].map(([address, { entry }]) => [address, entry.oid]).sort(byName),
     clients: [...clients].map(([serial, { entry, commit }]) => [serial, entry.oid, commit]).sort(byName),
-    undetermined: [...undetermined].sort(byName),
+    receivers: [...receivers],
     ...{ hasHierarchy, awaited },
     // The place in a file that is gone is not recorded, nor what may be meant to take over its servers.
     problems: desired.problems.map(({ code, file, message, instances }) => [

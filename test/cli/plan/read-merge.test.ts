@@ -166,19 +166,21 @@ describe('deletes', () => {
 describe('servers that go wait', () => {
   const BLOG_SERVERS = ['delete blog-db', 'delete blog-web-1'];
 
-  it('if a file that is not read comes below the instances', async () => {
+  it.each([
+    ['stacks/instances/blog.txt', 'x'],
+    ['archive/blog.yaml', SHOP[BLOG_FILE]],
+  ])('if their file may have become %s', async (path, text) => {
     const { repository, first } = await branched();
-    const moved = { [BLOG_FILE]: null, 'stacks/instances/blog.txt': SHOP[BLOG_FILE] };
-    await repository.commit(moved, { branch: 'branch', parents: [first] });
+    await repository.commit({ [BLOG_FILE]: null, [path]: text }, { branch: 'branch', parents: [first] });
     const plan = await planAt(repository.path);
     expect(actionsIn(plan)).toEqual(BLOG_SERVERS);
     expect(plan.held).toMatchObject({ kind: 'unreadable', instances: ['blog'], deletes: 2 });
-    expect(plan.held?.reason).toContain('stacks/instances/blog.txt');
+    expect(plan.held?.reason).toContain(path);
   });
 
   it('not if it is elsewhere', async () => {
     const { repository, first } = await branched();
-    const moved = { [BLOG_FILE]: null, 'archive/blog.yaml': SHOP[BLOG_FILE] };
+    const moved = { [BLOG_FILE]: null, 'archive/blog.yaml': '# retired\n' };
     await repository.commit(moved, { branch: 'branch', parents: [first] });
     const plan = await planAt(repository.path);
     expect(actionsIn(plan)).toEqual(BLOG_SERVERS);
