@@ -5,7 +5,6 @@ import { quoteSome } from '../base/wording.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { instanceAddress } from '../model/address.ts';
 import { compareNames } from '../model/names.ts';
-import type { Baseline } from './desired-state.ts';
 import { isValidUnit, type Unit } from './unit.ts';
 
 /** Names of undetermined instances, and paths below `stacks/instances` that are not read, with their versions. */
@@ -14,6 +13,14 @@ export type Receivers = ReadonlyMap<string, string>;
 interface Proposed {
   readonly candidates: ReadonlyMap<string, Unit>;
   readonly catalog: Catalog;
+}
+
+/** The followed commit; see Baseline. */
+interface Followed {
+  readonly units: ReadonlyMap<string, Unit>;
+  readonly receivers: Receivers;
+  readonly receiversOfPinned: ReadonlyMap<string, Receivers>;
+  readonly places: Catalog['places'];
 }
 
 const FOLDER = 'stacks/instances';
@@ -36,10 +43,7 @@ export function receiversIn({ candidates, catalog: { files, places } }: Proposed
  * have other files since it was last at its newest version. If its file is gone, also paths that are new or changed
  * since, and the path to which this commit moves that file unchanged.
  */
-export function newReceivers(
-  proposed: Proposed,
-  baseline: Pick<Baseline, 'units' | 'receivers' | 'receiversOfPinned' | 'places'>,
-): (instance: string) => readonly string[] {
+export function newReceivers(proposed: Proposed, baseline: Followed): (instance: string) => readonly string[] {
   const receivers = receiversIn(proposed);
   return (instance) => {
     const key = instanceAddress(instance);
