@@ -11,8 +11,11 @@ import type { Ledger } from '../reconcile/ledger.ts';
 import type { RowRequests } from '../reconcile/row-requests.ts';
 import type { Publisher } from '../repository/publisher.ts';
 import type { Source } from '../repository/source.ts';
+import type { HeldItem } from '../service/answers.ts';
+import type { Caller } from '../service/caller.ts';
+import { heldItems } from '../service/progress/held-items.ts';
 import { type CommitWait, createCommitWait } from '../service/read/commit-wait.ts';
-import type { BranchView } from '../service/write/branch-view.ts';
+import { EVERYTHING } from '../service/scope.ts';
 import { createPreview } from '../service/write/preview.ts';
 import { WriteQueue } from '../service/write/write-queue.ts';
 import { createWriter, type Writer } from '../service/write/writer.ts';
@@ -28,8 +31,6 @@ interface WritesParts {
   readonly requests: RowRequests;
   /** Returns the facts that decide which deletes may happen now. */
   readonly safety: () => Safety;
-  /** Has what is held judged again. */
-  readonly review: () => void;
   readonly clock: Clock;
   readonly breathe: Breathe;
   readonly metrics?: Metrics | undefined;
@@ -41,7 +42,6 @@ interface WritesParts {
 interface WiredWrites {
   readonly writer: Writer;
   readonly commits: CommitWait;
-  /** Whether a write is judged or pushed. */
   /** Ends reads that wait for a commit, refuses new writes, and waits for the writes in progress. */
   stop(): Promise<void>;
 }
@@ -51,21 +51,31 @@ const STOP_WRITING_MS = 8_000;
 
 /** Returns the writer of the followed branch, with its queue, and the reads that wait for a commit. */
 export function wireWrites(parts: WritesParts): WiredWrites {
-  const { writes, publisher, current, ledger, requests, safety, review, clock, breathe, metrics, leads } = parts;
-  const branch = viewBranch(parts);
+  const {
+    writes,
+    source,
+    publisher,
+    follower: branch,
+    current,
+    ledger,
+    safety,
+    clock,
+    breathe,
+    metrics,
+    leads,
+  } = parts;
   const mode = writes === 'propose' ? 'propose' : 'commit';
-  const queue = new WriteQueue({ branch, publisher, clock, breathe, metrics, mode, leads });
+  const queue = new WriteQueue({ branch, source, publisher, clock, breathe, metrics, mode, leads });
   const writer = createWriter({
     queue: writes === 'off' ? undefined : queue,
     preview: createPreview({ branch, clock, safety }),
-    approveDeletes: (instance, { by, refusal }) => requests.approveDeletes(instance, { by: by.serial, refusal }),
+    approveHeld: (instance, by) => approveHeld(instance, by, parts),
     isTerminating: (instance) => ledger.read('terminating', instance) !== undefined,
     recorded: ledger,
-    review,
   });
   const commits = createCommitWait({
     newest: () => branch.newest(),
-    isAncestor: (ancestor, descendant) => parts.source.isAncestor(ancestor, descendant),
+    isAncestor: (ancestor, descendant) => source.isAncestor(ancestor, descendant),
     desired: () => current.get(),
     refused: () => current.refused,
     clock,
@@ -77,13 +87,15 @@ export function wireWrites(parts: WritesParts): WiredWrites {
   return { writer, commits, stop };
 }
 
-function viewBranch({ follower, source }: Pick<WritesParts, 'follower' | 'source'>): BranchView {
-  return {
-    followed: () => follower.followed,
-    newest: () => follower.newest(),
-    desiredAt: (commit) => follower.desiredAt(commit),
-    announce: (...push) => follower.announce(...push),
-    fetch: () => source.fetch(null),
-    isAncestor: (ancestor, descendant) => source.isAncestor(ancestor, descendant),
-  };
+/** Approves what is held of an instance, unless the client may not any more: then it stays held. */
+async function approveHeld(
+  instance: string,
+  { by, refusal }: Caller,
+  { ledger, requests }: Pick<WritesParts, 'ledger' | 'requests'>,
+): Promise<void> {
+  const find = (): HeldItem | undefined =>
+    refusal() === undefined
+      ? heldItems(ledger, undefined, EVERYTHING).find((item) => item.instance === instance)
+      : undefined;
+  await requests.approve(find, { by: by.serial, reason: `delete of ${instance}`, refusal: () => undefined });
 }

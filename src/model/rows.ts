@@ -95,7 +95,7 @@ export interface HeldRow {
 
 /** A person's approval of a hold, named after its digest. Removed once it is used. */
 export interface ApprovalRow {
-  readonly what: HoldKind | 'requested delete';
+  readonly what: HoldKind;
   /** Serial of the client; null for the machine's own operator. */
   readonly by: string | null;
   readonly reason: string;

@@ -315,10 +315,9 @@ async function start(estate: Estate): Promise<Controller> {
       if (desired !== undefined) judgeRequest({ draft, order }, desired);
       return { diff: '', servers: [] };
     },
-    approveDeletes: async () => async () => undefined,
+    approveHeld: async () => undefined,
     isTerminating: (instance) => core.ledger.read('terminating', instance) !== undefined,
     recorded: core.ledger,
-    review: () => undefined,
   });
   const { reader, operator, explainer, agent, ledger, clock } = core;
   if (agent === undefined) throw new Error('there is no work for proxies');

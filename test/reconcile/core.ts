@@ -15,9 +15,8 @@ import type { Change } from '../../src/model/rows.ts';
 import type { DeleteBudget, ExecutionSettings, ProviderSettings, RetryPolicy } from '../../src/model/settings.ts';
 import type { Operation } from '../../src/model/state.ts';
 import { createProviderRegistry } from '../../src/providers/provider-registry.ts';
-import { CommitGate } from '../../src/reconcile/commit-gate.ts';
 import type { Ledger } from '../../src/reconcile/ledger.ts';
-import { RowRequests } from '../../src/reconcile/row-requests.ts';
+import type { RowRequests } from '../../src/reconcile/row-requests.ts';
 import { RESYNC_MS } from '../../src/reconcile/waits/resync.ts';
 import type { Publisher } from '../../src/repository/publisher.ts';
 import type { HeldItem, Order, Outages } from '../../src/service/answers.ts';
@@ -234,14 +233,6 @@ export class Core {
     this.clock.advance(0);
     await stopped;
     expect(this.#reconciler.missedWakeUps, 'wake-ups were missed').toBe(0);
-  }
-
-  /** Records that an administrator wants an instance deleted, as a write does before its commit is pushed. */
-  async approveDeletes(instance: string): Promise<void> {
-    const { ledger, clock } = this;
-    const nothing = { reconciler: { enqueue: () => undefined }, reviews: { request: () => undefined } };
-    const requests = new RowRequests({ ledger, clock, gate: new CommitGate(), ...nothing });
-    await requests.approveDeletes(instance, { by: ADMINISTRATOR.serial, refusal: () => undefined });
   }
 
   /** Says yes to what is held under a digest, and lets happen what follows. */

@@ -97,7 +97,8 @@ describe('after a restored backup', () => {
     const first = await shop();
     answering(first, 'delete', async () => answerOf('retryable'));
     first.source.commit({ [SHOP]: null });
-    await first.approveDeletes('shop');
+    const value = { what: 'deletes', by: 'A1', reason: '', time: new Date(first.clock.now()).toISOString() } as const;
+    await first.ledger.commit([{ kind: 'approval', name: 'd1', value, expected: undefined }]);
     await first.poll();
     const core = await restore(first);
     expect(core.ledger.list('approval').size).toBe(0);

@@ -10,7 +10,6 @@ import {
   putClientDraft,
   putObjectDraft,
 } from '../../src/service/write/drafts.ts';
-import type { TakeBack } from '../../src/service/write/pending-write.ts';
 import { WriteQueue } from '../../src/service/write/write-queue.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { ScriptedRemote } from '../support/scripted-remote.ts';
@@ -29,7 +28,8 @@ class Scene {
   constructor(mode: 'commit' | 'propose' = 'commit', leads?: () => boolean) {
     const { remote, clock } = this;
     this.queue = new WriteQueue({
-      branch: remote.branch,
+      branch: remote,
+      source: remote,
       publisher: remote,
       clock,
       breathe: withoutPause,
@@ -39,12 +39,7 @@ class Scene {
   }
 
   /** Resolves with what the client is told: the commit, or the code and message of the refusal. */
-  async submit(
-    draft: Draft,
-    more: Partial<Pick<WriteOrder, 'by' | 'ifMatch' | 'ifNoneMatch' | 'refusal'>> & {
-      beforePush?: () => Promise<TakeBack>;
-    } = {},
-  ) {
+  async submit(draft: Draft, more: Partial<Pick<WriteOrder, 'by' | 'ifMatch' | 'ifNoneMatch' | 'refusal'>> = {}) {
     this.#count += 1;
     const order = {
       by: more.by ?? ADMINISTRATOR,
@@ -54,7 +49,7 @@ class Scene {
       ifNoneMatch: more.ifNoneMatch,
     };
     try {
-      const { commit, branch } = await this.queue.submit(draft, order, more.beforePush);
+      const { commit, branch } = await this.queue.submit(draft, order);
       return branch === null ? commit : `${commit} on ${branch}`;
     } catch (error) {
       if (error instanceof ServiceError) return `${error.code}: ${error.message}`;
@@ -407,38 +402,7 @@ describe('a repository that', () => {
   });
 });
 
-describe('before the push', () => {
-  it('is noted what the repository cannot say, once the write may go out', async () => {
-    const { remote, submit } = bound(new Scene());
-    const noted: number[] = [];
-    const beforePush = async (): Promise<TakeBack> => {
-      noted.push(remote.pushes.length);
-      return async () => void noted.push(-1);
-    };
-    expect(await submit(deleteObjectDraft('role', 'none'), { beforePush })).toMatch(/^not_found/);
-    expect(noted).toEqual([]);
-    expect(await submit(deleteObjectDraft('role', 'web'), { beforePush })).toBe('write-1');
-    expect(noted).toEqual([0]);
-  });
-
-  it.each([
-    ['refuse', ['noted', 'taken back']],
-    ['fail', ['noted', 'taken back']],
-    ['take', ['noted']],
-    ['lose', ['noted']],
-  ] as const)('is taken back where the write is certainly not there (%s)', async (step, expected) => {
-    const scene = new Scene();
-    const { remote, submit } = bound(scene);
-    const noted: string[] = [];
-    const beforePush = async (): Promise<TakeBack> => {
-      noted.push('noted');
-      return async () => void noted.push('taken back');
-    };
-    remote.steps.push(step);
-    await scene.patiently(submit(deleteObjectDraft('role', 'web'), { beforePush }));
-    expect(noted).toEqual(expected);
-  });
-
+describe('a write', () => {
   it('is refused where a hundred writes of its client wait, and other clients are not', async () => {
     const scene = new Scene();
     const { remote, submit } = bound(scene);

@@ -3,7 +3,6 @@
 import type { DesiredState } from '../../src/desired/desired-state.ts';
 import type { NewCommit, PreparedCommits, Publisher, PushOutcome } from '../../src/repository/publisher.ts';
 import type { Commit } from '../../src/repository/source.ts';
-import type { BranchView } from '../../src/service/write/branch-view.ts';
 import { type TextChanges, TextRepository } from './text-repository.ts';
 
 /** The outcome of a push. `lose`: it is taken and the answer lost; `drop`: nothing is answered, and it is not there. */
@@ -58,28 +57,34 @@ export class ScriptedRemote implements Publisher {
     return desired;
   }
 
-  readonly branch: BranchView = {
-    followed: () => this.known?.(),
-    newest: async () => {
-      this.looks += 1;
-      await this.onPoll();
-      return this.head;
-    },
-    desiredAt: async (commit) => {
-      await this.onArrival();
-      if (!this.#has(commit)) throw new Error(`${commit} is not on the branch`);
-      return this.head;
-    },
-    announce:
-      ({ base, commits }) =>
-      () =>
-        this.branch.desiredAt(commits.at(-1) ?? base),
-    fetch: async () => {
-      await this.onFetch();
-      return { oid: this.head.commit } as Commit;
-    },
-    isAncestor: async (ancestor) => this.#has(ancestor),
-  };
+  get followed(): DesiredState | undefined {
+    return this.known?.();
+  }
+
+  async newest(): Promise<DesiredState> {
+    this.looks += 1;
+    await this.onPoll();
+    return this.head;
+  }
+
+  async desiredAt(commit: string): Promise<DesiredState> {
+    await this.onArrival();
+    if (!this.#has(commit)) throw new Error(`${commit} is not on the branch`);
+    return this.head;
+  }
+
+  announce({ base, commits }: PreparedCommits): () => Promise<DesiredState> {
+    return () => this.desiredAt(commits.at(-1) ?? base);
+  }
+
+  async fetch(): Promise<Commit> {
+    await this.onFetch();
+    return { oid: this.head.commit } as Commit;
+  }
+
+  async isAncestor(ancestor: string): Promise<boolean> {
+    return this.#has(ancestor);
+  }
 
   /** Somebody else pushes. */
   outside(changes: TextChanges): void {

@@ -5,7 +5,7 @@ import type { DesiredState, RefusedCommit } from '../../desired/desired-state.ts
 import { ServiceError } from '../../model/service-error.ts';
 
 interface CommitWaitOptions {
-  /** Asks for a poll of the branch, and resolves once it is over. Throws like BranchView.newest. */
+  /** Asks for a poll of the branch, and resolves once it is over. Throws like Follower.newest. */
   readonly newest: () => Promise<unknown>;
   /** Returns whether `descendant` is `ancestor` or comes after it. `ancestor` need not be here. */
   readonly isAncestor: (ancestor: string, descendant: string) => Promise<boolean>;

@@ -14,7 +14,7 @@ import { Scope } from '../scope.ts';
 import { desiredAfter } from './check-edits.ts';
 import type { Draft, FileEdit, WriteOrder } from './draft.ts';
 import { fileOf } from './object-file.ts';
-import type { PendingWrite, WriteRequest } from './pending-write.ts';
+import type { PendingWrite } from './pending-write.ts';
 
 /** The verdict on a write: a commit, nothing to change, or a refusal. */
 export type WriteVerdict =
@@ -50,15 +50,17 @@ function judge(
   write: PendingWrite,
   desired: DesiredState,
 ): { readonly verdict: WriteVerdict; readonly after: DesiredState } {
-  const { draft, order } = write.request;
+  const { draft, order } = write;
   try {
-    const { edits, desired: after } = judgeRequest(write.request, desired);
+    const { edits, desired: after } = judgeRequest(write, desired);
     if (edits.length === 0) return { verdict: { is: 'unchanged', write }, after };
     return { verdict: { is: 'commit', write, commit: { ...commitText(draft.subject, order), edits } }, after };
   } catch (error) {
     return { verdict: { is: 'refused', write, error }, after: desired };
   }
 }
+
+type WriteRequest = Pick<PendingWrite, 'draft' | 'order'>;
 
 /** What a write changes. */
 interface JudgedDraft {
@@ -73,7 +75,7 @@ interface JudgedDraft {
  * Returns what a write changes in the files of a desired state, and the desired state after that. Throws ServiceError
  * where it may not be, also by this client.
  */
-export function judgeRequest(request: Pick<WriteRequest, 'draft' | 'order'>, before: DesiredState): JudgedDraft {
+export function judgeRequest(request: WriteRequest, before: DesiredState): JudgedDraft {
   // Of the state that the write would change: a write before this one may have removed the client.
   const refusal = request.order.refusal(registryOf(before));
   if (refusal !== undefined) throw refusal;
@@ -110,11 +112,7 @@ function editsOf(draft: Draft, before: DesiredState, scope: Scope): readonly Fil
  * Throws unless the client may write the object of a draft, at the version that it names. An object that the client
  * does not see is answered as one that there is not, except that its name cannot be used.
  */
-function requireAccess(
-  { draft, order }: Pick<WriteRequest, 'draft' | 'order'>,
-  before: DesiredState,
-  scope: Scope,
-): void {
+function requireAccess({ draft, order }: WriteRequest, before: DesiredState, scope: Scope): void {
   const { address, isRemoval, notThere = '' } = draft;
   if (address === 'tree' && !scope.isWhole) {
     throw new ServiceError('not_allowed', 'This client sees a part of all objects: it may not write the tree');

@@ -4,8 +4,8 @@ import { type ShareLimits, Shares } from '../../base/shares.ts';
 import { judge } from '../../derive.ts';
 import type { Safety } from '../../desired/admit.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
+import type { Follower } from '../../follow/follower.ts';
 import { Scope } from '../scope.ts';
-import type { BranchView } from './branch-view.ts';
 import type { Draft, FileEdit, Preview, WriteOrder } from './draft.ts';
 import { judgeRequest } from './judge-writes.ts';
 import { GIVE_UP_MS, nothingWritten } from './pending-write.ts';
@@ -16,7 +16,7 @@ import { unifiedDiff } from './unified-diff.ts';
 const SHARES: ShareLimits = { ofClient: 1, waitingOfClient: 100 };
 
 interface PreviewParts {
-  readonly branch: Pick<BranchView, 'newest'>;
+  readonly branch: Pick<Follower, 'newest'>;
   readonly clock: Clock;
   /** Returns the facts that decide which deletes may happen now. */
   readonly safety: () => Safety;

@@ -5,19 +5,13 @@ import type { Breathe } from '../../base/breathe.ts';
 import { type Clock, pause, within } from '../../base/clock.ts';
 import { reasonOf } from '../../base/wording.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
+import type { Follower } from '../../follow/follower.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { Writing, Writings } from '../../model/writing.ts';
 import type { PreparedCommits, Publisher, PushOutcome } from '../../repository/publisher.ts';
-import type { BranchView } from './branch-view.ts';
+import type { Source } from '../../repository/source.ts';
 import { judgeWrites, type WriteVerdict } from './judge-writes.ts';
-import {
-  explainFailedPush,
-  GIVE_UP_MS,
-  nothingWritten,
-  outcomeUnknown,
-  type PendingWrite,
-  type TakeBack,
-} from './pending-write.ts';
+import { explainFailedPush, GIVE_UP_MS, nothingWritten, outcomeUnknown, type PendingWrite } from './pending-write.ts';
 
 /** Between two questions to a remote, or polls of a branch. */
 const PAUSE_MS = 250;
@@ -53,23 +47,29 @@ async function publishTogether(parts: PublishParts, batch: Group): Promise<Group
 
 async function publishUntilSettled(parts: PublishParts, batch: Group): Promise<Group> {
   const { branch, clock, mode } = parts;
-  const until = clock.monotonic() + GIVE_UP_MS;
   // The push itself asks the remote: it takes commits only if the branch is at their base.
-  let followed = mode === 'commit' ? branch.followed() : undefined;
-  let open = batch;
-  while (open.length > 0 && clock.monotonic() < until) {
-    const desired = followed ?? (await newestFor(parts, open));
+  let followed = mode === 'commit' ? branch.followed : undefined;
+  let open = withoutOverdue(batch, clock);
+  while (open.length > 0) {
+    const leftMs = Math.min(...open.map(({ until }) => until)) - clock.monotonic();
+    const desired = followed ?? (await within(clock, leftMs, branch.newest()));
     const isNewest = followed === undefined;
     followed = undefined;
-    open = open.filter((write) => write.begin());
-    if (desired === undefined || open.length === 0) return [];
-    const { left, isRefused } = await publishOnce(parts, open, { desired, isNewest });
-    for (const write of left) write.goBack();
-    if (isRefused) return left;
-    open = left;
+    if (desired !== undefined) {
+      const { left, isRefused } = await publishOnce(parts, open, { desired, isNewest });
+      if (isRefused) return left;
+      open = left;
+    }
+    open = withoutOverdue(open, clock);
   }
-  for (const write of open) write.reject(nothingWritten());
   return [];
+}
+
+/** Answers the writes that have waited too long for the repository, and returns the others. */
+function withoutOverdue(writes: Group, clock: Clock): Group {
+  const isOverdue = ({ until }: PendingWrite): boolean => clock.monotonic() >= until;
+  for (const write of writes.filter(isOverdue)) write.reject(nothingWritten());
+  return writes.filter((write) => !isOverdue(write));
 }
 
 interface Left {
@@ -96,14 +96,8 @@ async function publishOnce(
   if (outcome.is === 'moved') return { left };
   if (outcome.is === 'refused' && commits.length > 1) return { left, isRefused: true };
   const failed = outcome.is === 'refused' ? [first.write] : left;
-  for (const write of failed) write.reject(explainFailedPush(outcome, requestIdOf(write)));
+  for (const write of failed) write.reject(explainFailedPush(outcome, write.order.requestId));
   return { left: left.filter((write) => !failed.includes(write)) };
-}
-
-/** Resolves with the newest desired state; to undefined if all writes have given up waiting for it. */
-async function newestFor({ branch }: PublishParts, open: Group): Promise<DesiredState | undefined> {
-  const answers = Promise.allSettled(open.map(({ answer }) => answer));
-  return await Promise.race([branch.newest(), answers.then(() => undefined)]);
 }
 
 /** Settles what hangs on no commit, and returns the rest. */
@@ -127,23 +121,18 @@ async function publishCommits(
     commits.map(({ commit }) => commit),
   );
   if (prepared.is !== 'prepared') return prepared;
-  const takeBacks: TakeBack[] = [];
-  let arrival: Arrival | undefined;
-  if (proposal === null) {
-    for (const { write } of commits) takeBacks.push((await write.request.beforePush?.()) ?? NOTHING_NOTED);
-    arrival = parts.branch.announce(prepared, listWritings(commits, prepared));
-  }
+  const arrival = proposal === null ? parts.branch.announce(prepared, listWritings(commits, prepared)) : undefined;
+  for (const { write } of commits) write.isSent = true;
   const outcome = await pushUntilKnown(parts, prepared, proposal);
   if (outcome.is !== 'pushed') {
-    // Where they may still arrive, what was noted stays for them.
-    if (outcome.is !== 'unknown') for (const takeBack of takeBacks) await takeBack();
+    for (const { write } of commits) write.isSent = false;
     return outcome;
   }
   const unseen = arrival === undefined ? undefined : await follow(parts, prepared, arrival);
   const ids = new Map(commits.map((verdict, index) => [verdict, prepared.commits[index] ?? null]));
   for (const verdict of verdicts) {
     if (verdict.is !== 'refused' && unseen !== undefined) {
-      verdict.write.reject(outcomeUnknown(unseen, requestIdOf(verdict.write)));
+      verdict.write.reject(outcomeUnknown(unseen, verdict.write.order.requestId));
     } else {
       settle(verdict, verdict.is === 'commit' ? (ids.get(verdict) ?? null) : null, proposal);
     }
@@ -154,13 +143,11 @@ async function publishCommits(
 /** Waits until what was pushed is followed. */
 type Arrival = () => Promise<DesiredState>;
 
-const NOTHING_NOTED: TakeBack = () => Promise.resolve();
-
 function listWritings(commits: readonly AcceptedWrite[], prepared: PreparedCommits): Writings {
   const writings = new Map<string, Writing>();
   for (const [index, oid] of prepared.commits.entries()) {
-    const request = commits[index]?.write.request;
-    if (request !== undefined) writings.set(oid, { client: request.order.by.serial, address: request.draft.address });
+    const write = commits[index]?.write;
+    if (write !== undefined) writings.set(oid, { client: write.order.by.serial, address: write.draft.address });
   }
   return writings;
 }
@@ -195,18 +182,15 @@ function settle(verdict: WriteVerdict, commit: string | null, branch: string | n
   else verdict.write.resolve({ commit, branch });
 }
 
-function requestIdOf({ request }: PendingWrite): string {
-  return request.order.requestId;
-}
-
-function branchOf({ request: { draft, order } }: PendingWrite): string {
+function branchOf({ draft, order }: PendingWrite): string {
   const shown = draft.address.replaceAll('/', '-').slice(0, SHOWN_LENGTH_MAX);
   return `treeline/${shown}-${order.requestId.slice(0, 8)}`;
 }
 
 /** The branch, the publisher and the clock. */
 interface PushParts {
-  readonly branch: BranchView;
+  readonly branch: Pick<Follower, 'followed' | 'newest' | 'desiredAt' | 'announce'>;
+  readonly source: Pick<Source, 'fetch' | 'isAncestor'>;
   readonly publisher: Publisher;
   readonly clock: Clock;
   /** Returns whether this process leads, decided at the moment of each push. Left out: it always does. */
@@ -254,13 +238,13 @@ async function pushWhileLeading(
 
 /** Returns the outcome; undefined where the commits may still arrive, or the remote does not answer. */
 async function findArrived(
-  { branch, clock }: PushParts,
+  { source, clock }: PushParts,
   { base, commits }: PreparedCommits,
 ): Promise<PushOutcome | undefined> {
   try {
-    const head = await within(clock, GIVE_UP_MS, branch.fetch());
+    const head = await within(clock, GIVE_UP_MS, source.fetch(null));
     if (head === undefined) return undefined;
-    if (await branch.isAncestor(commits.at(-1) ?? base, head.oid)) return { is: 'pushed' };
+    if (await source.isAncestor(commits.at(-1) ?? base, head.oid)) return { is: 'pushed' };
     // A push moves the branch from its base and from nowhere else.
     return head.oid === base ? undefined : { is: 'moved' };
   } catch {

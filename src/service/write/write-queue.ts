@@ -6,7 +6,7 @@ import type { Metrics } from '../../base/metrics.ts';
 import type { LabelsOf } from '../../model/metrics.ts';
 import { ServiceError, type ServiceErrorCode } from '../../model/service-error.ts';
 import type { Draft, WriteOrder, WriteResult } from './draft.ts';
-import { PendingWrite, type TakeBack } from './pending-write.ts';
+import { abandon, type PendingWrite, pendingWrite } from './pending-write.ts';
 import { type PublishParts, publishBatch } from './publish-batch.ts';
 
 const WAITING_OF_CLIENT_MAX = 100;
@@ -35,31 +35,24 @@ export class WriteQueue {
     return this.#parts.mode;
   }
 
-  /**
-   * Resolves when the write is on the remote and followed here. `beforePush` notes what the repository cannot say, once
-   * the write may go onto the branch and before it does, and returns what takes that back. Throws ServiceError.
-   */
-  async submit(draft: Draft, order: WriteOrder, beforePush?: () => Promise<TakeBack>): Promise<WriteResult> {
+  /** Resolves when the write is on the remote and followed here. Throws ServiceError. */
+  async submit(draft: Draft, order: WriteOrder): Promise<WriteResult> {
     if (this.#isStopping) throw new ServiceError('not_ready', 'The controller is stopping; nothing was written');
-    const own = this.#waiting.filter(({ request }) => request.order.by.serial === order.by.serial);
+    const own = this.#waiting.filter((write) => write.order.by.serial === order.by.serial);
     if (own.length >= WAITING_OF_CLIENT_MAX) {
       const message = `${WAITING_OF_CLIENT_MAX} writes of this client wait already; ask again once one of them is answered`;
       throw new ServiceError('too_many_requests', message);
     }
-    const write = new PendingWrite({ draft, order, beforePush }, this.#parts.clock);
+    const write = pendingWrite(draft, order, this.#parts.clock);
     this.#waiting.push(write);
     this.#draining ??= this.#drain();
     try {
-      const written = await write.answer;
+      const written = await write.promise;
       this.#parts.metrics?.count('treeline_writes_total', { outcome: 'written' });
       return written;
     } catch (error) {
       this.#parts.metrics?.count('treeline_writes_total', { outcome: failureOf(error) });
       throw error;
-    } finally {
-      // A write that has given up makes room for another.
-      const at = this.#waiting.indexOf(write);
-      if (at !== -1) this.#waiting.splice(at, 1);
     }
   }
 
@@ -70,11 +63,11 @@ export class WriteQueue {
   async stop(withinMs: number): Promise<void> {
     this.#isStopping = true;
     const { clock, leads } = this.#parts;
-    for (const write of this.#waiting.splice(0)) write.abandon();
+    for (const write of this.#waiting.splice(0)) abandon(write);
     // What is pushed cannot be followed here any more, and this process may lead again only after its former role.
     const waitMs = leads?.() === false ? 0 : withinMs;
     await within(clock, waitMs, this.#draining ?? Promise.resolve());
-    for (const write of this.#batch) write.abandon();
+    for (const write of this.#batch) abandon(write);
   }
 
   async #drain(): Promise<void> {
