@@ -4,11 +4,11 @@ import { type ShareLimits, Shares } from '../../base/shares.ts';
 import { judge } from '../../derive.ts';
 import type { Safety } from '../../desired/admit.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
-import type { Follower } from '../../follow/follower.ts';
 import { Scope } from '../scope.ts';
 import type { Draft, FileEdit, Preview, WriteOrder } from './draft.ts';
 import { judgeRequest } from './judge-writes.ts';
 import { GIVE_UP_MS, nothingWritten } from './pending-write.ts';
+import type { FollowedBranch } from './publish-batch.ts';
 import { serverChanges } from './server-changes.ts';
 import { unifiedDiff } from './unified-diff.ts';
 
@@ -16,7 +16,7 @@ import { unifiedDiff } from './unified-diff.ts';
 const SHARES: ShareLimits = { ofClient: 1, waitingOfClient: 100 };
 
 interface PreviewParts {
-  readonly branch: Pick<Follower, 'newest'>;
+  readonly branch: Pick<FollowedBranch, 'newest'>;
   readonly clock: Clock;
   /** Returns the facts that decide which deletes may happen now. */
   readonly safety: () => Safety;

@@ -5,7 +5,6 @@ import type { Breathe } from '../../base/breathe.ts';
 import { type Clock, pause, within } from '../../base/clock.ts';
 import { reasonOf } from '../../base/wording.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
-import type { Follower } from '../../follow/follower.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { Writing, Writings } from '../../model/writing.ts';
 import type { PreparedCommits, Publisher, PushOutcome } from '../../repository/publisher.ts';
@@ -187,9 +186,17 @@ function branchOf({ draft, order }: PendingWrite): string {
   return `treeline/${shown}-${order.requestId.slice(0, 8)}`;
 }
 
+/** The follower of the branch, as writes see it; src/follow/follower.ts describes what it does. */
+export interface FollowedBranch {
+  readonly followed: DesiredState | undefined;
+  newest(): Promise<DesiredState>;
+  desiredAt(commit: string): Promise<DesiredState>;
+  announce(prepared: PreparedCommits, writings: Writings): () => Promise<DesiredState>;
+}
+
 /** The branch, the publisher and the clock. */
 interface PushParts {
-  readonly branch: Pick<Follower, 'followed' | 'newest' | 'desiredAt' | 'announce'>;
+  readonly branch: FollowedBranch;
   readonly source: Pick<Source, 'fetch' | 'isAncestor'>;
   readonly publisher: Publisher;
   readonly clock: Clock;
