@@ -23,13 +23,13 @@ export function tableText(report: BenchReport): string {
   const head = ['part', 'work', 'value', 'peer in the same run', 'its value', 'ratio', 'target', 'verdict'];
   const rows = rowsOf(report).map(cellsOf);
   const failures = report.parts.flatMap(({ part, failures }) => failures.map((each) => `- **${part}: ${each}**`));
-  const missed = rowsOf(report).filter(({ verdict }) => verdict === 'missed').length;
-  const absent = rowsOf(report).filter(({ verdict }) => verdict === 'not measured').length;
+  const count = (wanted: BenchRow['verdict']): number =>
+    rowsOf(report).filter(({ verdict }) => verdict === wanted).length;
   return [
     machineText(report.machine),
     ...(report.isQuick ? ['**Small sizes (`--quick`)**: targets are for the usual ones.'] : []),
     plainTable(head, rows),
-    `${rows.length - missed - absent} reached, ${missed} missed, ${absent} not measured. A ratio above 1 is better than the peer.`,
+    `${count('reached')} reached, ${count('missed')} missed, ${count('measured')} without a target, ${count('not measured')} not measured. A ratio above 1 is better than the peer.`,
     ...(failures.length === 0 ? [] : [failures.join('\n')]),
   ].join('\n\n');
 }

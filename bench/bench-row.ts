@@ -1,6 +1,6 @@
 // Rows of the one table of all benchmarks: a value, what a peer reached in the same run, and whether the target is reached.
 
-type Verdict = 'reached' | 'missed' | 'not measured';
+type Verdict = 'reached' | 'missed' | 'measured' | 'not measured';
 
 /** One line of the table. */
 export interface BenchRow extends PartRow {
@@ -34,7 +34,7 @@ export type Peer = { readonly name: string } & (
   | { readonly absence: string }
 );
 
-/** A goal. Where there are two, the ratio decides, and the value only where the peer was not measured. */
+/** A goal. If it has two limits, the ratio decides, and the value only if the peer was not measured. Without limits nothing is promised. */
 export interface Target {
   readonly ratioMin?: number;
   readonly atMost?: number;
@@ -74,6 +74,7 @@ function ratioOf(unit: string, value: number, peer: { readonly value: number; re
 }
 
 function verdictOf(value: number, ratio: number | undefined, { ratioMin, atMost, atLeast }: Target): Verdict {
+  if (ratioMin === undefined && atMost === undefined && atLeast === undefined) return 'measured';
   const isOneNeeded = atMost === undefined && atLeast === undefined;
   if (ratioMin !== undefined && (ratio !== undefined || isOneNeeded)) {
     return ratio === undefined ? 'not measured' : said(ratio >= ratioMin);
@@ -90,7 +91,7 @@ function targetText({ ratioMin, atMost, atLeast }: Target, unit: string): string
     ...(atMost === undefined ? [] : [`≤ ${numberText(atMost)} ${unit}`]),
     ...(atLeast === undefined ? [] : [`≥ ${numberText(atLeast)} ${unit}`]),
   ].map((text) => text.trim());
-  if (ratioMin === undefined) return ofValue.join(', ') || '–';
+  if (ratioMin === undefined) return ofValue.join(', ') || 'measured, not promised';
   const ofRatio = `ratio ≥ ${numberText(ratioMin)}`;
   return ofValue.length === 0 ? ofRatio : `${ofRatio} (${ofValue.join(', ')})`;
 }

@@ -1,12 +1,13 @@
-// The rows of the benchmark `line` in the one table: those sizes and steps that have a target.
+// The rows of the benchmark `line` in the one table: its sizes and steps.
 import { type PartRow, type Peer, rowOf, type Target } from './bench-row.ts';
 import type { StandbyReads } from './line-on-postgres.ts';
 import type { LineRun } from './line-run.ts';
 import type { TerraformRun, TerraformRuns } from './terraform.ts';
 
 const MIB = 2 ** 20;
-/** The largest installation that one leader is measured with. */
+/** The largest installation that one leader is measured with. Treeline is designed for 10,000 servers: here nothing is promised. */
 const SERVERS_MAX = 100_000;
+const MEASURED: Target = {};
 
 /** The limit of memory, and the desired state that it is for. */
 const PEAK_MIB_MAX = 512;
@@ -49,11 +50,11 @@ const ROWS: readonly Row[] = [
   },
   {
     ...{ step: 'start to all `done`, peak memory', unit: 'MiB', read: ({ build }) => build.peakBytes / MIB },
-    targets: { 100000: { atMost: 768 } },
+    targets: { 100000: MEASURED },
   },
   {
     ...{ step: 'restart without a change', unit: 's', read: ({ restart }) => restart.seconds, beside: 'plan' },
-    targets: { 5000: { atMost: 0.6 }, 100000: { atMost: 4 } },
+    targets: { 5000: { atMost: 0.6 }, 100000: MEASURED },
   },
   {
     ...{ step: 'restart, peak memory', unit: 'MiB', read: ({ restart }) => restart.peakBytes / MIB },
@@ -61,13 +62,13 @@ const ROWS: readonly Row[] = [
   },
   {
     ...{ step: 'one instance changed, to its ten servers', unit: 's', read: ({ change }) => change.seconds },
-    targets: { 10000: { atMost: 0.1 }, 100000: { atMost: 0.1 } },
+    targets: { 10000: { atMost: 0.1 }, 100000: MEASURED },
   },
 ];
-/** At these two, what a server costs may differ by no more than this. */
-const LINEAR = { from: 10_000, to: 100_000, timesMax: 1.3 };
+/** The sizes between which the cost of a server is compared. */
+const LINEAR = { from: 10_000, to: SERVERS_MAX };
 
-/** Returns a row for each target whose size was measured. */
+/** Returns a row for each size of a step that was measured. */
 export function lineRows(measured: readonly Measured[], facts: ReportFacts): readonly PartRow[] {
   const rows = ROWS.flatMap((row) =>
     measured.flatMap((each) => {
@@ -93,7 +94,7 @@ function postgresRows({ servers, run, onPostgres }: Measured): readonly PartRow[
   const memory = { work: `a replica on PostgreSQL, peak memory, ${size}`, value: peak, unit: 'MiB' };
   return [
     ...(servers === 10_000 ? [rowOf({ ...built, target: { ratioMin: 0.5 } })] : []),
-    ...(servers === SERVERS_MAX ? [rowOf({ ...memory, target: { atMost: 1024 } })] : []),
+    ...(servers === SERVERS_MAX ? [rowOf({ ...memory, target: MEASURED })] : []),
   ];
 }
 
@@ -147,7 +148,7 @@ function linearRow(measured: readonly Measured[]): readonly PartRow[] {
   if (Number.isNaN(times)) return [];
   const [from, to] = [LINEAR.from, LINEAR.to].map((servers) => servers.toLocaleString('en'));
   const work = `start to all \`done\`: CPU a server of ${to}, relative to ${from}`;
-  return [rowOf({ work, value: times, unit: 'times', target: { atMost: LINEAR.timesMax } })];
+  return [rowOf({ work, value: times, unit: 'times', target: MEASURED })];
 }
 
 /** Returns the results that must not be: a restart that acts on a server, or too much memory. */

@@ -19,6 +19,7 @@ describe('a row', () => {
     { of: { ...READ, target: { atLeast: 301 } }, verdict: 'missed', target: '≥ 301 /s' },
     { of: { ...START, target: { atMost: 2 } }, verdict: 'reached', target: '≤ 2 s' },
     { of: { ...START, target: { atMost: 1.5 } }, verdict: 'missed', target: '≤ 1.5 s' },
+    { of: { ...START, target: {} }, verdict: 'measured', target: 'measured, not promised' },
   ])('with the target $target is $verdict', ({ of, verdict, target }) => {
     expect(rowOf(of)).toMatchObject({ verdict, target });
   });
@@ -87,7 +88,7 @@ describe('a report', () => {
     const text = tableText(REPORT);
     expect(text).toContain('| reads | a read | 300 /s | bare | 1,000 /s | 0.3 | ratio ≥ 0.6 | MISSED |');
     expect(text).toContain('| reads | another read | – | – | – | – | – | not measured: no time |');
-    expect(text).toContain('0 reached, 1 missed, 1 not measured.');
+    expect(text).toContain('0 reached, 1 missed, 0 without a target, 1 not measured.');
     expect(text).toContain('- **reads: an answer was wrong**');
   });
 

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { drawn } from '../simulation/chance.ts';
-import { callFaults, countActions, markedServers } from '../support/marked-calls.ts';
+import { actionsIn, callFaults, markedServers } from '../support/marked-calls.ts';
 import { type PostgresServer, startPostgresServer } from '../support/postgres-server.ts';
 import { type LoadSummary, ReplicaLoad } from '../support/replica-load.ts';
 import {
@@ -139,7 +139,7 @@ async function check(replicated: ReplicatedSite, load: ReplicaLoad): Promise<Loa
   const { provided, replicas, site } = replicated;
   const summary = await load.check();
   const fencings = await expectFenced(replicated);
-  say(JSON.stringify({ ...summary, fencings, actions: countActions(provided) }));
+  say(JSON.stringify({ ...summary, fencings, actions: actionsIn(provided).length }));
   expect.soft(callFaults(provided)).toEqual([]);
   expect.soft(markedServers(provided)).toEqual(await wantedServers(site));
   for (const replica of replicas) await replica.end('SIGTERM');

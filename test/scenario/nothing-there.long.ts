@@ -1,10 +1,11 @@
-// Tests that no server ends, on a controller whose servers are real processes, when the repository looks as if nothing were
-// wanted any more. Each cause is followed by the files of before, and everything goes on.
-import { renameSync } from 'node:fs';
+// Tests that nothing is done to a server when the repository looks as if nothing were wanted any more. Each cause is followed by the
+// files of before.
+import { mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
+import { ROOT } from '../support/command-line.ts';
 import type { FileChanges } from '../support/git-repository.ts';
-import { endServers, LOCAL_SERVER, runningProcesses } from '../support/local-server-processes.ts';
+import { actionsIn, markedServers } from '../support/marked-calls.ts';
 import { PATIENCE, type RunningController, runController } from '../support/running-controller.ts';
 import { createSiteIn, type Site } from '../support/site-on-disk.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -26,10 +27,10 @@ function below(folder: string, files: FileChanges): FileChanges {
 }
 
 async function upAndDone(servers: string): Promise<Scene> {
-  onTestFinished(() => endServers(servers));
+  for (const each of ['servers', 'locks']) mkdirSync(join(servers, each));
   const execution = `  providers:
-    - { name: local, provider: exec, command: [${process.execPath}, ${LOCAL_SERVER}],
-        environment: { LOCAL_SERVER_DIRECTORY: ${servers}, PATH: "${process.env.PATH}" }, checkSeconds: 1, drift: heal }`;
+    - { name: local, provider: exec, command: [${ROOT}/test/support/programs/marking-server.sh, ${servers}],
+        environment: { REPLICA: any, SECONDS_OF_CALL: "0", PATH: "${process.env.PATH}" }, checkSeconds: 1, drift: heal }`;
   const repository = `, directory: ${FOLDER}, pollSeconds: 1`;
   const site = await createSiteIn(temporaryDirectory(), { files: {}, repository, execution, provider: 'local' });
   const [client = ''] = (await site.repository.git('ls-tree', '-r', '--name-only', 'main')).split('\n');
@@ -75,17 +76,16 @@ async function refused(running: RunningController, site: Site): Promise<void> {
   await expect.poll(isRefused, PATIENCE).toBe(true);
 }
 
-it('no process ends, whatever looks as if nothing were wanted', async () => {
+it('nothing is done to a server, whatever looks as if nothing were wanted', async () => {
   const servers = temporaryDirectory();
   const scene = await upAndDone(servers);
-  const before = runningProcesses(servers);
-  expect(Object.keys(before).sort()).toEqual(SERVERS);
+  const before = actionsIn(servers);
+  expect(Object.keys(markedServers(servers))).toEqual(SERVERS);
   for (const [cause, happen] of Object.entries(CAUSES)) {
     await happen(scene);
-    expect(runningProcesses(servers), cause).toEqual(before);
     const back = { ...below(OTHER, all(scene.files, null)), ...below(FOLDER, scene.files) };
     await scene.site.repository.commit(back);
     await untilDone(scene);
-    expect(runningProcesses(servers), `after ${cause}`).toEqual(before);
+    expect(actionsIn(servers), cause).toEqual(before);
   }
 });

@@ -1,19 +1,57 @@
-// The controller and real proxies, each in a process of its own, with real programs. The file that the programs write shows that
-// nothing ran twice at once. The simulator cuts the line between them and kills either.
-import { expect, it, vi } from 'vitest';
-import { allDone, callsIn, courses, LONG, ONCE, stackOf, startProxyScene } from '../support/proxy-scene.ts';
+// The controller and real proxies, each in a process of its own, with real programs, whose log shows that nothing ran twice. The
+// simulator cuts the line between them and kills either.
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { ROOT } from '../support/command-line.ts';
+import { createHttpsClient, keepAll } from '../support/https-client.ts';
+import { actionsIn, callFaults } from '../support/marked-calls.ts';
+import { registerProxy } from '../support/registered-proxy.ts';
+import { ServingProcess } from '../support/serving-process.ts';
+import { createSiteIn } from '../support/site-on-disk.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-// Each test starts several processes, and they many programs.
-vi.setConfig({ testTimeout: 120_000 });
+const PATIENCE = { timeout: 60_000, interval: 50 };
+
+function stackOf(count: number) {
+  return {
+    'tree.yaml': 'name: global\ntype: common\n',
+    'stacks/templates/t.yaml': `resources:
+  web:
+    type: Platform::ResourceGroup
+    properties: { count: "${count}", resource_def: { properties: { name: "web-<<index>>", ProxyTag: lab } } }
+`,
+    'stacks/instances/shop.yaml': 'stackTemplate: t\n',
+  };
+}
 
 it('two proxies with one tag share the work, and never do it twice', async () => {
-  const scene = await startProxyScene(1);
-  await expect.poll(scene.states, LONG).toEqual({ 'web-1': 'blocked' });
-  await scene.proxy('north', { concurrency: 1 });
-  await scene.proxy('south', { concurrency: 1 });
-  await expect.poll(scene.states, LONG).toEqual(allDone(1));
-  await scene.site.repository.commit(stackOf(8));
-  await expect.poll(scene.states, LONG).toEqual(allDone(8));
-  expect(new Set(callsIn(scene).map(({ site }) => site))).toEqual(new Set(['north', 'south']));
-  for (const course of Object.values(courses(scene))) expect(course).toEqual(ONCE);
+  const provided = temporaryDirectory();
+  for (const each of ['servers', 'locks']) mkdirSync(join(provided, each));
+  const execution = '  proxied: { timeoutSeconds: 60 }';
+  const options = { files: stackOf(1), repository: ', pollSeconds: 1', execution, provider: 'none' };
+  const site = await createSiteIn(temporaryDirectory(), options);
+  const port = await new ServingProcess(site.config).port();
+  const agent = keepAll();
+  onTestFinished(() => agent.destroy());
+  const { request } = createHttpsClient({ port, ca: site.ca }, site.administrator, agent);
+  const states = async (): Promise<unknown> => {
+    const { web } = (await request('/stacks/instances/shop/status/full')).body as { readonly web?: object };
+    return Object.values(web ?? {}).map(({ state }) => state);
+  };
+  await expect.poll(states, PATIENCE).toEqual(['blocked']);
+  for (const name of ['north', 'south']) {
+    const environment = { REPLICA: name, SECONDS_OF_CALL: '0.3', PATH: process.env.PATH };
+    const command = [join(ROOT, 'test/support/programs/marking-server.sh'), provided];
+    const entry = `name: files, command: ${JSON.stringify(command)}, environment: ${JSON.stringify(environment)}`;
+    const proxy = new ServingProcess(await registerProxy(name, { site, port, concurrency: 1, entry }), 'proxy');
+    await proxy.logged('proxy started');
+  }
+  await expect.poll(states, PATIENCE).toEqual(['done']);
+  await site.repository.commit(stackOf(8));
+  await expect.poll(states, PATIENCE).toEqual(Array(8).fill('done'));
+  const actions = actionsIn(provided);
+  expect(new Set(actions.map(({ replica }) => replica))).toEqual(new Set(['north', 'south']));
+  expect(actions).toHaveLength(8);
+  expect(callFaults(provided)).toEqual([]);
 });

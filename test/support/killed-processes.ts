@@ -1,22 +1,17 @@
-// A controller and two proxies that make servers which are real processes, all three killed again and again at random
-// moments while commits make, change and remove servers. In the end the wanted processes run, and no others; the logs of
-// the provider show that no process was made twice and that no two calls for one server overlapped.
-import { X509Certificate } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+// A controller and two proxies whose provider programs keep servers as files, all three killed again and again at random moments
+// while commits make, change and remove servers. In the end the wanted servers exist, and no others; the log of the programs shows
+// that no server was made twice and that no two calls for one server overlapped.
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, onTestFinished } from 'vitest';
-import { issueClientCertificate } from '../../src/base/development-pki.ts';
+import { expect } from 'vitest';
+import { Chance } from '../simulation/chance.ts';
 import { ROOT } from './command-line.ts';
 import type { FileChanges } from './git-repository.ts';
 import { createHttpsClient } from './https-client.ts';
-import {
-  endServers,
-  expectSoundLog,
-  LOCAL_SERVER,
-  markedProcesses,
-  runningReleases,
-} from './local-server-processes.ts';
+import { callFaults, markedServers } from './marked-calls.ts';
+import { registerProxy } from './registered-proxy.ts';
 import { type Relay, startRelay } from './relay.ts';
 import { ServingProcess } from './serving-process.ts';
 import { createSiteIn, type Site } from './site-on-disk.ts';
@@ -25,12 +20,14 @@ import { temporaryDirectory } from './temporary-directory.ts';
 
 export interface KillOptions {
   readonly kills: number;
+  /** Chooses victims, moments and commits; processes run as they run. */
+  readonly seed: number;
   /** Instances of each of the two sites. */
   readonly instances: number;
   /** The least and the most servers of an instance. */
   readonly servers: readonly [number, number];
-  /** How long a create takes, in seconds, such as `1-10`. */
-  readonly createSeconds: string;
+  /** How long a change of a server takes. */
+  readonly callSeconds: number;
   /** How long a call may take. The servers of a proxy wait that long for a call that was lost with the controller. */
   readonly timeoutSeconds: number;
   /** The longest time between two kills. */
@@ -38,34 +35,35 @@ export interface KillOptions {
 }
 
 /** Few servers, which are made fast: most kills come in the middle of a call, a commit or a start. */
-export const SMALL_RUN: Omit<KillOptions, 'kills'> = {
+export const SMALL_RUN: Omit<KillOptions, 'kills' | 'seed'> = {
   instances: 2,
   servers: [2, 8],
-  createSeconds: '0.1-1',
+  callSeconds: 0.4,
   timeoutSeconds: 15,
   pauseMsMax: 400,
 };
 
-const OBSERVER = join(ROOT, 'test/support/programs/observed-server.sh');
+const PROGRAM = join(ROOT, 'test/support/programs/marking-server.sh');
 const PROXIES = ['north', 'south'] as const;
 /** The servers of `near` are the controller's, those of `far` the proxies'. */
 const SITES = ['near', 'far'] as const;
 type SiteName = (typeof SITES)[number];
-/** Servers go all the time; nothing is to wait for a person. */
+/** Servers go all the time; no commit waits for an approval. */
 const APPROVED = 'Churn\n\nTreeline-Approve-Deletes: 10000';
 const SETTLE_MS_MAX = 240_000;
 const COMMITS_PER_KILL = 0.5;
-/** Between two lines that tell how far it is. */
+/** Between two lines of progress. */
 const KILLS_A_LINE = 100;
 
-/** Kills the processes `kills` times, lets everything settle, and checks what runs and what was done. */
+/** Kills the processes `kills` times, lets everything settle, and checks what exists and what was done. */
 export async function killProcesses(options: KillOptions): Promise<void> {
+  process.stderr.write(`FAULTS_SEED=${options.seed}\n`);
   const run = await startRun(options);
-  for (let kill = 0; kill < options.kills; kill++) {
-    await sleep(options.pauseMsMax * Math.random());
-    if (Math.random() < COMMITS_PER_KILL) await run.churn();
+  for (let kill = 1; kill <= options.kills; kill++) {
+    await sleep(options.pauseMsMax * run.chance.next());
+    if (run.chance.is(COMMITS_PER_KILL)) await run.churn();
     await run.killOne();
-    if ((kill + 1) % KILLS_A_LINE === 0) process.stderr.write(`${kill + 1} of ${options.kills} kills\n`);
+    if (kill % KILLS_A_LINE === 0) process.stderr.write(`${kill} of ${options.kills} kills\n`);
   }
   await run.settle();
   await run.stop();
@@ -75,10 +73,9 @@ export async function killProcesses(options: KillOptions): Promise<void> {
 async function startRun(options: KillOptions): Promise<Run> {
   const folder = temporaryDirectory();
   const wanted = firstWanted(options);
-  for (const site of SITES) mkdirSync(join(folder, site, 'locks'), { recursive: true, mode: 0o700 });
-  onTestFinished(() => {
-    for (const site of SITES) endServers(join(folder, site));
-  });
+  for (const site of SITES) {
+    for (const each of ['servers', 'locks']) mkdirSync(join(folder, site, each), { recursive: true });
+  }
   const site = await createSiteIn(join(folder, 'site'), {
     files: filesOf(wanted),
     repository: ', pollSeconds: 1',
@@ -89,7 +86,8 @@ async function startRun(options: KillOptions): Promise<Run> {
   const relay = await startRelay(await controller.port());
   const entry = entryOf(join(folder, 'far'), options);
   const configs: string[] = [];
-  for (const name of PROXIES) configs.push(await registerProxy(name, { site, port: relay.port, entry }));
+  for (const name of PROXIES)
+    configs.push(await registerProxy(name, { site, port: relay.port, concurrency: 50, entry }));
   return new Run({ site, relay, folder, configs, options }, controller, wanted);
 }
 
@@ -103,43 +101,11 @@ function executionOf(entry: string, { timeoutSeconds }: KillOptions): string {
     - { match: { properties: { site: near } }, provider: exec, ${entry} }`;
 }
 
-/** Returns the keys of an entry that runs local-server, in flow style. */
-function entryOf(directory: string, { createSeconds, timeoutSeconds }: KillOptions): string {
-  const environment = {
-    LOCAL_SERVER_DIRECTORY: directory,
-    LOCAL_SERVER_CREATE_SECONDS: createSeconds,
-    PATH: process.env.PATH,
-  };
-  const command = JSON.stringify([OBSERVER, process.execPath, LOCAL_SERVER, join(directory, 'locks')]);
+/** Returns the keys of a provider entry, in flow style. */
+function entryOf(directory: string, { callSeconds, timeoutSeconds }: KillOptions): string {
+  const environment = { REPLICA: 'any', SECONDS_OF_CALL: String(callSeconds), PATH: process.env.PATH };
   const limits = `timeoutSeconds: ${timeoutSeconds}, concurrency: 50`;
-  return `name: local, command: ${command}, environment: ${JSON.stringify(environment)}, ${limits}`;
-}
-
-interface ProxyPlace {
-  readonly site: Site;
-  readonly port: number;
-  /** The keys of its provider entry. */
-  readonly entry: string;
-}
-
-/** Registers a proxy and returns the path of its settings. */
-async function registerProxy(name: string, { site, port, entry }: ProxyPlace): Promise<string> {
-  const folder = join(site.folder, name);
-  mkdirSync(folder, { mode: 0o700 });
-  const authority = {
-    cert: readFileSync(join(site.folder, 'pki/ca.crt'), 'utf8'),
-    key: readFileSync(join(site.folder, 'pki/ca.key'), 'utf8'),
-  };
-  const { key, cert } = await issueClientCertificate(authority, { commonName: name, now: Date.now() });
-  writeFileSync(join(folder, 'proxy.key'), key, { mode: 0o600 });
-  writeFileSync(join(folder, 'proxy.crt'), cert);
-  const { serialNumber } = new X509Certificate(cert);
-  await site.repository.commit({ [`clients/${serialNumber}.yaml`]: 'role: proxy\n' });
-  const config = join(folder, 'proxy.yaml');
-  const tls = 'tls: { cert: proxy.crt, key: proxy.key, ca: ../pki/ca.crt }';
-  const providers = `providers:\n  - { ${entry} }`;
-  writeFileSync(config, `server: https://127.0.0.1:${port}\n${tls}\ndirectory: state\nconcurrency: 50\n${providers}\n`);
-  return config;
+  return `name: local, command: ${JSON.stringify([PROGRAM, directory])}, environment: ${JSON.stringify(environment)}, ${limits}`;
 }
 
 interface RunParts {
@@ -152,6 +118,7 @@ interface RunParts {
 }
 
 class Run {
+  readonly chance: Chance;
   readonly #parts: RunParts;
   #controller: ServingProcess;
   readonly #proxies: ServingProcess[];
@@ -159,6 +126,7 @@ class Run {
   #commits = 0;
 
   constructor(parts: RunParts, controller: ServingProcess, wanted: Wanted) {
+    this.chance = new Chance(parts.options.seed);
     this.#parts = parts;
     this.#controller = controller;
     this.#proxies = parts.configs.map((config) => new ServingProcess(config, 'proxy'));
@@ -168,14 +136,14 @@ class Run {
   /** Commits another wish. */
   async churn(): Promise<void> {
     const kind = CHANGES[this.#commits++ % CHANGES.length] ?? 'size';
-    this.#wanted = churned(this.#wanted, kind, this.#parts.options);
+    this.#wanted = churned(this.#wanted, kind, { ...this.#parts.options, chance: this.chance });
     await this.#parts.site.repository.commit(filesOf(this.#wanted), { message: APPROVED });
   }
 
   /** Kills the controller or a proxy, and starts it again, unaided. */
   async killOne(): Promise<void> {
     const { site, relay, configs } = this.#parts;
-    const which = Math.floor(Math.random() * (configs.length + 1));
+    const which = this.chance.below(configs.length + 1);
     const config = configs[which];
     if (config !== undefined) {
       await this.#proxies[which]?.end('SIGKILL');
@@ -207,14 +175,14 @@ class Run {
     }
   }
 
-  /** Checks what runs, and what the logs say. */
+  /** Checks what exists, what the log says, and that no program still runs. */
   check(): void {
     for (const site of SITES) {
       const directory = join(this.#parts.folder, site);
-      expect(runningReleases(directory)).toEqual(serversOf(this.#wanted, site));
-      expect(overlapsIn(directory)).toEqual([]);
-      expectSoundLog(directory);
-      expect(markedProcesses(directory)).toEqual([]);
+      expect(markedServers(directory)).toEqual(serversOf(this.#wanted, site));
+      expect(callFaults(directory)).toEqual([]);
+      const locks = readdirSync(join(directory, 'locks')).map((name) => join(directory, 'locks', name));
+      expect(locks.filter((lock) => spawnSync('flock', ['--nonblock', lock, 'true']).status !== 0)).toEqual([]);
     }
   }
 }
@@ -241,14 +209,18 @@ type Change = 'release' | 'removal' | 'size';
 const CHANGES: readonly Change[] = ['size', 'release', 'size', 'removal', 'size'];
 
 /** Returns the next wish: another release of all, another size of an instance, or an instance that goes or comes back. */
-function churned({ release, counts }: Wanted, change: Change, options: KillOptions): Wanted {
+function churned(
+  { release, counts }: Wanted,
+  change: Change,
+  { chance, ...options }: KillOptions & { readonly chance: Chance },
+): Wanted {
   if (change === 'release') return { release: release + 1, counts };
   const names = instancesOf(options);
-  const name = names[Math.floor(Math.random() * names.length)] ?? '';
+  const name = names[chance.below(names.length)] ?? '';
   const { [name]: present, ...others } = counts;
   if (change === 'removal' && present !== undefined) return { release, counts: others };
   const [least, most] = options.servers;
-  return { release, counts: { ...others, [name]: least + Math.floor(Math.random() * (most - least + 1)) } };
+  return { release, counts: { ...others, [name]: least + chance.below(most - least + 1) } };
 }
 
 const INSTANCES_MAX = 20;
@@ -282,10 +254,4 @@ function serversOf({ release, counts }: Wanted, site: SiteName): Readonly<Record
     .filter(([instance]) => instance.startsWith(`${site}-`))
     .flatMap(([instance, count]) => Array.from({ length: count }, (_, index) => `${instance}-web-${index + 1}`));
   return Object.fromEntries(names.map((name) => [name, String(release)]));
-}
-
-/** Returns the servers for which a call began while another one ran. */
-function overlapsIn(directory: string): readonly string[] {
-  const path = join(directory, 'locks', 'overlaps');
-  return existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : [];
 }

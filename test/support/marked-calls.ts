@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** A line of the log. */
-export interface MarkedCall {
+interface MarkedCall {
   readonly at: bigint;
   readonly replica: string;
   readonly server: string;
@@ -20,9 +20,9 @@ export function markedServers(directory: string): Readonly<Record<string, string
   return Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name), 'utf8').trim()]));
 }
 
-/** Returns how many actions were begun. */
-export function countActions(directory: string): number {
-  return readCalls(directory).filter(({ event, operation }) => event === 'begin' && operation !== 'check').length;
+/** Returns the actions that were begun, oldest first. */
+export function actionsIn(directory: string): readonly MarkedCall[] {
+  return readCalls(directory).filter(({ event, operation }) => event === 'begin' && operation !== 'check');
 }
 
 /**
@@ -30,12 +30,7 @@ export function countActions(directory: string): number {
  * that was begun again without a check in between.
  */
 export function callFaults(directory: string): readonly string[] {
-  return judgeCalls(readCalls(directory));
-}
-
-/** Returns what {@link callFaults} does, for lines in order. */
-export function judgeCalls(lines: readonly MarkedCall[]): readonly string[] {
-  return [...Map.groupBy(lines, ({ server }) => server)].flatMap(([server, calls]) => {
+  return [...Map.groupBy(readCalls(directory), ({ server }) => server)].flatMap(([server, calls]) => {
     const faults: string[] = [];
     let unchecked = '';
     for (const { event, operation, action } of calls) {

@@ -6,13 +6,9 @@ import { rolesWith } from '../../src/api/authorize.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { createLog } from '../../src/base/log.ts';
 import type { Role } from '../../src/model/names.ts';
-import { answerIn } from '../../src/providers/answer-json.ts';
-import { ACTION, createSampleAgent } from './sample-agent.ts';
-import { createSampleExplainer } from './sample-explainer.ts';
-import { CONTROLLER, createSampleOperator } from './sample-operator.ts';
-import { COMMIT, createSampleReader } from './sample-reader.ts';
-import { createSampleStreams } from './sample-streams.ts';
-import { createSampleWriter } from './sample-writer.ts';
+import { ACTION } from './sample-agent.ts';
+import { createSampleParts } from './sample-parts.ts';
+import { COMMIT } from './sample-reader.ts';
 
 /** One route, and a request for it. */
 export interface Route {
@@ -95,14 +91,7 @@ type Stack = Router['stack'];
 /** Returns `METHOD /path` for every route of the application, sorted. */
 export function routesOfApplication(): string[] {
   const router = createRoutes({
-    reader: createSampleReader(),
-    operator: createSampleOperator(),
-    explainer: createSampleExplainer(),
-    agent: createSampleAgent(),
-    controller: CONTROLLER,
-    readAnswer: answerIn,
-    writer: createSampleWriter(),
-    streams: createSampleStreams().streams,
+    ...createSampleParts(),
     clock: systemClock,
     log: createLog('silent'),
     ambiguityOf: () => undefined,

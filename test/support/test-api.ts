@@ -17,30 +17,17 @@ import {
 import { createLog } from '../../src/base/log.ts';
 import type { Role } from '../../src/model/names.ts';
 import type { Client } from '../../src/model/objects.ts';
-import { answerIn } from '../../src/providers/answer-json.ts';
-import type { Explainer } from '../../src/service/explain/explainer.ts';
 import type { ClientsSeen } from '../../src/service/progress/clients-seen.ts';
 import { describedClient } from './described-client.ts';
 import { createHttpsClient, type HttpsClient, type Server } from './https-client.ts';
-import { createSampleAgent, type SampleAgent } from './sample-agent.ts';
-import { createSampleExplainer } from './sample-explainer.ts';
-import { CONTROLLER, createSampleOperator, type SampleOperator } from './sample-operator.ts';
-import { createSampleReader, type SampleReader } from './sample-reader.ts';
-import { createSampleStreams, type SampleStreams } from './sample-streams.ts';
-import { createSampleWriter, type SampleWriter } from './sample-writer.ts';
+import { createSampleParts, type SampleParts } from './sample-parts.ts';
+import type { SampleReader } from './sample-reader.ts';
 
-export interface TestApi extends HttpsClient {
+export interface TestApi extends HttpsClient, SampleParts {
   readonly api: Listener;
   readonly handler: RequestListener;
   readonly server: Server;
   readonly tls: TlsMaterial;
-  readonly reader: SampleReader;
-  readonly operator: SampleOperator;
-  readonly explainer: Explainer;
-  readonly agent: SampleAgent;
-  readonly writer: SampleWriter;
-  readonly sample: SampleStreams;
-  readonly commits: SampleCommits;
   readonly authority: Credential;
   readonly identities: Readonly<Record<Role, Credential>>;
   /** Every line logged so far. */
@@ -68,26 +55,26 @@ async function createCertificates(): Promise<Certificates> {
   return { authority, key, cert, identities };
 }
 
-/** Returns the interface; requests are an administrator's where they do not say otherwise. Close `api` in the end. */
-export async function startTestApi(clock: Clock = systemClock, audit?: AuditLog): Promise<TestApi> {
+/**
+ * Returns the interface; requests are an administrator's where they do not say otherwise. Close `api` in the end. With `own`, it serves
+ * with the material of another authority.
+ */
+export async function startTestApi(
+  clock: Clock = systemClock,
+  audit?: AuditLog,
+  own?: { readonly tls: TlsMaterial; readonly authority: Credential },
+): Promise<TestApi> {
   certificates ??= createCertificates();
   const { authority, key, cert, identities } = await certificates;
-  const reader = createSampleReader();
-  const operator = createSampleOperator();
-  const explainer = createSampleExplainer();
-  const agent = createSampleAgent();
   const lines: string[] = [];
   const log = createLog('debug', { write: (line) => lines.push(line) });
-  const tls = { key, cert, ca: authority.cert };
-  const writer = createSampleWriter();
-  const commits = createSampleCommits();
-  const sample = createSampleStreams(clock);
-  const { streams } = sample;
-  const asked = { reader, operator, explainer, writer, commits, agent, readAnswer: answerIn };
+  const tls = own?.tls ?? { key, cert, ca: authority.cert };
+  const parts = createSampleParts(clock);
+  const { reader, streams, controller } = parts;
   let material: TlsMaterial = tls;
   const ambiguityOf = findAmbiguity(() => material);
-  const shown = { replica: 'test-1', controller: CONTROLLER, clock, log, audit };
-  const handler = createApp({ ...asked, ...shown, streams, ambiguityOf });
+  const shown = { replica: 'test-1', controller, clock, log, audit };
+  const handler = createApp({ ...parts, ...shown, ambiguityOf });
   const listener = await startListener({ ...shown, host: '127.0.0.1', port: 0, tls, handler });
   const api: Listener = {
     ...listener,
@@ -97,7 +84,7 @@ export async function startTestApi(clock: Clock = systemClock, audit?: AuditLog)
       streams.endAll();
     },
   };
-  const server = { port: api.port, ca: authority.cert };
+  const server = { port: api.port, ca: (own?.authority ?? authority).cert };
   const register = (credential: Credential, fields: Partial<Client> = {}): Client => {
     const client = clientOf(credential, fields);
     reader.registry.set(client.serial, client);
@@ -107,7 +94,7 @@ export async function startTestApi(clock: Clock = systemClock, audit?: AuditLog)
   register(identities['automation-endpoint'], { role: 'automation-endpoint' });
   register(identities.proxy, { role: 'proxy', tags: ['lab'] });
   const { request } = describedClient(createHttpsClient(server, identities.administrator));
-  return { ...asked, sample, api, handler, server, tls, authority, identities, lines, register, request };
+  return { ...parts, api, handler, server, tls, authority, identities, lines, register, request };
 }
 
 /** A replica that does not lead; requests are an administrator's where they do not say otherwise. */
@@ -135,9 +122,9 @@ export async function startTestStandby(
     readonly seen?: ClientsSeen;
   } = {},
 ): Promise<TestStandby> {
-  const { explainer, operator, sample } = leader;
+  const { explainer, operator, sample, controller } = leader;
   const log = createLog('silent');
-  const shown = { replica: 'test-2', controller: CONTROLLER, clock, log, audit };
+  const shown = { replica: 'test-2', controller, clock, log, audit };
   const parts = {
     reader,
     explainer,
@@ -156,22 +143,6 @@ export async function startTestStandby(
     server,
     reader,
     request: describedClient(createHttpsClient(server, leader.identities.administrator)).request,
-  };
-}
-
-/** Which commits reads were to wait for; `reached` may be replaced. */
-export interface SampleCommits {
-  readonly asked: string[];
-  reached(commit: string): Promise<void>;
-}
-
-function createSampleCommits(): SampleCommits {
-  const asked: string[] = [];
-  return {
-    asked,
-    async reached(commit) {
-      asked.push(commit);
-    },
   };
 }
 

@@ -1,0 +1,122 @@
+// The parts behind the interface for tests of the API: each has fixed answers and remembers what it was asked, and events are those of
+// a ledger without servers.
+import { EventStreams } from '../../src/api/event-streams.ts';
+import { withoutPause } from '../../src/base/breathe.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
+import type { ExplainedKey, NodeExplanation } from '../../src/model/explanation.ts';
+import { ServiceError } from '../../src/model/service-error.ts';
+import { answerIn } from '../../src/providers/answer-json.ts';
+import { Ledger } from '../../src/reconcile/ledger.ts';
+import type { Explainer } from '../../src/service/explain/explainer.ts';
+import type { WriteOrder, WriteResult } from '../../src/service/write/draft.ts';
+import type { Writer } from '../../src/service/write/writer.ts';
+import { MemoryStore } from './memory-store.ts';
+import { createSampleAgent, type SampleAgent } from './sample-agent.ts';
+import { CONTROLLER, createSampleOperator, type SampleOperator } from './sample-operator.ts';
+import { COMMIT, createSampleReader, type SampleReader } from './sample-reader.ts';
+
+/** Everything behind the interface. */
+export interface SampleParts {
+  readonly reader: SampleReader;
+  readonly operator: SampleOperator;
+  readonly explainer: Explainer;
+  readonly agent: SampleAgent;
+  readonly writer: SampleWriter;
+  readonly streams: EventStreams;
+  /** What the streams send: events of the ledger, and the followed commit. */
+  readonly sample: { readonly streams: EventStreams; readonly ledger: Ledger; commit: string | undefined };
+  /** The commits that reads waited for; `reached` may be replaced. */
+  readonly commits: { readonly asked: string[]; reached(commit: string): Promise<void> };
+  readonly readAnswer: typeof answerIn;
+  readonly controller: typeof CONTROLLER;
+}
+
+/** Returns parts of their own. */
+export function createSampleParts(clock: Clock = systemClock): SampleParts {
+  const ledger = new Ledger(new MemoryStore(), withoutPause);
+  const streams: EventStreams = new EventStreams({ ledger, commit: () => sample.commit, clock });
+  const sample: SampleParts['sample'] = { streams, ledger, commit: COMMIT };
+  const asked: string[] = [];
+  return {
+    reader: createSampleReader(),
+    operator: createSampleOperator(),
+    explainer: createSampleExplainer(),
+    agent: createSampleAgent(),
+    writer: createSampleWriter(),
+    ...{ streams, sample },
+    commits: { asked, reached: async (commit) => void asked.push(commit) },
+    readAnswer: answerIn,
+    controller: CONTROLLER,
+  };
+}
+
+export interface SampleWriter extends Writer {
+  /** Every write asked for: its name, then its arguments without the order. */
+  readonly asked: unknown[][];
+  /** The orders that came with them. */
+  readonly orders: WriteOrder[];
+  /** What the next writes come to; an error is thrown. */
+  outcome: WriteResult | Error;
+}
+
+function createSampleWriter(): SampleWriter {
+  const asked: unknown[][] = [];
+  const orders: WriteOrder[] = [];
+  const note =
+    (name: string) =>
+    async (order: WriteOrder, ...given: unknown[]): Promise<WriteResult> => {
+      asked.push([name, ...given]);
+      orders.push(order);
+      if (writer.outcome instanceof Error) throw writer.outcome;
+      return writer.outcome;
+    };
+  const writer: SampleWriter = {
+    asked,
+    orders,
+    outcome: { commit: 'c'.repeat(40), branch: null },
+    putInstance: note('putInstance'),
+    createInstance: note('createInstance'),
+    deleteInstance: note('deleteInstance'),
+    putObject: note('putObject'),
+    deleteObject: note('deleteObject'),
+    putClient: note('putClient'),
+    deleteClient: note('deleteClient'),
+    putTree: note('putTree'),
+  };
+  return writer;
+}
+
+const ZONE_KEY: ExplainedKey = {
+  value: 'z1',
+  merge: 'first',
+  isSecret: false,
+  statements: [
+    { layer: 0, value: 'z1', effect: 'used', at: { file: 'stacks/templates/web.yaml', line: 7 }, suppliedAt: null },
+  ],
+};
+
+const EXPLANATION: NodeExplanation = {
+  node: 'shop-web',
+  stackInstance: ['shop'],
+  commit: COMMIT,
+  isWanted: true,
+  layers: [{ kind: 'properties', type: 'clientcert', name: 'shop-web', file: null, status: 'present' }],
+  keys: { zone: ZONE_KEY },
+  files: { 'stacks/templates/web.yaml': { commit: COMMIT, time: '2026-11-20T10:13:56Z', note: null } },
+};
+
+/** Returns an explainer that knows the node `shop-web` with the key `zone`. */
+function createSampleExplainer(): Explainer {
+  function find(node: string, key: string | undefined): void {
+    const isKnown = node === 'shop-web' && (key === undefined || key === 'zone');
+    if (!isKnown) throw new ServiceError('not_found', `There is no "${node}" with "${key}"`);
+  }
+  const explainer: Explainer = {
+    as: () => explainer,
+    async explain(node, key) {
+      find(node, key);
+      return EXPLANATION;
+    },
+  };
+  return explainer;
+}
