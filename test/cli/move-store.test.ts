@@ -40,7 +40,8 @@ it('moves an installation into a database and back: no recovery begins, nothing 
   const shared = await serveUntilDone(site);
   expect(shared.lines.filter(({ msg }) => /recovery begins/.test(String(msg)))).toEqual([]);
   expect(shared.lines.filter(({ to }) => to === 'creating')).toEqual([]);
-  expect(shared.lines.filter(({ to }) => to === 'updating')).toHaveLength(Object.keys(serversOf(WANTED)).length);
+  const updates = (): unknown[] => shared.lines.filter(({ to }) => to === 'updating');
+  await expect.poll(updates).toHaveLength(Object.keys(serversOf(WANTED)).length);
 
   const beside = await runStore(site, 'import', 'embedded');
   expect(beside).toMatchObject({ code: 3, stdout: '' });

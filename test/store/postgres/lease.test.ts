@@ -131,7 +131,7 @@ describe('of several processes', () => {
 
   it('one that cannot lead leaves that to another one, and ends', async () => {
     const url = await server.create();
-    const one = start(url);
+    const one = start(url, { leaseSeconds: 6 });
     await expect.poll(() => one.taken, PATIENCE).toEqual([1]);
     await one.lease.resign();
     const two = start(url, { name: 'two' });
