@@ -29,39 +29,21 @@ export async function judgeContinuation(source: Source, commit: string, followed
   const { place: now } = source;
   const { place, isLost } = followed;
   const keys = changedKeys(place, now);
-  const broken = (reason: string, check?: string): Continuation => {
-    const changes = keys.map((key) => `; repository.${key} was "${place[key]}" and is "${now[key]}"`).join('');
-    const back =
-      keys.length === 0 ? check : `set ${keys.map((key) => `repository.${key}`).join(' and ')} back in the settings`;
-    return { isNext: false, reason: `${reason}${changes}`, check: back };
-  };
-  if (isLost || !(await source.isAncestor(followed.commit, commit))) {
-    const { reason, isShared } = await whyNotAfter(source, commit, followed);
-    return broken(reason, isShared ? undefined : 'check repository.url and repository.branch');
-  }
-  return keys.length === 0 ? { isNext: true } : broken('the settings name another place than the followed one');
+  const isAfter = !isLost && (await source.isAncestor(followed.commit, commit));
+  if (isAfter && keys.length === 0) return { isNext: true };
+  const reason = isAfter ? 'the settings name another place than the followed one' : whyNotAfter(commit, followed);
+  const changes = keys.map((key) => `; repository.${key} was "${place[key]}" and is "${now[key]}"`).join('');
+  const named = keys.map((key) => `repository.${key}`).join(' and ');
+  const check = keys.length === 0 ? undefined : `set ${named} back in the settings`;
+  return { isNext: false, reason: `${reason}${changes}`, check };
 }
 
 function changedKeys(was: FollowedPlace, is: FollowedPlace): readonly (keyof FollowedPlace)[] {
   return (['url', 'branch', 'directory'] as const).filter((key) => was[key] !== is[key]);
 }
 
-async function whyNotAfter(
-  source: Source,
-  commit: string,
-  { commit: followed, isLost, difference }: Followed,
-): Promise<{ readonly reason: string; readonly isShared: boolean }> {
-  if (difference !== undefined) {
-    const reason = `the followed commit ${followed} does not make what is recorded: ${difference}`;
-    return { reason, isShared: true };
-  }
-  if (isLost || (await source.isRelated(followed, commit))) {
-    const lost = isLost ? ', which is not in the local copy any more' : '';
-    const reason = `the history was rewritten: ${commit} does not come after the followed commit ${followed}${lost}`;
-    return { reason, isShared: true };
-  }
-  const reason =
-    `nothing is shared with what is followed: this is another repository, or all of the history was rewritten; ${commit} and ` +
-    `the followed commit ${followed} have no commit in common`;
-  return { reason, isShared: false };
+function whyNotAfter(commit: string, { commit: followed, isLost, difference }: Followed): string {
+  if (difference !== undefined) return `the followed commit ${followed} does not make what is recorded: ${difference}`;
+  const lost = isLost ? ', which is not in the local copy any more' : '';
+  return `the history was rewritten: ${commit} does not come after the followed commit ${followed}${lost}`;
 }

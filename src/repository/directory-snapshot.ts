@@ -1,7 +1,6 @@
 // Reads a working directory as a snapshot: the command line checks it before a commit. Uses the file names of a commit;
 // also lists files that .gitignore excludes.
-import { createHash } from 'node:crypto';
-import { createReadStream, type Dirent, lstatSync, readFileSync, readlinkSync, type Stats } from 'node:fs';
+import { type Dirent, lstatSync, readFileSync, readlinkSync, type Stats } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { compareNames } from '../model/names.ts';
 import type { Snapshot, SnapshotFile } from '../model/snapshot.ts';
@@ -22,8 +21,8 @@ interface DirectoryOptions {
 const SKIPPED: ReadonlySet<string> = new Set(['.git', 'node_modules']);
 /** Where objects stand, a folder of any name is read, as it is from a commit. */
 const OF_OBJECTS = /^(?:types|stacks\/templates|stacks\/instances|clients)\//;
-/** The commit of a repository inside the directory is unknown. */
-const UNKNOWN_COMMIT = '0'.repeat(40);
+/** The id of a repository inside the directory, and of a file that is too large to be read. */
+const UNKNOWN = '0'.repeat(40);
 const DEPTH_MAX = 256;
 
 interface DirectoryEntry {
@@ -46,7 +45,7 @@ export async function readDirectory(directory: string, options: DirectoryOptions
   const blobs = new Map<string, Uint8Array>();
   try {
     for (const entry of await listEntries(directory, entriesMax)) {
-      const { file, bytes } = readEntry(entry, blobBytesMax) ?? (await readLargeFile(entry));
+      const { file, bytes } = readEntry(entry, blobBytesMax);
       files.set(entry.path, file);
       if (bytes !== null && wants(entry.path, file.oid)) blobs.set(file.oid, bytes);
     }
@@ -108,32 +107,21 @@ interface ReadEntry {
 }
 
 /**
- * Returns an entry, or undefined for a file larger than the limit. Reads synchronously: for thousands of small files
- * the way through the thread pool takes longer than the reading, and a command has nothing else to do meanwhile.
+ * Reads synchronously: for thousands of small files the way through the thread pool takes longer than the reading, and
+ * a command has nothing else to do meanwhile.
  */
-function readEntry({ place, kind }: DirectoryEntry, blobBytesMax: number): ReadEntry | undefined {
-  if (kind === 'repository') return { file: { mode: '160000', oid: UNKNOWN_COMMIT }, bytes: null };
+function readEntry({ place, kind }: DirectoryEntry, blobBytesMax: number): ReadEntry {
+  if (kind === 'repository') return { file: { mode: '160000', oid: UNKNOWN }, bytes: null };
   if (kind === 'symlink') {
     const target = readlinkSync(place, { encoding: 'buffer' });
     return { file: { mode: '120000', oid: oidOf({ type: 'blob', bytes: target }) }, bytes: null };
   }
   const stats = lstatSync(place);
-  if (stats.size > blobBytesMax) return undefined;
+  if (stats.size > blobBytesMax) return { file: { mode: modeOf(stats), oid: UNKNOWN }, bytes: null };
   const bytes = readFileSync(place);
   return { file: { mode: modeOf(stats), oid: oidOf({ type: 'blob', bytes }) }, bytes };
 }
 
-async function readLargeFile({ place }: DirectoryEntry): Promise<ReadEntry> {
-  const stats = lstatSync(place);
-  return { file: { mode: modeOf(stats), oid: await oidOfLargeFile(place, stats.size) }, bytes: null };
-}
-
 function modeOf({ mode }: Stats): '100644' | '100755' {
   return (mode & 0o100) === 0 ? '100644' : '100755';
-}
-
-async function oidOfLargeFile(place: Buffer, size: number): Promise<string> {
-  const hash = createHash('sha1').update(`blob ${size}\0`);
-  for await (const chunk of createReadStream(place)) hash.update(chunk);
-  return hash.digest('hex');
 }

@@ -37,7 +37,7 @@ export interface GitSource extends Source {
   /** Returns the result of `work` on the objects of the local copy. The next fetch repairs damage that it finds. */
   readObjects<Value>(work: (objects: ObjectReader) => Promise<Value>): Promise<Value>;
 
-  /** Pushes a commit of the local copy. After a push to the followed branch, that commit is the head of the copy. */
+  /** Pushes a commit of the local copy. */
   push(order: Omit<PushOrder, 'directory'>): Promise<PushOutcome>;
 }
 
@@ -64,10 +64,6 @@ class BranchSource implements GitSource {
   #working: Promise<unknown> = Promise.resolve();
   readonly #closing = new AbortController();
   #isDamaged = false;
-  /** The branch is known to have moved, so that a fetch need not ask for its head: a race may be on. */
-  #hasMoved = false;
-  /** The last commit that was pushed to the branch, and its base: the copy has it, whatever became of the push. */
-  #pushed: { readonly commit: string; readonly old: string } | undefined;
   /** The head of the copy; undefined: not known yet. */
   #head: ParsedCommit | undefined;
   #followed: string | null = null;
@@ -89,15 +85,8 @@ class BranchSource implements GitSource {
     return this.#alone(async () => withoutTree(await this.#fetch(signal)));
   }
 
-  async push(order: Omit<PushOrder, 'directory'>): Promise<PushOutcome> {
-    const { branch, old, commit } = order;
-    const isFollowed = old !== null && branch === this.#branch;
-    if (isFollowed) this.#pushed = { commit, old };
-    const outcome = await this.#remote.push({ ...order, directory: this.copy.path });
-    if (!isFollowed) return outcome;
-    this.#hasMoved = outcome.is === 'moved';
-    if (outcome.is === 'pushed') await this.#alone(() => this.#takePushed());
-    return outcome;
+  push(order: Omit<PushOrder, 'directory'>): Promise<PushOutcome> {
+    return this.#remote.push({ ...order, directory: this.copy.path });
   }
 
   has(commit: string): Promise<boolean> {
@@ -114,10 +103,6 @@ class BranchSource implements GitSource {
 
   isAncestor(ancestor: string, descendant: string): Promise<boolean> {
     return this.readObjects(() => this.#reader.isAncestor(ancestor, descendant));
-  }
-
-  isRelated(a: string, b: string): Promise<boolean> {
-    return this.readObjects(async () => (await this.#reader.commonAncestors(a, b)).length > 0);
   }
 
   commitsBetween(from: string, to: string, countMax: number): Promise<readonly Commit[]> {
@@ -153,18 +138,14 @@ class BranchSource implements GitSource {
   }
 
   async #fetch(signal: AbortSignal): Promise<ParsedCommit> {
-    const hasMoved = this.#hasMoved && this.#head !== undefined;
-    this.#hasMoved = false;
-    const oid = hasMoved ? undefined : await this.#remote.head(signal);
-    if (oid !== undefined) await this.copy.open(oid);
+    const oid = await this.#remote.head(signal);
+    await this.copy.open(oid);
     this.#head ??= await this.#orDamaged(() => this.copy.head());
-    // A local branch triggers a poll before its push ends.
-    if (oid !== undefined && oid === this.#pushed?.commit) await this.#takePushed();
-    if (this.#head?.oid === oid && this.#head !== undefined && !this.#isDamaged) return this.#head;
-    await this.#fetchInto(oid ?? this.#head?.oid ?? '', signal);
+    if (this.#head?.oid === oid && !this.#isDamaged) return this.#head;
+    await this.#fetchInto(oid, signal);
     const head = await this.readObjects(() => this.copy.head());
-    const isUnmoved = oid !== undefined && head?.oid === this.#head?.oid && head?.oid !== oid;
-    if (head === undefined || isUnmoved) throw this.#notFetched(oid ?? 'of the branch');
+    const isUnmoved = head?.oid === this.#head?.oid && head?.oid !== oid;
+    if (head === undefined || isUnmoved) throw this.#notFetched(oid);
     await this.#protectFollowed(head.oid);
     this.#head = head;
     this.#log?.info({ repository: this.#remote.name, branch: this.#branch, commit: head.oid }, 'fetched');
@@ -213,20 +194,6 @@ class BranchSource implements GitSource {
       if (!(error instanceof DamagedObjectError) && !isDamage(error)) throw error;
       this.#isDamaged = true;
       return undefined;
-    }
-  }
-
-  /** Moves the head of the copy to the pushed commit without a fetch. */
-  async #takePushed(): Promise<void> {
-    if (this.#pushed === undefined || this.#head?.oid === this.#pushed.commit) return;
-    const { commit, old } = this.#pushed;
-    try {
-      await this.copy.moveHead(commit, old);
-      this.#head = await this.copy.head();
-      await this.copy.collectGarbage();
-    } catch (error) {
-      this.#log?.info({ err: error, commit }, 'the pushed commit is fetched, since the local copy has another head');
-      this.#head = undefined;
     }
   }
 }

@@ -112,11 +112,6 @@ export class LocalCopy {
     await this.git.run(['update-ref', FOLLOWED_REF, followed]);
   }
 
-  /** Moves the head to a commit that the copy has, if it is still at `old`. */
-  async moveHead(commit: string, old: string): Promise<void> {
-    await this.git.run(['update-ref', HEAD_REF, commit, old]);
-  }
-
   /** Packs loose objects from time to time. A failure costs only space. */
   async collectGarbage(): Promise<void> {
     this.#updates += 1;

@@ -35,7 +35,7 @@ export interface LocalRepository
   resolve(revision: string): Promise<string>;
   /**
    * Merges head into base as `git merge` does. The repository itself is not written. Throws if the histories are
-   * unrelated.
+   * unrelated, or the clone is shallow.
    */
   merge(base: string, head: string): Promise<MergeCommit>;
   close(): void;
@@ -57,8 +57,6 @@ const MERGED_BY = {
   GIT_COMMITTER_NAME: 'Treeline',
   GIT_COMMITTER_EMAIL: '',
 };
-/** No range between two branches has more commits that matter. */
-const RANGE_MAX = 10_000;
 const SHALLOW_ADVICE =
   'fetch the whole history: "git fetch --unshallow", or "fetch-depth: 0" (GitHub), "GIT_DEPTH: 0" (GitLab) in a pipeline';
 
@@ -198,7 +196,9 @@ class Repository implements LocalRepository {
 
   async merge(base: string, head: string): Promise<MergeCommit> {
     await checkGitVersion(MERGE_GIT_MIN);
-    await this.#checkAncestors(base, head);
+    if (this.isShallow) throw new SourceError(`the clone in ${this.#root} is shallow; ${SHALLOW_ADVICE}`);
+    if ((await this.#query(() => this.#reader.commonAncestors(base, head))).length === 0)
+      throw new SourceError(`${base} and ${head} have no commit in common: their histories are unrelated`);
     const git = await this.#openMergeFolder(base);
     const [tree, ...paths] = await this.#query(() => mergeTree(git, base, head));
     const args = ['commit-tree', tree ?? '', '-p', base, '-p', head, '-m', 'merge'];
@@ -218,25 +218,11 @@ class Repository implements LocalRepository {
     await new Git({}).run(['init', '--quiet', '--bare', '--template=', `--object-format=${format}`, folder]);
     await mkdir(join(folder, 'objects/info'), { recursive: true });
     await writeFile(join(folder, 'objects/info/alternates'), `${join(shared, 'objects')}\n`);
-    if (this.isShallow) await writeFile(join(folder, 'shallow'), [...this.#shallow, ''].join('\n'));
     const git = new Git({ directory: folder, environment: { ...OFFLINE, ...MERGED_BY } });
     this.#objects.close();
     this.#objects = new ObjectReader(git);
     this.#reader = this.#readerOf(this.#objects);
     return git;
-  }
-
-  async #checkAncestors(base: string, head: string): Promise<void> {
-    const found = await this.#query(() => this.#reader.commonAncestors(base, head));
-    // A line that is cut between may hide a nearer ancestor.
-    const sides = this.isShallow ? found.flatMap((from) => [base, head].map((to) => ({ from, to }))) : [];
-    for (const { from, to } of sides) {
-      const commits = await this.#query(() => this.#reader.commitsBetween(from, to, RANGE_MAX));
-      if (commits.some(({ oid }) => this.#shallow.has(oid))) throw new SourceError(this.#shallowText());
-    }
-    if (found.length > 0) return;
-    if (this.isShallow) throw new SourceError(this.#shallowText());
-    throw new SourceError(`${base} and ${head} have no commit in common: their histories are unrelated`);
   }
 
   has(commit: string): Promise<boolean> {
@@ -281,10 +267,6 @@ class Repository implements LocalRepository {
     const text = `there is no commit ${quote(revision)} in ${this.#root}`;
     if (this.isShallow) return `${text}; ${SHALLOW_ADVICE}`;
     return `${text}: "git fetch" brings the newest commits, such as those of origin/main`;
-  }
-
-  #shallowText(): string {
-    return `the clone in ${this.#root} is shallow and lacks the commits in which both branches parted; ${SHALLOW_ADVICE}`;
   }
 }
 

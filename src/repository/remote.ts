@@ -56,6 +56,11 @@ const WAS_SENT = /RPC failed|hung up unexpectedly|unexpected disconnect|^Writing
 const NOT_ALLOWED =
   /denied|read[- ]?only|not allowed|write access|unauthorized|forbidden|error: 40[134]|Authentication/i;
 
+/** Another push is in progress. */
+const LOCKED = /lock|failed to update ref/i;
+/** Git gives the same reasons if the remote cannot write at all, or if a hook refuses. */
+const CANNOT_WRITE = /permission denied|read-only|no space left|quota exceeded|aborted by .*hook/i;
+
 /** A remote repository and the followed branch in it. */
 export class Remote {
   /** The repository as messages show it. */
@@ -143,9 +148,9 @@ export class Remote {
     if (/^[ +*=]$/.test(flag)) return { is: 'pushed' };
     const [, side, reason] = /^\[(remote )?rejected\] \((.*)\)$/.exec(summary) ?? [];
     if (reason === undefined) return await this.#withoutAnswer(error, complaint, pushed);
-    const refusal = explainRefusal(this.name, { reason, words: remoteWords(complaint) });
-    if (refusal !== undefined) return { is: 'refused', reason: refusal };
-    return await this.#moved(reason, side !== undefined, pushed);
+    // Git itself rejects only a push to a branch that is not at its old head.
+    if (side === undefined) return this.#moved(pushed);
+    return await this.#rejected({ reason, words: remoteWords(complaint) }, pushed);
   }
 
   /** Git printed no line for the ref. */
@@ -164,18 +169,22 @@ export class Remote {
   }
 
   /** After a lost answer, curl sends a request again, so that the remote may reject what it has taken before. */
-  async #moved(
-    reason: string,
-    isByRemote: boolean,
-    { branch, old, commit }: Omit<PushOrder, 'directory'>,
+  async #rejected(
+    refusal: { readonly reason: string; readonly words: string },
+    pushed: Omit<PushOrder, 'directory'>,
   ): Promise<PushOutcome> {
-    const head = isByRemote ? await this.find(branch).catch(() => undefined) : undefined;
-    if (isByRemote && head === commit) return { is: 'pushed' };
-    if (old === null) {
-      const advice = 'which is left alone: try again';
-      return { is: 'refused', reason: `"${this.name}" has another branch "${branch}" already, ${advice}` };
-    }
-    return isByRemote && head !== old ? this.#unknown(reason) : { is: 'moved' };
+    const head = await this.find(pushed.branch).catch(() => undefined);
+    if (head === pushed.commit) return { is: 'pushed' };
+    if ((head ?? null) !== pushed.old) return pushed.old === null ? this.#moved(pushed) : this.#unknown(refusal.reason);
+    const { reason, words } = refusal;
+    if (LOCKED.test(reason) && !CANNOT_WRITE.test(words)) return this.#moved(pushed);
+    return { is: 'refused', reason: explainRefusal(this.name, refusal) };
+  }
+
+  #moved({ branch, old }: Pick<PushOrder, 'branch' | 'old'>): PushOutcome {
+    if (old !== null) return { is: 'moved' };
+    const advice = 'which is left alone: try again';
+    return { is: 'refused', reason: `"${this.name}" has another branch "${branch}" already, ${advice}` };
   }
 
   #unknown(reason: string): PushOutcome {

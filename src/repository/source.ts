@@ -68,9 +68,6 @@ export interface Source {
   /** Returns true if `descendant` is `ancestor` or comes after it. `ancestor` need not be in the local copy. */
   isAncestor(ancestor: string, descendant: string): Promise<boolean>;
 
-  /** Returns true if two commits of the local copy have an ancestor in common, or one is an ancestor of the other. */
-  isRelated(a: string, b: string): Promise<boolean>;
-
   close(): Promise<void>;
 }
 

@@ -106,15 +106,14 @@ describe('another directory', () => {
 });
 
 describe('another URL or branch', () => {
-  it('is held where it has not, and says first that nothing is shared', async () => {
+  it('is held where it has not', async () => {
     const { core: before, followed } = await up(layout());
     const strange = before.source.commit(layout(1), { parents: [] });
     const core = await moved(before, { url: '/srv/other.git' });
     expect(core.held(null)).toMatchObject({
       digest: `history-${strange}`,
       reason:
-        'nothing is shared with what is followed: this is another repository, or all of the history was rewritten; ' +
-        `${strange} and the followed commit ${followed} have no commit in common; ` +
+        `the history was rewritten: ${strange} does not come after the followed commit ${followed}; ` +
         'repository.url was "/srv/stacks.git" and is "/srv/other.git"; ' +
         'accepting it creates 0 servers, updates 0, retains 0 and, after another approval, deletes 2',
     });

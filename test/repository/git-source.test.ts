@@ -200,7 +200,6 @@ describe('fetch', () => {
     const rewritten = await repository.commit({ a: '3' }, { parents: [base] });
     expect((await source.fetch(old)).oid).toBe(rewritten);
     expect(await source.isAncestor(old, rewritten)).toBe(false);
-    expect(await source.isRelated(old, rewritten)).toBe(true);
     expect(await textsOf(source, old)).toEqual({ a: '2' });
 
     await repository.git('update-ref', 'refs/heads/main', old);
@@ -218,7 +217,6 @@ describe('fetch', () => {
     expect((await source.fetch(first)).oid).toBe(other);
     expect(await textsOf(source, other)).toEqual({ z: '26' });
     expect(await source.isAncestor(first, other)).toBe(false);
-    expect([await source.isRelated(first, other), await source.isRelated(other, other)]).toEqual([false, true]);
   });
 
   it('reads a commit in another directory than the one that is followed', async () => {
@@ -388,7 +386,7 @@ describe('a local copy that cannot be written', () => {
       vi.stubEnv('PATH', `${folder}:${process.env.PATH}`);
       vi.stubEnv('GIT_EXEC_PATH', await execPathWith(folder, command, script));
       const source = await open();
-      await expect(source.fetch(old)).rejects.toThrow(/cannot be copied: free space on the disk of the local copy/);
+      await expect(source.fetch(old)).rejects.toThrow(/cannot be read: .*No space left on device/);
       expect(await runGit(['-C', copy, 'rev-parse', 'refs/treeline/head'])).toBe(old);
       expect(await readdir(join(copy, 'objects'))).not.toContain('tmp_obj_x');
       vi.unstubAllEnvs();

@@ -40,13 +40,11 @@ describe('a rewritten history', () => {
       digest: `history-${commit}`,
       instance: null,
       reason: expect.stringContaining(
-        'nothing is shared with what is followed: this is another repository, or all of the history was rewritten; ' +
-          `${commit} and the followed commit ${followed} have no commit in common; accepting it creates `,
+        `the history was rewritten: ${commit} does not come after the followed commit ${followed}; accepting it creates `,
       ),
       since: expect.any(String),
       resources: expect.any(Array),
       ...{ commit, author: 'Test' },
-      check: 'check repository.url and repository.branch',
     });
     expect(await answers(scene, 'office', 'shop')).toEqual(before);
     await restart(scene);

@@ -150,7 +150,6 @@ export class SimulatedGit {
         find(descendant);
         return here.has(ancestor) && this.isAncestor(ancestor, descendant);
       },
-      isRelated: async (a, b) => this.historyOf(a).intersection(this.historyOf(b)).size > 0,
       close: async () => undefined,
     };
   }

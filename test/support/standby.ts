@@ -126,7 +126,6 @@ export class ReplicaSource implements Source {
   commitsBetween: Source['commitsBetween'] = (...range) => this.#source.commitsBetween(...range);
   lastChanges: Source['lastChanges'] = (...search) => this.#source.lastChanges(...search);
   isAncestor: Source['isAncestor'] = (...pair) => this.#source.isAncestor(...pair);
-  isRelated: Source['isRelated'] = (...pair) => this.#source.isRelated(...pair);
   close: Source['close'] = async () => undefined;
 }
 

@@ -114,11 +114,6 @@ export class TextSource implements Source {
     return this.#ancestry(this.#read(descendant).oid).includes(ancestor);
   }
 
-  async isRelated(a: string, b: string): Promise<boolean> {
-    const known = new Set(this.#ancestry(a));
-    return this.#ancestry(b).some((commit) => known.has(commit));
-  }
-
   close(): Promise<void> {
     return Promise.resolve();
   }
