@@ -1,13 +1,11 @@
 // Builds the REST interface: the steps that every request passes, and the routes as one Express application.
 import type { RequestListener } from 'node:http';
-import express, { type Request, Router } from 'express';
+import express, { type Router } from 'express';
 import type { Agent } from '../agents/agent.ts';
 import type { AuditLog } from '../base/audit-log.ts';
 import { invariant } from '../base/invariant.ts';
 import type { Logger } from '../base/log.ts';
 import { Shares } from '../base/shares.ts';
-import { didYouMean } from '../base/wording.ts';
-import { ServiceError } from '../model/service-error.ts';
 import { servePage } from '../page/serve-page.ts';
 import type { Explainer } from '../service/explain/explainer.ts';
 import type { Operator } from '../service/operate/operator.ts';
@@ -18,21 +16,15 @@ import { type AuthenticateOptions, authenticate, type RequestStep } from './auth
 import { answerErrors } from './errors.ts';
 import type { EventStreams } from './event-streams.ts';
 import { type FollowedLeader, forwardToLeader } from './forward.ts';
-import { openApiRoutes, SECTIONS } from './openapi.ts';
 import { compressAnswers, markAnswers } from './present.ts';
-import { checkQuery } from './query.ts';
 import { AnswerCache, LISTS } from './reads.ts';
-import { checkUrl, countRequests, limitRate, refuseForeignOrigin, waitForMinCommit } from './request-steps.ts';
+import { countRequests, limitRate, refuseForeignOrigin, waitForMinCommit } from './request-steps.ts';
 import { type AgentRoutes, agentRoutes } from './routes/agent.ts';
-import { clientRoutes } from './routes/clients.ts';
 import { eventRoutes } from './routes/events.ts';
 import { hieraRoutes } from './routes/hiera.ts';
+import { clientRoutes, stackRoutes, startRoutes, typeRoutes } from './routes/objects.ts';
 import { operationRoutes } from './routes/operations.ts';
-import type { ControllerFacts } from './routes/route-parts.ts';
-import { stackInstanceRoutes } from './routes/stacks-instances.ts';
-import { stackTemplateRoutes } from './routes/stacks-templates.ts';
-import { treeRoutes } from './routes/tree.ts';
-import { typeRoutes } from './routes/types.ts';
+import { type ControllerFacts, refuseUnknownPath, routerOf } from './routes/route-table.ts';
 
 interface AppOptions extends AuthenticateOptions {
   readonly operator: Operator;
@@ -56,9 +48,6 @@ interface AppOptions extends AuthenticateOptions {
 
 /** The default of `api.requestsPerSecond`. */
 const REQUESTS_PER_SECOND = 1_000;
-/** As proxies send it; RFC 9112, 3.2.2. */
-const ABSOLUTE_FORM = /^https?:\/\/[^/?#]+(?=[/?#]|$)/i;
-const HEALTH = ['livez', 'readyz', 'leaderz', 'healthz', 'metrics'];
 
 /** Returns the application. Its requests must come over TLS with a client certificate; others are answered 401. */
 export function createApp(options: AppOptions): RequestListener {
@@ -83,12 +72,9 @@ function createListener(
     ...(audit === undefined ? [] : [auditRequests(audit)]),
     ...countRequests(metrics, clock),
   );
-  app.use(checkUrl, known, ...limitRate(requestsPerSecond), refuseForeignOrigin, servePage(), checkQuery, ...steps);
+  app.use(known, ...limitRate(requestsPerSecond), refuseForeignOrigin, servePage(), ...steps);
   app.use(...compressAnswers(), createRoutes(options), refuseUnknownPath, answerErrors(log));
-  return (request, response) => {
-    request.url = pathOf(request.url ?? '');
-    app(request, response);
-  };
+  return app;
 }
 
 /** The parts of a replica that does not lead. */
@@ -144,45 +130,19 @@ function onLeaderOnly<Part extends object>(there: Partial<Part> = {}): Part {
 
 /** Returns all routes; {@link createApp} has authenticated the client of each request. */
 export function createRoutes(options: Omit<AppOptions, 'commits' | 'replica'>): Router {
-  const { reader, operator, explainer, writer, agent, readAnswer, streams, controller } = options;
-  const router = Router({ caseSensitive: true });
-  const parts = {
-    reader,
-    writer,
-    operator,
-    explainer,
-    controller,
-    cache: new AnswerCache(() => reader.version()),
-    lists: new Shares(LISTS),
-  };
-  const waiting = { authenticate: authenticate(options), streams };
-  router.use(stackInstanceRoutes(parts), stackTemplateRoutes(parts), clientRoutes(parts), typeRoutes(parts));
-  router.use(hieraRoutes({ ...parts, ...waiting, clock: options.clock }), treeRoutes(parts), operationRoutes(parts));
-  router.use(eventRoutes({ ...parts, streams }), agentRoutes({ agent, lists: parts.lists, readAnswer, ...waiting }));
-  return router.use(openApiRoutes(reader, options.dashboard ?? null));
-}
-
-/** Returns the target of a request as a path with its query, also of one that names the host, as proxies send it. */
-function pathOf(target: string): string {
-  const path = target.replace(ABSOLUTE_FORM, '');
-  // No target has a fragment: with one, Express would look for a host and a port in the path.
-  return (path.startsWith('/') ? path : `/${path}`).replaceAll('#', '%23');
-}
-
-function refuseUnknownPath({ method, path }: Request): never {
-  throw new ServiceError('not_found', `There is nothing at ${method} ${path}; ${adviceFor(path)}`);
-}
-
-/** Returns where to look instead: the section or the next part that was meant, or what there is. */
-function adviceFor(path: string): string {
-  const [, first = '', second = ''] = path.split('/');
-  if (HEALTH.includes(first)) {
-    return '/livez, /readyz, /leaderz and /metrics are asked over plain HTTP, on the port of the setting management.port';
-  }
-  const section = `/${first}`;
-  const below = SECTIONS.get(section) ?? [];
-  const sections = [...SECTIONS.keys()];
-  if (below.length === 0) return didYouMean(section, sections) ?? `everything is below ${sections.join(', ')}`;
-  if (second === '') return `below it are ${below.join(', ')}`;
-  return didYouMean(second, below) ?? `below ${section} are ${below.join(', ')}`;
+  const { reader, operator, explainer, writer, agent, readAnswer, streams, controller, clock } = options;
+  const cache = new AnswerCache(() => reader.version());
+  const lists = new Shares(LISTS);
+  const parts = { reader, writer, operator, explainer, controller, cache, lists };
+  const waiting = { authenticate: authenticate(options), streams, clock };
+  return routerOf({
+    ...startRoutes(parts, options.dashboard ?? null),
+    ...stackRoutes(parts),
+    ...clientRoutes(parts),
+    ...typeRoutes(parts),
+    ...hieraRoutes(parts, waiting),
+    ...operationRoutes(parts),
+    ...eventRoutes(parts, streams),
+    ...agentRoutes({ agent, lists, readAnswer, ...waiting }),
+  });
 }

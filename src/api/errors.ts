@@ -6,14 +6,8 @@ import { auditRefusal } from './audit-requests.ts';
 import { findRefusal, logOverShare } from './authenticate.ts';
 import { requestIdOf, writeJson } from './present.ts';
 
-/** Error codes of HTTP, which the service does not have. */
-type ProtocolErrorCode = 'foreign_origin' | 'uri_too_long';
-
-/** Every code of an error answer. */
-export type ErrorCode = ServiceErrorCode | ProtocolErrorCode;
-
 /** The status of each code. */
-export const ERROR_STATUSES: Readonly<Record<ErrorCode, number>> = {
+export const ERROR_STATUSES: Readonly<Record<ServiceErrorCode, number>> = {
   invalid_input: 400,
   unauthorized: 401,
   client_not_registered: 403,
@@ -29,7 +23,6 @@ export const ERROR_STATUSES: Readonly<Record<ErrorCode, number>> = {
   outcome_unknown: 503,
   precondition_failed: 412,
   body_too_large: 413,
-  uri_too_long: 414,
   unsupported_media_type: 415,
   breaks_others: 422,
   too_many_requests: 429,
@@ -39,11 +32,11 @@ export const ERROR_STATUSES: Readonly<Record<ErrorCode, number>> = {
 
 const RETRY_AFTER_SECONDS = 5;
 /** Nothing that comes on the same connection would be answered otherwise. */
-const ENDS_CONNECTION: ReadonlySet<ErrorCode> = new Set(['unauthorized', 'certificate_expired']);
+const ENDS_CONNECTION: ReadonlySet<ServiceErrorCode> = new Set(['unauthorized', 'certificate_expired']);
 
 /** The body of an error answer. */
 export interface Failure {
-  readonly code: ErrorCode;
+  readonly code: ServiceErrorCode;
   readonly message: string;
   readonly details?: readonly ErrorDetail[];
 }
@@ -52,7 +45,7 @@ export interface Failure {
 export interface ErrorBody {
   readonly message: string;
   readonly return_code: number;
-  readonly error: ErrorCode;
+  readonly error: ServiceErrorCode;
   readonly details?: readonly ErrorDetail[];
 }
 
@@ -92,6 +85,10 @@ export function answerErrors(log: Logger) {
 
 function explainError(error: unknown, requestId: string): Failure {
   if (error instanceof ServiceError && error.code !== 'internal') return error;
+  // Express cannot decode a part of the path.
+  if (error instanceof URIError) {
+    return { code: 'invalid_input', message: 'The path holds a "%" that begins no encoded character: write it as %25' };
+  }
   // The store's own text says what is wrong and what to do; its error is known by name, since the store is not imported
   // here.
   if (error instanceof Error && error.name === 'StoreError') return { code: 'not_ready', message: error.message };

@@ -1,29 +1,12 @@
-// Reads query parameters, and refuses those that a route does not have.
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { didYouMean, quote } from '../base/wording.ts';
+// Reads query parameters.
+import type { IncomingMessage } from 'node:http';
+import { didYouMean } from '../base/wording.ts';
 import type { EventRange } from '../model/instance-event.ts';
 import { ROLES, type Role } from '../model/names.ts';
 import { ServiceError } from '../model/service-error.ts';
-import { queryParametersOf } from './openapi.ts';
 
 /** The part of Express's request that is read here. */
 type Queried = IncomingMessage & { readonly query: Readonly<Record<string, unknown>> };
-
-/** Passes a request on whose query has only parameters of its route. Throws `invalid_input` for another one. */
-export function checkQuery({ method, url = '' }: IncomingMessage, _response: ServerResponse, next: () => void): void {
-  const start = url.indexOf('?');
-  const known = start === -1 ? undefined : queryParametersOf(method ?? '', url.slice(0, start));
-  if (known !== undefined) {
-    const unknown = new URLSearchParams(url.slice(start)).keys().find((name) => !known.includes(name));
-    if (unknown !== undefined) throw new ServiceError('invalid_input', unknownParameter(unknown, known));
-  }
-  next();
-}
-
-function unknownParameter(name: string, known: readonly string[]): string {
-  const advice = known.length === 0 ? 'it has none' : `they are ${known.join(', ')}`;
-  return `This route has no query parameter ${quote(name)}; ${didYouMean(name, known) ?? advice}`;
-}
 
 /**
  * Returns the value of a parameter that is `true` or `false`, false where it is left out. Else throws `invalid_input`.
@@ -37,10 +20,26 @@ export function queryFlag(request: Queried, name: string): boolean {
 /** Returns the role that is asked for, or undefined where none is. Throws `invalid_input` for an unknown one. */
 export function queryRole(request: Queried): Role | undefined {
   const text = queryText(request, 'role');
-  const role = ROLES.find((known) => known === text);
-  if (text === undefined || role !== undefined) return role;
-  const advice = didYouMean(text, ROLES) ?? `the roles are ${ROLES.join(', ')}`;
-  throw new ServiceError('invalid_input', `There is no role "${text}"; ${advice}`);
+  return text === undefined ? undefined : oneOf('role', text, ROLES);
+}
+
+/** Returns the choices that a parameter names, joined by commas; none where it is left out or empty. */
+export function queryChoices<Choice extends string>(
+  request: Queried,
+  name: string,
+  choices: readonly Choice[],
+  other = '',
+): readonly Choice[] {
+  const text = queryText(request, name) ?? other;
+  return text === '' ? [] : text.split(',').map((one) => oneOf(name, one, choices));
+}
+
+/** Returns a text that is one of these. Else throws `invalid_input`. */
+function oneOf<Choice extends string>(what: string, text: string, choices: readonly Choice[]): Choice {
+  const choice = choices.find((known) => known === text);
+  if (choice !== undefined) return choice;
+  const advice = didYouMean(text, choices) ?? `the ${what}s are ${choices.join(', ')}`;
+  throw new ServiceError('invalid_input', `There is no ${what} "${text}"; ${advice}`);
 }
 
 /** Returns a whole number within limits, `other` where it is left out. Else throws `invalid_input`. */

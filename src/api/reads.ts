@@ -1,16 +1,16 @@
 // Handles reads. An answer that depends on the desired state and the rows alone is kept until one of them changes.
 import type { IncomingMessage } from 'node:http';
-import type { Request, Response, Router } from 'express';
+import type { Response } from 'express';
 import { breatheBy } from '../base/breathe.ts';
 import { systemClock } from '../base/clock.ts';
-import type { ShareLimits, Shares } from '../base/shares.ts';
+import type { ShareLimits } from '../base/shares.ts';
 import { readLimitsOf } from '../model/least-rights.ts';
-import type { Reader } from '../service/read/reader.ts';
+import type { Client } from '../model/objects.ts';
 import { type WrittenAnswer, writeAnswer } from './answer.ts';
-import { findClient, requireAllowed } from './authenticate.ts';
-import { only } from './only.ts';
+import { clientOf, findClient, requireAllowed } from './authenticate.ts';
 import { fingerprintOf } from './peer.ts';
 import { sendRead } from './present.ts';
+import type { RouteParts, RouteRequest } from './routes/route-table.ts';
 
 /** Lets other requests be answered while a long answer is made. */
 export const breathe = breatheBy(systemClock);
@@ -82,17 +82,6 @@ function keyOf(request: IncomingMessage): string {
   return limits === undefined ? url : `${limits.key} ${url}`;
 }
 
-/** The sources of reads. */
-export interface Reads {
-  /** The commit of the answers. */
-  readonly reader: Pick<Reader, 'commit'>;
-  /**
-   * Left out: answers depend on more than the desired state and the rows, such as the time or the client, and none is
-   * kept.
-   */
-  readonly cache?: AnswerCache;
-}
-
 /** The body of a read. */
 interface ReadBody {
   readonly body: unknown;
@@ -100,49 +89,41 @@ interface ReadBody {
   readonly oid?: string | null;
 }
 
-/** Returns a handler for GET and HEAD that sends what `make` returns. What `make` throws becomes the answer instead. */
-export function read<Params>({ reader, cache }: Reads, make: (request: Request<Params>) => ReadBody) {
-  return async (request: Request<Params>, response: Response): Promise<void> => {
-    const [commit, version] = [reader.commit(), cache?.version()];
-    let answer = cache?.find(request);
-    if (answer === undefined) {
-      const { body, oid } = make(request);
-      answer = writeAnswer(body, oid);
-      if (version !== undefined) cache?.keep(request, version, answer);
-    }
-    await sendRead(request, response, { commit, answer });
-  };
-}
-
-/** Returns a function that adds a path which can only be read: {@link read}, and 405 for all other methods. */
-export function readsOn(router: Router, reads: Reads) {
-  return <Params>(path: string, make: (request: Request<Params>) => ReadBody): void => {
-    router.route(path).all(only('GET')).get<Params>(read(reads, make));
-  };
-}
-
-/** The sources of long reads, and the queue of each client for them. */
-export interface ListReads extends Reads {
-  readonly lists: Shares;
-}
+type Make<Result> = (request: RouteRequest, client: Client) => Result;
 
 /**
- * Returns a handler for GET and HEAD that sends what `make` resolves to. What `make` throws becomes the answer instead.
- * The next list of the same client is made once this one is sent.
+ * Returns what makes handlers of GET and HEAD: each sends what `make` returns, and what it throws becomes the answer
+ * instead. The answers of `cached` and `cachedList` depend on the desired state and the rows alone; the others also on
+ * the time, for example. A client gets one list at a time, until it has read it.
  */
-export function readList<Params>(
-  { reader, cache, lists }: ListReads,
-  make: (request: Request<Params>) => Promise<WrittenAnswer>,
-) {
-  return async (request: Request<Params>, response: Response): Promise<void> => {
-    await lists.run(fingerprintOf(request), async () => {
-      if (response.destroyed) return;
-      requireAllowed(request);
-      const [commit, version] = [reader.commit(), cache?.version()];
-      const known = cache?.find(request);
-      const answer = known ?? (await make(request));
-      if (known === undefined && version !== undefined) cache?.keep(request, version, answer);
-      await sendRead(request, response, { commit, answer });
-    });
+export function readsFrom({ reader, cache, lists }: Pick<RouteParts, 'reader' | 'cache' | 'lists'>) {
+  async function send(request: RouteRequest, response: Response, { make, isKept }: Sending): Promise<void> {
+    const [commit, version] = [reader.commit(), cache.version()];
+    const known = isKept ? cache.find(request) : undefined;
+    const answer = known ?? (await make(request, clientOf(request)));
+    if (known === undefined && isKept) cache.keep(request, version, answer);
+    await sendRead(request, response, { commit, answer });
+  }
+  const short = (isKept: boolean) => (make: Make<ReadBody>) => {
+    const written = (...asked: Parameters<typeof make>): WrittenAnswer => {
+      const { body, oid } = make(...asked);
+      return writeAnswer(body, oid);
+    };
+    return (request: RouteRequest, response: Response) => send(request, response, { make: written, isKept });
   };
+  const long = (isKept: boolean) => (make: Make<Promise<WrittenAnswer>>) => {
+    return async (request: RouteRequest, response: Response): Promise<void> => {
+      await lists.run(fingerprintOf(request), async () => {
+        if (response.destroyed) return;
+        requireAllowed(request);
+        await send(request, response, { make, isKept });
+      });
+    };
+  };
+  return { live: short(false), cached: short(true), list: long(false), cachedList: long(true) };
+}
+
+interface Sending {
+  readonly make: Make<WrittenAnswer | Promise<WrittenAnswer>>;
+  readonly isKept: boolean;
 }

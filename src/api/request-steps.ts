@@ -1,7 +1,7 @@
 // The steps that every request passes before its route: counts it, limits its client, refuses what is wrong on every
 // route and cross-site requests of browsers, and has reads wait for the commit that they name. See docs/rest.md,
 // requests and answers.
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
 import { rateLimit } from 'express-rate-limit';
 import type { Clock } from '../base/clock.ts';
@@ -10,10 +10,7 @@ import { isCommitId } from '../model/names.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { CommitWait } from '../service/read/commit-wait.ts';
 import { clientOf, findClient, type RequestStep } from './authenticate.ts';
-import { type Failure, sendError } from './errors.ts';
 import { fingerprintOf } from './peer.ts';
-
-const URL_BYTES_MAX = 2 * 1024;
 
 /**
  * Returns the steps that count each request once its answer has ended, by the pattern of its route: names never become
@@ -55,36 +52,10 @@ export function limitRate(requestsPerSecond: number): readonly RequestHandler[] 
   return [limit];
 }
 
-/** Passes a request on, or answers what is wrong with its URL. */
-export function checkUrl(request: IncomingMessage, response: ServerResponse, next: () => void): void {
-  const { url = '' } = request;
-  const path = urlPathOf(request);
-  // Node returns a URL as one character a byte.
-  if (url.length > URL_BYTES_MAX) {
-    const message = `The URL is ${url.length} bytes long; at most ${URL_BYTES_MAX} are read`;
-    sendError(response, { code: 'uri_too_long', message });
-  } else if (isDecodable(path)) {
-    next();
-  } else {
-    const message = `"${path}" holds a "%" that begins no encoded character: a "%" itself is written %25`;
-    sendError(response, { code: 'invalid_input', message });
-  }
-}
-
 /** Returns the path of a request, without its query. */
 export function urlPathOf({ url = '/' }: Pick<IncomingMessage, 'url'>): string {
   const end = url.indexOf('?');
   return end === -1 ? url : url.slice(0, end);
-}
-
-function isDecodable(path: string): boolean {
-  if (!path.includes('%')) return true;
-  try {
-    decodeURIComponent(path);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -93,27 +64,18 @@ const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
  * Passes on what reads, and what no page of another origin sends. Pages cannot read answers: there are no CORS headers.
  * A browser sends its client certificate for any page, so the certificate does not prove which page sent the request.
  */
-export function refuseForeignOrigin(request: IncomingMessage, response: ServerResponse, next: () => void): void {
-  const failure = READING.has(request.method ?? '') ? undefined : refuseForeign(request);
-  if (failure === undefined) next();
-  else sendError(response, failure);
+export function refuseForeignOrigin({ method = '', headers }: IncomingMessage, _: unknown, next: () => void): void {
+  const { origin, host } = headers;
+  if (!READING.has(method)) {
+    const isForeign = origin !== undefined && !isOwn(origin, host);
+    if (isForeign) throw foreignOrigin(`a page of ${origin}`);
+    if (headers['sec-fetch-site'] === 'cross-site') throw foreignOrigin('a page of another site');
+  }
+  next();
 }
 
-function refuseForeign({ headers }: IncomingMessage): Failure | undefined {
-  const { origin, host } = headers;
-  if (origin !== undefined && !isOwn(origin, host)) {
-    return {
-      code: 'foreign_origin',
-      message: `This comes from a page of ${origin}, and other pages may not write here`,
-    };
-  }
-  if (headers['sec-fetch-site'] === 'cross-site') {
-    return {
-      code: 'foreign_origin',
-      message: 'This comes from a page of another site, and other pages may not write here',
-    };
-  }
-  return undefined;
+function foreignOrigin(from: string): ServiceError {
+  return new ServiceError('foreign_origin', `This comes from ${from}, and other pages may not write here`);
 }
 
 /** `host` is what the client connected to; a name that is not in the server's certificate does not get this far. */

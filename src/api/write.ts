@@ -1,5 +1,5 @@
 // Handles all writes: it reads the client and the conditions, and answers with the outcome.
-import type { Request, RequestHandler, Response } from 'express';
+import type { RequestHandler, Response } from 'express';
 import { isMap, type JsonMap } from '../model/json.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { WriteOrder, WriteResult } from '../service/write/draft.ts';
@@ -8,6 +8,7 @@ import { callerOf, findRefusal } from './authenticate.ts';
 import { jsonBody } from './json-body.ts';
 import { COMMIT, requestIdOf, sendEnvelope, sendJson } from './present.ts';
 import { queryFlag, queryText } from './query.ts';
+import type { PathParams, RouteRequest } from './routes/route-table.ts';
 
 /** The answer to a write that is on the followed branch. */
 export interface WriteAnswer {
@@ -16,13 +17,13 @@ export interface WriteAnswer {
 }
 
 /** Returns the handlers of a write. What `carryOut` throws becomes the answer instead. */
-export function write<Params>(
-  carryOut: (request: Request<Params>, order: WriteOrder) => Promise<WriteResult>,
-  answer: (request: Request<Params>) => WriteAnswer = () => ({ status: 201, message: 'Created' }),
-): RequestHandler<Params>[] {
+export function write(
+  carryOut: (request: RouteRequest, order: WriteOrder) => Promise<WriteResult>,
+  answer: (request: RouteRequest) => WriteAnswer = () => ({ status: 201, message: 'Created' }),
+): RequestHandler<PathParams>[] {
   return [
-    jsonBody() as RequestHandler<Params>,
-    async (request: Request<Params>, response: Response) => {
+    jsonBody(),
+    async (request: RouteRequest, response: Response) => {
       const order = {
         ...callerOf(request),
         requestId: requestIdOf(response),

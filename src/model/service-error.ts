@@ -8,6 +8,7 @@ export type ServiceErrorCode =
   | 'client_not_registered'
   | 'fingerprint_mismatch'
   | 'certificate_expired'
+  | 'foreign_origin'
   | 'not_allowed'
   | 'not_found'
   | 'method_not_allowed'

@@ -10,7 +10,7 @@ export interface FolderTarget {
 
 export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'src/agents': { most: 2066, goal: 1900 },
-  'src/api': { most: 4507, goal: 3600 },
+  'src/api': { most: 4228, goal: 3600 },
   'src/base': { most: 1633, goal: 1400 },
   'src/catalog': { most: 2233, goal: 2150 },
   'src/cli': { most: 6177, goal: 4900 },
@@ -34,7 +34,7 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'src/store': { most: 3320, goal: 2600 },
   'src/yaml-edit': { most: 562, goal: 250 },
   'test/agents': { most: 1035, goal: 800 },
-  'test/api': { most: 6369, goal: 4500 },
+  'test/api': { most: 6180, goal: 4500 },
   'test/architecture': { most: 469, goal: 350 },
   'test/base': { most: 96, goal: 100 },
   'test/bench': { most: 157, goal: 250 },
@@ -63,10 +63,10 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/simulation': { most: 6927, goal: 6500 },
   'test/statuses': { most: 1370, goal: 900 },
   'test/store': { most: 2156, goal: 2200 },
-  'test/support': { most: 7093, goal: 4500 },
+  'test/support': { most: 7085, goal: 4500 },
   'test/texts': { most: 665, goal: 450 },
   'test/yaml-edit': { most: 1053, goal: 450 },
   bench: { most: 2918, goal: 2500 },
-  src: { most: 59_681, goal: 51_000 },
-  test: { most: 72_419, goal: 55_000 },
+  src: { most: 59_402, goal: 51_000 },
+  test: { most: 72_083, goal: 55_000 },
 };

@@ -1,8 +1,7 @@
 // Asks a server over TLS, as a client with a certificate does.
 import type { IncomingHttpHeaders } from 'node:http';
 import { Agent, request as send } from 'node:https';
-import { buffer, text } from 'node:stream/consumers';
-import { connect } from 'node:tls';
+import { buffer } from 'node:stream/consumers';
 
 export interface Identity {
   readonly key: string;
@@ -67,13 +66,6 @@ export function keepAll(): Agent {
 /** Returns an agent with at most one connection, which is kept. Destroy it in the end. */
 export function keepAlive(): Agent {
   return new Agent({ keepAlive: true, maxSockets: 1 });
-}
-
-/** Returns everything that the server sends until it ends the connection. */
-export async function sendRaw({ port, ca }: Server, { key, cert }: Identity, bytes: string): Promise<string> {
-  const socket = connect({ host: '127.0.0.1', port, ca, key, cert });
-  socket.write(bytes);
-  return await text(socket);
 }
 
 function request({ port, ca }: Server, path: string, ask: Ask): Promise<Reply> {

@@ -1,6 +1,6 @@
 // An operator for tests of the API: it holds and finds nothing, and remembers what it was asked.
 
-import type { ControllerFacts } from '../../src/api/routes/route-parts.ts';
+import type { ControllerFacts } from '../../src/api/routes/route-table.ts';
 import type { InstanceEvent } from '../../src/model/instance-event.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import type { Delivered, ListedServer, Overview, Recovery, Why } from '../../src/service/answers.ts';

@@ -1,5 +1,5 @@
 // Routes of docs/rest.md, agent: proxies ask for actions, claim them, and report how they ended.
-import { type Request, type RequestHandler, type Response, Router } from 'express';
+import type { RequestHandler, Response } from 'express';
 import type { Agent, AgentAction } from '../../agents/agent.ts';
 import type { Shares } from '../../base/shares.ts';
 import type { Answer } from '../../model/call-result.ts';
@@ -10,11 +10,11 @@ import { callerOf, clientOf, type RequestStep, requireAllowed } from '../authent
 import { allow } from '../authorize.ts';
 import type { EventStreams } from '../event-streams.ts';
 import { jsonBody, readFields, TEXT } from '../json-body.ts';
-import { only } from '../only.ts';
 import { fingerprintOf } from '../peer.ts';
 import { sendBody, sendEnvelope, sendJson } from '../present.ts';
 import { queryNumber } from '../query.ts';
 import { bodyOf } from '../write.ts';
+import type { PathParams, RouteRequest, RouteTable } from './route-table.ts';
 
 const WAIT = { least: 0, most: 60, other: 30 };
 const LIMIT = { least: 1, most: 100, other: 10 };
@@ -24,8 +24,6 @@ const ACTIONS_BYTES_MAX = 8 * 1024 * 1024;
 
 /** An answer of a program, which may take 1 MiB, with the lease beside it, and rewritten by the proxy. */
 const REPORT_BYTES_MAX = (1024 + 64) * 1024;
-/** 1,000 outputs, 1,000 observed properties, and the fields that hold them. */
-const KEYS_MAX = 2010;
 
 /** The parts that the routes of proxies use. */
 export interface AgentRoutes {
@@ -40,16 +38,10 @@ export interface AgentRoutes {
 }
 
 /** Returns the routes below `/agent`. */
-export function agentRoutes({ agent, lists, readAnswer, authenticate, streams }: AgentRoutes): Router {
-  const router = Router({ caseSensitive: true });
+export function agentRoutes({ agent, lists, readAnswer, authenticate, streams }: AgentRoutes): RouteTable {
   const isAgent = allow('take actions');
 
-  router
-    .route('/agent/actions')
-    .all(only('GET'))
-    .get(isAgent, waitForActions(agent, streams), authenticate, isAgent, list);
-
-  async function list(request: Request, response: Response): Promise<void> {
+  async function list(request: RouteRequest, response: Response): Promise<void> {
     const limit = queryNumber(request, 'limit', LIMIT);
     await lists.run(fingerprintOf(request), async () => {
       if (response.destroyed) return;
@@ -59,44 +51,37 @@ export function agentRoutes({ agent, lists, readAnswer, authenticate, streams }:
     });
   }
 
-  /** One request about an action: its body, and what is done with it. */
-  function post(
-    name: string,
-    carryOut: (id: string, request: Request, response: Response) => Promise<void>,
-    bytesMax?: number,
-  ): void {
-    router
-      .route(`/agent/actions/:id/${name}`)
-      .all(only('POST'))
-      .post(isAgent, jsonBody({ bytesMax, keysMax: KEYS_MAX }), async (request: Request, response: Response) => {
-        await carryOut(String(request.params.id), request, response);
-      });
-  }
-
-  post('claim', async (id, request, response) => {
+  async function claim(request: RouteRequest, response: Response): Promise<void> {
     const { request: key = null } = readFields(request.body, { request: TEXT });
     if (key !== null && key.length > TEXT_LENGTH_MAX) throw tooLong('request');
     response.setHeader('Cache-Control', 'no-store');
-    sendJson(response, 200, await agent.claim(callerOf(request), id, key));
-  });
-  post('heartbeat', async (id, request, response) => {
-    agent.heartbeat(clientOf(request), id, leaseIn(request.body));
-    sendEnvelope(response, 200, `${id} is under way`);
-  });
-  const report = async (id: string, request: Request, response: Response): Promise<void> => {
+    sendJson(response, 200, await agent.claim(callerOf(request), request.params.id, key));
+  }
+
+  function heartbeat(request: RouteRequest, response: Response): void {
+    agent.heartbeat(clientOf(request), request.params.id, leaseIn(request.body));
+    sendEnvelope(response, 200, `${request.params.id} is under way`);
+  }
+
+  async function report(request: RouteRequest, response: Response): Promise<void> {
     const { lease, entry, ...answer } = bodyOf(request);
     const result = {
       lease: leaseIn(lease === undefined ? {} : { lease }),
       answer: { ...answerIn(readAnswer, answer), ...entryIn(entry === undefined ? {} : { entry }) },
     };
-    await agent.report(clientOf(request), id, result);
-    sendEnvelope(response, 200, `The report of ${id} is recorded`);
+    await agent.report(clientOf(request), request.params.id, result);
+    sendEnvelope(response, 200, `The report of ${request.params.id} is recorded`);
+  }
+
+  return {
+    '/agent/actions': { GET: [isAgent, waitForActions(agent, streams), authenticate, isAgent, list] },
+    '/agent/actions/:id/claim': { POST: [isAgent, jsonBody(), claim] },
+    '/agent/actions/:id/heartbeat': { POST: [isAgent, jsonBody(), heartbeat] },
+    '/agent/actions/:id/report': { POST: [isAgent, jsonBody(REPORT_BYTES_MAX), report] },
   };
-  post('report', report, REPORT_BYTES_MAX);
-  return router;
 }
 
-function waitForActions(agent: Agent, streams: AgentRoutes['streams']): RequestHandler {
+function waitForActions(agent: Agent, streams: AgentRoutes['streams']): RequestHandler<PathParams> {
   return async (request, response, next) => {
     const seconds = queryNumber(request, 'wait', WAIT);
     queryNumber(request, 'limit', LIMIT);

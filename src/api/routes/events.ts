@@ -1,40 +1,33 @@
 // Routes of docs/rest.md, events: those of all instances, in pages and as a stream.
-import { type Request, Router } from 'express';
 import { selectInstances } from '../../service/progress/record-reads.ts';
 import { writeAnswer } from '../answer.ts';
 import { clientOf, findRefusal, logOverShare } from '../authenticate.ts';
 import { EVENT_STREAM, type EventStreams } from '../event-streams.ts';
-import { only } from '../only.ts';
 import { fingerprintOf } from '../peer.ts';
 import { ANY_ID, queryNumber, queryRange, queryTexts, readNumber } from '../query.ts';
-import { readList } from '../reads.ts';
-import type { RouteParts } from './route-parts.ts';
+import { readsFrom } from '../reads.ts';
+import type { RouteParts, RouteRequest, RouteTable } from './route-table.ts';
 
 const INSTANCES_MAX = 100;
 
-interface EventRoutes extends RouteParts {
-  readonly streams: EventStreams;
-}
-
 /** Returns the routes of the events of all instances. */
-export function eventRoutes({ reader, operator, streams, lists }: EventRoutes): Router {
-  const router = Router({ caseSensitive: true });
-  router
-    .route('/operations/events')
-    .all(only('GET'))
-    .get(
-      readList({ reader, lists }, async (request) => {
+export function eventRoutes(parts: RouteParts, streams: EventStreams): RouteTable {
+  const { reader, operator } = parts;
+  const { list } = readsFrom(parts);
+  return {
+    '/operations/events': {
+      GET: list(async (request, client) => {
         const range = { ...queryRange(request), instances: instancesIn(request) };
-        return writeAnswer(await operator.listEvents(clientOf(request), range));
+        return writeAnswer(await operator.listEvents(client, range));
       }),
-    );
-  router
-    .route('/events')
-    .all(only('GET'))
-    .get(async (request, response) => {
-      const asked = { after: lastIdIn(request), instances: instancesIn(request) };
-      if (request.method === 'HEAD') response.writeHead(200, EVENT_STREAM).end();
-      else {
+    },
+    '/events': {
+      async GET(request, response) {
+        const asked = { after: lastIdIn(request), instances: instancesIn(request) };
+        if (request.method === 'HEAD') {
+          response.writeHead(200, EVENT_STREAM).end();
+          return;
+        }
         await streams.open({
           ...asked,
           response,
@@ -44,18 +37,18 @@ export function eventRoutes({ reader, operator, streams, lists }: EventRoutes): 
           isAllowed: () => findRefusal(request) === undefined,
           onUnread: () => logOverShare(request, 'events that it does not read'),
         });
-      }
-    });
-  return router;
+      },
+    },
+  };
 }
 
 /** A client that connects again repeats its first address, and sends the last id that it has read. */
-function lastIdIn(request: Request): number | undefined {
+function lastIdIn(request: RouteRequest): number | undefined {
   const lastId = request.headers['last-event-id'];
   if (lastId !== undefined) return readNumber(String(lastId), 'The header Last-Event-ID', ANY_ID);
   return request.query.after === undefined ? undefined : queryNumber(request, 'after', { ...ANY_ID, other: 0 });
 }
 
-function instancesIn(request: Request): ReadonlySet<string> | undefined {
+function instancesIn(request: RouteRequest): ReadonlySet<string> | undefined {
   return selectInstances(queryTexts(request, 'instance', INSTANCES_MAX));
 }

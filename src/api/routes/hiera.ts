@@ -1,6 +1,6 @@
 // Routes of docs/rest.md, hiera. Clients take a 404 here for "ask the next level", so it means an unknown node or key
 // and nothing else.
-import { type Request, type RequestHandler, type Response, Router } from 'express';
+import type { RequestHandler, Response } from 'express';
 import { type Clock, pause } from '../../base/clock.ts';
 import { type ShareLimits, Shares } from '../../base/shares.ts';
 import type { NodeAtMoment } from '../../model/record.ts';
@@ -12,11 +12,10 @@ import { AnswerWriter, tagOf, type WrittenAnswer } from '../answer.ts';
 import { callerOf, clientOf, type RequestStep } from '../authenticate.ts';
 import type { EventStreams } from '../event-streams.ts';
 import { jsonBody, readFields, TEXT } from '../json-body.ts';
-import { only } from '../only.ts';
 import { digestOfTag, hasTag, sendEnvelope } from '../present.ts';
 import { queryFlag, queryNumber } from '../query.ts';
-import { breathe, read, readList, readsOn } from '../reads.ts';
-import type { RouteParts } from './route-parts.ts';
+import { breathe, readsFrom } from '../reads.ts';
+import type { PathParams, RouteParts, RouteRequest, RouteTable } from './route-table.ts';
 
 /** Reads that wait for another record than the one that their client has. */
 const WAITS: ShareLimits = { ofClient: 100, waitingOfClient: 0 };
@@ -26,67 +25,53 @@ const LOOK_MS = 1_000;
 
 const CONFIRMATION = { digest: TEXT, outcome: TEXT, message: TEXT } as const;
 
-interface HieraRoutes extends RouteParts {
+interface Waiting {
   readonly clock: Clock;
   /** Who waited is authenticated again: a commit may have removed the client meanwhile. */
   readonly authenticate: RequestStep;
   readonly streams: Pick<EventStreams, 'ending'>;
 }
 
-type NodeRequest = Request<{ clientcert: string }>;
-
 /** Returns the routes below `/hiera`. */
-export function hieraRoutes(routes: HieraRoutes): Router {
-  const { reader, operator, cache, lists } = routes;
-  const router = Router({ caseSensitive: true });
-  const addRead = readsOn(router, { reader, cache });
-  router
-    .route('/hiera/all')
-    .all(only('GET'))
-    .get(
-      readList({ reader, cache, lists }, (request) => {
-        const [isExplained, isInventory] = [queryFlag(request, 'info'), queryFlag(request, 'inventory')];
-        const textOf = (node: NodeAtMoment): string => JSON.stringify(isExplained ? node.explained() : node.record());
-        return writeRecords(
-          reader.as(clientOf(request)).nodes(),
-          isInventory ? (node) => withGroup(node, textOf(node)) : textOf,
-        );
-      }),
-    );
-  const recordOf = (request: NodeRequest) => {
+export function hieraRoutes(parts: RouteParts, waiting: Waiting): RouteTable {
+  const { reader, operator } = parts;
+  const { cached, cachedList } = readsFrom(parts);
+  const recordOf = (request: RouteRequest) => {
     const { clientcert } = request.params;
     const reads = reader.as(clientOf(request));
     return { body: queryFlag(request, 'info') ? reads.explainedRecord(clientcert) : reads.record(clientcert) };
   };
-  router
-    .route('/hiera/:clientcert')
-    .all(only('GET'))
-    .get(waitForChange(routes, recordOf), read({ reader, cache }, recordOf));
-  // Reading it reads a key of that name.
-  router
-    .route('/hiera/:clientcert/applied')
-    .all(only('GET', 'POST'))
-    .post(requireConfirming, jsonBody(), confirm(operator));
-  addRead<{ clientcert: string; key: string }>('/hiera/:clientcert/:key', (request) => {
-    const { clientcert, key } = request.params;
-    const reads = reader.as(clientOf(request));
-    const body = queryFlag(request, 'info') ? reads.explainedValue(clientcert, key) : reads.value(clientcert, key);
-    return { body };
-  });
-  return router;
+  return {
+    '/hiera/all': {
+      GET: cachedList((request, client) => {
+        const [isExplained, isInventory] = [queryFlag(request, 'info'), queryFlag(request, 'inventory')];
+        const textOf = (node: NodeAtMoment): string => JSON.stringify(isExplained ? node.explained() : node.record());
+        const nodeOf = (node: NodeAtMoment): string => (isInventory ? withGroup(node, textOf(node)) : textOf(node));
+        return writeRecords(reader.as(client).nodes(), nodeOf);
+      }),
+    },
+    '/hiera/:clientcert': { GET: [waitForChange(parts, waiting, recordOf), cached(recordOf)] },
+    // Reading it reads a key of that name.
+    '/hiera/:clientcert/applied': { POST: [requireConfirming, jsonBody(), confirm(operator)], later: ['GET'] },
+    '/hiera/:clientcert/:key': {
+      GET: cached((request, client) => {
+        const { clientcert, key } = request.params;
+        const reads = reader.as(client);
+        return {
+          body: queryFlag(request, 'info') ? reads.explainedValue(clientcert, key) : reads.value(clientcert, key),
+        };
+      }),
+    },
+  };
 }
 
-function requireConfirming(
-  request: Request<{ clientcert: string }>,
-  _response: Response,
-  next: (failure?: unknown) => void,
-): void {
+function requireConfirming(request: RouteRequest, _response: Response, next: () => void): void {
   requireConsumer(clientOf(request), request.params.clientcert);
   next();
 }
 
-function confirm(operator: Pick<Operator, 'confirm'>): RequestHandler<{ clientcert: string }> {
-  return async (request: Request<{ clientcert: string }>, response: Response): Promise<void> => {
+function confirm(operator: Pick<Operator, 'confirm'>) {
+  return async (request: RouteRequest, response: Response): Promise<void> => {
     const { digest: tag, outcome, message = '' } = readFields(request.body, CONFIRMATION);
     const digest = digestOfTag(tag ?? '');
     if (digest === undefined) {
@@ -112,16 +97,17 @@ function wrongField(name: string, fault: string): ServiceError {
  * Returns the handler that has a read with `wait` pass once it would not be answered 304, and after so many seconds.
  */
 function waitForChange(
-  { reader, clock, authenticate, streams }: HieraRoutes,
-  recordOf: (request: NodeRequest) => { readonly body: unknown },
-): RequestHandler<{ clientcert: string }> {
+  { reader }: RouteParts,
+  { clock, authenticate, streams }: Waiting,
+  recordOf: (request: RouteRequest) => { readonly body: unknown },
+): RequestHandler<PathParams> {
   const waits = new Shares(WAITS);
 
   /**
    * Returns a function that returns whether there is another answer than at the last look, and than the one that the
    * client has.
    */
-  function changeOf(request: NodeRequest, known: string): () => boolean {
+  function changeOf(request: RouteRequest, known: string): () => boolean {
     let seen: readonly unknown[] = [];
     return () => {
       try {
