@@ -99,7 +99,7 @@ async function rateOf(count: number, work: () => Promise<void>): Promise<number>
   return count / ((performance.now() - start) / 1000);
 }
 
-/** As a person or a pipeline would, with nobody else writing. */
+/** As an operator or a pipeline would, with nobody else writing. */
 async function commitAndPush(clone: string, round: number): Promise<void> {
   await runGit(['-C', clone, 'pull', '--quiet', '--rebase']);
   for (let revision = 0; revision < ALONE; revision += 1) {

@@ -141,7 +141,7 @@ function enumSchemas(): Record<string, object> {
   return {
     State: { description: 'The state of a server.', enum: STATES },
     InstanceStatus: { description: 'The status of a stack instance.', enum: INSTANCE_STATUSES },
-    AttentionKind: { description: 'The kind of a cause that needs a person.', enum: ATTENTION_KINDS },
+    AttentionKind: { description: 'The kind of a cause that needs an operator.', enum: ATTENTION_KINDS },
     Role: { description: 'The role of a client.', enum: ROLES },
     TypeName: { description: 'The name of a type.', enum: TYPE_NAMES },
   };

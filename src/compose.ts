@@ -184,7 +184,7 @@ function openAudit(
   return opened.adopt(new AuditLog({ ...audit, replica: replica.name, clock, log }), (it) => it.close());
 }
 
-/** Returns a certificate or list of the listener, as the list of what needs a person shows it. */
+/** Returns a certificate or list of the listener, as the list of what needs an operator shows it. */
 function endingOf({ what, digest, name, from, until }: Expiry): EndingCertificate {
   const ids = { 'server certificate': 'server', 'client authority': `ca:${digest}`, 'revocation list': 'crl' };
   const action = 'put a newer one into the files of api.tls; they are read again by themselves';

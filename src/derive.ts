@@ -42,7 +42,7 @@ export interface RefusedDerivation {
   /** How many files of the layout it has; 0 where they are not read. */
   readonly filesCount: number;
   readonly problems: readonly Problem[];
-  /** The problem for which the commit is held: it leaves nothing, and a person may accept it. Undefined otherwise. */
+  /** The problem for which the commit is held: it leaves nothing, and an operator may accept it. Undefined otherwise. */
   readonly nothingLeft: Problem | undefined;
   /** The first problem for which it is not followed; the others may concern single objects only. */
   readonly cause: Problem;
@@ -78,7 +78,7 @@ export interface Before {
   readonly parsedFiles?: ParsedFiles | undefined;
   /** The facts that limit which deletes may happen; omitted: all may. */
   readonly safety?: Safety | undefined;
-  /** A person accepted a commit that leaves nothing. */
+  /** An operator accepted a commit that leaves nothing. */
   readonly isAccepted?: boolean;
   /**
    * The commit was activated before, so that nothing in it is new, and nothing is judged again; `baseline` is what the

@@ -34,7 +34,7 @@ export interface ProxyAgentOptions {
   readonly hasEnded: (action: string) => boolean;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Returns in words, for a person, why the controller could not be asked, and what to do. */
+  /** Returns in words, for an operator, why the controller could not be asked, and what to do. */
   readonly describe: (error: Error) => string;
 }
 

@@ -9,9 +9,9 @@ import { isForPage, isLoopbackName } from './dashboard.ts';
 
 /** What is asked. */
 interface HealthSources {
-  /** True once reads are served from a good commit, else why not, for a person. */
+  /** True once reads are served from a good commit, else why not, for an operator. */
   readonly ready: () => true | string;
-  /** True while this process leads, else why not, for a person. Decided at the moment of the answer. */
+  /** True while this process leads, else why not, for an operator. Decided at the moment of the answer. */
   readonly leads: () => true | string;
   /** Resolves with all metrics in Prometheus' text format. */
   readonly metrics: () => Promise<string>;

@@ -67,7 +67,7 @@ const WHY_UNUSABLE: Readonly<Record<string, string>> = {
   EROFS: 'its file system is read-only',
 };
 
-/** Returns why a file that the person named cannot be read or written, without its path. */
+/** Returns why a file that the user named cannot be read or written, without its path. */
 export function whyUnusable(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const code = 'code' in error ? String(error.code) : '';

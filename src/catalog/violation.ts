@@ -169,7 +169,7 @@ function described(value: unknown, written: string | null): string {
   return Array.isArray(value) ? 'a list' : 'a map';
 }
 
-/** Names a value for a person: its field, or its position in a list. */
+/** Names a value for an operator: its field, or its position in a list. */
 function labelOf(pointer: string): string {
   if (pointer === '') return 'the file';
   const [last = '', list = ''] = pointer.split('/').reverse().map(lastStep);

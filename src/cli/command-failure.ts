@@ -81,7 +81,7 @@ function addressOf(error: SystemError): string {
   return hasPort(error) ? `${address}:${port}` : address;
 }
 
-/** A Unix socket is named by its folder: its own name says nothing to the person who chose the folder. */
+/** A Unix socket is named by its folder: its own name says nothing to the user who chose the folder. */
 function pathOf(error: SystemError): string {
   const { path, address } = error;
   if (path === undefined && address !== undefined && !hasPort(error)) return dirname(address);

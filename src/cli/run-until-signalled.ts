@@ -21,7 +21,7 @@ type ErrorKinds = readonly (abstract new (...args: never[]) => Error)[];
 const FINAL_CODES: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS', 'EEXIST', 'ENOENT', 'ENOTDIR', 'EISDIR']);
 
 /**
- * Runs `serve` or `proxy`. An error of one of the `final` kinds fails the command with exit code 3, since a person has
+ * Runs `serve` or `proxy`. An error of one of the `final` kinds fails the command with exit code 3, since an operator has
  * to correct something; any other error fails it with 4, and a supervisor starts it again.
  */
 export async function serving(final: ErrorKinds, work: () => Promise<void>): Promise<void> {

@@ -209,7 +209,7 @@ function formatAttention(items: Overview['attention'], leftOut = 0): readonly st
     items.filter((item) => item.acknowledged !== null),
   ];
   return [
-    ...(open.length === 0 ? [] : ['needs a person:', ...open.map(formatAttentionItem)]),
+    ...(open.length === 0 ? [] : ['needs an operator:', ...open.map(formatAttentionItem)]),
     ...(leftOut === 0 ? [] : [`  and ${leftOut} more`]),
     ...(known.length === 0 ? [] : ['acknowledged:', ...known.map(formatAttentionItem)]),
     ...(items.length === 0 ? [] : ['']),
@@ -234,7 +234,7 @@ function formatCommit({ commit, author, ...replicas }: Overview): readonly strin
 function formatRecovery({ id, reason, since, notBefore, instances }: Recovery): readonly string[] {
   const lines = [
     `recovery ${id}, since ${since}: ${visibleLine(reason)}`,
-    `  until somebody types: treeline resume --recovery ${id} (from ${notBefore} on, or with --force)`,
+    `  end it with: treeline resume --recovery ${id} (from ${notBefore} on, or with --force)`,
   ];
   for (const { instance, isHeld, ...servers } of instances) {
     lines.push(`${visibleLine(instance)}${isHeld ? ', deletes and replacements are held (treeline held)' : ''}`);

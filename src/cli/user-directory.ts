@@ -18,7 +18,7 @@ export function fromUserDirectory(path: string): string {
 }
 
 /**
- * Returns the bytes of a file that the person named, by an option or a setting. Throws CommandFailure where it cannot
+ * Returns the bytes of a file that the user named, by an option or a setting. Throws CommandFailure where it cannot
  * be read.
  */
 export async function readNamedFile(file: string, option?: string): Promise<Buffer> {
@@ -30,7 +30,7 @@ export async function readNamedFile(file: string, option?: string): Promise<Buff
   }
 }
 
-/** Throws CommandFailure where a path that the person named is no folder. */
+/** Throws CommandFailure where a path that the user named is no folder. */
 export async function requireFolder(path: string): Promise<void> {
   try {
     if ((await stat(path)).isDirectory()) return;

@@ -316,7 +316,7 @@ async function beginRecovery(
   const now = clock.now();
   const changes = recoverRows(ledger, { reason, now, runsMs: longestActionMs(execution) });
   await ledger.commit(changes, { kind: 'pass', now });
-  log.warn({ reason }, 'a recovery begins: no action starts until a person resumes it');
+  log.warn({ reason }, 'a recovery begins: no action starts until an operator resumes it');
 }
 
 /** Records what the operator of the host has accepted. */

@@ -66,7 +66,7 @@ export async function openRepository(
   );
   const makeTriggers = (): readonly Trigger[] => openTriggers(repository, { log, clock });
   const signatures = verify === null ? undefined : new SignatureCheck(verify, source.copy.path);
-  // What is proposed is followed once a person has merged it.
+  // What is proposed is followed once an operator has merged it.
   const own = writes === 'commit' ? signatures : undefined;
   const publisher = createGitPublisher({ ...place, source, clock, sign, signatures: own });
   return { source, publisher, signatures, makeTriggers };

@@ -130,7 +130,7 @@ function signIn(
   // Another replica may have recorded it, or may have worked with that database since.
   const isRecorded = lost !== undefined && (store.read('recovery', RECOVERY)?.since ?? '') > lost.at;
   if (lost !== undefined && !isRecorded && store.revision < lost.revision)
-    return `the database was set back: this replica had seen its commit ${lost.revision} at ${lost.at}`;
+    return `the database was set back: this replica has seen its revision ${lost.revision} at ${lost.at}`;
   if (store.revision > 0 || left === undefined || !isFirst) return undefined;
   return `the database is empty, and the directory of the store has "${left}" of an earlier one`;
 }

@@ -10,7 +10,7 @@ export interface ServingRole {
   readonly reader: Reader;
   /** Returns true where this process leads, decided at the moment of the call; else why it does not. */
   leads(): true | string;
-  /** Returns why no read is served, for a person. */
+  /** Returns why no read is served, for an operator. */
   notReadyReason(): string;
   /** Works from now on: the listeners are there. */
   begin(): void;

@@ -37,7 +37,7 @@ export interface RoleParts {
   readonly metrics: Metrics;
 }
 
-/** Opens the parts of a replica; `opened` closes them. A database is waited for. Throws where a person has to help. */
+/** Opens the parts of a replica; `opened` closes them. A database is waited for. Throws where an operator has to help. */
 export async function openReplica(
   settings: Settings,
   parts: SharedParts & Leadership & { readonly waitsFor?: (reason: string) => void },

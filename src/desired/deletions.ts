@@ -1,4 +1,4 @@
-// Judges which deletes of a commit wait for a person's approval. docs/concepts.md, wrong commits. Pure: the caller
+// Judges which deletes of a commit wait for an operator's approval. docs/concepts.md, wrong commits. Pure: the caller
 // passes rows and limits.
 import { deletesDigest } from '../machine/hold-digests.ts';
 import type { Removal } from '../machine/removals.ts';
@@ -23,7 +23,7 @@ export interface DeletionFacts {
   readonly goesOn: (server: string, spec: Spec | undefined) => boolean;
   /** Returns the incarnation of a server; undefined if none was made, so that nothing can be deleted. */
   readonly incarnationOf: (server: string) => number | undefined;
-  /** Returns true if a person approved a held set with this digest. */
+  /** Returns true if an operator approved a held set with this digest. */
   readonly isApproved: (digest: string) => boolean;
   /** The previous holds, by instance: a hold stays while one of its servers would go, however much time passes. */
   readonly heldBefore: ReadonlyMap<string, HeldBefore>;
@@ -55,7 +55,7 @@ export interface HeldDeletes {
 export interface DeleteJudgement {
   /** Instances that are held whole, by name. */
   readonly held: ReadonlyMap<string, HeldDeletes>;
-  /** Instances whose deletes a person or a trailer approved, by name. These deletes do not count. */
+  /** Instances whose deletes an operator or a trailer approved, by name. These deletes do not count. */
   readonly approved: ReadonlySet<string>;
   /**
    * The digests of approved deletes that do not happen yet, as their instance cannot become active for another reason.
@@ -105,7 +105,7 @@ export function judgeDeletions(consequences: Consequences, facts: DeletionFacts)
     const handOver = handOverReason(loss, consequences) ?? holdOf(instance);
     if (handOver !== undefined) held.set(instance, { digest, removals, reason: handOver, isHandOver: true });
     else if (isOver) held.set(instance, { digest, removals, reason });
-    // What a person was asked about does not go silently, because a commit asks for less or time has passed.
+    // What an operator was asked about does not go silently, because a commit asks for less or time has passed.
     else if (before !== undefined && isAnyOf(removals, before.servers))
       held.set(instance, { digest, removals, reason: ASKED });
   }

@@ -108,7 +108,7 @@ export interface AcceptedEffect {
 export interface RefusedCommit {
   readonly commit: string;
   /**
-   * Null: the commit is invalid, and only another commit helps. Else a person may accept it under `digest`. `check`:
+   * Null: the commit is invalid, and only another commit helps. Else an operator may accept it under `digest`. `check`:
    * what to do first, before that. `effect`: what accepting it does to servers, if that is known.
    */
   readonly hold: {

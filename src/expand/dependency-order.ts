@@ -48,7 +48,7 @@ function cycleTo<Node>(node: Node, path: readonly Visit<Node>[]): readonly Node[
   return names.slice(names.lastIndexOf(node));
 }
 
-/** Returns a cycle as a person reads it: `a → b → a`, with the middle left out where it is very long. */
+/** Returns a cycle as an operator reads it: `a → b → a`, with the middle left out where it is very long. */
 export function printCycle(labels: readonly string[]): string {
   const round = [...labels, labels[0] ?? ''];
   if (round.length <= CYCLE_SHOWN_MAX) return round.join(' → ');

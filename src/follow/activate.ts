@@ -78,7 +78,7 @@ async function record(
   return changes;
 }
 
-/** Returns the change that ends the recovery whose commit a person has accepted. */
+/** Returns the change that ends the recovery whose commit an operator has accepted. */
 function acceptedRecovery(ledger: Pick<Ledger, 'read'>, commit: string): readonly Change[] {
   const expected = ledger.read('recovery', RECOVERY);
   const isAccepted = ledger.read('approval', historyDigest(commit)) !== undefined;

@@ -62,7 +62,7 @@ export class BranchPoll {
     const isAway = current.get() === undefined && this.#polledHead === undefined;
     if (recorded !== undefined && (isAway || !this.#hasBegun)) await this.#resume(poll);
     this.#hasBegun = true;
-    // A person approves what is held here, so neither the remote nor a newer commit decides whether it counts.
+    // An operator approves what is held here, so neither the remote nor a newer commit decides whether it counts.
     if (reviews.isOpen && reviews.asked !== this.#reviewed) await this.#review(poll);
     const head = await this.#fetch(recorded?.commit ?? null);
     const { asked } = reviews;
@@ -180,7 +180,7 @@ export class BranchPoll {
   }
 
   /**
-   * The followed commit cannot be derived, or the settings name another place: a person decides before anything
+   * The followed commit cannot be derived, or the settings name another place: an operator decides before anything
    * happens.
    */
   async #beginRecovery(reason: string): Promise<void> {

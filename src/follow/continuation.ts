@@ -31,7 +31,7 @@ export async function judgeContinuation(source: Source, commit: string, followed
   const keys = changedKeys(place, now);
   const isAfter = !isLost && (await source.isAncestor(followed.commit, commit));
   if (isAfter && keys.length === 0) return { isNext: true };
-  const reason = isAfter ? 'the settings name another place than the followed one' : whyNotAfter(commit, followed);
+  const reason = isAfter ? 'the settings have changed where the commits come from' : whyNotAfter(commit, followed);
   const changes = keys.map((key) => `; repository.${key} was "${place[key]}" and is "${now[key]}"`).join('');
   const named = keys.map((key) => `repository.${key}`).join(' and ');
   const check = keys.length === 0 ? undefined : `set ${named} back in the settings`;

@@ -126,7 +126,7 @@ export class CommitFollower {
     }
     const continued = await judgeContinuation(source, commit, followed);
     if (continued.isNext) return await this.#takeNext(commit, poll, followed);
-    // Anything else is followed only when a person has accepted that very commit, or one that it comes after.
+    // Anything else is followed only when an operator has accepted that very commit, or one that it comes after.
     if (isApproved(this.#options.ledger, historyDigest(commit))) {
       const arrival = { followed, isNext: false, place: source.place, commits: [], between: undefined };
       return await this.#take(commit, poll, arrival);
@@ -167,7 +167,7 @@ export class CommitFollower {
     return unsigned(commit, bad);
   }
 
-  /** Checks commits of the branch, oldest first: those after the last one that a person has accepted. */
+  /** Checks commits of the branch, oldest first: those after the last one that an operator has accepted. */
   async #firstBad(line: readonly string[]): Promise<BadSignature | undefined> {
     const { signatures, ledger } = this.#options;
     const accepted = line.findLastIndex((oid) => isApproved(ledger, historyDigest(oid)));
@@ -231,7 +231,7 @@ export class CommitFollower {
   }
 
   /**
-   * Returns a commit whose history a person has accepted, and that a commit comes after; undefined if there is none.
+   * Returns a commit whose history an operator has accepted, and that a commit comes after; undefined if there is none.
    */
   async #acceptedBefore(commit: string): Promise<string | undefined> {
     const { source, ledger } = this.#options;

@@ -60,7 +60,7 @@ export class Follower {
     reviews.listen(() => this.poll());
   }
 
-  /** Why no commit is followed yet, or why the newest one is not, for a person. */
+  /** Why no commit is followed yet, or why the newest one is not, for an operator. */
   get notReadyReason(): string {
     return this.#branch.notReadyReason;
   }

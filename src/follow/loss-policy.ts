@@ -17,8 +17,7 @@ const TOO_MANY =
   `more than ${SEARCHED_MAX} commits came at once, and none of the newest has all servers of this instance, ` +
   'so it is not known whether one before protects or retains them';
 const ELSEWHERE =
-  'this commit does not come after the active version of this instance, so it is not known whether its ' +
-  'history protects or retains these servers';
+  'the history was accepted without the commits in between, so an earlier commit may protect or retain these servers';
 
 interface SearchParts {
   readonly source: Pick<Source, 'snapshot'>;

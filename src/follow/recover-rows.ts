@@ -5,7 +5,7 @@ import type { Store } from '../store/store.ts';
 
 /** How rows were lost. */
 export interface LostRows {
-  /** For a person. */
+  /** For an operator. */
   readonly reason: string;
   /** Milliseconds since 1970. */
   readonly now: number;

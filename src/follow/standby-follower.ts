@@ -89,7 +89,7 @@ export class StandbyFollower {
   /** The look that has not begun. */
   #next: Promise<void> | undefined;
   #failed: FailedTry | undefined;
-  /** Why nothing is shown yet, or not the newest, for a person; empty if the newest is. */
+  /** Why nothing is shown yet, or not the newest, for an operator; empty if the newest is. */
   notReadyReason = 'the rows that the leader has written are not read yet';
   /** Of the last poll; undefined where it has shown everything. */
   #lag: Lag | undefined;

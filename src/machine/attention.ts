@@ -1,5 +1,5 @@
-// Decides from its row whether a server needs a person, and groups the servers of one cause. Pure.
-// See docs/concepts.md, what needs a person.
+// Decides from its row whether a server needs an operator, and groups the servers of one cause. Pure.
+// See docs/concepts.md, what needs an operator.
 import { PROXIED } from '../model/names.ts';
 import type { ServerRow } from '../model/rows.ts';
 import { effectiveState } from './reasons.ts';
@@ -15,7 +15,7 @@ function kindOf(row: ServerRow): 'failed' | 'blocked' | 'drifted' | undefined {
 }
 
 /**
- * Returns the cause for which a server needs a person, `<kind>:<what it is about>`, equal for all servers of one cause;
+ * Returns the cause for which a server needs an operator, `<kind>:<what it is about>`, equal for all servers of one cause;
  * undefined if it needs none. A cause is about the instance, unless the servers of a whole site are gone, or no proxy
  * asks for them.
  */

@@ -1,10 +1,10 @@
-// Follows what servers wait for from one to the next: whether they continue without a person, and whether they wait for
+// Follows what servers wait for from one to the next: whether they continue without an operator, and whether they wait for
 // one another in a cycle. Pure. docs/concepts.md, states.
 import { compareNames } from '../model/names.ts';
 import type { State } from '../model/state.ts';
 import type { Wait } from './wait.ts';
 
-/** The reason for which a waiting server does not continue until a person acts. */
+/** The reason for which a waiting server does not continue until an operator acts. */
 export type Stall = 'failed' | 'blocked';
 
 /** What is read of the servers. */
@@ -15,7 +15,7 @@ export interface WaitGraph {
   readonly waitOf: (server: string) => Wait | undefined;
   /** Returns the members that occupy the slots of a group, and whether one of them failed. */
   readonly groupOf: (server: string) => { readonly away: Iterable<string>; readonly hasFailed: boolean };
-  /** Returns true if members that wait for a person occupy all slots of the group of a server. */
+  /** Returns true if members that wait for an operator occupy all slots of the group of a server. */
   readonly isOccupied: (server: string) => boolean;
 }
 

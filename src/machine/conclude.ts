@@ -194,7 +194,7 @@ function mayBeElsewhere(row: ServerRow, provider: string, { proxyTags }: Conclud
   return row.provider !== provider || hasOtherTags({ ...row, adopting: false }, proxyTags ?? []);
 }
 
-/** Another provider entry takes the server over, as a person asked for. Where it finds nothing, all stays as it is. */
+/** Another provider entry takes the server over, as an operator asked for. Where it finds nothing, all stays as it is. */
 function takeOver(row: ServerRow, { answer, provider }: ProviderAnswer, at: ConcludeContext): ServerRow {
   if (row.wanted === null || row.state !== 'pending') return { ...row, adopting: false, checked: true };
   if (answer.outcome === 'done') return adopt({ ...row, provider }, row.wanted, { answer, at });

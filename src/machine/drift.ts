@@ -37,20 +37,20 @@ export function isToBeConfirmed({ state, wanted, applied, observed, adopting }: 
   return state === 'pending' && wanted !== null && applied !== null && observed === null && !adopting;
 }
 
-/** Returns true if a server is to be made again, since it was found gone, and no person has asked for that. */
+/** Returns true if a server is to be made again, since it was found gone, and no operator has asked for that. */
 export function isGoneToHeal(row: ServerRow): boolean {
   return goneSince(row) !== undefined;
 }
 
 /**
- * Returns when a server that is to be made again, as no person has asked for, was found gone: milliseconds since 1970.
+ * Returns when a server that is to be made again, as no operator has asked for, was found gone: milliseconds since 1970.
  */
 export function goneSince(row: ServerRow): number | undefined {
   const last = isToBeConfirmed(row) ? fieldOf(row.healing ?? {}, GONE)?.at(-1) : undefined;
   return last === undefined ? undefined : Date.parse(last);
 }
 
-/** Returns true if a server is gone with its site, and waits for a person. No commit and no output ends that. */
+/** Returns true if a server is gone with its site, and waits for an operator. No commit and no output ends that. */
 export function isLeftGone({ state, reason }: Pick<ServerRow, 'state' | 'reason'>): boolean {
   return state === 'drifted' && reason?.code === 'many_gone';
 }
@@ -174,7 +174,7 @@ export function missed(row: ServerRow, at: ConcludeContext): Partial<ServerRow> 
 
 function confirmed(row: ServerRow, found: Finding, at: ConcludeContext): ServerRow {
   const rest = withoutObserved(row);
-  // Others may have been found gone since. A person's retry makes it again all the same.
+  // Others may have been found gone since. An operator's retry makes it again all the same.
   const isHealed = fieldOf(recentHeals(row, at.now), GONE) !== undefined;
   if (found === null && isHealed && at.hasManyGone?.()) return leftGone(row, moment(at));
   if (found === null) return { ...rest, ...gone(rest), attempt: 0 };
@@ -210,8 +210,8 @@ function foughtOver(row: ServerRow, found: Finding, at: ConcludeContext): readon
 const MANY_GONE: Reason = {
   code: 'many_gone',
   text:
-    'it is gone, and either its site has lost more servers within an hour than healing makes again, or no ' +
-    'other server of it was found since: look at the site, then retry',
+    'it is gone, and its site has lost too many servers within an hour, or no other server of the site was ' +
+    'found since: check the site, then retry',
 };
 
 /** Returns the row of a server that healing does not make again: it waits for an operator. */
@@ -227,7 +227,7 @@ function withoutLastHeal(row: ServerRow): ServerRow {
 
 function fightReason(names: readonly string[], found: Finding): Reason {
   const times = `${HEALS_MAX} times within 24 hours; healing has stopped: find out`;
-  // A site that does not see it every time counts as well as a person who removes it.
+  // A site that does not see it every time counts as well as an operator who removes it.
   if (found === null) return { code: 'drift_fight', text: `it was found gone ${times} why, then retry` };
   return { code: 'drift_fight', text: `${someNames(names)} was corrected ${times} who changes it, then retry` };
 }

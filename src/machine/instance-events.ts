@@ -31,7 +31,7 @@ interface CommitCause {
   readonly mistakeOf: (instance: string) => string | undefined;
 }
 
-/** An operation that a person or program asked for. */
+/** An operation that an operator or program asked for. */
 interface OperationCause {
   readonly kind: 'operation';
   readonly operation: string;

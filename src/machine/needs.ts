@@ -1,5 +1,5 @@
 // Finds what keeps a server from its next action, apart from time and capacity: other servers, the rollout of its
-// commit and group, a person. decide.ts decides by it, and chain.ts follows it from server to server. Pure.
+// commit and group, an operator. decide.ts decides by it, and chain.ts follows it from server to server. Pure.
 import type { ServerRow } from '../model/rows.ts';
 import type { State } from '../model/state.ts';
 import { groupOf, ignoresOrder } from './rollout.ts';
@@ -10,7 +10,7 @@ type ServerWait = WaitOfKind<'dependency' | 'holder'>;
 
 /** The facts about a server's needs. They follow from the rows alone, whoever reads them. */
 export interface Needs {
-  /** Until when no action of its instance may start, milliseconds since 1970; infinity: until a person resumes it. */
+  /** Until when no action of its instance may start, milliseconds since 1970; infinity: until an operator resumes it. */
   readonly stoppedUntil: number | undefined;
   /** Returns a dependency of this server that is not up. */
   readonly unmetDependency: (row: ServerRow) => string | undefined;
@@ -53,7 +53,7 @@ export function stopWait({ instance }: ServerRow, { stoppedUntil }: Needs): Wait
 }
 
 /**
- * Returns what a server waits for that has not begun, as far as the rows say: another server, a person, or its rollout.
+ * Returns what a server waits for that has not begun, as far as the rows say: another server, an operator, or its rollout.
  * The rules of rollouts concern servers that exist.
  */
 export function orderWait(row: ServerRow, needs: Needs): Wait | undefined {

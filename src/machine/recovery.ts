@@ -1,4 +1,4 @@
-// A recovery: what is recorded may not be what was done, so no action starts until a person resumes. Pure.
+// A recovery: what is recorded may not be what was done, so no action starts until an operator resumes. Pure.
 // docs/decisions/0006-recovery.md.
 import { momentOf } from '../base/wording.ts';
 import type { Change, RecoveryRow, Rows } from '../model/rows.ts';

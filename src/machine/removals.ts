@@ -1,4 +1,4 @@
-// Counts the deletes and replacements that no person approved, for the delete budget. Pure.
+// Counts the deletes and replacements that no operator approved, for the delete budget. Pure.
 // docs/concepts.md, the delete budget; docs/decisions/0010.
 
 import { momentOf } from '../base/wording.ts';

@@ -31,7 +31,7 @@ export function correctedRow(row: ServerRow, now: string): ServerRow | undefined
 }
 
 /**
- * Returns the row of a server whose replacement waits for a person, and that is not replaced after all; undefined for
+ * Returns the row of a server whose replacement waits for an operator, and that is not replaced after all; undefined for
  * any other. Where it differs from what is wanted, the provider is asked again whether that takes a replacement.
  * `isHeld`: its instance is held.
  */

@@ -18,14 +18,14 @@ export function isHandedOn({ applied, mayExist, action, checked }: ServerRow): b
 }
 
 /**
- * Returns true if a person asked to adopt the server: the entry that matches now is to look for it. An unwanted server
+ * Returns true if an operator asked to adopt the server: the entry that matches now is to look for it. An unwanted server
  * is not adopted any more: the entry that created it deletes it.
  */
 export function isBeingAdopted({ adopting, state, wanted }: ServerRow): boolean {
   return adopting && state !== 'unknown' && wanted !== null;
 }
 
-/** Returns true if a person had the server replaced: the entry that created it deletes it, and finds it absent. */
+/** Returns true if an operator had the server replaced: the entry that created it deletes it, and finds it absent. */
 export function isReplacedOnRequest({ replacing, applied, mayExist, approved }: ServerRow): boolean {
   return replacing && (applied === null ? !mayExist : approved);
 }
@@ -85,7 +85,7 @@ function isBoundToSite(row: ServerRow): boolean {
 
 /**
  * Returns the tags of the proxies that the next call of a server is for: those that made it and are in its record, so
- * that other sites in a list do not make it a second time. Undefined if a person has to decide first, since its record
+ * that other sites in a list do not make it a second time. Undefined if an operator has to decide first, since its record
  * has none of them. The proxies that made it report how an action ended, and delete it; they do not change it to what
  * others are to have.
  */
@@ -127,7 +127,7 @@ export function silentProxyReason(tags: readonly string[]): Reason {
   return { code: 'no_proxy', text, tags };
 }
 
-/** Returns a text as one word of a command that a person pastes: a shell would run what stands in double quotes. */
+/** Returns a text as one word of a command that an operator pastes: a shell would run what stands in double quotes. */
 function shellWord(text: string): string {
   return /^[\w.-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

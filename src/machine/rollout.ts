@@ -8,7 +8,7 @@ export function groupOf(row: ServerRow): string {
   return `${row.instance}/${row.key}`;
 }
 
-/** Returns true if a person has a server continue without waiting for others, for the spec that it wants now. */
+/** Returns true if an operator has a server continue without waiting for others, for the spec that it wants now. */
 export function ignoresOrder({ ignoresOrder, generation }: ServerRow): boolean {
   return ignoresOrder === generation;
 }

@@ -5,7 +5,7 @@ import type { SuspensionRow } from '../model/rows.ts';
 export const EVERY_INSTANCE = '*';
 
 /**
- * Returns when a suspension ends: milliseconds since 1970; infinity if only a person ends it; undefined if there is
+ * Returns when a suspension ends: milliseconds since 1970; infinity if only an operator ends it; undefined if there is
  * none or it is over at `now`.
  */
 export function suspendedUntil(row: SuspensionRow | undefined, now: number): number | undefined {

@@ -10,7 +10,7 @@ export const EVENTS = [
   'want',
   // No commit wants it any more, or a wait of its removal ended.
   'unwant',
-  // A person or a site must act first.
+  // An operator or a site must act first.
   'hold',
   // The intent to create it is being recorded.
   'start create',

@@ -32,7 +32,7 @@ export type Wait =
     }
   /** Too many updates of its commit have failed. */
   | { readonly kind: 'failures'; readonly commit: string }
-  /** Its instance is suspended or held; infinity: until a person resumes it. */
+  /** Its instance is suspended or held; infinity: until an operator resumes it. */
   | { readonly kind: 'instance'; readonly instance: string; readonly until: number }
   /** Its replacement exceeds the delete budget, which is judged again at that time. */
   | { readonly kind: 'budget'; readonly until: number }

@@ -67,7 +67,7 @@ export function wantRow(row: ServerRow, server: WantedServer, stamp: CommitStamp
   const isOld = row.wanted !== null && isSameSpec(row.wanted, server.spec) && isSamePlace(row, server);
   if (isOld && (!isWaiting(row) || (isRestored && row.due !== null))) return row;
   const { next, changesServer } = changedRow(row, server, stamp);
-  // A commit does not say why many servers are gone. A person retries, or a check finds the server.
+  // A commit does not say why many servers are gone. An operator retries, or a check finds the server.
   if (isLeftGone(row)) return next;
   if (changesServer || isWaiting(row)) {
     return advance(next, 'want', {
@@ -132,7 +132,7 @@ export function rereadRow(row: ServerRow, facts: OutputFacts, now: number): Serv
   const stamp = { commit, time: momentOf(now).replace(/\.\d+/, ''), now };
   const { next, changesServer } = changedRow(row, { ...row, name: '', spec }, stamp);
   if (!changesServer) return next.state === 'done' && isConverged(next) ? { ...next, applied: next.wanted } : next;
-  // One that waits for its try, or for a person, takes the newest value with that.
+  // One that waits for its try, or for an operator, takes the newest value with that.
   if (row.due !== null || isLeftGone(row) || applied === null || (row.state === 'pending' && !row.replacing))
     return next;
   return advance(next, 'want', { now: momentOf(now) });

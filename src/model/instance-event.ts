@@ -16,9 +16,9 @@ export interface InstanceEvent {
   readonly from: string | null;
   /** State after; null if the server is gone. Of an instance: the status that begins, or null. */
   readonly to: string | null;
-  /** For a person. */
+  /** For an operator. */
   readonly reason: string;
-  /** The commit that caused it; null if a person did, or none. */
+  /** The commit that caused it; null if an operator did, or none. */
   readonly commit: string | null;
   /** Serial of the client that caused it; null if none of the interface did, or it is not known. */
   readonly client: string | null;

@@ -33,7 +33,7 @@ export interface Document {
 }
 
 /**
- * What is recorded may not be what was done, so no action starts until a person resumes. There is at most one, named
+ * What is recorded may not be what was done, so no action starts until an operator resumes. There is at most one, named
  * `recovery`. docs/decisions/0006-recovery.md.
  */
 export interface RecoveryRow {
@@ -70,12 +70,12 @@ export interface LossPolicy extends Pick<ServerPolicy, 'protected' | 'deletion'>
 /** An unwanted instance whose servers are not all gone yet. Its file may not exist any more. */
 export type TerminatingRow = Document;
 
-/** The kinds of holds that wait for a person's approval. */
+/** The kinds of holds that wait for an operator's approval. */
 export const HOLD_KINDS = ['deletes', 'unreadable', 'nothing left', 'history', 'failures'] as const;
 /** A kind of hold. */
 export type HoldKind = (typeof HOLD_KINDS)[number];
 
-/** An instance that is held whole until a person approves its deletes. Named after the instance. */
+/** An instance that is held whole until an operator approves its deletes. Named after the instance. */
 export interface HeldRow {
   /** Over the servers to be removed and their incarnations: an approval names it. */
   readonly digest: string;
@@ -93,7 +93,7 @@ export interface HeldRow {
   readonly isHandOver?: boolean;
 }
 
-/** A person's approval of a hold, named after its digest. Removed once it is used. */
+/** An operator's approval of a hold, named after its digest. Removed once it is used. */
 export interface ApprovalRow {
   readonly what: HoldKind;
   /** Serial of the client; null for the machine's own operator. */
@@ -118,7 +118,7 @@ export interface SuspensionRow {
   readonly reason: string;
   /** RFC 3339, with milliseconds. */
   readonly since: string;
-  /** When it ends by itself, RFC 3339; null: when a person resumes it. */
+  /** When it ends by itself, RFC 3339; null: when an operator resumes it. */
   readonly until: string | null;
 }
 
@@ -246,7 +246,7 @@ export interface DeliveryRow {
 /** The reason for which a server does not progress. Programs read the code; docs/operate.md lists the codes. */
 export interface Reason {
   readonly code: ReasonCode;
-  /** For a person. */
+  /** For an operator. */
   readonly text: string;
   /** Of `no_proxy`: the proxy tags of the server, sorted. Omitted otherwise. */
   readonly tags?: readonly string[];
@@ -300,7 +300,7 @@ export interface RunningAction {
   readonly deadline: string;
   /** The rule of its provider, whatever the entry of that name is by now. */
   readonly ends?: LostActionEnds;
-  /** A person approved this delete: it never counts, whatever is wanted now. Omitted otherwise. */
+  /** An operator approved this delete: it never counts, whatever is wanted now. Omitted otherwise. */
   readonly isApproved?: boolean;
   /** The first create after the delete of a replacement, which a check has confirmed. Omitted otherwise. */
   readonly isRebuild?: true;
@@ -339,9 +339,9 @@ export interface ServerRow extends ServerPosition {
   readonly wanted: Spec | null;
   /** The spec that the last success applied. Null: no server exists that Treeline created or adopted. */
   readonly applied: Spec | null;
-  /** A person approved its delete or replacement: it does not count against the budget. */
+  /** An operator approved its delete or replacement: it does not count against the budget. */
   readonly approved: boolean;
-  /** A person asked to adopt it. */
+  /** An operator asked to adopt it. */
   readonly adopting: boolean;
   /** A check has determined whether it exists, also since its last create has failed. Until then no other step runs. */
   readonly checked: boolean;
@@ -368,7 +368,7 @@ export interface ServerRow extends ServerPosition {
    * failed.
    */
   readonly gaveUp: boolean;
-  /** The generation for which a person has it continue without waiting for other servers. Omitted: for none. */
+  /** The generation for which an operator has it continue without waiting for other servers. Omitted: for none. */
   readonly ignoresOrder?: number;
   /** When its wait ends: the next try, RFC 3339 with milliseconds. Null: it waits for no time. */
   readonly due: string | null;

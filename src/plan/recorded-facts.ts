@@ -35,7 +35,7 @@ export interface RecordedFacts {
   readonly dirty: boolean;
   /** It is being deleted and created again. */
   readonly replacing: boolean;
-  /** A person approved its delete or replacement. */
+  /** An operator approved its delete or replacement. */
   readonly approved: boolean;
   readonly protected: boolean;
   readonly deletion: 'delete' | 'retain';

@@ -135,7 +135,7 @@ export class RowIndex {
     return this.#by.openUpdate.all();
   }
 
-  /** Returns the names of the servers that need a person, by cause: copies of the present moment. See {@link attentionKeyOf}. */
+  /** Returns the names of the servers that need an operator, by cause: copies of the present moment. See {@link attentionKeyOf}. */
   needingPerson(): ReadonlyMap<string, readonly string[]> {
     return new Map([...this.#by.attention.all()].map(([cause, names]) => [cause, [...names]]));
   }

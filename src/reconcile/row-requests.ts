@@ -38,7 +38,7 @@ export interface RowChange extends Asked {
   readonly change: (row: ServerRow, now: string) => ServerRow | undefined;
 }
 
-/** The causes that have ended by a look at what needs a person. */
+/** The causes that have ended by a look at what needs an operator. */
 export interface EndedCauses {
   readonly isOver: (id: string) => boolean;
   /** When the look began, RFC 3339: it does not know causes that were acknowledged later. */
@@ -59,7 +59,7 @@ interface Held {
 const APPROVALS_MAX = 100;
 const SERVERS_MAX = 1_000;
 
-/** Changes rows at the request of a person. */
+/** Changes rows at the request of an operator. */
 export class RowRequests {
   readonly #options: RowRequestsOptions;
 
@@ -91,7 +91,7 @@ export class RowRequests {
     return item;
   }
 
-  /** Suspends an instance, or every one where it is null, until a time (RFC 3339) or until a person resumes it. */
+  /** Suspends an instance, or every one where it is null, until a time (RFC 3339) or until an operator resumes it. */
   async suspend(
     instance: string | null,
     { until, ...asked }: Asked & { readonly until: string | null },

@@ -98,7 +98,7 @@ function environmentFor({ place, access, silenceMs, configFile }: AccessOptions)
       });
       // curl reads only the lower-case name, since a web server sets the other for scripts.
       const proxy = process.env.HTTP_PROXY === undefined ? {} : { http_proxy: process.env.HTTP_PROXY };
-      // No .netrc of a person may add a password.
+      // No .netrc of an operator may add a password.
       return { HOME: dirname(configFile), ...proxy, ...inherit(PROXY_VARIABLES), ...Object.fromEntries(secrets) };
     }
   }

@@ -20,7 +20,7 @@ export interface PreparedCommits {
 export type NotPublished =
   /**
    * The repository refused: no permission, a protected branch, a hook, an object of another kind at the place of a
-   * file. `byHand`: only a person can commit this change, with git.
+   * file. `byHand`: only an operator can commit this change, with git.
    */
   | { readonly is: 'refused'; readonly reason: string; readonly byHand?: boolean }
   /** The repository, or the local copy, could not be reached. */

@@ -8,7 +8,7 @@ import type { RecordedFacts } from '../plan/recorded-facts.ts';
 import type { EntryCalls } from '../reconcile/checks/call-history.ts';
 import type { Caller } from './caller.ts';
 
-/** Something that does not happen before a person says yes. */
+/** Something that does not happen before an operator says yes. */
 export interface HeldItem {
   readonly kind: HoldKind;
   /** The digest that an approval names. */
@@ -57,7 +57,7 @@ export interface WaitingItem {
    * is away.
    */
   readonly state: State | InstanceStatus | 'Not followed' | 'Outage';
-  /** The cause of the wait, for a person. */
+  /** The cause of the wait, for an operator. */
   readonly reason: string;
   /** RFC 3339, with milliseconds; null where it is not recorded. */
   readonly since: string | null;
@@ -95,7 +95,7 @@ export interface Why extends ReplicaFacts {
   /** One sentence: the first of `waiting`, or the server that it waits for in the end; or that all is done. */
   readonly summary: string;
   readonly counts: StateCounts;
-  /** Items that need a person come first. At most 1,000: `counts` has all. */
+  /** Items that need an operator come first. At most 1,000: `counts` has all. */
   readonly waiting: readonly WaitingItem[];
 }
 
@@ -126,7 +126,7 @@ export interface RecoveredServers {
   readonly found: readonly string[];
   /** A check found another value, or nothing. */
   readonly drifted: readonly string[];
-  /** A person decides: adopt it, retain it, or correct what its reason says. */
+  /** An operator decides: adopt it, retain it, or correct what its reason says. */
   readonly waiting: readonly string[];
   /** No check has answered yet. */
   readonly unchecked: readonly string[];
@@ -145,7 +145,7 @@ export interface RecoveredInstance extends RecoveredServers {
   readonly isHeld: boolean;
 }
 
-/** What is recorded may not be what was done: no action starts until a person resumes. */
+/** What is recorded may not be what was done: no action starts until an operator resumes. */
 export interface Recovery extends RecoveryRow {
   /** Sorted by name. */
   readonly instances: readonly RecoveredInstance[];
@@ -156,7 +156,7 @@ export interface FoundRecovery {
   readonly recovery: Recovery | null;
 }
 
-/** The kinds of causes that need a person, in the order in which they are listed. */
+/** The kinds of causes that need an operator, in the order in which they are listed. */
 export const ATTENTION_KINDS = [
   'store',
   'leader',
@@ -183,7 +183,7 @@ export const ATTENTION_KINDS = [
   'notifications',
   'audit',
 ] as const;
-/** The kind of a cause that needs a person. */
+/** The kind of a cause that needs an operator. */
 export type AttentionKind = (typeof ATTENTION_KINDS)[number];
 
 /** One cause that needs an operator, whatever the number of servers that it concerns. */
@@ -212,7 +212,7 @@ export interface AttentionItem extends Cause {
   readonly acknowledged: { readonly by: string; readonly until: string; readonly reason: string } | null;
 }
 
-/** What needs a person. */
+/** What needs an operator. */
 export interface Attention {
   /** By kind, then by id; the acknowledged ones last. At most 1,000. */
   readonly attention: readonly AttentionItem[];
@@ -338,7 +338,7 @@ export interface ListedServer {
   readonly state: State;
   /** When it entered this state; RFC 3339, with milliseconds. */
   readonly since: string;
-  /** Why it does not progress or what it waits for, for a person; null where it is done. */
+  /** Why it does not progress or what it waits for, for an operator; null where it is done. */
   readonly reason: string | null;
   /** Failed tries of the current step. */
   readonly attempt: number;

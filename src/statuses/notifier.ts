@@ -1,4 +1,4 @@
-// Notifies subscribers of what needs a person, what is followed and what is done. ARCHITECTURE.md, "Events and
+// Notifies subscribers of what needs an operator, what is followed and what is done. ARCHITECTURE.md, "Events and
 // messages".
 import { randomUUID } from 'node:crypto';
 import { momentOf } from '../base/wording.ts';
@@ -23,14 +23,14 @@ interface NotifierOptions extends Pick<ConstructorParameters<typeof LevelLoop>[0
   readonly ledger: Pick<Ledger, 'read' | 'list' | 'index' | 'commit' | 'watch' | 'server'>;
   /** Returns the followed commit; undefined while nothing is active. */
   readonly followed: () => string | undefined;
-  /** Returns what needs a person, and reports changes of it. */
+  /** Returns what needs an operator, and reports changes of it. */
   readonly attention: Pick<AttentionWatch, 'items' | 'onBegin' | 'onOver'>;
 }
 
 type EventMessage = OwedEvent & Message;
 
 const REVIEW_MS = 60_000;
-/** A failure that ends before is none that a person has to know of. */
+/** A failure that ends before is none that an operator has to know of. */
 const SHOWN_AFTER_MS = 60_000;
 /** The number of attempts that are kept, over all subscribers. */
 const ATTEMPTS_MAX = 100;

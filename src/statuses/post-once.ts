@@ -12,7 +12,7 @@ const WAIT_MS_MAX = 3_600_000;
 /** The result of one attempt to send a message. */
 export interface Attempt {
   readonly isAccepted: boolean;
-  /** The status of the answer, or why the message was not accepted; for a person. */
+  /** The status of the answer, or why the message was not accepted; for an operator. */
   readonly answer: string;
   /** The receiver blames this message: others may pass. */
   readonly isOnlyThis: boolean;
@@ -30,7 +30,7 @@ export interface Posting {
 }
 
 interface PostOptions {
-  /** Who is asked, as "the forge"; for a person. */
+  /** Who is asked, as "the forge"; for an operator. */
   readonly whom: string;
   /** Path of the trusted certificate authorities, PEM; null: those that Node trusts. */
   readonly caFile: string | null;

@@ -1,4 +1,4 @@
-// Computes what subscribers should know: what needs a person, which commit is followed and which instances are done.
+// Computes what subscribers should know: what needs an operator, which commit is followed and which instances are done.
 // Each of these is one row, which lasts or is over; the event of a subscriber is what it has not accepted of that.
 // Pure. ARCHITECTURE.md, "Events and messages".
 import { momentOf } from '../base/wording.ts';

@@ -107,8 +107,9 @@ function ownStatus({ progress, stall }: Omit<HeadFacts, 'held'>): CommitStatus {
   if (stall === 'failed') {
     return { state: 'failure', description: `${doneOfAll}, the others wait for servers that failed` };
   }
-  // Suspended, held, or behind a server of another commit that is blocked: a person has decided or will decide.
-  if (stall === 'blocked') return { state: 'in progress', description: `${doneOfAll}, the others wait for a person` };
+  // Suspended, held, or behind a server of another commit that is blocked: an operator has decided or will decide.
+  if (stall === 'blocked')
+    return { state: 'in progress', description: `${doneOfAll}, the others wait for an operator` };
   if (open > 0) return { state: 'in progress', description: doneOfAll };
   return { state: 'success', description: done === 0 ? 'no server left to change' : `${all} done` };
 }
@@ -129,8 +130,8 @@ function validateStatus({ problems, candidates, invalid }: FollowedFacts): Commi
 type FollowedFacts = Pick<DesiredState, 'problems' | 'candidates' | 'invalid'>;
 
 const HOLD_WORDS: Readonly<Record<string, string>> = {
-  history: 'the history was rewritten; a person has to accept it',
-  'nothing left': 'nothing would be left; a person has to approve it',
+  history: 'the history was rewritten; an operator has to accept it',
+  'nothing left': 'nothing would be left; an operator has to approve it',
 };
 
 /** Returns the status of a commit that is not followed. */
@@ -141,7 +142,7 @@ function refusedStatus({
 }: Pick<RefusedCommit, 'hold' | 'problems' | 'signature'>): CommitStatus {
   if (signature !== undefined) return { state: 'failure', description: `not followed: ${signature}` };
   const errors = problems.filter(isError);
-  const words = hold === null ? errorsIn(errors) : (HOLD_WORDS[hold.kind] ?? 'a person has to approve it');
+  const words = hold === null ? errorsIn(errors) : (HOLD_WORDS[hold.kind] ?? 'an operator has to approve it');
   return { state: 'failure', description: `not followed: ${words}` };
 }
 

@@ -9,7 +9,7 @@ const OTHERS = 0o077;
 
 /**
  * Makes a durable directory that only its owner may enter, and those above it. Throws StoreError if there is one that
- * other users may enter: its files may have been read or changed already, and a person has to know.
+ * other users may enter: its files may have been read or changed already, and an operator has to know.
  */
 export async function makeDirectory(directory: string): Promise<void> {
   const first = await mkdir(directory, { recursive: true, mode: DIRECTORY_MODE });

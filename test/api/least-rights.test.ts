@@ -298,7 +298,7 @@ async function start(estate: Estate): Promise<Controller> {
     core.source.commit(Object.fromEntries(removed.map((path) => [path, null])));
     await core.poll();
   }
-  // A person may name anything.
+  // An operator may name anything.
   const order = { ...core.order, reason: 'because of inst1-s, and node0 too' };
   await core.operator.suspend(order, { instance: 'inst0', until: null });
   const writer = createWriter({

@@ -67,7 +67,7 @@ test('problems of all files come sorted, and a wrong file keeps its entry', () =
   expect(catalog.files.get('types/zonee/x.yaml')).toMatchObject({ type: null, object: null, text: null });
 });
 
-test("a client's file that is named after a person is read once, and its serial is the name in the hint", () => {
+test("a client's file that is named after an operator is read once, and its serial is the name in the hint", () => {
   const texts = { ...SHOP, 'clients/alice.yaml': 'role: proxy\nserial: 0A1C\n', 'clients/bob.yaml': linkTo('alice') };
   const first = loadCatalog(snapshotOf(texts, { wants: wantsBlob() }));
   expect(first.problems.map(({ file, code, hint }) => [file, code, hint])).toEqual([

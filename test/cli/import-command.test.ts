@@ -1,4 +1,4 @@
-// Tests `treeline import` as a person runs it: what it prints, writes and refuses, for each kind of source; and that the servers
+// Tests `treeline import` as an operator runs it: what it prints, writes and refuses, for each kind of source; and that the servers
 // of an imported estate come under a real controller without any action.
 import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

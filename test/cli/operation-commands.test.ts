@@ -244,7 +244,7 @@ describe('treeline status', () => {
     });
   });
 
-  describe('with something that needs a person', () => {
+  describe('with something that needs an operator', () => {
     const since = '2026-11-20T10:13:57.000Z';
     const until = '2026-11-21T10:13:57.000Z';
     const facts = { instances: ['shop'], servers: { count: 1, examples: ['shop-db'] }, acknowledged: null };
@@ -273,7 +273,7 @@ describe('treeline status', () => {
 
     it('prints that first, and below it what is acknowledged', async () => {
       const head = [
-        'needs a person:',
+        'needs an operator:',
         `  failed:shop, since ${since}`,
         '    shop-db is failed: no image',
         '    | fatal',
@@ -923,7 +923,7 @@ describe('as people run them', () => {
     const mistake = 'stacks/instances/office.yaml:1:16: there is no stack template "wbe" (did you mean "web"?)';
     const deleted = `${item?.reason}; an approval deletes shop-web-2, shop-web-3, shop-web-4`;
     expect(status.stdout.split('\n')).toEqual([
-      'needs a person:',
+      'needs an operator:',
       `  held:shop, since ${item?.since}`,
       `    ${deleted}`,
       `    do: treeline approve ${item?.digest}; if that is not intended, revert ${commit}`,
@@ -950,7 +950,7 @@ describe('as people run them', () => {
         treeline(['approve', 'beef', ...given, '--server', 'https://127.0.0.1:1'], { env }),
       ])),
     ];
-    expect(suspended).toEqual({ code: 0, stdout: 'office is suspended until a person resumes it\n', stderr: '' });
+    expect(suspended).toEqual({ code: 0, stdout: 'office is suspended until an operator resumes it\n', stderr: '' });
     expect(resumed).toEqual({ code: 0, stdout: 'office is resumed\n', stderr: '' });
     expect(refused).toEqual({
       code: 3,

@@ -1,4 +1,4 @@
-// `treeline proxy`, as a person meets it: the words for a controller that cannot be asked, and the end with its input.
+// `treeline proxy`, as an operator meets it: the words for a controller that cannot be asked, and the end with its input.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// A controller on a real PostgreSQL: it makes its tables, waits where that helps, ends where only a person helps, and goes on after a
+// A controller on a real PostgreSQL: it makes its tables, waits where that helps, ends where only an operator helps, and goes on after a
 // restart with what it has recorded.
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -172,12 +172,12 @@ describe('what a replica remembers of its database', () => {
       await server.run(`DROP DATABASE ${name}`);
       await server.run(`ALTER DATABASE ${name}_before RENAME TO ${name}`);
       const suspended = await start(settings);
-      const begins = 'a recovery begins: no action starts until a person resumes it';
+      const begins = 'a recovery begins: no action starts until an operator resumes it';
       await vi.waitFor(() => expect(lines.map(({ msg }) => msg)).toContain(begins), PATIENCE);
       await suspended.stop();
       const after = await rowsIn(url);
       expect(before.recovery).toBeUndefined();
-      expect(after.recovery?.reason).toMatch(/^the database was set back: this replica had seen its commit \d+ at /);
+      expect(after.recovery?.reason).toMatch(/^the database was set back: this replica has seen its revision \d+ at /);
       const incarnations = ({ servers }: typeof after) => servers.map(({ incarnation }) => incarnation);
       expect(Math.min(...incarnations(after))).toBeGreaterThan(Math.max(...incarnations(before)));
       // Once.

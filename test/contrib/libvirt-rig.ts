@@ -15,7 +15,7 @@ interface Rig extends ProviderProgram {
   readonly machines: string;
   /** Returns the commands that changed something since the last call of this, in their order, without their arguments. */
   changes(): readonly string[];
-  /** Runs the stand-in as a person does. */
+  /** Runs the stand-in as an operator does. */
   virsh(...args: readonly string[]): void;
   /** Returns what a file below `machines` holds; undefined where it is not there. */
   read(path: string): string | undefined;

@@ -106,7 +106,7 @@ itInFull('finds what somebody has done by hand, and keeps the disk until the ser
   expect(read('log')?.match(/vol-create-as machines web-1\.qcow2/g)).toHaveLength(1);
 });
 
-itInFull('takes no machine or volume of a person for its own that has its name, a blank and more', async () => {
+itInFull('takes no machine or volume of an operator for its own that has its name, a blank and more', async () => {
   const { call, changes, machines, virsh, read, write } = createRig();
   write('web-1.xml', FOREIGN.replace('<name>web-1</name>', '<name>web-1 old</name>'));
   virsh('define', join(machines, 'web-1.xml'));

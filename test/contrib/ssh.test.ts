@@ -112,7 +112,7 @@ describe.skipIf(!HAS_SSH_SERVER)('with a real sshd (skipped where it, or its fol
     expect(await refused.call('check', 'web-1', { properties: HERE })).toMatchObject({ outcome: 'retryable' });
   });
 
-  it('leaves a host key that is unknown or another, and a key that is not let in, to a person', async () => {
+  it('leaves a host key that is unknown or another, and a key that is not let in, to an operator', async () => {
     const server = await startSshServer();
     const unknown = join(temporaryDirectory(), 'known_hosts');
     writeFileSync(unknown, '');

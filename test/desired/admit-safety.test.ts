@@ -81,7 +81,7 @@ describe('an instance that would lose too many servers', () => {
     expect(summaryOf(desired)).toEqual({ ...QUIET, owners: [...SHOP_3, 'x: b', 'y: b'], held: ['shop'] });
   });
 
-  it('is not held where a person approved it', () => {
+  it('is not held where an operator approved it', () => {
     const desired = commit(started({ shop: many(3) }), { shop: many(0) }, safety({ isApproved: () => true }));
     expect(summaryOf(desired)).toEqual({ ...QUIET, owners: [], approved: ['shop'] });
   });

@@ -49,7 +49,7 @@ describe('a commit is held', () => {
   });
 });
 
-describe('a commit that a person accepted', () => {
+describe('a commit that an operator accepted', () => {
   const accepted = { isAccepted: true };
 
   test('is followed where no instance is left', () => {

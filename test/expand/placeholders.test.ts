@@ -112,7 +112,7 @@ describe('lookalikes', () => {
   });
 });
 
-/** What a person does who wants a text to stand for itself: one more < before each that would open a placeholder. */
+/** What an operator does who wants a text to stand for itself: one more < before each that would open a placeholder. */
 function escapePlaceholders(text: string): string {
   return text.replaceAll(/<<(?=(?:\w[\w.-]*|\(Array\)\['[^'<>]*'\]\['[^'<>]*'\])>>)/g, '<<<');
 }

@@ -402,7 +402,7 @@ describe('an instance whose protection and retention are not known', () => {
     await core.settle();
     await core.pass(60_000);
     expect(core.current.get()?.commit).toBe(last);
-    expect(core.held('a')?.reason).toContain('does not come after the active version');
+    expect(core.held('a')?.reason).toContain('accepted without the commits in between');
     expect(core.calls('delete')).toEqual([]);
   });
 });

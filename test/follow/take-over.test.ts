@@ -103,7 +103,7 @@ describe('a standby that becomes the leader', () => {
 
 describe('a replica whose copy lacks the followed commit, which the branch has no more', () => {
   it.each([{ shown: 'an earlier one' }, { shown: 'nothing' }])(
-    'and that shows $shown leads, and has a person accept the history',
+    'and that shows $shown leads, and has an operator accept the history',
     async ({ shown }) => {
       const scene = await started();
       const { core } = scene;

@@ -90,7 +90,7 @@ test.each<[what: string, text: string, leftOut: string]>([
   expect(flat(text).leftOut).toEqual([leftOut]);
 });
 
-describe('YAML that no person wrote', () => {
+describe('YAML that no operator wrote', () => {
   test('is read as far as a limit', () => {
     const levels = Array.from(
       { length: 12 },

@@ -8,7 +8,7 @@ function because(code: ReasonCode, fields: Partial<ServerRow> = {}): Partial<Ser
   return { reason: { code, text: 'so it is' }, ...fields };
 }
 
-describe('the cause for which a server needs a person', () => {
+describe('the cause for which a server needs an operator', () => {
   const { instance } = rowIn('done');
   const OF_STATE = { failed: `failed:${instance}`, blocked: `blocked:${instance}`, drifted: `drifted:${instance}` };
 

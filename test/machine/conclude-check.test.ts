@@ -41,7 +41,7 @@ describe('the first check of a server', () => {
     expect(endCheck(unseen, answerOf('absent'))).toEqual({ ...unseen, checked: true, attempt: 0 });
   });
 
-  it('finds somebody else’s: a person has to decide', () => {
+  it('finds somebody else’s: an operator has to decide', () => {
     expect(endCheck(unseen, there)).toEqual({
       ...unseen,
       ...SINCE_NOW,

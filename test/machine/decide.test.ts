@@ -101,7 +101,7 @@ const CASES: Readonly<Record<string, Case>> = {
     changes: null,
   },
 
-  'a person has to act': {
+  'an operator has to act': {
     row: rowIn('blocked', { reason: { code: 'exists_already', text: 'it is there' } }),
     next: REST,
   },
@@ -324,7 +324,7 @@ const CASES: Readonly<Record<string, Case>> = {
     context: { mayReplace: () => false },
     next: { kind: 'budget', until: NOW + 30_000 },
   },
-  'it is to be replaced, which a person has approved': {
+  'it is to be replaced, which an operator has approved': {
     row: rowIn('pending', { applied: SMALL, replacing: true, approved: true }),
     context: { mayReplace: () => false },
     next: RUN,
@@ -345,7 +345,7 @@ const CASES: Readonly<Record<string, Case>> = {
     context: { stoppedUntil: Number.POSITIVE_INFINITY },
     next: { kind: 'instance', instance: 'shop', until: Number.POSITIVE_INFINITY },
   },
-  'a person has it go on though another one needs it': {
+  'an operator has it go on though another one needs it': {
     row: { ...unwanted, ignoresOrder: unwanted.generation },
     context: { holder: () => 'lb-1' },
     next: RUN,

@@ -43,7 +43,7 @@ describe('a server that is gone with its site', () => {
   const reason = { code: 'many_gone', text: '' } as const;
   const left = rowIn('drifted', { applied: SMALL, observed: null, reason, provider: 'lab' });
 
-  it('keeps waiting for a person when a commit changes it, and is updated when a check finds it', () => {
+  it('keeps waiting for an operator when a commit changes it, and is updated when a check finds it', () => {
     const wanted = { ...SMALL, properties: { ...SMALL.properties, zone: 'b' } };
     const changed = wantRow(left, { ...left, name: 'web-1', spec: wanted }, { commit: 'c2', time: at(NOW), now: NOW });
     expect(changed).toMatchObject({ state: 'drifted', reason, wanted, applied: SMALL });

@@ -10,7 +10,7 @@ function suspension(until: string | null): SuspensionRow {
 
 it.each<[name: string, row: SuspensionRow | undefined, until: number | undefined]>([
   ['nobody suspended it', undefined, undefined],
-  ['only a person ends it', suspension(null), Number.POSITIVE_INFINITY],
+  ['only an operator ends it', suspension(null), Number.POSITIVE_INFINITY],
   ['it ends later', suspension('2026-11-20T10:20:00.001Z'), NOW + 1],
   ['it ends later, as another zone tells the time', suspension('2026-11-20T12:30:00+02:00'), NOW + 600_000],
   ['it ends now', suspension('2026-11-20T10:20:00Z'), undefined],

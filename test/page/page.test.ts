@@ -82,7 +82,7 @@ describe.skipIf(NO_BROWSER !== undefined)('the page', () => {
     await running.untilDone(await headOf(site), 'shop', 'office');
     await confirmUnknown(shown, 'office-web-1');
     const { page, faults } = await openPage(browser, address);
-    await until(page, /Nothing needs a person[\s\S]*office\s+✓\s*Done/);
+    await until(page, /Nothing needs an operator[\s\S]*office\s+✓\s*Done/);
     await until(page, /Records 0 of 1 reporting node up to date\s+treeline delivered/);
     await until(page, '● live', 'header');
     // The client of a node is no proxy.

@@ -59,7 +59,7 @@ describe('another directory', () => {
     for (let poll = 0; poll < 3; poll += 1) await core.poll();
     expectUntouched(core);
     const reason =
-      'the settings name another place than the followed one; repository.directory was "prod" and is "test"';
+      'the settings have changed where the commits come from; repository.directory was "prod" and is "test"';
     const check = 'set repository.directory back in the settings';
     const effect = 'accepting it creates 0 servers, updates 0, retains 0 and, after another approval, deletes 2';
     const held = { digest: `history-${followed}`, reason: `${reason}; ${effect}`, check };

@@ -127,7 +127,7 @@ describe('an approval while the branch cannot be polled', () => {
   });
 });
 
-describe('what a person was asked about', () => {
+describe('what an operator was asked about', () => {
   it('is not taken silently by a later commit that takes less, and goes with a yes', async () => {
     const core = await held();
     core.source.commit({ [SHOP]: instance(1) });
@@ -145,7 +145,7 @@ describe('what a person was asked about', () => {
 describe('a rewritten history of a busy branch', () => {
   const PORT = 'types/role/web.yaml';
 
-  /** A held history whose head is two commits beyond the one that a person has read. */
+  /** A held history whose head is two commits beyond the one that an operator has read. */
   async function busy(files: object = {}): Promise<{ core: Core; followed: string; read: string; newest: string }> {
     const core = new Core();
     const followed = core.source.commit(FILES);

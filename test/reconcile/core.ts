@@ -194,7 +194,7 @@ export class Core {
     return this.#reconciler.missedWakeUps;
   }
 
-  /** Returns the reason why a server waits, for a person. */
+  /** Returns the reason why a server waits, for an operator. */
   waitReason(server: string): string | undefined {
     const wait = this.#reconciler.waitsOf(server);
     return wait && waitReason(wait);

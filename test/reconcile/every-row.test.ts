@@ -120,7 +120,7 @@ it('every row has a next step, whatever happens to it and whatever surrounds it'
   );
 });
 
-it('a server that rests does so as it is wanted, or for a reason that a person can read', () => {
+it('a server that rests does so as it is wanted, or for a reason that an operator can read', () => {
   fc.assert(
     fc.property(anyRow, (row) => {
       const { row: after, next } = decide(row, openContext());

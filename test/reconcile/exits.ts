@@ -9,7 +9,7 @@ type Running = 'creating' | 'updating' | 'deleting';
 /** A running action ends by its deadline, whatever its reason says. */
 export type ExitKey = Running | `${Exclude<State, Running>}/${ReasonCode | '-'}/${Owner}`;
 
-/** The exit from each, for a person who reads a failed test. */
+/** The exit from each, for an operator who reads a failed test. */
 export const EXITS = {
   creating: 'its deadline, and the check after it',
   updating: 'its deadline, and the check after it',

@@ -60,7 +60,7 @@ describe('updates that have failed', () => {
     expect([...triedIn(again)].filter((server) => !tried.has(server))).toEqual([]);
   });
 
-  it('let the rest go when a person says so, or another commit comes', async () => {
+  it('let the rest go when an operator says so, or another commit comes', async () => {
     const core = await failing();
     await core.approve(core.held(null)?.digest ?? '');
     expect(triedIn(core).size).toBe(NAMES.length);
@@ -100,7 +100,7 @@ describe('healing', () => {
     expect(held?.reason).toMatch(/^\d updates of commit commit-1 have failed, so the rest waits$/);
   });
 
-  it('goes on when a person approves it, also after commits that change nothing of it', async () => {
+  it('goes on when an operator approves it, also after commits that change nothing of it', async () => {
     const core = await failingHeals();
     core.source.commit({ 'README.md': 'words\n' });
     await core.poll();

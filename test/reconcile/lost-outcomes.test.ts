@@ -69,7 +69,7 @@ describe.each(Object.keys(LOSSES) as Exclude<Operation, 'check'>[])('a lost %s',
   });
 });
 
-it('leaves a server to a person that a provider has created otherwise than asked, and loses at once', async () => {
+it('leaves a server to an operator that a provider has created otherwise than asked, and loses at once', async () => {
   const core = new Core({ retry: RETRY });
   core.provider.script = async ({ operation }) => {
     if (core.provider.calls.length > CALLS_MAX) return new Promise<never>(() => undefined);

@@ -56,7 +56,7 @@ describe('servers that are gone', () => {
     ['one', 10, 1],
     ['5 percent of the servers of their site', 100, 5],
     ['20', 500, 20],
-  ])('are made again where they are few, and beyond that for a person: %s', async (_, count, few) => {
+  ])('are made again where they are few, and beyond that for an operator: %s', async (_, count, few) => {
     const core = await groupOf(count);
     expect(remove(core, few)).toBe(few);
     expect(await createdWithin(core, 3)).toBe(few);
@@ -85,7 +85,7 @@ describe('servers that are gone', () => {
 });
 
 describe('a server whose site finds no other one', () => {
-  it.each([1, 2, 3])('waits for two check intervals, and then for a person: %s', async (count) => {
+  it.each([1, 2, 3])('waits for two check intervals, and then for an operator: %s', async (count) => {
     const core = await groupOf(count);
     takeAway(core);
     await core.operator.check(core.order, { resource: 'shop-web-1' });

@@ -46,7 +46,7 @@ async function follow(core: Core, files: Readonly<Record<string, string | null>>
 }
 
 describe('a server that takes an output', () => {
-  it('waits until a check reports it, which is made again and again; then a person is told', async () => {
+  it('waits until a check reports it, which is made again and again; then an operator is told', async () => {
     const { core, addresses } = await addressed(undefined, {});
     expect(core.waitReason('web')).toBe(
       'waits for the output "address" of db, which its provider has not reported yet',

@@ -86,7 +86,7 @@ describe.each([
   });
 });
 
-it('accepts another place where a person says so, and destroys nothing by that', async () => {
+it('accepts another place where an operator says so, and destroys nothing by that', async () => {
   const core = await siteAt('A');
   place(core, 'B');
   await rounds(core, 12);

@@ -81,7 +81,7 @@ async function carryOut(core: Core, by: Client, outcome: 'done' | 'absent' = 'do
 }
 
 describe('servers at rest', () => {
-  it('need a person once no proxy is heard of, or none is registered any more', async () => {
+  it('need an operator once no proxy is heard of, or none is registered any more', async () => {
     const core = await coreOf({ web: IN_LAB });
     await carryOut(core, LAB, 'absent');
     await carryOut(core, LAB);

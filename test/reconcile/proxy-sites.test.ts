@@ -169,7 +169,7 @@ async function movedAfterFailedCreate(): Promise<Sites> {
   return sites;
 }
 
-/** A person has had `edge` look for that server since. */
+/** An operator has had `edge` look for that server since. */
 async function adoptedAfterFailedCreate(): Promise<Sites> {
   const sites = await movedAfterFailedCreate();
   await sites.core.operator.adopt(sites.core.order, { resource: 'web' });
@@ -178,7 +178,7 @@ async function adoptedAfterFailedCreate(): Promise<Sites> {
 }
 
 describe('a server that proxies with another tag would get', () => {
-  it('is blocked until a person decides, and goes on when the tag is as before', async () => {
+  it('is blocked until an operator decides, and goes on when the tag is as before', async () => {
     const { core, ...sites } = await moved();
     expect(core.states()).toEqual({ web: 'blocked' });
     expect(core.ledger.server('web')?.reason).toEqual({
@@ -191,7 +191,7 @@ describe('a server that proxies with another tag would get', () => {
     expect(sites.servers.edge).toEqual(new Set());
   });
 
-  it('goes on without a person where the tag of a layer, which changes no row, is as before', async () => {
+  it('goes on without an operator where the tag of a layer, which changes no row, is as before', async () => {
     const sites = new Sites();
     const layer = 'types/common/global.yaml';
     sites.core.source.commit({ ...shopFiles({ web: 'name: web, size: "1"' }), ...CLIENTS, [layer]: 'ProxyTag: lab\n' });
@@ -249,7 +249,7 @@ describe('a server that proxies with another tag would get', () => {
     expect(sites.core.states()).toEqual({ web: 'blocked' });
   });
 
-  it('is not created beside one that a failed create may have left, though a person had it adopted', async () => {
+  it('is not created beside one that a failed create may have left, though an operator had it adopted', async () => {
     const sites = await adoptedAfterFailedCreate();
     const { core } = sites;
     expect(await sites.work()).toEqual(['edge check']);
@@ -314,7 +314,7 @@ describe('a server with the tags of two sites', () => {
     expect(sites.core.ledger.server('web')).toMatchObject({ state: 'retrying', proxyTags: ['lab'] });
   });
 
-  it('is blocked where no proxy of the site that made it is registered any more, until a person decides', async () => {
+  it('is blocked where no proxy of the site that made it is registered any more, until an operator decides', async () => {
     const sites = await madeForBoth('lab');
     await sites.changeSize('2', '[edge, lab]');
     sites.core.source.commit({ 'clients/B1.yaml': null });

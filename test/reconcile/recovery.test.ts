@@ -1,4 +1,4 @@
-// What is recorded may not be what was done: everything is suspended, checks tell what is there, and a person resumes.
+// What is recorded may not be what was done: everything is suspended, checks tell what is there, and an operator resumes.
 import { describe, expect, it } from 'vitest';
 import { recoverRows } from '../../src/follow/recover-rows.ts';
 import { longestActionMs } from '../../src/machine/recovery.ts';
@@ -46,7 +46,7 @@ async function refusal(resuming: Promise<string>): Promise<Pick<ServiceError, 'c
 }
 
 describe('after a lost store', () => {
-  it('nothing is created, and what is there waits for a person', async () => {
+  it('nothing is created, and what is there waits for an operator', async () => {
     const first = await shop();
     first.source.commit({ [TEMPLATE]: templateText({ a: OLD.a, d: 'size: small' }) });
     const core = await first.lose(LOST);

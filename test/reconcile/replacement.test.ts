@@ -155,7 +155,7 @@ describe('a replacement that was approved before its instance was protected', ()
 });
 
 describe('replacements beyond the budget', () => {
-  it('are held, instance by instance, and go on when a person says so', async () => {
+  it('are held, instance by instance, and go on when an operator says so', async () => {
     const core = await up({ a: 1, b: 1, c: 1, d: 1 });
     await enlarge(core);
     // Nothing was deleted: that all four are to be replaced was known before the first began.

@@ -1,4 +1,4 @@
-// A person has a server forgotten and left as it is, or deleted and made again.
+// An operator has a server forgotten and left as it is, or deleted and made again.
 import { describe, expect, it } from 'vitest';
 import { answerOf } from './build.ts';
 import { Core, type CoreOptions } from './core.ts';

@@ -1,4 +1,4 @@
-// Instances that only a person can bring on: their status says what is wrong, and not that they are under way.
+// Instances that only an operator can bring on: their status says what is wrong, and not that they are under way.
 
 import { describe, expect, it } from 'vitest';
 import type { Operation } from '../../src/model/state.ts';

@@ -1,4 +1,4 @@
-// Servers that wait for one another, for a slot of their group, for capacity or for a person: nobody waits for ever.
+// Servers that wait for one another, for a slot of their group, for capacity or for an operator: nobody waits for ever.
 import { describe, expect, it } from 'vitest';
 import type { Operation } from '../../src/model/state.ts';
 import { untilAborted } from '../support/scripted-provider.ts';
@@ -62,7 +62,7 @@ describe('a server that is not needed any more', () => {
   });
 });
 
-describe('servers that wait for one another, until a person breaks the cycle,', () => {
+describe('servers that wait for one another, until an operator breaks the cycle,', () => {
   it('are deleted where each needs the other as applied', async () => {
     const files = template('t', server('a', { size: 'small', depends_on: 'b' }) + server('b', {}));
     const core = await coreOn({ ...files, ...instance('i', 't') });

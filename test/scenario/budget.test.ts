@@ -1,4 +1,4 @@
-// Tests the delete budget of a whole controller: a commit may take two servers away before a person approves.
+// Tests the delete budget of a whole controller: a commit may take two servers away before an operator approves.
 import { describe, expect, it } from 'vitest';
 import { treeline } from '../support/command-here.ts';
 import { describeInFull, itInFull } from '../support/count-runs.ts';

@@ -25,7 +25,7 @@ itInFull('tell which client wrote an instance, and are the same after a restart'
   expect(new Set(events.map(({ commit }) => commit))).toEqual(new Set([headers['x-treeline-commit']]));
   const [first] = events;
   expect(first).toMatchObject({ from: null, to: 'pending', client: expect.stringMatching(/^[0-9A-F]+$/) });
-  // A commit that a person pushed names no client.
+  // A commit that an operator pushed names no client.
   expect((await eventsOf(scene, 'shop'))[0]?.client).toBeNull();
   await push(scene, { [OFFICE]: instanceText('office', 2) });
   await untilStatus(scene, 'office', 'Done');

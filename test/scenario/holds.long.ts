@@ -1,4 +1,4 @@
-// Commits that are not followed before a person has said yes, on the whole controller: whatever else happens, reads go on.
+// Commits that are not followed before an operator has said yes, on the whole controller: whatever else happens, reads go on.
 import { describe, expect, it } from 'vitest';
 import { effectsIn, existing, PATIENCE } from '../support/running-controller.ts';
 import {

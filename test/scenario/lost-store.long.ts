@@ -60,7 +60,7 @@ it('makes no server a second time that a service still makes for the controller 
   expect(creates(service)).toBe(1);
 });
 
-it('creates and deletes nothing before a person has looked, also of what a held commit asks for', {
+it('creates and deletes nothing before an operator has looked, also of what a held commit asks for', {
   timeout: 60_000,
 }, async () => {
   const site = await createSite({ ...FILES, [TEMPLATE]: templateText(SEVEN) });

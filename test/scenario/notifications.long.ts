@@ -29,7 +29,7 @@ it('a subscriber hears of each cause once and of its end, also where it was away
 
   const answer = await scene.running.post('/operations/approve', { digest });
   expect(answer.status).toBe(200);
-  // What needs a person is looked at apart from the servers, so that either may be told first.
+  // What needs an operator is looked at apart from the servers, so that either may be told first.
   const ends = ['treeline.held.resolved held:shop', 'treeline.instance.done shop'];
   await expect.poll(() => told().slice(-2).toSorted(), PATIENCE).toEqual(ends);
   const once = [...new Map(subscriber.received.map(({ id, event }) => [id, event])).values()];

@@ -89,7 +89,7 @@ it(
 );
 
 it(
-  'are followed alone, until a person accepts others',
+  'are followed alone, until an operator accepts others',
   async () => {
     const scene = await upWithKeys();
     const { site, running, jane, alice, allowedSigners, forge, followed } = scene;

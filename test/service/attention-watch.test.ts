@@ -50,7 +50,7 @@ function open() {
     clock.advance(ms);
     await new Promise((resolve) => setImmediate(resolve));
   };
-  /** What needs a person from now on, and has been found. */
+  /** What needs an operator from now on, and has been found. */
   const become = async (items: typeof world.items): Promise<void> => {
     world.items = items;
     watch.wake();
@@ -59,7 +59,7 @@ function open() {
   return { clock, lines, told, ended, world, watch, pass, become };
 }
 
-describe('a cause that needs a person', () => {
+describe('a cause that needs an operator', () => {
   it('is told once when it begins and once when it is over', async () => {
     const { told, lines, watch, become, pass } = open();
     expect(watch.items()).toBeUndefined();
@@ -70,9 +70,9 @@ describe('a cause that needs a person', () => {
     await become([item('app')]);
     expect(told).toEqual(['+failed:shop', '+failed:app', '-failed:shop']);
     expect(lines.map(({ level, msg, attention }) => [level, attention, msg])).toEqual([
-      [40, 'failed:shop', 'needs a person: shop-1 is failed'],
-      [40, 'failed:app', 'needs a person: app-1 is failed'],
-      [30, 'failed:shop', 'needs no person any more: shop-1 is failed'],
+      [40, 'failed:shop', 'needs an operator: shop-1 is failed'],
+      [40, 'failed:app', 'needs an operator: app-1 is failed'],
+      [30, 'failed:shop', 'needs no operator any more: shop-1 is failed'],
     ]);
   });
 
@@ -97,7 +97,9 @@ describe('a cause that needs a person', () => {
     await become(undefined);
     await become(new Error('it is broken'));
     await become(new Error('it is broken'));
-    expect(lines.filter(({ level }) => level === 50)).toMatchObject([{ msg: 'what needs a person cannot be found' }]);
+    expect(lines.filter(({ level }) => level === 50)).toMatchObject([
+      { msg: 'what needs an operator cannot be found' },
+    ]);
     await become([item('shop')]);
     expect(told).toEqual(['+failed:shop']);
     expect(watch.items()?.size).toBe(1);

@@ -1,4 +1,4 @@
-// Tests what needs a person: each cause is one item, whatever it concerns, and what waits for it is none.
+// Tests what needs an operator: each cause is one item, whatever it concerns, and what waits for it is none.
 
 import { describe, expect, it } from 'vitest';
 import { withoutPause } from '../../src/base/breathe.ts';
@@ -57,7 +57,7 @@ function ids(core: Core): readonly string[] {
 const failing: Script = ({ operation }) =>
   operation === 'create' ? Promise.resolve(answerOf('failed', { message: 'no such image' })) : undefined;
 
-describe('what needs a person', () => {
+describe('what needs an operator', () => {
   it('is nothing where all is done, or goes on by itself', async () => {
     const core = await coreOn(stack('shop', 2));
     expect(ids(core)).toEqual([]);
@@ -229,7 +229,7 @@ describe('what is acknowledged', () => {
   it('stays listed, last, with who did it and why, until its time is over', async () => {
     const core = await failedShop();
     expect(await acknowledge(core, UNTIL, 'app')).toBe(
-      `What needs a person of app is acknowledged until ${UNTIL}: failed:app`,
+      `What needs an operator of app is acknowledged until ${UNTIL}: failed:app`,
     );
     const acknowledged = { by: 'Ada (A1)', until: UNTIL, reason: 'a new disk comes' };
     const known = attention(core).map((item) => [item.id, item.acknowledged]);
@@ -254,7 +254,7 @@ describe('what is acknowledged', () => {
     expect(attention(core)[0]?.acknowledged?.until).toBe('2026-11-20T20:00:00Z');
   });
 
-  it('ends at the request of a person, and with the instance', async () => {
+  it('ends at the request of an operator, and with the instance', async () => {
     const core = await failedShop();
     await acknowledge(core, UNTIL);
     await acknowledge(core, null);
@@ -296,7 +296,7 @@ describe('what is acknowledged', () => {
   });
 
   it.each<[string, string, string | null, string]>([
-    ['what does not need a person', 'calm', UNTIL, 'Nothing of calm needs a person'],
+    ['what does not need an operator', 'calm', UNTIL, 'Nothing of calm needs an operator'],
     ['an instance that is not there', 'shpo', UNTIL, 'There is no stack instance "shpo"; did you mean "shop"?'],
     ['until a time that is over', 'shop', '2026-11-20T10:00:00Z', 'within 30 days'],
     ['for longer than 30 days', 'shop', '2027-01-20T10:00:00Z', 'within 30 days'],
@@ -311,7 +311,7 @@ describe('what is acknowledged', () => {
   });
 });
 
-it('of what needs a person, a thousand causes are shown, and the others are counted', () => {
+it('of what needs an operator, a thousand causes are shown, and the others are counted', () => {
   const items = Array.from({ length: 1_003 }, (_, index): AttentionItem => {
     const instances = Array.from({ length: index === 0 ? 101 : 1 }, (_, at) => `i${at}`);
     const facts = { instances, servers: NO_SERVERS, reason: '', since: null, action: null, acknowledged: null };

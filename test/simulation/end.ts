@@ -189,7 +189,7 @@ function judgeRow(world: World, name: string): void {
   );
 }
 
-/** Something that it depends on, or that depends on it, waits for a person. */
+/** Something that it depends on, or that depends on it, waits for an operator. */
 function waitsForBlocked(world: World, name: string, seen: ReadonlySet<string> = new Set()): boolean {
   const ledger = world.core?.ledger;
   const row = ledger?.server(name);
@@ -205,7 +205,7 @@ function waitsForBlocked(world: World, name: string, seen: ReadonlySet<string> =
   return [...next, ...siblings].some((other) => waitsForBlocked(world, other, visited));
 }
 
-/** The roll-out of its commit is held: those that failed wait for a person, and nobody has approved the rest. */
+/** The roll-out of its commit is held: those that failed wait for an operator, and nobody has approved the rest. */
 function waitsForApproval({ core }: World, { commit, wanted, applied }: ServerRow): boolean {
   const isUpdate = wanted !== null && applied !== null;
   return isUpdate && core?.operator.held().some(({ digest }) => digest === failuresDigest(commit)) === true;

@@ -21,11 +21,11 @@ export interface Facts {
   readonly core: WiredCore | undefined;
   /** The rows and the desired state of the controller that runs, also while it stops. */
   readonly shown: ShownStore | undefined;
-  /** Names of servers whose delete or replacement a person approved, until they are gone. */
+  /** Names of servers whose delete or replacement an operator approved, until they are gone. */
   readonly approved: Set<string>;
   /** When each digest was approved last, by the clock on the wall. */
   readonly answeredApprovals: Map<string, number>;
-  /** Names of servers that a person asked to adopt. */
+  /** Names of servers that an operator asked to adopt. */
   readonly adopted: Set<string>;
   /** What people asked for single servers. */
   readonly asked: Asked;

@@ -1,4 +1,4 @@
-// Judges whether a person meant a delete, by the files that people wrote and the commits that were followed, never by what the
+// Judges whether an operator meant a delete, by the files that people wrote and the commits that were followed, never by what the
 // controller says of the server.
 import { derivableShape, fileStateOf, foldersOf, isGone, isWhole, validShape } from './edit-files.ts';
 import type { Facts, Violation } from './facts.ts';
@@ -111,7 +111,7 @@ function whyUnreadable(
   const receiver = commits[at];
   const last = commits.at(-1);
   if (receiver === undefined) {
-    // A replacement goes on at the version that is in force. A person may have approved the delete.
+    // A replacement goes on at the version that is in force. An operator may have approved the delete.
     if (isReplaceable || facts.approved.has(resource)) return undefined;
     const what = `${resource} of ${owner}, in force at ${from.commit}; since then ${last?.commit ?? ''} says no more of ${owner}`;
     return { promise: 'nothing is deleted because of what cannot be read', facts: what };

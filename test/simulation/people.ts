@@ -203,7 +203,7 @@ function revert(world: World): void {
   world.pushes.pushed(words, git.commit(before.files, { words }).oid);
 }
 
-/** Returns what differs, for a person. */
+/** Returns what differs, for an operator. */
 function describe(before: ModelFiles, after: ModelFiles): string {
   const paths = [...new Set([...before.keys(), ...after.keys()])].filter(
     (path) => before.get(path) !== after.get(path),

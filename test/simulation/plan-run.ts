@@ -118,7 +118,7 @@ export function editOf(chance: Chance): Edit {
   ])();
 }
 
-/** A server that another provider entry is responsible for waits for a person: which entry that is, Git does not tell. */
+/** A server that another provider entry is responsible for waits for an operator: which entry that is, Git does not tell. */
 function changed(chance: Chance): Partial<Shape> {
   const { site: _, ...shape } = change(chance);
   return shape;

@@ -8,7 +8,7 @@ import { BUDGET } from './watch-deletes.ts';
 
 type ReadMerge = Awaited<ReturnType<typeof readMerge>>;
 
-/** A planned merge; `files` is undefined where Git could not make it without a person. */
+/** A planned merge; `files` is undefined where Git could not make it without an operator. */
 export interface PlannedMerge {
   readonly merge: ReadMerge;
   readonly plan: Plan;

@@ -22,7 +22,7 @@ interface Removal {
   readonly time: number;
 }
 
-/** What was followed, and what a person had asked for, when a proxy claimed a delete. */
+/** What was followed, and what an operator had asked for, when a proxy claimed a delete. */
 interface ClaimedDelete extends Pick<Followed, 'all' | 'last'> {
   readonly isReplaceable: boolean;
   readonly isApproved: boolean;
@@ -80,7 +80,7 @@ export class DeleteWatch {
       this.#claimed.get(action)?.isReplaceable === true ||
       (isRepeated && this.#replaced.has(building));
     if (this.#facts.asked.retained.has(resource))
-      this.#facts.fail('no server is deleted that a person had forgotten', resource);
+      this.#facts.fail('no server is deleted that an operator had forgotten', resource);
     const isUnmade = this.#unmade.has(resource) && row?.applied === null;
     const deletion = { server, resource, isReplaceable, isUnmade, isMistaken, decidedAt: this.#decidedAt(row) };
     // What a proxy has claimed has begun, though its program begins later.

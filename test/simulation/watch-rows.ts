@@ -18,9 +18,9 @@ export interface RowWatchOptions {
   readonly isApproved: (incarnation: string) => boolean;
   readonly forgetApproval: (server: string, incarnation: number) => void;
   readonly drift: DriftWatch;
-  /** Called for each server that a person has had forgotten. */
+  /** Called for each server that an operator has had forgotten. */
   readonly onRetained: (server: string) => void;
-  /** Called for each server that another site took over, as a person asked. */
+  /** Called for each server that another site took over, as an operator asked. */
   readonly onMoved: (server: string) => void;
 }
 
@@ -102,7 +102,7 @@ export class RowWatch {
     )
       this.#watchYes(name);
     if (change.kind === 'removal' && value !== null && expected === undefined) this.#watchRemoval(name);
-    // A person who approves the same twice in one millisecond, with a restart between, is answered twice.
+    // An operator who approves the same twice in one millisecond, with a restart between, is answered twice.
     const isAskedAgain =
       change.kind === 'approval' && this.#facts.wall.now() - Date.parse(change.value?.time ?? '') < JUST_NOW_MS;
     if (value !== null && expected !== undefined && !isAskedAgain && isSameRow(value, expected)) {
@@ -149,7 +149,7 @@ export class RowWatch {
   }
 }
 
-/** Returns true if another site than the one that made the server, or may have, takes it over, as a person asked. */
+/** Returns true if another site than the one that made the server, or may have, takes it over, as an operator asked. */
 function isMoved(before: ServerRow | undefined, after: ServerRow | null): boolean {
   if (before === undefined || after === null || !before.adopting || after.adopting) return false;
   const [from, to] = [siteOfRow(before), siteOfRow(after)];

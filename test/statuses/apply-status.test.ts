@@ -36,7 +36,7 @@ describe('the status of the followed commit', () => {
       'a suspension',
       progressOf(1, ['pending']),
       'blocked',
-      'in progress: 2 servers: 1 done, the others wait for a person',
+      'in progress: 2 servers: 1 done, the others wait for an operator',
     ],
   ])('with %s', (_what, progress, stall, words) => {
     const { state, description } = headStatus({ progress, held: NOTHING_HELD, stall });

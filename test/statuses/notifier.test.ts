@@ -20,7 +20,7 @@ const HOUR_MS = 3_600_000;
 /** A core with subscribers that take what they are sent, or answer as told. */
 class NotifyingCore {
   core = new Core();
-  /** What needs a person. */
+  /** What needs an operator. */
   items: readonly AttentionItem[] | undefined = [];
   readonly sent: { readonly to: string; readonly id: string; readonly type: string; readonly subject: string }[] = [];
   readonly lines: JsonMap[] = [];
@@ -127,7 +127,7 @@ describe('what happens', () => {
     expect(new Set(told.sent.map(({ to, id }) => `${to} ${id}`)).size).toBe(told.sent.length);
   });
 
-  it('is not told before it is known what needs a person', async () => {
+  it('is not told before it is known what needs an operator', async () => {
     const told = new NotifyingCore();
     await told.needs('failed:shop');
     told.items = undefined;

@@ -80,13 +80,13 @@ describe('a commit that is not followed', () => {
     expect([...told.core.ledger.list('commitStatus').keys()]).not.toContain(wrong);
   });
 
-  it('as the history was rewritten fails, until a person accepts it', async () => {
+  it('as the history was rewritten fails, until an operator accepts it', async () => {
     const told = new ReportingCore();
     const files = shopFiles({ a: 'size: small' });
     await told.commit(files);
     const other = await told.commit({ ...files, 'README.md': 'other' }, { parents: [] });
     expect(told.told(other, 'validate')).toEqual([
-      'failure: not followed: the history was rewritten; a person has to accept it',
+      'failure: not followed: the history was rewritten; an operator has to accept it',
     ]);
     await told.core.operator.acceptHistory(told.core.order, other);
     await told.core.settle();

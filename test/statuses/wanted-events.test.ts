@@ -1,4 +1,4 @@
-// Which events follow from what needs a person, what is followed and what is done, and from what was accepted.
+// Which events follow from what needs an operator, what is followed and what is done, and from what was accepted.
 import { describe, expect, it } from 'vitest';
 import type { AlertRow } from '../../src/model/rows.ts';
 import { NOTIFICATION_KINDS, type NotificationKind } from '../../src/model/settings.ts';
@@ -72,7 +72,7 @@ class Alerts {
   }
 }
 
-describe('what needs a person', () => {
+describe('what needs an operator', () => {
   it('is sent until it is accepted, and its end after it', () => {
     const alerts = new Alerts();
     alerts.become({ items: [item('failed:shop')] });

@@ -1,4 +1,4 @@
-// A clone of the product as a person has it after `npm ci`. The packages are those of the tests, linked instead of installed
+// A clone of the product as an operator has it after `npm ci`. The packages are those of the tests, linked instead of installed
 // again: what a registry delivers is no matter of the documents.
 import { chownSync, cpSync, lchownSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import type { Person } from './terminal.ts';
 
 const PARTS = ['package.json', 'src', 'scripts', 'schemas', 'sample-repo', 'contrib', 'README.md', 'docs'];
 
-/** Returns the folder of a clone in a person's home, which is theirs, with what `change` changes in it. */
+/** Returns the folder of a clone in an operator's home, which is theirs, with what `change` changes in it. */
 export function cloneFor({ home, uid }: Person, change?: (clone: string) => void): string {
   const clone = join(home, 'treeline');
   mkdirSync(clone);

@@ -1,4 +1,4 @@
-// Runs commands as a person would, in a process of their own, and tells how they ended.
+// Runs commands as an operator would, in a process of their own, and tells how they ended.
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 
@@ -55,7 +55,7 @@ export function run(
   });
 }
 
-/** Returns the environment of a person's own shell: without what npm and the tests have added, but for the compile cache. */
+/** Returns the environment of an operator's own shell: without what npm and the tests have added, but for the compile cache. */
 export function plainEnvironment(): Record<string, string | undefined> {
   const inherited = Object.entries(process.env).filter(
     ([name]) => !/^(npm_|INIT_CWD|TREELINE_|VITEST|NODE_(?!COMPILE_CACHE))/.test(name),

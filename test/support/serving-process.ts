@@ -66,7 +66,7 @@ export class ServingProcess {
     this.#child.kill(signal);
   }
 
-  /** Ends it as a person or a power cut would, and resolves with its exit code once it is gone; null: a signal ended it. */
+  /** Ends it as an operator or a power cut would, and resolves with its exit code once it is gone; null: a signal ended it. */
   async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null> {
     this.#child.kill(signal);
     return await this.exit();

@@ -13,7 +13,7 @@ import { temporaryDirectory } from './temporary-directory.ts';
 const OUTSIDER = 65_534;
 const PATIENCE = { timeout: 60_000, interval: 50 };
 
-/** A person: a home of their own, and whose rights they have. */
+/** An operator: a home of their own, and whose rights they have. */
 export interface Person {
   readonly home: string;
   /** Undefined where the tests themselves run without special rights. */
@@ -27,7 +27,7 @@ export interface Pasted {
   readonly output: string;
 }
 
-/** Returns a person with an empty home, whose name has a blank. Where the tests run as root, it is not root. */
+/** Returns an operator with an empty home, whose name has a blank. Where the tests run as root, it is not root. */
 export function newcomer(): Person {
   const folder = temporaryDirectory();
   const uid = process.getuid?.() === 0 && isReadableFor(OUTSIDER) ? OUTSIDER : undefined;
@@ -52,7 +52,7 @@ function isReadableFor(uid: number): boolean {
 }
 
 /**
- * Gives a person a command `npm` that runs what the scripts `start` and `treeline` of package.json run, out of the bundle: that
+ * Gives an operator a command `npm` that runs what the scripts `start` and `treeline` of package.json run, out of the bundle: that
  * takes a sixth of the processor time of npm and the sources. It knows nothing else, so a document that calls another script fails.
  */
 export function provideQuickNpm({ home }: Person): void {
@@ -125,7 +125,7 @@ export class Terminal {
   }
 }
 
-/** The tests run on the Node of the packages; a person's own comes first again, whichever that is. */
+/** The tests run on the Node of the packages; an operator's own comes first again, whichever that is. */
 function environmentOf(home: string): NodeJS.ProcessEnv {
   const { PATH = '', LANG } = plainEnvironment();
   const path = [quickCommands(home), ...PATH.split(':').filter((folder) => !folder.includes('node_modules'))];

@@ -1,7 +1,7 @@
-// Every mistake that files can have, each in the smallest repository that has it: what a person is told is in problems.txt.
+// Every mistake that files can have, each in the smallest repository that has it: what an operator is told is in problems.txt.
 import type { TextChanges } from '../support/text-repository.ts';
 
-/** A mistake: what a person did, and the commits that do it on top of {@link RIGHT}; bytes where a text cannot say it. */
+/** A mistake: what an operator did, and the commits that do it on top of {@link RIGHT}; bytes where a text cannot say it. */
 export type WrongFile = readonly [title: string, ...commits: readonly TextChanges[]];
 
 const TEMPLATE = 'stacks/templates/web.yaml';

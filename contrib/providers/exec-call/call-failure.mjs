@@ -1,6 +1,6 @@
 // Defines the error that ends a call with an outcome of its own.
 
-/** A call that cannot be answered with success. `retryable`: try again later; `failed`: a person has to act. */
+/** A call that cannot be answered with success. `retryable`: try again later; `failed`: an operator has to act. */
 export class CallFailure extends Error {
   /**
    * @param {'retryable' | 'failed'} outcome

@@ -48,7 +48,7 @@ export function factsIn(xml) {
 }
 
 /**
- * Returns the description with other values and facts, and otherwise as it was: what a person has added stays.
+ * Returns the description with other values and facts, and otherwise as it was: what an operator has added stays.
  * @param {string} xml
  * @param {Pick<Values, 'memory' | 'vcpus' | 'network'>} values in the units of libvirt
  * @param {Facts} facts

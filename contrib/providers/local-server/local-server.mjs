@@ -10,7 +10,7 @@ Without arguments: answers one call of an exec provider, which it reads from sta
   url     prints the address of a running server; pid the id of its process
   stop    ends the processes of all servers, and keeps what start needs
   start   starts the servers that stop has ended, or that ended with the machine
-  change  gives a running server another property, as a person would who does not know Treeline
+  change  gives a running server another property, as an operator would who does not know Treeline
 LOCAL_SERVER_DIRECTORY names the folder of the servers.
 `;
 

@@ -20,7 +20,7 @@ const SSH_FAILED = 255;
 /** timeout(1) has ended the script. */
 const TIMED_OUT = 124;
 const MESSAGE_CHARACTERS = 2_000;
-/** Trying again does not help against these: a person has to look. */
+/** Trying again does not help against these: an operator has to look. */
 const NEEDS_PERSON = /Host key verification failed|REMOTE HOST IDENTIFICATION HAS CHANGED|Permission denied \(/;
 
 /** @returns {Handlers} */

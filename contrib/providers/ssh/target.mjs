@@ -29,7 +29,7 @@ export function targetOf({ properties, resource }) {
   if (!PORT.test(port)) throw new CallFailure('failed', `TREELINE_SSH_PORT is "${port}", and has to be a port`);
   const connectSeconds = Math.ceil(secondsSetting('TREELINE_SSH_CONNECT_SECONDS', CONNECT_SECONDS));
   const options = [
-    // No question to a person, no host that is not known, no key but the one that is named.
+    // No question to an operator, no host that is not known, no key but the one that is named.
     ...['BatchMode=yes', 'StrictHostKeyChecking=yes', 'UpdateHostKeys=no', 'VerifyHostKeyDNS=no'],
     ...[`UserKnownHostsFile=${fileSetting('TREELINE_SSH_KNOWN_HOSTS')}`, 'GlobalKnownHostsFile=none'],
     ...['IdentitiesOnly=yes', 'IdentityAgent=none', 'PasswordAuthentication=no', 'KbdInteractiveAuthentication=no'],

@@ -17,7 +17,7 @@ import { ServerFolder, stateFolder } from './server-folder.mjs';
 
 const RESERVE_MS_MAX = 15_000;
 const PLAN = 'plan.out';
-/** Terraform's own lock on the state keeps out a person who runs it by hand; the server's lock does not. */
+/** Terraform's own lock on the state keeps out an operator who runs it by hand; the server's lock does not. */
 const WAIT_FOR_LOCK = '-lock-timeout=3s';
 const NOTHING_THERE = /** @type {const} */ ({ outcome: 'absent', message: 'the state holds no resources' });
 

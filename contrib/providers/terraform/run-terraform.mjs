@@ -58,7 +58,7 @@ export async function runTerraform({ folder, copy, lockFd, deadline }, args) {
 }
 
 /**
- * What the entry sets, and what Terraform needs beside it to run without a person.
+ * What the entry sets, and what Terraform needs beside it to run without an operator.
  * @param {ServerFolder} folder
  */
 function environmentFor({ path, pluginCache }) {

@@ -55,7 +55,7 @@ export interface PassEnd {
 export interface RendererOptions {
   readonly log: Logger;
   readonly clock: Clock;
-  /** Returns in words, for a person, why the controller could not be asked, and what to do. */
+  /** Returns in words, for an operator, why the controller could not be asked, and what to do. */
   readonly describe: (error: Error) => string;
 }
 

@@ -18,7 +18,7 @@ export const SOURCE_KINDS = ['hiera', 'ansible', 'terraform', 'csv'] as const;
 /** One of these. */
 export type SourceKind = (typeof SOURCE_KINDS)[number];
 
-/** What to read. Paths are as the person gave them, and messages name files so. */
+/** What to read. Paths are as the user gave them, and messages name files so. */
 export interface SourceOptions {
   readonly kind: SourceKind | undefined;
   readonly nodes: string | undefined;
@@ -142,7 +142,7 @@ class SourceReader {
     this.inventory = inventory;
   }
 
-  /** Returns the text of a file that the person named. */
+  /** Returns the text of a file that the user named. */
   requiredText(path: string): string {
     if (!existsSync(fromUserDirectory(path))) throw new CommandFailure(`${path} is not there`);
     const text = this.#textOf(path);

@@ -1,4 +1,4 @@
-// The overview: a strip of numbers, what needs a person by cause, and the instances by folder.
+// The overview: a strip of numbers, what needs an operator by cause, and the instances by folder.
 import { pageAt, queryText } from './addresses.js';
 import { html } from './markup.js';
 import {
@@ -90,8 +90,8 @@ function ProxiesTile({ clients }) {
 export function Attention({ items, leftOut = 0 }) {
   const open = items.filter(({ acknowledged }) => acknowledged === null);
   const known = items.filter(({ acknowledged }) => acknowledged !== null);
-  return html`<${Section} id="attention" title="Needs a person" count=${open.length === 0 ? undefined : open.length + leftOut}>
-    ${open.length === 0 && html`<p class="calm"><span class="sign" aria-hidden="true">✓</span>Nothing needs a person</p>`}
+  return html`<${Section} id="attention" title="Needs an operator" count=${open.length === 0 ? undefined : open.length + leftOut}>
+    ${open.length === 0 && html`<p class="calm"><span class="sign" aria-hidden="true">✓</span>Nothing needs an operator</p>`}
     <div class="cards">${[...Map.groupBy(open, ({ kind }) => kind)].map(([kind, causes]) => html`<${Card} key=${kind} kind=${kind} causes=${causes} />`)}</div>
     ${leftOut > 0 && html`<p class="quiet">${counted(leftOut, 'further cause')} not shown.</p>`}
     ${

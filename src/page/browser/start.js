@@ -136,11 +136,11 @@ function openCauses(status) {
   ).length;
 }
 
-/** Says aloud when more or less needs a person. @param {any} status */
+/** Says aloud when more or less needs an operator. @param {any} status */
 function announceChanges(status) {
   if (status?.attention === undefined) return;
   const count = openCauses(status);
-  const text = count === 0 ? 'Nothing needs a person' : `${counted(count, 'cause')} for a person`;
+  const text = count === 0 ? 'Nothing needs an operator' : `${counted(count, 'cause')} for an operator`;
   if (announced !== '' && announced !== text) announce(text);
   announced = text;
 }

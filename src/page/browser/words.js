@@ -34,13 +34,13 @@ export function signOf(state) {
   return SIGNS[state.toLowerCase()] ?? /** @type {readonly [Tone, string]} */ (['bad', '!']);
 }
 
-/** The states of servers, those that need a person first. */
+/** The states of servers, those that need an operator first. */
 export const STATE_ORDER = [
   ...['failed', 'blocked', 'drifted', 'unknown', 'retrying', 'creating', 'updating', 'deleting', 'pending'],
   ...['marked for delete', 'done'],
 ];
 
-/** The statuses of instances, those that need a person first. */
+/** The statuses of instances, those that need an operator first. */
 export const STATUS_ORDER = [
   ...[
     'Failed',

@@ -62,7 +62,7 @@ export function knownRecords(
 }
 
 /**
- * Returns the entry of proxies with the tags that are responsible for the server, or the reason if a person has to
+ * Returns the entry of proxies with the tags that are responsible for the server, or the reason if an operator has to
  * choose them, or no registered proxy fits them.
  */
 function responsibleProxy(

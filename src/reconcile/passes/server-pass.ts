@@ -244,7 +244,7 @@ function passTime(row: ServerRow, next: Next): number | undefined {
   return wait && latestEnd(wait);
 }
 
-/** The clock may be set: what a person or a row names as a time is looked at again now and then. */
+/** The clock may be set: what an operator or a row names as a time is looked at again now and then. */
 function passMsMax({ kind }: Next): number {
   return kind === 'time' || kind === 'instance' ? LOOK_AGAIN_MS : Number.POSITIVE_INFINITY;
 }

@@ -33,7 +33,7 @@ interface OperatorOptions extends ServerOperationsOptions, ProgressOptions, Reco
 }
 
 /**
- * Every operation is durable when it resolves, and answers with a sentence for a person. All throw ServiceError:
+ * Every operation is durable when it resolves, and answers with a sentence for an operator. All throw ServiceError:
  * `not_ready` before the first good commit, `not_found` for what is not there, `conflict` where there is nothing to do.
  */
 export type Operator = ReturnType<typeof createOperator>;
@@ -213,7 +213,7 @@ function suspensions(options: OperatorOptions) {
         );
       }
       await requests.suspend(instance, { ...askedBy(order), until });
-      return `${instance ?? 'Every instance'} is suspended ${until === null ? 'until a person resumes it' : `until ${until}`}`;
+      return `${instance ?? 'Every instance'} is suspended ${until === null ? 'until an operator resumes it' : `until ${until}`}`;
     },
     async resume(order: Order, instance: string | null): Promise<string> {
       const scope = new Scope(order.by, options);
@@ -237,7 +237,7 @@ function suspensions(options: OperatorOptions) {
         throw new ServiceError('conflict', message);
       };
       await requests.endRecovery(check, askedBy(order));
-      return `The recovery ${id} is over; every instance is resumed that is not suspended or held`;
+      return `The recovery ${id} has ended; instances without another suspension or hold resume`;
     },
   };
 }
@@ -260,7 +260,7 @@ function acknowledgements(options: OperatorOptions) {
       throw new ServiceError('conflict', `Nothing of ${instance} is acknowledged`);
     }
     await requests.acknowledge(instance, { ...askedBy(order), until: null, causes: [] });
-    return `What needs a person of ${instance} is not acknowledged any more`;
+    return `What needs an operator of ${instance} is not acknowledged any more`;
   }
 
   return {
@@ -282,9 +282,9 @@ function acknowledgements(options: OperatorOptions) {
       const causes = attentionOf(options)
         .items.filter((item) => item.instances.includes(instance))
         .map(({ id }) => id);
-      if (causes.length === 0) throw new ServiceError('conflict', `Nothing of ${instance} needs a person`);
+      if (causes.length === 0) throw new ServiceError('conflict', `Nothing of ${instance} needs an operator`);
       await requests.acknowledge(instance, { ...askedBy(order), until, causes });
-      return `What needs a person of ${instance} is acknowledged until ${until}: ${causes.join(', ')}`;
+      return `What needs an operator of ${instance} is acknowledged until ${until}: ${causes.join(', ')}`;
     },
   };
 }

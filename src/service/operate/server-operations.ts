@@ -87,7 +87,7 @@ export function serverOperations(options: ServerOperationsOptions) {
   };
 }
 
-/** Has a server continue without waiting for others: so a person breaks a cycle of waits. */
+/** Has a server continue without waiting for others: so an operator breaks a cycle of waits. */
 async function ignoreOrder(order: Order, server: string, options: ServerOperationsOptions): Promise<string> {
   const servers = selectServers(order, options, { resource: server });
   const count = await options.requests.change(servers, asked(order, 'retry', unorderedRow));

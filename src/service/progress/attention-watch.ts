@@ -95,7 +95,7 @@ export class AttentionWatch {
       }
     } catch (error) {
       const repeats = this.#logOnceAMinute(error);
-      if (repeats) log.error({ err: error, ...repeats }, 'what needs a person cannot be found');
+      if (repeats) log.error({ err: error, ...repeats }, 'what needs an operator cannot be found');
     }
     return false;
   }
@@ -131,8 +131,8 @@ export class AttentionWatch {
     const { log } = this.#options;
     const repeats = this.#logCauseOnceAMinute(`${what} ${id}`);
     const fields = { attention: id, kind, instances, servers: servers.count, since, ...repeats };
-    if (repeats && what === 'begin') log.warn({ ...fields, action }, `needs a person: ${reason}`);
-    else if (repeats) log.info(fields, `needs no person any more: ${reason}`);
+    if (repeats && what === 'begin') log.warn({ ...fields, action }, `needs an operator: ${reason}`);
+    else if (repeats) log.info(fields, `needs no operator any more: ${reason}`);
     for (const listener of this.#listeners[what]) listener(item);
   }
 }

@@ -1,4 +1,4 @@
-// Lists the causes that need an operator, with their acknowledgements. docs/concepts.md, what needs a person.
+// Lists the causes that need an operator, with their acknowledgements. docs/concepts.md, what needs an operator.
 import { compareNames } from '../../model/names.ts';
 import { ATTENTION_KINDS, type Attention, type AttentionItem, type Cause } from '../answers.ts';
 import type { ProgressFacts, View } from '../views.ts';

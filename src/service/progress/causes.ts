@@ -1,6 +1,6 @@
 // Finds what needs an operator: one cause, whatever the number of servers and instances that it concerns. The list of
 // what needs an operator, `why`, the log, metrics and notifications show these causes with these words.
-// docs/concepts.md, what needs a person.
+// docs/concepts.md, what needs an operator.
 import { countOf, firstNames, momentOf } from '../../base/wording.ts';
 import type { RefusedCommit } from '../../desired/desired-state.ts';
 import { breakingCommand, type Cycle, cycleReason } from '../../machine/chain.ts';

@@ -116,13 +116,13 @@ export function endingCertificates(
 }
 
 /**
- * The time before its end from which on it needs a person; at most a quarter of its lifetime, as some are renewed every
+ * The time before its end from which on it needs an operator; at most a quarter of its lifetime, as some are renewed every
  * day.
  */
 const ENDING_MS = 30 * 24 * 60 * 60 * 1000;
 const ENDING_OF_LIFE = 1 / 4;
 
-/** Returns from when on the end of a certificate or a revocation list needs a person, in milliseconds since 1970. */
+/** Returns from when on the end of a certificate or a revocation list needs an operator, in milliseconds since 1970. */
 export function dueFrom({ begins, ends }: Pick<EndingCertificate, 'begins' | 'ends'>): number {
   return ends - Math.min(ENDING_MS, (ends - begins) * ENDING_OF_LIFE);
 }

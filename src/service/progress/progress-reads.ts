@@ -1,4 +1,4 @@
-// The reads of progress: what instances and servers wait for, and what needs a person. See docs/rest.md, operations.
+// The reads of progress: what instances and servers wait for, and what needs an operator. See docs/rest.md, operations.
 
 import type { DesiredState } from '../../desired/desired-state.ts';
 import type { ToldWait } from '../../machine/wait.ts';

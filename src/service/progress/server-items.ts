@@ -42,7 +42,7 @@ export interface WaitFacts {
   readonly showsValues: boolean;
 }
 
-/** The order of items: first those that need a person, last those that wait for others. */
+/** The order of items: first those that need an operator, last those that wait for others. */
 const URGENCY: readonly State[] = [
   'blocked',
   'failed',
@@ -302,9 +302,9 @@ export function adviceFor(name: string, row: ServerRow, target = `--resource ${n
       if (row.reason?.code !== 'many_gone') return `${retry}, or push a commit that changes it`;
       return `find out whether they are gone, or its program or service answers wrongly; to make them again: ${retry}`;
     case 'blocked':
-      return unblocking(name, row);
+      return unblocking(name, row, target);
     case 'unknown':
-      if (isStuck(row)) return unblocking(name, row);
+      if (isStuck(row)) return unblocking(name, row, target);
       return row.reason?.code === 'check_failed' ? answering(name) : null;
     case 'done':
       return answering(name);
@@ -320,10 +320,10 @@ function answering(resource: string): string {
   );
 }
 
-function unblocking(resource: string, row: ServerRow): string | null {
+function unblocking(resource: string, row: ServerRow, target: string): string | null {
   switch (row.reason?.code) {
     case 'exists_already':
-      return `treeline adopt --resource ${resource}`;
+      return `treeline adopt ${target}`;
     case 'protected':
       return (
         `take the change back, or push "protected: false" for ${row.instance} first; if it is not to be ` +

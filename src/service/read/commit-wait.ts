@@ -92,7 +92,7 @@ function late(commit: string): ServiceError {
   return new ServiceError('not_ready', `The commit ${commit} is not followed yet; try again`);
 }
 
-/** A person has to settle something first. */
+/** An operator has to settle something first. */
 function notFollowed({ commit }: Wanted, newest: string | undefined): ServiceError {
   return new ServiceError(
     'not_ready',

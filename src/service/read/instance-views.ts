@@ -35,7 +35,7 @@ export interface Served<Body> {
 }
 
 /**
- * Returns why each of these waiting servers cannot continue before a person acts; undefined where one can. See
+ * Returns why each of these waiting servers cannot continue before an operator acts; undefined where one can. See
  * stall.ts.
  */
 export type StallsOf = (servers: readonly string[]) => readonly Stall[] | undefined;

@@ -46,7 +46,7 @@ function documentOf(file: FileEntry, text: string): YamlDocument {
 
 /**
  * Returns the edit that makes the file say what the fields say; none if it does. Throws ServiceError `edit_by_hand` if
- * that would lose something that a person wrote, or if the edited file could not be read. A new file is not checked here.
+ * that would lose something that an operator wrote, or if the edited file could not be read. A new file is not checked here.
  */
 export function editObjectFile(catalog: Catalog, { address, type, newPath, fields }: ObjectFile): readonly FileEdit[] {
   if (isDeeper(fields, DEPTH_MAX)) {

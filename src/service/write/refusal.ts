@@ -55,7 +55,7 @@ function ofBody(text: string): string {
 function lastOne({ file }: Problem): string {
   if (file === 'clients') return 'No client would be left, and so no administrator; register another one first';
   const advice = 'make it with git, and let "treeline approve" accept it';
-  return `This is the last stack instance, and a commit after which none is left waits for a person: ${advice}`;
+  return `This is the last stack instance, and a commit after which none is left waits for an operator: ${advice}`;
 }
 
 /** The stack instances that would be stopped; where the problems name none, the files that they stand in. */

@@ -138,7 +138,7 @@ export class Lease {
     return this.#seen.leader;
   }
 
-  /** Why this process could not try for the lease, for a person; undefined where it could. */
+  /** Why this process could not try for the lease, for an operator; undefined where it could. */
   get failure(): string | undefined {
     return this.#failure;
   }

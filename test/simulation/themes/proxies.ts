@@ -93,7 +93,7 @@ function commitInTrouble(chance: Chance): readonly TimedDeed[] {
   ];
 }
 
-/** The servers of an instance get another tag while an action runs, and a person decides what becomes of them. */
+/** The servers of an instance get another tag while an action runs, and an operator decides what becomes of them. */
 const tagged = sceneTheme(
   'servers get another tag',
   () => plain(['a', 'b'], { web: 2, site: 'east' }),
@@ -196,7 +196,7 @@ const remoteStrangers: Theme = {
   ]),
 };
 
-/** A stranger builds a server while a proxy is to create it, or where it moves to, and a person decides what becomes of it. */
+/** A stranger builds a server while a proxy is to create it, or where it moves to, and an operator decides what becomes of it. */
 const takenName = sceneTheme(
   'a stranger takes a name at a remote site',
   (chance) => plain(['a', 'b'], { web: chance.pick([1, 2]), site: 'east' }),

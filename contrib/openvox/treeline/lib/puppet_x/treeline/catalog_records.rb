@@ -66,7 +66,7 @@ module PuppetX
       end
 
       # The node whose catalog it is, never by what it tells about itself: an agent proves its name by a certificate, and on the
-      # command line a person has named the node. Facts that an agent once sent may claim any `trusted`.
+      # command line an operator has named the node. Facts that an agent once sent may claim any `trusted`.
       def node
         name = @compiler.node.name
         trusted = @compiler.topscope['trusted'] || {}
