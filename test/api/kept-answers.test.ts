@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { WrittenAnswer } from '../../src/api/answer.ts';
-import { AnswerCache } from '../../src/api/reads.ts';
+import { AnswerCache } from '../../src/api/answer-cache.ts';
 
 const answer = (json: string): WrittenAnswer => ({
   pieces: [Buffer.from(json)],

@@ -10,7 +10,7 @@ import type { Explainer } from '../../service/explain/explainer.ts';
 import type { Operator } from '../../service/operate/operator.ts';
 import type { Reader } from '../../service/read/reader.ts';
 import type { Writer } from '../../service/write/writer.ts';
-import type { AnswerCache } from '../reads.ts';
+import type { AnswerCache } from '../answer-cache.ts';
 
 /** The controller, and what the page shows of its environment; the same of every replica. */
 export interface ControllerFacts {

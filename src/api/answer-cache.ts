@@ -1,0 +1,69 @@
+// Keeps answers that depend on the desired state and the rows alone, until one of them changes.
+import type { IncomingMessage } from 'node:http';
+import { readLimitsOf } from '../model/least-rights.ts';
+import type { WrittenAnswer } from './answer.ts';
+import { findClient } from './authenticate.ts';
+
+const MIB = 1024 * 1024;
+/** The records of about 30,000 nodes of common size. */
+const CACHE_BYTES = 96 * MIB;
+/** The memory of a path, an entry of the map and a tag, besides the text. */
+const ENTRY_BYTES = 300;
+/** A query, or encoded characters: with these, one answer would be kept under any number of paths. */
+const MANY_SPELLINGS = /[?%]/;
+
+/** Answers of the present version, by path. If they take too much memory, the one that was added first is dropped. */
+export class AnswerCache {
+  readonly #versionNow: () => string;
+  readonly #bytesMax: number;
+  readonly #answers = new Map<string, WrittenAnswer>();
+  /** The version of all kept answers. */
+  #version = '';
+  #bytes = 0;
+
+  /** `versionNow`: see Reader. */
+  constructor(versionNow: () => string, bytesMax = CACHE_BYTES) {
+    this.#versionNow = versionNow;
+    this.#bytesMax = bytesMax;
+  }
+
+  /** Returns the present version. Answers of another one are dropped. */
+  version(): string {
+    const version = this.#versionNow();
+    if (version === this.#version) return version;
+    this.#answers.clear();
+    this.#bytes = 0;
+    this.#version = version;
+    return version;
+  }
+
+  /** Returns the answer to a request, if it is kept. */
+  find(request: IncomingMessage): WrittenAnswer | undefined {
+    this.version();
+    return this.#answers.get(keyOf(request));
+  }
+
+  /** Keeps an answer. `version`: the present one when making it began. */
+  keep(request: IncomingMessage, version: string, answer: WrittenAnswer): void {
+    const key = keyOf(request);
+    if (version !== this.version() || MANY_SPELLINGS.test(key) || this.#answers.has(key)) return;
+    this.#answers.set(key, answer);
+    this.#bytes += answer.bytes + ENTRY_BYTES;
+    for (const [oldest, { bytes }] of this.#answers) {
+      if (this.#bytes <= this.#bytesMax) return;
+      this.#answers.delete(oldest);
+      this.#bytes -= bytes + ENTRY_BYTES;
+    }
+  }
+}
+
+/**
+ * Returns what distinguishes an answer from others of the same version: its URL, and how much of everything the client
+ * sees.
+ */
+function keyOf(request: IncomingMessage): string {
+  const { url = '' } = request;
+  const client = findClient(request);
+  const limits = client && readLimitsOf(client);
+  return limits === undefined ? url : `${limits.key} ${url}`;
+}
