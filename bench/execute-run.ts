@@ -6,7 +6,6 @@ import { createLog } from '../src/base/log.ts';
 import { type Controller, startController } from '../src/compose.ts';
 import { loadSettings } from '../src/settings/load-settings.ts';
 import { createSiteIn } from '../test/support/site-on-disk.ts';
-import { familyCpuMs } from './process-time.ts';
 
 const DONE_MS_MAX = 15 * 60_000;
 /** Asking costs time too. */
@@ -30,12 +29,9 @@ async function measureServers({ program, count, concurrency }: Load): Promise<ob
     const directory = join(site.state, 'running');
     await until('the first program runs', () => callsIn(directory) > 0);
     const begin = performance.now();
-    const cpuBefore = familyCpuMs();
     // Asking for the status of so many servers costs time too, and where a program runs they are not done.
     await until('all servers are done', () => callsIn(directory) === 0 && statusOf(controller) === 'Done');
-    const ms = performance.now() - begin;
-    await controller.stop();
-    return { ms, cpuMs: familyCpuMs() - cpuBefore };
+    return { ms: performance.now() - begin };
   } finally {
     await controller.stop();
   }

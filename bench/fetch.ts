@@ -1,11 +1,13 @@
 // The benchmark `fetch`: the first fetch of a repository with a long history, beside `git clone --bare --single-branch`
 // of the same remote in the same minutes. docs/benchmarks.md says how to read it.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { repositoryFiles } from '../test/support/sized-repository.ts';
+import type { GitRepository } from '../test/support/git-repository.ts';
+import { instancePath, instanceText, repositoryFiles } from '../test/support/sized-repository.ts';
 import type { BenchContext, BenchPart, PartReport } from './bench-part.ts';
 import { median, type PartRow, rowOf } from './bench-row.ts';
-import { addHistory } from './long-history.ts';
 import { OwnedProcess } from './owned-process.ts';
 import { ServedController } from './served-controller.ts';
 import { createSite, type Site } from './site.ts';
@@ -46,7 +48,7 @@ export const FETCH: BenchPart = {
 async function benchFetch({ folder, isQuick, say }: BenchContext): Promise<PartReport> {
   const [rounds, commits] = isQuick ? [1, 500] : [5, 6_500];
   const site = await createSite(folder, { ...repositoryFiles(SIZE) });
-  await addHistory(site.repository, { ...SIZE, commits });
+  await addHistory(site.repository, commits);
   say(`made ${commits} commits`);
   const server = await startHttps(site);
   const measured = waysTo(site, server.port).map((way): [Way, Round[]] => [way, []]);
@@ -66,7 +68,7 @@ async function benchFetch({ folder, isQuick, say }: BenchContext): Promise<PartR
 async function startHttps({ folder }: Site): Promise<{ readonly port: number; readonly process: OwnedProcess }> {
   const output = join(folder, 'https.log');
   const pki = (name: string): string => join(folder, 'pki', name);
-  const args = ['bench/git-https-run.ts', folder, pki('server.key'), pki('server.crt')];
+  const args = ['bench/git-https-run.ts', join(folder, 'stacks.git'), pki('server.key'), pki('server.crt')];
   const server = new OwnedProcess({ file: process.execPath, args, cwd: ROOT, output });
   const port = await server.until('it listened', START_MS_MAX, () => {
     const text = readFileSync(output, 'utf8');
@@ -139,4 +141,64 @@ function rowsOf({ title }: Way, rounds: readonly Round[], commits: number): read
     }),
     rowOf({ work: `${name}: peak memory`, value: peakMib, unit: 'MiB', target: { atMost: PEAK_MIB_MAX } }),
   ];
+}
+
+const NOTES = 1500;
+const FOLDERS = 30;
+/** Of one note; as text a third more, of which git's compression saves a quarter. */
+const NOISE_BYTES = 7392;
+const FIRST_SECOND = 1_800_100_000;
+
+/**
+ * Adds a long history to `main`, the same at each run: noise that hardly compresses, beside changes of instances. Packs the repository
+ * into one pack as a host does.
+ */
+async function addHistory(repository: GitRepository, commits: number): Promise<void> {
+  const child = spawn('git', ['-C', repository.path, 'fast-import', '--quiet'], {
+    stdio: ['pipe', 'ignore', 'inherit'],
+  });
+  const ended = once(child, 'close');
+  const numbers = pseudoRandom();
+  child.stdin.write('reset refs/heads/main\nfrom refs/heads/main^0\n\n');
+  for (let commit = 0; commit < commits; commit += 1) {
+    if (!child.stdin.write(commitOf(commit, numbers))) await once(child.stdin, 'drain');
+  }
+  child.stdin.end();
+  const [code] = await ended;
+  if (code !== 0) throw new Error(`git fast-import ended with ${code}`);
+  await repository.git('repack', '-a', '-d', '-q');
+}
+
+function commitOf(commit: number, numbers: () => number): string {
+  const { instances, servers, kinds } = SIZE;
+  const instance = commit % instances;
+  const note = numbers() % NOTES;
+  const text = instanceText({ kind: instance % kinds, servers, version: String(commit) });
+  return [
+    `commit refs/heads/main\ncommitter Bench <bench@example.org> ${FIRST_SECOND + commit} +0000\n`,
+    dataOf(`Change note ${note}`),
+    `M 100644 inline ${instancePath(instance)}\n${dataOf(text)}`,
+    `M 100644 inline notes/${note % FOLDERS}/note-${note}.txt\n${dataOf(noiseOf(numbers))}`,
+  ].join('');
+}
+
+function dataOf(text: string): string {
+  return `data ${Buffer.byteLength(text)}\n${text}\n`;
+}
+
+function noiseOf(numbers: () => number): string {
+  const bytes = Buffer.allocUnsafe(NOISE_BYTES);
+  for (let at = 0; at < NOISE_BYTES; at += 4) bytes.writeUInt32LE(numbers(), at);
+  return bytes.toString('base64').replace(/.{76}/g, '$&\n');
+}
+
+/** Returns a generator of 32-bit numbers, the same at each call: Marsaglia's xorshift. */
+function pseudoRandom(): () => number {
+  let state = 2_463_534_242;
+  return () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return state >>> 0;
+  };
 }

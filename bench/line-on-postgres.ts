@@ -4,10 +4,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startPostgresServer } from '../test/support/postgres-server.ts';
 import { repositoryFiles } from '../test/support/sized-repository.ts';
-import { instancesFor, SERVERS_AN_INSTANCE } from './installation-size.ts';
 import { KINDS, type LineRun, measureLine } from './line-run.ts';
 import { ServedController } from './served-controller.ts';
-import { createSite } from './site.ts';
+import { createSite, instancesFor, SERVERS_AN_INSTANCE } from './site.ts';
 import { delaysOf, READ_NODE, readWhile } from './small-reader.ts';
 
 const DONE_MS_MAX = 15 * 60_000;

@@ -3,10 +3,9 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FileChanges } from '../test/support/git-repository.ts';
 import { instancePath, instanceText, repositoryFiles } from '../test/support/sized-repository.ts';
-import { instancesFor, SERVERS_AN_INSTANCE } from './installation-size.ts';
 import type { Usage } from './owned-process.ts';
 import { changesNoted, ServedController } from './served-controller.ts';
-import { createSite, type Site } from './site.ts';
+import { createSite, instancesFor, SERVERS_AN_INSTANCE, type Site } from './site.ts';
 
 /** How many templates the instances share. */
 export const KINDS = 10;

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Floor } from './floor-file.ts';
+import type { Floor } from './floor-run.ts';
 import type { Load, LoadResult } from './load-run.ts';
 import { OwnedProcess } from './owned-process.ts';
 import type { Site } from './site.ts';
@@ -37,13 +37,13 @@ export interface FloorServer {
   readonly process: OwnedProcess;
 }
 
-/** The programs that send what `startFloor` gives them. */
-export type FloorProgram = 'floor-run' | 'express-run';
+/** What a server of one answer is made of. */
+export type FloorKind = 'node' | 'express';
 
 /** Starts a server of one answer. `name` is that of its files in the site's folder; no two share one. */
 export async function startFloor(
   site: Site,
-  { name, program }: { readonly name: string; readonly program: FloorProgram },
+  { name, kind }: { readonly name: string; readonly kind: FloorKind },
   answer: Pick<Floor, 'status' | 'headers' | 'body'>,
 ): Promise<FloorServer> {
   const file = (ending: string): string => join(site.folder, `${name}.${ending}`);
@@ -51,7 +51,7 @@ export async function startFloor(
   const floor: Floor = { ...answer, ca: pki('ca.crt'), key: pki('server.key'), cert: pki('server.crt') };
   writeFileSync(file('json'), JSON.stringify(floor));
   const output = file('log');
-  const args = [`bench/${program}.ts`, file('json')];
+  const args = ['bench/floor-run.ts', file('json'), kind];
   const server = new OwnedProcess({ file: process.execPath, args, cwd: ROOT, output });
   const port = await server.until('it listened', START_MS_MAX, () => {
     const text = readFileSync(output, 'utf8');

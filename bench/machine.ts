@@ -1,8 +1,9 @@
 // Facts about the machine that a report has to name, and how busy others kept it meanwhile.
 import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, release, totalmem } from 'node:os';
-import { familyCpuMs, MS_A_TICK } from './process-time.ts';
 
+/** Linux has counted processor time for programs in hundredths of a second on every common machine. */
+const MS_A_TICK = 10;
 /** Beyond this share of the processors for others, seconds say little. */
 const OTHERS_SHARE_MAX = 0.1;
 
@@ -61,4 +62,11 @@ function ticks(): { readonly busy: number; readonly all: number } {
   const fields = line.trim().split(/\s+/).slice(1, 9).map(Number);
   const all = fields.reduce((sum, each) => sum + each, 0);
   return { busy: all - (fields[3] ?? 0) - (fields[4] ?? 0), all };
+}
+
+/** Returns the processor time of this process, and of all processes below it that have ended and were waited for, ms. */
+function familyCpuMs(): number {
+  // The second field is the program's name in brackets, and may hold anything.
+  const fields = readFileSync('/proc/self/stat', 'latin1').split(') ').at(-1)?.split(' ') ?? [];
+  return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) * MS_A_TICK;
 }

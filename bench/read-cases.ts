@@ -1,6 +1,6 @@
 // The requests of the benchmark `reads`, and the servers that answer each: Treeline, the bare one, and other peers.
 import type { Reply } from '../test/support/https-client.ts';
-import { type FloorProgram, type FloorServer, identityFiles, measureLoad, startFloor } from './load.ts';
+import { type FloorKind, type FloorServer, identityFiles, measureLoad, startFloor } from './load.ts';
 import type { ServedController } from './served-controller.ts';
 
 /** Of the bare server's rate. */
@@ -13,7 +13,7 @@ const PATHS = ['/hiera/instance-0-web-1', '/hiera/instance-0-web-1/port', '/stac
 const COMPARED = PATHS[0];
 
 export const TREELINE = 'Treeline';
-export const BARE = 'bare Node HTTPS';
+const BARE = 'bare Node HTTPS';
 const EXPRESS = 'Express';
 
 /** One request, and the least share of the bare server's rate at which it is to be answered. */
@@ -64,10 +64,10 @@ async function startServers(
   { name, path, reply }: ServersOf,
 ): Promise<Pick<ReadCase, 'servers'>> {
   const answer = answerOf(reply);
-  const start = (program: FloorProgram): Promise<FloorServer> =>
-    startFloor(controller.site, { name: `${program}-${name}`, program }, answer);
-  const servers = new Map([[BARE, await start('floor-run')]]);
-  if (path === COMPARED) servers.set(EXPRESS, await start('express-run'));
+  const start = (kind: FloorKind): Promise<FloorServer> =>
+    startFloor(controller.site, { name: `${kind}-${name}`, kind }, answer);
+  const servers = new Map([[BARE, await start('node')]]);
+  if (path === COMPARED) servers.set(EXPRESS, await start('express'));
   servers.set(TREELINE, { port: await controller.apiPort(), process: controller.process });
   return { servers };
 }

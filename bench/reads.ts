@@ -3,9 +3,9 @@
 import { repositoryFiles } from '../test/support/sized-repository.ts';
 import type { BenchContext, BenchPart, PartReport } from './bench-part.ts';
 import { median, type PartRow, rowOf } from './bench-row.ts';
-import { instancesFor, SERVERS_AN_INSTANCE } from './installation-size.ts';
 import { measureCase, type Rate, type ReadCase, startCases, stopCases, TREELINE } from './read-cases.ts';
 import { serveNewSite } from './served-controller.ts';
+import { instancesFor, SERVERS_AN_INSTANCE } from './site.ts';
 
 /** The part `reads` of the table. */
 export const READS: BenchPart = {

@@ -1,6 +1,6 @@
 // The installation of the benchmark `records`: every server has twenty keys from seven shared layers, most of them set by several.
 import type { TextChanges } from '../test/support/text-repository.ts';
-import { instancesFor, SERVERS_AN_INSTANCE } from './installation-size.ts';
+import { instancesFor, SERVERS_AN_INSTANCE } from './site.ts';
 
 /** The types of the layers, general to specific. */
 export const LAYERS = ['common', 'environment', 'location', 'zone', 'shape', 'role', 'configuration'] as const;

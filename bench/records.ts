@@ -73,6 +73,6 @@ function tableRow({ computed, ruby, ratio }: Rates, version: string | undefined)
   });
 }
 
-function cpuOf({ rounds }: RecordsResult): number {
-  return median(rounds.map(({ cpuSeconds }) => cpuSeconds));
+function cpuOf({ cpuSeconds }: RecordsResult): number {
+  return median(cpuSeconds);
 }

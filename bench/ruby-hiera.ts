@@ -10,7 +10,6 @@ const RUN_MS_MAX = 20 * 60_000;
 
 export interface RubyResult {
   readonly cpuSeconds: number;
-  readonly seconds: number;
   /** Of the values of all servers, in the form of `records-run.ts`. */
   readonly digest: string;
 }

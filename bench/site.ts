@@ -12,3 +12,11 @@ const EXECUTION = `  providers:
 export function createSite(folder: string, files: FileChanges, store?: string): Promise<Site> {
   return createSiteIn(folder, { files, execution: EXECUTION, provider: 'instant', store });
 }
+
+/** The servers of each instance: the parts compare with one another by it. */
+export const SERVERS_AN_INSTANCE = 10;
+
+/** Returns the number of instances that have so many servers. */
+export function instancesFor(servers: number): number {
+  return Math.ceil(servers / SERVERS_AN_INSTANCE);
+}

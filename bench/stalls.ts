@@ -7,10 +7,9 @@ import type { FileChanges } from '../test/support/git-repository.ts';
 import { keepAlive } from '../test/support/https-client.ts';
 import { instancePath, instanceText, repositoryFiles } from '../test/support/sized-repository.ts';
 import type { BenchContext, BenchPart, PartReport } from './bench-part.ts';
-import { type PartRow, rowOf } from './bench-row.ts';
-import { instancesFor, SERVERS_AN_INSTANCE } from './installation-size.ts';
+import { type PartRow, rowOf, type Target } from './bench-row.ts';
 import { ServedController } from './served-controller.ts';
-import { createSite } from './site.ts';
+import { createSite, instancesFor, SERVERS_AN_INSTANCE } from './site.ts';
 import { delaysOf, READ_NODE, readWhile } from './small-reader.ts';
 import type { SmallRead } from './small-reads-run.ts';
 import { PROBE_FILE, type Stall } from './stall-probe.ts';
@@ -19,6 +18,8 @@ const KINDS = 10;
 const DONE_MS_MAX = 15 * 60_000;
 /** Passes, timers and a snapshot that follow a commit at once. */
 const AFTER_MS = 2_000;
+/** The targets are for the size that Treeline is designed for; beyond it, nothing is promised. */
+const PROMISED_SERVERS = 10_000;
 const P99_MS_MAX = 25;
 const WORST_MS_MAX = 50;
 const INSTANCES = 'stacks/instances/';
@@ -121,9 +122,10 @@ function rowsOf({ title, reads, stalls }: Measured, servers: number): readonly P
   const { p99, worst } = delaysOf(reads);
   const work = `small read, ${servers.toLocaleString('en')} servers, while ${title}`;
   const note = `longest turn of the event loop: ${cpuOf(stalls).toFixed(0)} ms of processor time`;
+  const target = (atMost: number): Target => (servers > PROMISED_SERVERS ? {} : { atMost });
   return [
-    rowOf({ work: `${work}: p99`, value: p99, unit: 'ms', target: { atMost: P99_MS_MAX } }),
-    rowOf({ work: `${work}: worst`, value: worst, unit: 'ms', target: { atMost: WORST_MS_MAX }, note }),
+    rowOf({ work: `${work}: p99`, value: p99, unit: 'ms', target: target(P99_MS_MAX) }),
+    rowOf({ work: `${work}: worst`, value: worst, unit: 'ms', target: target(WORST_MS_MAX), note }),
   ];
 }
 

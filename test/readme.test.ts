@@ -1,13 +1,20 @@
 // README.md as a newcomer follows it: every block of its quick start, in order, on few servers and
 // with a quick start of all but the demo itself.
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
-import { treeline } from './support/command-line.ts';
-import { DEMO_BLOCKS, followDemo, README, README_BLOCKS } from './support/followed-demo.ts';
+import { ROOT, treeline } from './support/command-line.ts';
+import { blocksIn } from './support/document-blocks.ts';
+import { leaveFewServers } from './support/running-demo.ts';
 import { temporaryDirectory } from './support/temporary-directory.ts';
+import { cloneFor, newcomer, provideQuickNpm, Terminal } from './support/terminal.ts';
 
 const WIDTH = 80;
+/** The demo takes another port where this one is taken, and prints which. */
+const ADDRESS = 'https://localhost:8443';
+
+const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
+const BLOCKS = blocksIn(README).filter(({ headings }) => headings.includes('Quick start'));
 
 it('is short', () => {
   expect(README.split('\n').length).toBeLessThanOrEqual(121);
@@ -31,13 +38,26 @@ it('begins with files that are right', async () => {
 });
 
 it('has blocks that fit a terminal', () => {
-  const long = [...README_BLOCKS, ...DEMO_BLOCKS].flatMap(({ text }) =>
-    text.split('\n').filter((line) => line.length > WIDTH),
-  );
+  const long = BLOCKS.flatMap(({ text }) => text.split('\n').filter((line) => line.length > WIDTH));
   expect(long).toEqual([]);
 });
 
 it('works as it is written, for an ordinary user with the Node of the machine', { timeout: 180_000 }, async () => {
-  await followDemo(README_BLOCKS, 'quick');
-  expect.hasAssertions();
+  const person = newcomer();
+  const clone = cloneFor(person, (folder) => leaveFewServers(join(folder, 'sample-repo'), ['worker', 'balancer']));
+  const [first, second] = [new Terminal(person, clone), new Terminal(person, clone)];
+  expect((await second.paste('command -v node npm')).output).not.toContain('node_modules');
+  expect((await second.paste('id -u; pwd')).output).toBe(`${person.uid ?? process.getuid?.()}\n${clone}\n`);
+  expect(clone).toContain(' ');
+  const [start, test, ...others] = BLOCKS;
+  expect([start?.text, test?.text]).toEqual(['npm ci && npm start', 'npm ci && npm test']);
+  // The packages are linked by the test instead of installed, and these are the tests.
+  const printed = await first.leaveRunning('npm start', /To start over/);
+  const address = /https:\/\/localhost:\d+/.exec(printed)?.[0] ?? ADDRESS;
+  expect(printed).toContain('Treeline is running.\n');
+  provideQuickNpm(person);
+  expect(others.length).toBeGreaterThanOrEqual(2);
+  for (const block of others) {
+    await second.pasteBlock({ ...block, text: block.text.replaceAll(ADDRESS, address) });
+  }
 });

@@ -63,10 +63,10 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/simulation': { most: 6927, goal: 6500 },
   'test/statuses': { most: 1370, goal: 900 },
   'test/store': { most: 2156, goal: 2200 },
-  'test/support': { most: 7085, goal: 4500 },
+  'test/support': { most: 6881, goal: 4500 },
   'test/texts': { most: 665, goal: 450 },
   'test/yaml-edit': { most: 1053, goal: 450 },
-  bench: { most: 2918, goal: 2500 },
+  bench: { most: 2817, goal: 2500 },
   src: { most: 59_402, goal: 51_000 },
-  test: { most: 72_083, goal: 55_000 },
+  test: { most: 71_929, goal: 55_000 },
 };

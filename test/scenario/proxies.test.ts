@@ -44,7 +44,10 @@ it('two proxies with one tag share the work, and never do it twice', async () =>
     const environment = { REPLICA: name, SECONDS_OF_CALL: '0.3', PATH: process.env.PATH };
     const command = [join(ROOT, 'test/support/programs/marking-server.sh'), provided];
     const entry = `name: files, command: ${JSON.stringify(command)}, environment: ${JSON.stringify(environment)}`;
-    const proxy = new ServingProcess(await registerProxy(name, { site, port, concurrency: 1, entry }), 'proxy');
+    const proxy = new ServingProcess(
+      await registerProxy(name, { site, port, concurrency: 1, tags: ['lab'], entry }),
+      'proxy',
+    );
     await proxy.logged('proxy started');
   }
   await expect.poll(states, PATIENCE).toEqual(['done']);

@@ -1,14 +1,17 @@
 // A Git server over HTTP for tests: `git http-backend` behind Node's own server, as a real site has it behind another.
 // Everything between the two can be made to misbehave.
-import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
 import { basename, dirname } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
-import { CGI_HEAD_END, parseCgiHead, startHttpBackend } from './git-http-backend.ts';
+
+/** The end of the head of a CGI answer, RFC 3875. */
+const CGI_HEAD_END = '\r\n\r\n';
 
 export interface GitHttpServerOptions {
   /** The path of a bare repository. */
@@ -61,6 +64,13 @@ export interface GitHttpServer {
 
 /** Starts a server, which does not outlive the running test. */
 export async function startGitHttpServer(options: GitHttpServerOptions): Promise<GitHttpServer> {
+  const server = await serveGit(options);
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+/** Starts a server that runs until it is stopped. */
+export async function serveGit(options: GitHttpServerOptions): Promise<GitHttpServer> {
   const { repository, tls, host = '127.0.0.1' } = options;
   const requests: { line: string; authorization: string | undefined }[] = [];
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
@@ -97,7 +107,6 @@ export async function startGitHttpServer(options: GitHttpServerOptions): Promise
     await closed;
   };
   await start();
-  onTestFinished(stop);
   const scheme = tls === undefined ? 'http' : 'https';
   const url = `${scheme}://${host}:${port}/${basename(repository)}`;
   const server: GitHttpServer = { url, port, requests, misbehave: undefined, login: undefined, stop, start };
@@ -121,17 +130,48 @@ async function serve(
   response.writeHead(status, headers).end(body);
 }
 
+/** Runs `git http-backend` for one request; see git-http-backend(1). */
 async function runBackend(
   { repository, receivePack = false }: GitHttpServerOptions,
   request: IncomingMessage,
 ): Promise<GitAnswer> {
+  const { url = '/', method = '', headers } = request;
+  const { pathname, search } = new URL(url, 'http://localhost');
   const input = await buffer(request);
-  const options = { root: dirname(repository), receivePack, contentLength: input.length };
-  const child = startHttpBackend(request, options);
+  const child = spawn('git', ['http-backend'], {
+    env: {
+      PATH: process.env.PATH ?? '',
+      HOME: tmpdir(),
+      GIT_CONFIG_GLOBAL: '/dev/null',
+      GIT_CONFIG_NOSYSTEM: '1',
+      GIT_CONFIG_COUNT: '1',
+      GIT_CONFIG_KEY_0: 'http.receivepack',
+      GIT_CONFIG_VALUE_0: String(receivePack),
+      GIT_PROJECT_ROOT: dirname(repository),
+      GIT_HTTP_EXPORT_ALL: '1',
+      GIT_PROTOCOL: String(headers['git-protocol'] ?? ''),
+      PATH_INFO: decodeURIComponent(pathname),
+      QUERY_STRING: search.slice(1),
+      REQUEST_METHOD: method,
+      CONTENT_TYPE: headers['content-type'] ?? '',
+      CONTENT_LENGTH: String(input.length),
+      HTTP_CONTENT_ENCODING: String(headers['content-encoding'] ?? ''),
+      REMOTE_ADDR: '127.0.0.1',
+    },
+  });
+  // Git does not always read to the end.
+  child.stdin.on('error', () => child.stdin.destroy());
   child.stdin.end(input);
   const output = await outputOf(child);
   const end = output.indexOf(CGI_HEAD_END);
-  return { ...parseCgiHead(output.toString('latin1', 0, end)), body: output.subarray(end + CGI_HEAD_END.length) };
+  return { ...headIn(output.toString('latin1', 0, end)), body: output.subarray(end + CGI_HEAD_END.length) };
+}
+
+function headIn(head: string): Omit<GitAnswer, 'body'> {
+  const lines = head.split('\r\n');
+  const fields = lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.replace(/^[^:]*: */, '')]);
+  const { status = '200', ...headers } = Object.fromEntries(fields);
+  return { status: Number.parseInt(status, 10), headers };
 }
 
 async function outputOf(child: ChildProcessWithoutNullStreams): Promise<Buffer> {

@@ -87,7 +87,7 @@ async function startRun(options: KillOptions): Promise<Run> {
   const entry = entryOf(join(folder, 'far'), options);
   const configs: string[] = [];
   for (const name of PROXIES)
-    configs.push(await registerProxy(name, { site, port: relay.port, concurrency: 50, entry }));
+    configs.push(await registerProxy(name, { site, port: relay.port, concurrency: 50, tags: [], entry }));
   return new Run({ site, relay, folder, configs, options }, controller, wanted);
 }
 

@@ -8,12 +8,17 @@ interface ProxyPlace {
   readonly site: Site;
   readonly port: number;
   readonly concurrency: number;
+  /** Of the servers that it makes; none: of servers without a tag. */
+  readonly tags: readonly string[];
   /** The keys of its provider entry, in flow style. */
   readonly entry: string;
 }
 
 /** Registers a proxy and returns the path of its settings. */
-export async function registerProxy(name: string, { site, port, concurrency, entry }: ProxyPlace): Promise<string> {
+export async function registerProxy(
+  name: string,
+  { site, port, concurrency, tags, entry }: ProxyPlace,
+): Promise<string> {
   const folder = join(site.folder, name);
   mkdirSync(folder, { mode: 0o700 });
   const authority = {
@@ -23,7 +28,7 @@ export async function registerProxy(name: string, { site, port, concurrency, ent
   const { key, cert, serial } = await issueClientCertificate(authority, { commonName: name, now: Date.now() });
   writeFileSync(join(folder, 'proxy.key'), key, { mode: 0o600 });
   writeFileSync(join(folder, 'proxy.crt'), cert);
-  await site.repository.commit({ [`clients/${serial}.yaml`]: 'role: proxy\ntags: [lab]\n' });
+  await site.repository.commit({ [`clients/${serial}.yaml`]: `role: proxy\ntags: [${tags}]\n` });
   const config = join(folder, 'proxy.yaml');
   writeFileSync(
     config,

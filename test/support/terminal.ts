@@ -2,11 +2,12 @@
 // right to write anywhere else. The environment has nothing of the tests but a cache for compiled modules, in that home, and
 // where a test asks for it a quick `npm`.
 import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process';
-import { chownSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chownSync, cpSync, lchownSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { expect, onTestFinished } from 'vitest';
 import { BUNDLED, plainEnvironment, ROOT } from './command-line.ts';
+import { type Block, patternOf } from './document-blocks.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 /** Without a name, and without any right: "nobody" on most systems. */
@@ -74,6 +75,28 @@ function quickCommands(home: string): string {
   return join(home, '.commands');
 }
 
+/** The parts of a clone that the documents use. */
+const PARTS = ['package.json', 'src', 'scripts', 'schemas', 'sample-repo', 'contrib', 'README.md', 'docs'];
+
+/**
+ * Returns the folder of a clone in an operator's home, which is theirs, with what `change` changes in it. The packages are those of the
+ * tests, linked instead of installed again.
+ */
+export function cloneFor({ home, uid }: Person, change?: (clone: string) => void): string {
+  const clone = join(home, 'treeline');
+  mkdirSync(clone);
+  for (const part of PARTS) cpSync(join(ROOT, part), join(clone, part), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(clone, 'node_modules'));
+  change?.(clone);
+  if (uid === undefined) return clone;
+  for (const name of readdirSync(clone, { recursive: true })) {
+    const path = join(clone, String(name));
+    if (!path.startsWith(join(clone, 'node_modules'))) lchownSync(path, uid, uid);
+  }
+  chownSync(clone, uid, uid);
+  return clone;
+}
+
 export class Terminal {
   readonly #shell: ChildProcessByStdio<Writable, Readable, Readable>;
   #output = '';
@@ -103,6 +126,14 @@ export class Terminal {
     const output = this.#output.slice(from);
     const found = ended.exec(output);
     return { code: Number(found?.[1]), output: output.slice(0, found?.index) };
+  }
+
+  /** Pastes a block of a document, which has to print what the document says. */
+  async pasteBlock({ text, line, output: wanted }: Block): Promise<void> {
+    const { code, output } = await this.paste(text);
+    // A mistake is reported before anything is committed; nothing else fails.
+    expect(code, `line ${line}: ${output}`).toBe(/ validate /.test(text) && / error:/.test(output) ? 1 : 0);
+    if (wanted !== undefined) expect(output, `line ${line}`).toMatch(patternOf(wanted));
   }
 
   /** Pastes a block that goes on running, and resolves with what it has printed once `sign` is among that. */
