@@ -1,5 +1,5 @@
 // Plans against a running controller: servers are compared with what is recorded of them.
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { planOnRecorded, type RecordedOrder } from '../../../src/cli/plan/read-recorded.ts';
 import { textPlan } from '../../../src/cli/plan/text-plan.ts';
 import type { Plan } from '../../../src/plan/plan.ts';
@@ -28,62 +28,49 @@ async function planned(scene: Scene, head: string): Promise<Plan> {
   return await planOnRecorded(repository, { ...order, head });
 }
 
-describe('treeline plan --server', () => {
-  it('shows what the merge does where all is done, and nothing without one', async () => {
-    const scene = await upAndDone();
-    const { repository } = scene.site;
-    const head = await headOf(scene.site);
-    expect(await planned(scene, head)).toMatchObject({ changes: [], configuration: [], held: null, problems: [] });
+it('treeline plan --server compares with what is recorded, and takes held deletes for what they are', async () => {
+  const scene = await upAndDone();
+  const { repository } = scene.site;
+  const head = await headOf(scene.site);
+  expect(await planned(scene, head)).toMatchObject({ changes: [], configuration: [], held: null, problems: [] });
 
-    await repository.commit({ [SHOP]: instanceText('shop', 3) }, { branch: 'branch', parents: [head] });
-    const plan = await planned(scene, 'branch');
-    expect(actionsIn(plan)).toEqual(['delete shop-web-4']);
-    expect(plan.changes[0]).toMatchObject({
-      file: SHOP,
-      line: 2,
-      reason: '"web" of the stack instance "shop" has 3 servers, and had 4',
-    });
+  await repository.commit({ [SHOP]: instanceText('shop', 3) }, { branch: 'smaller', parents: [head] });
+  const smaller = await planned(scene, 'smaller');
+  expect(actionsIn(smaller)).toEqual(['delete shop-web-4']);
+  expect(smaller.changes[0]).toMatchObject({
+    ...{ file: SHOP, line: 2, reason: '"web" of the stack instance "shop" has 3 servers, and had 4' },
   });
 
-  it('takes held deletes for what they are: nothing of the instance happens yet', async () => {
-    const scene = await upAndDone();
-    const commit = await push(scene, { [SHOP]: null });
-    await untilHeld(scene, 'deletes');
-    const { repository } = scene.site;
-    await repository.commit({ [TEMPLATE]: templateText('large') }, { branch: 'branch', parents: [commit] });
+  const clone = temporaryDirectory();
+  await runGit(['clone', '--quiet', `file://${repository.path}`, clone]);
+  const run = (...args: readonly string[]) =>
+    treeline(['plan', clone, ...commandLineOptions(scene.site, scene.running), ...args]);
+  expect(await run()).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('No effect') });
+  expect(await run('--base', 'HEAD')).toMatchObject({ code: 0 });
 
-    const plan = await planned(scene, 'branch');
+  const commit = await push(scene, { [SHOP]: null });
+  await untilHeld(scene, 'deletes');
+  for (const [args, words] of [
+    [[], /which this repository does not have: "git fetch" brings it/],
+    [['--base', 'HEAD'], /which is not HEAD/],
+  ] as const) {
+    expect(await run(...args)).toMatchObject({ code: 3, stderr: expect.stringMatching(words) });
+  }
+  // A variable of the shell names the controller, and the commits alone are asked for.
+  const env = { TREELINE_SERVER: 'https://127.0.0.1:1' };
+  expect(await treeline(['plan', clone, '--base', 'HEAD'], { env })).toMatchObject({ code: 0 });
 
-    expect(plan.held).toMatchObject({ kind: 'budget', limit: 2, deletes: 5, instances: ['shop'] });
-    expect(actionsIn(plan)).toEqual([
-      'update office-web-1',
-      ...['db', 'web-1', 'web-2', 'web-3', 'web-4'].map((name) => `delete shop-${name}`),
-    ]);
-    // The file went with an earlier commit, and rows do not name it.
-    expect(plan.changes[1]).toMatchObject({ reason: 'the stack instance "shop" is removed', file: null, line: null });
-    const text = textPlan(await planned(scene, 'main'));
-    expect(text).toContain(`what is left to do at ${commit.slice(0, 12)}\n`);
-    expect(text).toContain('If it is meant, an administrator runs `treeline held`, which prints');
-    expect(text).toContain('or a later commit has the trailer');
-  });
-
-  it('is a command, and says where the commit of the controller is missing', async () => {
-    const scene = await upAndDone();
-    const { repository } = scene.site;
-    const clone = temporaryDirectory();
-    await runGit(['clone', '--quiet', `file://${repository.path}`, clone]);
-    const run = (...args: readonly string[]) =>
-      treeline(['plan', clone, ...commandLineOptions(scene.site, scene.running), ...args]);
-    expect(await run()).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('No effect') });
-    expect(await run('--base', 'HEAD')).toMatchObject({ code: 0 });
-    await push(scene, { 'types/role/web.yaml': 'port: 81\n' });
-    expect(await run()).toMatchObject({
-      code: 3,
-      stderr: expect.stringMatching(/which this repository does not have: "git fetch" brings it/),
-    });
-    expect(await run('--base', 'HEAD')).toMatchObject({ code: 3, stderr: expect.stringMatching(/which is not HEAD/) });
-    // A variable of the shell names the controller, and the commits alone are asked for.
-    const env = { TREELINE_SERVER: 'https://127.0.0.1:1' };
-    expect(await treeline(['plan', clone, '--base', 'HEAD'], { env })).toMatchObject({ code: 0 });
-  });
-});
+  await repository.commit({ [TEMPLATE]: templateText('large') }, { branch: 'branch', parents: [commit] });
+  const plan = await planned(scene, 'branch');
+  expect(plan.held).toMatchObject({ kind: 'budget', limit: 2, deletes: 5, instances: ['shop'] });
+  expect(actionsIn(plan)).toEqual([
+    'update office-web-1',
+    ...['db', 'web-1', 'web-2', 'web-3', 'web-4'].map((name) => `delete shop-${name}`),
+  ]);
+  // The file went with an earlier commit, and rows do not name it.
+  expect(plan.changes[1]).toMatchObject({ reason: 'the stack instance "shop" is removed', file: null, line: null });
+  const text = textPlan(await planned(scene, 'main'));
+  expect(text).toContain(`what is left to do at ${commit.slice(0, 12)}\n`);
+  expect(text).toContain('If it is meant, an administrator runs `treeline held`, which prints');
+  expect(text).toContain('or a later commit has the trailer');
+}, 60_000);
