@@ -106,12 +106,8 @@ function formatClient({ serial, role, description, node, notAfter, lastSeen }: C
 }
 
 async function removeClient(serial: string, options: ServerOptions): Promise<void> {
-  const { clients } = (await getFrom(options, '/operations/clients')) as { readonly clients: readonly ClientSeen[] };
-  const known = clients.find((client) => client.serial === canonicalSerial(serial));
-  const { message } = (await deleteFrom(options, `/clients/${encodeURIComponent(serial)}`)) as {
-    readonly message: string;
-  };
-  print(known === undefined ? message : `${message} (${known.role}, ${visibleLine(known.description)})`);
+  const answer = await deleteFrom(options, `/clients/${encodeURIComponent(serial)}`);
+  print((answer as { readonly message: string }).message);
 }
 
 async function readCertificate(file: string): Promise<X509Certificate> {

@@ -16,7 +16,7 @@ import { CommandFailure, describeSystemError, expecting } from './command-failur
 import { type DemoCredentials, ensureCredentials } from './demo/credentials.ts';
 import { LAB, startPrograms } from './demo/demo-program.ts';
 import { instructions } from './demo/instructions.ts';
-import { canRunLocalServers, type LocalServers, writeLocalServerProgram } from './demo/local-servers.ts';
+import { type LocalServers, requireLocalServers, writeLocalServerProgram } from './demo/local-servers.ts';
 import { choosePorts, copySettings, DEMO_FOLDER, settingsFileIn } from './demo/settings-file.ts';
 import { ensureRepository } from './demo/stacks-repository.ts';
 import { print } from './output.ts';
@@ -43,6 +43,7 @@ export function addDemoCommand(program: Command): void {
 }
 
 async function runDemo(folder: string): Promise<void> {
+  requireLocalServers();
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await requireStopped(join(folder, 'state'));
   const credentials = await ensureCredentials(join(folder, 'pki'), Date.now());
@@ -84,13 +85,12 @@ async function prepareSettings(folder: string, credentials: DemoCredentials): Pr
   return await expecting([SettingsError], () => loadSettings(file));
 }
 
-/** Writes the programs that make servers, for the controller and for the proxy; none if servers are simulated. */
+/** Writes the programs that make servers, for the controller and for the proxy. */
 async function writeSites(
   folder: string,
   credentials: DemoCredentials,
   port: number,
 ): Promise<readonly LocalServers[]> {
-  if (!canRunLocalServers()) return [];
   const lab = join(folder, LAB);
   await mkdir(lab, { recursive: true, mode: 0o700 });
   const url = `https://localhost:${port}`;

@@ -6,7 +6,7 @@ import { TREE_FILE } from '../catalog/paths.ts';
 import type { NodeExplanation } from '../model/explanation.ts';
 import { SourceError } from '../repository/source.ts';
 import { CommandFailure, expecting } from './command-failure.ts';
-import { explainIn, missingKey, missingNode, openDirectory, type Subject } from './explain/explain-directory.ts';
+import { explainDirectory, type Subject } from './explain/explain-directory.ts';
 import { textOfKey, textOfNode } from './explain/text-explanation.ts';
 import { type Format, formatOption, printAs } from './output.ts';
 import {
@@ -67,18 +67,7 @@ export function addExplainCommand(program: Command): void {
 async function explained(subject: Subject, options: Options, isDirectory: boolean): Promise<NodeExplanation> {
   const server = isDirectory || standsInLayout(options) ? undefined : await serverIn(options);
   if (server !== undefined) return (await getFrom(server, pathOf(subject))) as NodeExplanation;
-  return await expecting([SourceError], async () => {
-    const { state, close } = await openDirectory(fromUserDirectory(options.dir));
-    try {
-      const explanation = await explainIn(state, subject);
-      if (explanation === undefined) throw missingNode(state, subject);
-      const isUnset = subject.key !== undefined && Object.keys(explanation.keys).length === 0;
-      if (isUnset) throw await missingKey(state, subject);
-      return explanation;
-    } finally {
-      close();
-    }
-  });
+  return await expecting([SourceError], () => explainDirectory(fromUserDirectory(options.dir), subject));
 }
 
 /** A demo does not hide the layout in which the user stands; a server that is named does. */

@@ -35,8 +35,7 @@ interface Target {
   /** As people would write it. */
   readonly name: string;
   readonly send: Send;
-  readonly forgeries: Readonly<Record<string, Send>>;
-  close(): Promise<void>;
+  readonly forged?: Send;
 }
 
 const EXIT_DEVIATIONS = 1;
@@ -70,11 +69,10 @@ export function addProviderCommand(program: Command): void {
     )
     .action(async (command: readonly string[], options: TestOptions) => {
       const folder = await mkdtemp(join(tmpdir(), 'treeline-provider-test-'));
+      const place = { options, folder };
+      const open = options.url === undefined ? openProgram : openService;
       try {
-        const place = { options, folder };
-        const target =
-          options.url === undefined ? await openProgram(command, place) : await openService(command, place);
-        process.exitCode = await test(target, { options, folder });
+        process.exitCode = await test(await open(command, place), place);
       } finally {
         await rm(folder, { recursive: true, force: true });
       }
@@ -93,7 +91,7 @@ async function test(target: Target, { options, folder }: Place): Promise<number>
   const changes = Object.keys(change).length === 0 ? { treeline_test: 'changed' } : change;
   const trial = new Trial({
     send: target.send,
-    forgeries: target.forgeries,
+    forged: target.forged,
     kind,
     properties: property,
     change: changes,
@@ -112,7 +110,6 @@ async function test(target: Target, { options, folder }: Place): Promise<number>
     const isKept = result.left.length === 0 && result.cases.every((each) => each.result === 'passed');
     return isKept ? 0 : EXIT_DEVIATIONS;
   } finally {
-    await target.close();
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeListener(signal, interrupt);
   }
 }
@@ -129,7 +126,6 @@ async function openProgram([program = '', ...args]: readonly string[], { options
   const command = [path, ...args] as const;
   return {
     name: [program, ...args].join(' '),
-    forgeries: {},
     send: (input, signal) =>
       askProgram(input, {
         command,
@@ -140,7 +136,6 @@ async function openProgram([program = '', ...args]: readonly string[], { options
         signal,
         about: {},
       }),
-    close: async () => undefined,
   };
 }
 
@@ -164,10 +159,7 @@ async function openService(command: readonly string[], { options, folder }: Plac
   return {
     name: url,
     send: sendWith({}),
-    close: async () => undefined,
-    forgeries: {
-      'a signature of another secret': sendWith({ secretFile: another }),
-    },
+    forged: sendWith({ secretFile: another }),
   };
 }
 

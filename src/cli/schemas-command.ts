@@ -1,11 +1,9 @@
 // `treeline schemas`: copies the schemas for editors to where the modelines of a stacks repository point.
-import { existsSync } from 'node:fs';
-import { cp, mkdir, readdir, realpath } from 'node:fs/promises';
+import { cp, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { productPath } from '../base/product-files.ts';
 import { countOf } from '../base/wording.ts';
-import { CommandFailure } from './command-failure.ts';
 import { print } from './output.ts';
 import { fromUserDirectory, requireFolder } from './user-directory.ts';
 
@@ -25,16 +23,9 @@ export function addSchemasCommand(program: Command): void {
       const folder = fromUserDirectory(directory);
       await requireFolder(folder);
       const target = join(folder, 'schemas');
-      if (await isProductFolder(target)) {
-        throw new CommandFailure(`${target} is where Treeline keeps its own: name the folder of a stacks repository`);
-      }
       const count = await writeSchemas(target);
       print(`wrote ${countOf(count, 'schema')} to ${target}`);
     });
-}
-
-async function isProductFolder(folder: string): Promise<boolean> {
-  return existsSync(folder) && (await realpath(folder)) === (await realpath(productPath('schemas')));
 }
 
 /** Copies every schema of the layout into a folder, which is made where it is missing; returns how many. */

@@ -1,5 +1,5 @@
-// `treeline store`: backs up and restores what the controller has recorded, and copies it into a database and out of
-// one. The repository is not part of it.
+// `treeline store`: backs up and restores what the controller has recorded, in the embedded store or in a database. A
+// backup of one kind fills the other. The repository is not part of it.
 import { existsSync, statSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ import { nameOf } from '../store/postgres/postgres-error.ts';
 import { forgetSeen, readSeen } from '../store/postgres/seen-state.ts';
 import { countRows, type StoreDocument } from '../store/store-document.ts';
 import { StoreError } from '../store/store-error.ts';
-import { type BackedUp, backUpStore, restoreStore, storeRevision } from '../store/store-file.ts';
+import { backUpStore, restoreStore, storeRevision } from '../store/store-file.ts';
 import { CommandFailure, expecting } from './command-failure.ts';
 import { type Format, formatOption, printAs } from './output.ts';
 import { fromUserDirectory } from './user-directory.ts';
@@ -26,125 +26,92 @@ import { fromUserDirectory } from './user-directory.ts';
 interface Options {
   readonly config: string;
   readonly format: Format;
-}
-
-interface RestoreCommandOptions extends Options {
   readonly force?: boolean;
 }
 
 /** Adds the commands. Exit code 0: done; 3: could not run, and nothing was changed. */
 export function addStoreCommand(program: Command): void {
-  const store = program.command('store').description('back up, restore and move what the controller has recorded');
+  const store = program.command('store').description('back up and restore what the controller has recorded');
   withOptions(store.command('backup'))
-    .description('write the embedded store to a file, at any time')
+    .description('write the store to a file, at any time')
     .argument('[target]', 'a new file, or a folder for it', '.')
     .addHelpText(
       'after',
       '\nThe file contains properties and outputs of servers, but no keys or passwords of the controller.',
     )
-    .action(async (target: string, options: Options) => await backUp(target, options));
+    .action((target: string, options: Options) => expecting(EXPECTED, () => backUp(target, options)));
   withOptions(store.command('restore'))
-    .description('replace the embedded store by a backup')
-    .argument('<backup>', 'a file of treeline store backup or export')
-    .option('--force', 'replace a store that has commits, and keep its files')
-    .addHelpText('after', '\nRun it as the user that the controller runs as. A recovery begins.')
-    .action(
-      async (backup: string, options: RestoreCommandOptions) => await restore(fromUserDirectory(backup), options),
+    .description('replace the store by a backup, or fill a database')
+    .argument('<backup>', 'a file of treeline store backup')
+    .option('--force', 'replace an embedded store that has commits')
+    .addHelpText(
+      'after',
+      '\nRun it as the user that the controller runs as. A recovery begins. A PostgreSQL database has to be empty.',
+    )
+    .action((backup: string, options: Options) =>
+      expecting(EXPECTED, () => restore(fromUserDirectory(backup), options)),
     );
-  withOptions(store.command('export'))
-    .description('write a PostgreSQL database to a file, at any time')
-    .argument('[target]', 'a new file, or a folder for it', '.')
-    .addHelpText(
-      'after',
-      '\nTo move to the embedded store: stop all replicas, export to store.sqlite in its directory, and change "store".',
-    )
-    .action(async (target: string, options: Options) => await exportTo(target, options));
-  withOptions(store.command('import'))
-    .description('fill an empty PostgreSQL database from a backup')
-    .argument('<backup>', 'a file of treeline store backup or export')
-    .addHelpText(
-      'after',
-      '\nTo move to PostgreSQL: stop the controller, back up, change "store", and import. Start it then.',
-    )
-    .action(async (backup: string, options: Options) => await importFrom(fromUserDirectory(backup), options));
 }
+
+const EXPECTED = [StoreError, SettingsError];
 
 function withOptions(command: Command): Command {
   return command.requiredOption('--config <file>', "the operator's settings, treeline.yaml").addOption(formatOption());
 }
 
 async function backUp(target: string, { config, format }: Options): Promise<void> {
-  const settings = await readStoreSettings(config);
-  const { directory } = embeddedOf(settings, 'pg_dump, or treeline store export');
+  const settings = await loadSettings(fromUserDirectory(config));
+  const { store } = settings;
   const file = await fileFor(target, settings);
-  printBackup(file, format, await expecting([StoreError], () => backUpStore(directory, file)));
-}
-
-async function exportTo(target: string, { config, format }: Options): Promise<void> {
-  const settings = await readStoreSettings(config);
-  const database = await databaseOf(settings, 'treeline store backup');
-  const file = await fileFor(target, settings);
-  printBackup(file, format, await expecting([StoreError], () => exportDatabase(database, file)));
-}
-
-function printBackup(file: string, format: Format, { document, bytes }: BackedUp): void {
+  const { document, bytes } =
+    store.kind === 'lowdb'
+      ? await backUpStore(store.directory, file)
+      : await exportDatabase(await readDatabaseSettings(store), file);
   const text = `backed up ${describe(document)}\nto ${file} (${countOf(bytes, 'byte')})`;
   printAs(format, { file, bytes, ...factsOf(document) }, () => text);
 }
 
-async function restore(backup: string, { config, format, force = false }: RestoreCommandOptions): Promise<void> {
-  const settings = await readStoreSettings(config);
-  const { directory } = embeddedOf(settings, 'pg_restore, or treeline store import into an empty database');
+async function restore(backup: string, { config, format, force = false }: Options): Promise<void> {
+  const settings = await loadSettings(fromUserDirectory(config));
+  const { store } = settings;
+  if (store.kind !== 'lowdb') {
+    return await fillDatabase(backup, { settings, format, database: await readDatabaseSettings(store) });
+  }
+  const { directory } = store;
   const now = Date.now();
   const renew = (rows: RecordedRows) => recoverRows(rows, lostRows(settings, now));
-  const { document, former } = await expecting([StoreError], async () => {
-    const restored = await restoreStore(directory, backup, { force, now, renew });
-    forgetSeen(directory);
-    return restored;
-  });
+  const { document, former } = await restoreStore(directory, backup, { force, now, renew });
+  forgetSeen(directory);
   const aside = former === null ? '' : `\nthe former files are in ${former}`;
   const text = `restored ${describe(document)}\nto ${directory}${aside}`;
   printAs(format, { directory, former, ...factsOf(document) }, () => text);
 }
 
+interface Filling {
+  readonly settings: Settings;
+  readonly format: Format;
+  readonly database: DatabaseOptions;
+}
+
 /** Begins a recovery, unless the embedded store that was left is at the same commit: then nothing was done since. */
-async function importFrom(backup: string, { config, format }: Options): Promise<void> {
-  const settings = await readStoreSettings(config);
-  const database = await databaseOf(settings, 'treeline store restore');
+async function fillDatabase(backup: string, { settings, format, database }: Filling): Promise<void> {
   const { directory } = settings.store;
-  const document = await expecting([StoreError], async () => {
-    const advice = 'Stop that controller first. Nothing was imported.';
-    using _lock = existsSync(directory) ? lockDirectory(directory, advice) : undefined;
-    // Other replicas may have recorded more than this one has seen of a database.
-    const left = readSeen(directory) === undefined ? storeRevision(directory) : undefined;
-    const imported = await importDatabase(database, backup, ({ revision, tables }) =>
-      revision === left ? [] : recoverRows({ list: (kind) => tables[kind] }, lostRows(settings, Date.now())),
-    );
-    forgetSeen(directory);
-    return imported;
-  });
+  const advice = 'Stop that controller first. Nothing was restored.';
+  using _lock = existsSync(directory) ? lockDirectory(directory, advice) : undefined;
+  // Other replicas may have recorded more than this one has seen of a database.
+  const left = readSeen(directory) === undefined ? storeRevision(directory) : undefined;
+  const document = await importDatabase(database, backup, ({ revision, tables }) =>
+    revision === left ? [] : recoverRows({ list: (kind) => tables[kind] }, lostRows(settings, Date.now())),
+  );
+  forgetSeen(directory);
   const place = nameOf(readDatabaseUrl(database.url, database.ca !== undefined).address);
-  printAs(format, factsOf(document), () => `imported ${describe(document)}\nto ${place}`);
+  printAs(format, factsOf(document), () => `restored ${describe(document)}\nto ${place}`);
 }
 
 type RecordedRows = Parameters<typeof recoverRows>[0];
 
 function lostRows({ execution }: Settings, now: number): Parameters<typeof recoverRows>[1] {
   return { reason: 'the store was restored from a backup', now, runsMs: longestActionMs(execution) };
-}
-
-function embeddedOf({ store }: Settings, instead: string): Settings['store'] {
-  if (store.kind === 'lowdb') return store;
-  throw new CommandFailure(`the settings name a PostgreSQL database; use ${instead}`);
-}
-
-async function databaseOf({ store }: Settings, instead: string): Promise<DatabaseOptions> {
-  if (store.kind === 'lowdb') throw new CommandFailure(`the settings name the embedded store; use ${instead}`);
-  return await expecting([StoreError], () => readDatabaseSettings(store));
-}
-
-async function readStoreSettings(config: string): Promise<Settings> {
-  return await expecting([SettingsError], () => loadSettings(fromUserDirectory(config)));
 }
 
 /** A folder gets a file named after controller and time, so that names sort by age and are unique. */

@@ -50,7 +50,7 @@ async function test(provider: Provider) {
   const trial = new Trial({
     // As of a program: what it prints is read.
     send: async (input) => readAnswer(JSON.stringify(provider(input, servers))),
-    ...{ forgeries: {}, kind: SERVER, properties: {}, change: { treeline_test: 'changed' }, timeoutMs: 10_000 },
+    ...{ kind: SERVER, properties: {}, change: { treeline_test: 'changed' }, timeoutMs: 10_000 },
     ...{ trap: join(temporaryDirectory(), 'trap'), interrupted: new AbortController().signal },
   });
   const { cases, left } = await runCases(trial, () => undefined);

@@ -212,11 +212,7 @@ not imported: 2 values
       ['inventory/hosts', '--out', 'o', '--kind', 'terraform'],
       'inventory/hosts is no Terraform state of version 4',
     ],
-    [
-      'bytes that are no text',
-      ['binary.csv', '--out', 'o'],
-      'binary.csv cannot be read: it is no text in UTF-8, or too large',
-    ],
+    ['bytes that are no text', ['binary.csv', '--out', 'o'], 'binary.csv cannot be read: it is no text in UTF-8'],
   ])('refuses %s', async (_what, args, message) => {
     const directory = directoryOf(FILES);
     writeFileSync(join(directory, 'binary.csv'), Buffer.from([0xff, 0xfe, 0x41]));

@@ -33,8 +33,7 @@ it('moves an installation into a database and back: no recovery begins, nothing 
   const place = `the database "${name}" at 127.0.0.1:${server.port}`;
   writeFileSync(join(site.folder, 'database-url'), `${url}\n`, { mode: 0o600 });
   choose(site, '{ kind: postgres, urlFile: database-url, directory: state }');
-  expect((await runStore(site, 'restore', 'embedded')).stderr).toContain('use pg_restore, or treeline store import');
-  const imported = await runStore(site, 'import', 'embedded');
+  const imported = await runStore(site, 'restore', 'embedded');
   expect(imported).toEqual({ code: 0, stdout: expect.stringContaining(`\nto ${place}\n`), stderr: '' });
   await site.repository.commit(filesOf({ ...WANTED, release: 2 }));
   const shared = await serveUntilDone(site);
@@ -43,18 +42,18 @@ it('moves an installation into a database and back: no recovery begins, nothing 
   const updates = (): unknown[] => shared.lines.filter(({ to }) => to === 'updating');
   await expect.poll(updates).toHaveLength(Object.keys(serversOf(WANTED)).length);
 
-  const beside = await runStore(site, 'import', 'embedded');
+  const beside = await runStore(site, 'restore', 'embedded');
   expect(beside).toMatchObject({ code: 3, stdout: '' });
-  expect(beside.stderr).toContain('Stop that controller first. Nothing was imported.');
+  expect(beside.stderr).toContain('Stop that controller first. Nothing was restored.');
   expect(await shared.end('SIGTERM')).toBe(0);
-  const over = await runStore(site, 'import', 'embedded');
+  const over = await runStore(site, 'restore', 'embedded');
   expect(over.stderr).toMatch(new RegExp(`^treeline: T${place.slice(1)} has \\d+ commits already\\.`));
 
   // What was left when the database took over knows less.
   const left = join(site.state, 'store.sqlite');
   choose(site, '{ kind: postgres, urlFile: database-url, directory: state }');
   await rename(left, `${left}.old`);
-  expect(await runStore(site, 'export', left)).toMatchObject({ code: 0, stderr: '' });
+  expect(await runStore(site, 'backup', left)).toMatchObject({ code: 0, stderr: '' });
   choose(site, '{ kind: lowdb, directory: state }');
   const back = await serveUntilDone(site);
   expect(back.lines.filter(({ msg }) => /recovery begins/.test(String(msg)))).toEqual([]);
@@ -66,7 +65,7 @@ it('moves an installation into a database and back: no recovery begins, nothing 
   const other = await server.create();
   writeFileSync(join(site.folder, 'database-url'), other, { mode: 0o600 });
   choose(site, '{ kind: postgres, urlFile: database-url, directory: state }');
-  expect(await runStore(site, 'import', 'embedded')).toMatchObject({ code: 0 });
+  expect(await runStore(site, 'restore', 'embedded')).toMatchObject({ code: 0 });
   const store = await openPostgresStore({ url: other });
   expect(store.read('recovery', 'recovery')?.reason).toBe('the store was restored from a backup');
   expect((await store.events({ after: 0, limit: 10_000 })).events.length).toBeGreaterThan(0);

@@ -98,8 +98,6 @@ describe('treeline store', () => {
     [['restore', 'no-such-file'], 'There is no backup'],
     [['restore', 'treeline.yaml'], 'or is no backup'],
     [['restore'], "missing required argument 'backup'"],
-    [['import', 'treeline.yaml'], 'the settings name the embedded store; use treeline store restore'],
-    [['export'], 'the settings name the embedded store; use treeline store backup'],
     [['backup', 'a', 'b'], 'too many arguments'],
     [['bogus'], "unknown command 'bogus'"],
   ])('%j ends with 3 and says why', async (args, words) => {
@@ -121,15 +119,5 @@ describe('treeline store', () => {
       code: 3,
       stderr: expect.stringContaining("'--config <file>' not specified"),
     });
-  });
-
-  it('tells its commands', async () => {
-    expect((await treeline(['store', '--help'])).stdout).toMatch(/^ {2}backup [\s\S]*^ {2}restore /m);
-    for (const command of ['backup', 'restore', 'export', 'import']) {
-      const help = await treeline(['store', command, '--help']);
-      expect(help).toMatchObject({ code: 0, stderr: '' });
-      expect(help.stdout).toContain('--config <file>');
-    }
-    expect((await treeline(['store'])).code).toBe(3);
   });
 });

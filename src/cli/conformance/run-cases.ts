@@ -34,12 +34,17 @@ export async function runCases(trial: Trial, ended: (result: CaseResult) => void
       ended(result);
     }
   } finally {
-    await removeServers(trial);
+    for (const server of trial.made) await awaitResult(trial.call('delete', server));
   }
-  return { cases, left: await serversLeft(trial) };
+  const left: string[] = [];
+  for (const server of trial.made) {
+    const { result } = await awaitResult(trial.expect(['absent'], 'check', server));
+    if (result !== 'passed') left.push(server);
+  }
+  return { cases, left };
 }
 
-async function awaitResult(run: Promise<void>): Promise<Pick<CaseResult, 'result' | 'message'>> {
+async function awaitResult(run: Promise<unknown>): Promise<Pick<CaseResult, 'result' | 'message'>> {
   try {
     await run;
     return { result: 'passed', message: '' };
@@ -47,19 +52,6 @@ async function awaitResult(run: Promise<void>): Promise<Pick<CaseResult, 'result
     if (error instanceof Deviation) return { result: 'failed', message: error.message };
     throw error;
   }
-}
-
-async function removeServers(trial: Trial): Promise<void> {
-  for (const server of trial.made) await awaitResult(trial.call('delete', server).then(() => undefined));
-}
-
-async function serversLeft(trial: Trial): Promise<readonly string[]> {
-  const left: string[] = [];
-  for (const server of trial.made) {
-    const { result } = await awaitResult(trial.expect(['absent'], 'check', server).then(() => undefined));
-    if (result !== 'passed') left.push(server);
-  }
-  return left;
 }
 
 const WORDS = { passed: 'ok  ', failed: 'FAIL' } as const;

@@ -18,8 +18,8 @@ export type Send = (input: string, signal: AbortSignal) => Promise<Answer>;
 /** The tested provider, and the servers that it is asked for. */
 export interface TrialOptions {
   readonly send: Send;
-  /** Sends with a signature that must not be accepted; none where calls are not signed. */
-  readonly forgeries: Readonly<Record<string, Send>>;
+  /** Sends with a signature of another secret; undefined if calls are not signed. */
+  readonly forged?: Send | undefined;
   readonly kind: string;
   readonly properties: Properties;
   /** The properties that an update changes. */

@@ -2,7 +2,6 @@
 // location lab, and `treeline render` for one of the servers.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -26,10 +25,9 @@ interface RunningProgram {
   stop(): Promise<void>;
 }
 
-/** Starts the programs that have settings in the folder of a demo. The log of each is a file of its folder. */
+/** Starts the programs in the folder of a demo. The log of each is a file of its folder. */
 export async function startPrograms(demo: string, log: Logger): Promise<readonly RunningProgram[]> {
-  const present = PROGRAMS.filter(({ command, folder }) => existsSync(join(demo, folder, `${command}.yaml`)));
-  return await Promise.all(present.map(({ command, folder }) => start(command, join(demo, folder), log)));
+  return await Promise.all(PROGRAMS.map(({ command, folder }) => start(command, join(demo, folder), log)));
 }
 
 /**

@@ -1,5 +1,4 @@
 // The text that the demo prints once it runs: addresses, and how to continue.
-import { existsSync } from 'node:fs';
 import { extname, join, relative } from 'node:path';
 import { productPath } from '../../base/product-files.ts';
 import type { Settings } from '../../model/settings.ts';
@@ -18,13 +17,12 @@ export function instructions({ api, management }: Settings, folder: string, from
   return [
     'Treeline is running.',
     `  REST API    https://localhost:${api.port} (mutual TLS)`,
-    ...(management.dashboard ? [`  page        ${page}/ui/`] : []),
+    `  page        ${page}/ui/`,
     `  health      ${page}/readyz`,
     `  repository  ${shown('stacks.git')}`,
     `  log         ${shown('treeline.log')}`,
-    ...(existsSync(join(folder, LAB))
-      ? [`  servers     ${program(folder, from)} list`, `  of a proxy  ${program(join(folder, LAB), from)} list`]
-      : []),
+    `  servers     ${program(folder, from)} list`,
+    `  of a proxy  ${program(join(folder, LAB), from)} list`,
     `  a file      ${shown(RENDERED_FILE)}, by treeline render`,
     '',
     'In a second terminal, in this folder:',

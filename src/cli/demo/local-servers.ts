@@ -21,9 +21,10 @@ export interface LocalServers {
   stop(): Promise<void>;
 }
 
-/** Returns true if this machine has what local servers need. */
-export function canRunLocalServers(): boolean {
-  return process.platform === 'linux' && ['/usr/bin/flock', '/bin/flock'].some((path) => existsSync(path));
+/** Throws CommandFailure unless this machine has what local servers need. */
+export function requireLocalServers(): void {
+  if (['/usr/bin/flock', '/bin/flock'].some((path) => existsSync(path))) return;
+  throw new CommandFailure('the demo needs Linux with flock: install util-linux');
 }
 
 /**

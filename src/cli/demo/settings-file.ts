@@ -8,7 +8,6 @@ import { listenOn } from '../../base/listen.ts';
 import { productPath } from '../../base/product-files.ts';
 import { loadSettings, SettingsError } from '../../settings/load-settings.ts';
 import { filesOf } from '../credential-files.ts';
-import { canRunLocalServers } from './local-servers.ts';
 
 /** The folder in which `treeline demo` keeps everything by default. */
 export const DEMO_FOLDER = '.treeline';
@@ -49,11 +48,8 @@ async function freePort(port: number): Promise<number> {
 
 /** Copies the settings into the folder of a new demo, that of the controller last: an interrupted copy is repeated. */
 export async function copySettings(folder: string, ports: DemoPorts): Promise<void> {
-  const isLocal = canRunLocalServers();
   for (const name of FILES) {
-    if (name.startsWith('lab/') && !isLocal) continue;
-    const source = name === 'treeline.yaml' && !isLocal ? 'treeline-simulated.yaml' : name;
-    const text = await readFile(productPath('contrib/demo', source), 'utf8');
+    const text = await readFile(productPath('contrib/demo', name), 'utf8');
     await mkdir(dirname(join(folder, name)), { recursive: true, mode: 0o700 });
     const written = text
       .replaceAll(String(WRITTEN.api), String(ports.api))

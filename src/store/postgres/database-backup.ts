@@ -43,7 +43,7 @@ export async function importDatabase(
 async function requireUnused(database: DatabaseOptions): Promise<void> {
   const connections = new DatabaseConnections(database);
   try {
-    const remedy = 'Stop all replicas, and name an empty database. Nothing was imported.';
+    const remedy = 'Stop all replicas, and name an empty database. Nothing was restored.';
     const [names, [[revision] = []]] = await connections.read(
       async (run) => [await run(REPLICAS_CONNECTED), await run(STATE)] as const,
     );

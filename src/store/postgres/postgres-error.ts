@@ -44,7 +44,7 @@ const FAILURES: Readonly<Record<string, (at: DatabaseAddress, said: string) => F
   }),
   '42703': () => ({
     why: 'has tables of another version of Treeline',
-    remedy: 'Name an empty database, and fill it with "treeline store import" if there is a backup.',
+    remedy: 'Name an empty database, and fill it with "treeline store restore" if there is a backup.',
   }),
   '28P01': ({ user }) => ({
     why: `refuses the password of "${user}"`,

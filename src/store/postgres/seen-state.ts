@@ -55,7 +55,7 @@ export function requireEmbedded(directory: string, revisionOf: () => number | un
 function notExported(directory: string, seen: SeenState): StoreError {
   return new StoreError(
     `The settings name the embedded store in ${directory}, and this replica recorded what it did in ${seen.database} until ${seen.at}. ` +
-      `To go back, stop all replicas and run "treeline store export ${join(directory, 'store.sqlite')}" with the settings of that ` +
+      `To go back, stop all replicas and run "treeline store backup ${join(directory, 'store.sqlite')}" with the settings of that ` +
       `database. To use the store that is here, which knows nothing of what was done since, remove ${seenPath(directory)}.`,
   );
 }
