@@ -57,7 +57,7 @@ describe('treeline status', () => {
   it('prints first what needs an operator, and below it what is acknowledged', async () => {
     needing([OPEN, KNOWN]);
     const head = [
-      'needs a person:',
+      'needs an operator:',
       `  failed:shop, since ${SINCE}`,
       '    shop-db is failed: no image',
       '    | fatal',

@@ -151,11 +151,12 @@ describe('a trailer that approves deletes', () => {
 });
 
 it.each([
-  ['waits', 'stacks/instances/blog.txt', { kind: 'unreadable', instances: ['blog'], deletes: 2 }],
-  ['does not wait', 'archive/blog.yaml', null],
-])('a delete %s if the file moves to %s', async (_what, path, held) => {
+  ['waits', 'stacks/instances/blog.txt', 'x', { kind: 'unreadable', instances: ['blog'], deletes: 2 }],
+  ['waits', 'archive/blog.yaml', SHOP[BLOG_FILE], { kind: 'unreadable', instances: ['blog'], deletes: 2 }],
+  ['does not wait', 'archive/blog.yaml', '# retired\n', null],
+])('a delete %s if the commit adds %s: %j', async (_what, path, text, held) => {
   const { repository, first } = await branched();
-  await repository.commit({ [BLOG_FILE]: null, [path]: SHOP[BLOG_FILE] }, { branch: 'branch', parents: [first] });
+  await repository.commit({ [BLOG_FILE]: null, [path]: text }, { branch: 'branch', parents: [first] });
   const plan = await planAt(repository.path);
   expect(actionsIn(plan)).toEqual(BLOG_SERVERS);
   if (held === null) expect(plan.held).toBeNull();
@@ -249,16 +250,12 @@ describe('a plan that cannot be made says', () => {
     await expect(planAt('/')).rejects.toThrow(/there is no Git repository at or above/);
   });
 
-  it('that a shallow clone has too little', async () => {
+  it('that a clone is shallow', async () => {
     const { repository, first } = await branched();
-    let last = first;
-    for (const count of [5, 6, 7]) {
-      const grown = { [SHOP_FILE]: `${SHOP[SHOP_FILE]}  count: "${count}"\n` };
-      last = await repository.commit(grown, { branch: 'branch', parents: [last] });
-    }
-    for (const log of ['a', 'b', 'c']) await repository.commit({ 'types/zone/x.yaml': `log: ${log}\n` });
+    await repository.commit(GROWN, { branch: 'branch', parents: [first] });
+    await repository.commit({ 'types/zone/x.yaml': 'log: a\n' });
     const clone = join(temporaryDirectory(), 'clone');
-    await runGit(['clone', '--quiet', '--depth=2', '--no-single-branch', `file://${repository.path}`, clone]);
+    await runGit(['clone', '--quiet', '--depth=1', '--no-single-branch', `file://${repository.path}`, clone]);
     await expect(planAt(clone, { base: 'origin/main', head: 'origin/branch' })).rejects.toThrow(/"fetch-depth: 0"/);
   });
 });
