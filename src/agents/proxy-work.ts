@@ -5,7 +5,6 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import { momentOf } from '../base/wording.ts';
 import { fitsProxy } from '../machine/responsibility.ts';
 import type { Answer } from '../model/call-result.ts';
 import { PROXIED } from '../model/names.ts';
@@ -70,8 +69,6 @@ export class ProxyWork {
   readonly #reports: ProxyReports;
   /** By server. */
   readonly #claims = new Map<string, CurrentClaim>();
-  /** When the proxy of the last call of each server was last heard of. */
-  readonly #heard = new Map<string, { readonly id: string; readonly time: string }>();
   #isStopped = false;
 
   constructor(options: ProxyWorkOptions) {
@@ -169,21 +166,7 @@ export class ProxyWork {
   /** Returns true if a client holds this call of a server with that lease, and the call was not given up. */
   isHeld(server: string, { id, lease, client }: HeldCall): boolean {
     const claim = this.#findClaim(server, id);
-    const isHeld = claim?.client === client && isSameDigest(claim.lease, digestOf(lease));
-    if (isHeld) this.#hear(server, id);
-    return isHeld;
-  }
-
-  /**
-   * Returns the serial of the proxy that carries out the call of a server, and when it was last heard of, if any does.
-   */
-  findHolder(server: string): { readonly client: string; readonly heard: string | null } | undefined {
-    const action = this.#row(server)?.action;
-    const current = this.#begunClaim(server);
-    const client = current?.claim.client ?? action?.claim?.client;
-    if (client === undefined) return undefined;
-    const heard = this.#heard.get(server);
-    return { client, heard: heard?.id === (current?.id ?? `${server}.${action?.id}`) ? heard.time : null };
+    return claim?.client === client && isSameDigest(claim.lease, digestOf(lease));
   }
 
   /** Refuses what waits, and all that comes. */
@@ -213,13 +196,11 @@ export class ProxyWork {
     if (call === undefined || row === undefined || current === undefined)
       throw new ServiceError('conflict', `${server} needs nothing now; ask for actions again`);
     current.isBegun = true;
-    this.#hear(server, id);
     return { lease, call, row };
   }
 
   #ended(server: string, isAnswered: boolean): void {
     if (this.#begunClaim(server) !== undefined) this.#claims.delete(server);
-    this.#heard.delete(server);
     this.#reports.ended(server, isAnswered);
   }
 
@@ -264,10 +245,6 @@ export class ProxyWork {
     if (row?.action?.claim === undefined || row.state === 'unknown' || `${server}.${row.action.id}` !== id)
       return undefined;
     return reconciler.lostActionEnds(server, row.action) > clock.now() ? row.action.claim : undefined;
-  }
-
-  #hear(server: string, id: string): void {
-    this.#heard.set(server, { id, time: momentOf(this.#options.clock.now()) });
   }
 }
 

@@ -7,7 +7,6 @@ import type { Clock } from '../base/clock.ts';
 import { type ShareLimits, Shares } from '../base/shares.ts';
 import { WokenLoop } from '../base/woken-loop.ts';
 import type { ListedPage, ListedRange } from '../model/instance-event.ts';
-import type { Client } from '../model/objects.ts';
 import { ServiceError } from '../model/service-error.ts';
 import { tellEvent } from '../service/progress/record-reads.ts';
 import type { Scope } from '../service/scope.ts';
@@ -45,7 +44,6 @@ interface StreamSources {
 /** A client that asks for events. */
 interface StreamRequest {
   readonly response: ServerResponse;
-  readonly by: Client;
   /** Identifies the client, as the fingerprint of its certificate. */
   readonly client: string;
   /** Only events with a greater id; undefined: only those that are recorded from now on. */
@@ -164,7 +162,7 @@ export class EventStreams {
   }
 
   async #nextPage(stream: Stream): Promise<{ readonly text: string; readonly isMore: boolean }> {
-    const { by, scope, instances, sent: after } = stream;
+    const { scope, instances, sent: after } = stream;
     // Whether a client of limited rights may see an event is decided for each event.
     const range = { after, limit: PAGE_EVENTS, ...(instances && scope.isWhole ? { instances } : {}) };
     const { events, isGap } = await this.#sources.ledger.listEvents(range);
@@ -174,7 +172,7 @@ export class EventStreams {
     if (isGap && !stream.isInGap) messages.push(messageOf('gap', { after }));
     for (const listed of events) {
       const isMeant = (instances?.has(listed.instance) ?? true) && scope.seesEvent(listed);
-      if (isMeant) messages.push(`id: ${listed.event.id}\n${messageOf('instance', tellEvent(by, listed))}`);
+      if (isMeant) messages.push(`id: ${listed.event.id}\n${messageOf('instance', tellEvent(scope, listed))}`);
     }
     Object.assign(stream, { sent: events.at(-1)?.event.id ?? after, commit, isInGap: isGap });
     return { text: messages.join(''), isMore: events.length === PAGE_EVENTS };

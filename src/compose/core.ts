@@ -169,7 +169,7 @@ export function wireCore(outside: OutsideParts): WiredCore {
   const written = { writes, source, publisher, leads, current, follower, requests };
   const wired = wireWrites({ ...shared, ...written, safety, breathe });
   const { writer, commits } = wired;
-  const operator = wireOperator(outside, { ledger, current, views, stallsOf, work, requests, follower, reconciler });
+  const operator = wireOperator(outside, { ledger, current, views, stallsOf, requests, follower, reconciler });
   const stopWaiting = (): Promise<void> => {
     work?.stop();
     return wired.stop();
@@ -246,13 +246,12 @@ const PROXIED_ENTRY = { name: PROXIED, implementation: PROXIED };
 interface OperatorParts extends ShownStore, Pick<ReturnType<typeof wireReads>, 'views' | 'stallsOf'> {
   readonly follower: Follower;
   readonly reconciler: Reconciler;
-  readonly work: ProxyWork | undefined;
   readonly requests: RowRequests;
 }
 
 function wireOperator(outside: OutsideParts, parts: OperatorParts): Core['operator'] {
   const { registry, clock, log, source, execution } = outside;
-  const { ledger, current, views, stallsOf, work, requests, follower, reconciler } = parts;
+  const { ledger, current, views, stallsOf, requests, follower, reconciler } = parts;
   const authorOf = keepAuthors(source);
   const listed = ({ name, implementation }: { readonly name: string; readonly implementation: string }) => ({
     name,
@@ -264,7 +263,6 @@ function wireOperator(outside: OutsideParts, parts: OperatorParts): Core['operat
     ...views,
     stallsOf,
     waitOf: waitsIn(reconciler, { ledger, clock }),
-    holderOf: (server) => work?.findHolder(server),
     ...checkOperations(reconciler),
     requests,
     entries: entriesOf(registry),
@@ -294,7 +292,6 @@ function failuresOutside(
       unchecked: reconciler.checks.failing,
       callOf: (server) => reconciler.callOf(server),
       unansweredOf: (entry) => reconciler.answers.unansweredOf(entry),
-      lostTryOf: (server) => reconciler.lostTryOf(server),
       isOfSilent: (server) => reconciler.answers.explains(server),
       unheardSince: (tags) => reconciler.presence.unheardSince(tags),
       ending: [...(certificates?.() ?? []), ...endingCertificates(seen, current.get()?.clients, ledger)],

@@ -267,11 +267,6 @@ export class Reconciler {
     return this.#executor.capacity.callOf(server);
   }
 
-  /** Returns why the last try of a server that is under way again had no answer; see Executor. */
-  lostTryOf(server: string): string | undefined {
-    return this.#executor.lostTryOf(server);
-  }
-
   /** Starts no more calls, waits up to `ms` for running ones, and records how they ended. */
   async stop(ms: number): Promise<void> {
     this.#resync.stop();

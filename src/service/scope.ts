@@ -43,6 +43,8 @@ export class Scope {
   readonly #serial: string | undefined;
   /** The client sees everything. */
   readonly isWhole: boolean;
+  /** The client is a proxy: it sees no values, no content of files, and no other clients. */
+  readonly isProxy: boolean;
 
   /**
    * `by`: undefined for a caller inside the controller, which sees everything. Sources that are left out contain
@@ -54,6 +56,17 @@ export class Scope {
     this.#limits = limits ?? WHOLE;
     this.#serial = by?.serial;
     this.isWhole = limits === undefined;
+    this.isProxy = by?.role === 'proxy';
+  }
+
+  /** The client sees who other clients and authors are: proxies and limited clients know themselves only. */
+  get seesPersons(): boolean {
+    return this.isWhole && !this.isProxy;
+  }
+
+  /** Returns true if the client sees who the client with this serial is. */
+  seesPerson(serial: string | null): boolean {
+    return this.seesPersons || (serial !== null && serial === this.#serial);
   }
 
   /** Returns the names that an error may suggest. A limited client gets none: each name would have to be judged. */
@@ -98,9 +111,13 @@ export class Scope {
     return isNode ? this.seesServer(name) : tags === undefined;
   }
 
-  /** Returns true for a client of the client's tenant, and of a site with one of its tags; always for itself. */
+  /**
+   * Returns true for a client of the client's tenant, and of a site with one of its tags; always for itself. A proxy
+   * sees no other client.
+   */
   seesClient(serial: string): boolean {
-    if (this.isWhole || serial === this.#serial) return true;
+    if (serial === this.#serial) return true;
+    if (this.isProxy || this.isWhole) return !this.isProxy;
     const { node, tags } = this.#limits;
     const desired = this.#sources.desired();
     const versions = [desired?.clients.get(serial)?.entry, desired?.catalog.clients.get(serial)];

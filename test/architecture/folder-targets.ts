@@ -9,7 +9,7 @@ export interface FolderTarget {
 }
 
 export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
-  'src/agents': { most: 2066, goal: 1900 },
+  'src/agents': { most: 2044, goal: 1900 },
   'src/api': { most: 4228, goal: 3600 },
   'src/base': { most: 1633, goal: 1400 },
   'src/catalog': { most: 2233, goal: 2150 },
@@ -26,9 +26,9 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'src/plan': { most: 1571, goal: 1450 },
   'src/programs': { most: 662, goal: 500 },
   'src/providers': { most: 876, goal: 850 },
-  'src/reconcile': { most: 3746, goal: 3400 },
+  'src/reconcile': { most: 3742, goal: 3400 },
   'src/repository': { most: 3163, goal: 2700 },
-  'src/service': { most: 6269, goal: 5400 },
+  'src/service': { most: 6156, goal: 5400 },
   'src/settings': { most: 1172, goal: 950 },
   'src/statuses': { most: 1188, goal: 1050 },
   'src/store': { most: 3320, goal: 2600 },
@@ -55,10 +55,10 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/plan': { most: 1222, goal: 900 },
   'test/programs': { most: 292, goal: 250 },
   'test/providers': { most: 1078, goal: 800 },
-  'test/reconcile': { most: 7729, goal: 5500 },
+  'test/reconcile': { most: 7728, goal: 5500 },
   'test/repository': { most: 2278, goal: 2000 },
   'test/scenario': { most: 2312, goal: 2500 },
-  'test/service': { most: 3864, goal: 2600 },
+  'test/service': { most: 3830, goal: 2600 },
   'test/settings': { most: 833, goal: 600 },
   'test/simulation': { most: 6927, goal: 6500 },
   'test/statuses': { most: 1370, goal: 900 },
@@ -67,6 +67,6 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/texts': { most: 665, goal: 450 },
   'test/yaml-edit': { most: 1053, goal: 450 },
   bench: { most: 2817, goal: 2500 },
-  src: { most: 59_219, goal: 51_000 },
-  test: { most: 71_091, goal: 55_000 },
+  src: { most: 59_049, goal: 51_000 },
+  test: { most: 71_055, goal: 55_000 },
 };

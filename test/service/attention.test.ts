@@ -7,9 +7,10 @@ import type { Client } from '../../src/model/objects.ts';
 import type { AttentionItem, Cause, Overview } from '../../src/service/answers.ts';
 import { firstOf } from '../../src/service/progress/attention.ts';
 import { AttentionWatch } from '../../src/service/progress/attention-watch.ts';
-import { type CauseFacts, causesOf } from '../../src/service/progress/causes.ts';
+import { causesOf } from '../../src/service/progress/causes.ts';
 import type { EndingCertificate } from '../../src/service/progress/clients-seen.ts';
-import { EVERYTHING } from '../../src/service/scope.ts';
+import type { Facts } from '../../src/service/progress/facts.ts';
+import { Scope } from '../../src/service/scope.ts';
 import { answerOf } from '../reconcile/build.ts';
 import { Core, type CoreOptions } from '../reconcile/core.ts';
 
@@ -435,24 +436,24 @@ describe('a certificate that ends', () => {
     const rows = { list: () => new Map(), read: () => undefined, index };
     const desired = { invalid: new Set(), problems: [] };
     const facts = {
-      view: { now: NOW, rows, desired } as unknown as CauseFacts['view'],
-      scope: EVERYTHING,
+      view: { now: NOW, rows, desired } as unknown as Facts['view'],
+      scope: new Scope(client),
       refused: undefined,
       outages: {},
       leader: undefined,
       lag: undefined,
-      checkFailureOf: () => undefined,
+      ...{ checkFailureOf: () => undefined, waitOf: () => undefined, stallsOf: () => undefined },
       noticed: {
         silent: [],
         cycles: [],
         isOfSilent: () => false,
         unheardSince: () => undefined,
-        ...{ callOf: () => undefined, unansweredOf: () => undefined, lostTryOf: () => undefined },
+        ...{ callOf: () => undefined, unansweredOf: () => undefined },
         unchecked: new Set<string>(),
         ending: ending.map((dates) => ({ id: 'crl', name: 'the list', action: 'renew it', ...dates })),
       },
     };
-    return causesOf(client, facts).causes;
+    return causesOf(facts).causes;
   }
 
   it.each([

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { momentOf } from '../../src/base/wording.ts';
 import type { Client } from '../../src/model/objects.ts';
 import type { Change, SeenRow } from '../../src/model/rows.ts';
-import { ClientsSeen, listClients } from '../../src/service/progress/clients-seen.ts';
+import { ClientsSeen } from '../../src/service/progress/clients-seen.ts';
 import type { RowsAtMoment } from '../../src/service/views.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
@@ -98,41 +98,5 @@ describe('clients that are seen', () => {
     scene.clock.advance(HOUR);
     expect([scene.show('A1'), scene.show('A1')]).toEqual([true, false]);
     expect(scene.show('A1', DATES.expires + HOUR)).toBe(true);
-  });
-});
-
-describe('the list of clients', () => {
-  const client = (serial: string, role: Client['role'], tags?: readonly string[]): Client => ({
-    ...{ name: serial, type: 'client', description: `who ${serial}`, role, serial, fingerprint: 'AA', tenant: '' },
-    ...(tags === undefined ? {} : { tags }),
-  });
-  const [admin, robot, proxy] = [
-    client('C', 'administrator'),
-    client('B', 'automation-endpoint'),
-    { ...client('A', 'proxy', ['lab']), node: 'web-1' },
-  ];
-  const seen: SeenRow = { lastSeen: 'then', notBefore: 'before', notAfter: 'after' };
-  const list = (by: Client) => listClients(by, [admin, robot, proxy], (serial) => (serial === 'A' ? seen : undefined));
-
-  it('is sorted, tells what is known, and no fingerprint', () => {
-    expect(list(admin)).toEqual([
-      {
-        ...{ serial: 'A', role: 'proxy', description: 'who A', tags: ['lab'], tenant: '', node: 'web-1' },
-        ...{ notAfter: 'after', lastSeen: 'then' },
-      },
-      {
-        ...{ serial: 'B', role: 'automation-endpoint', description: 'who B', tags: [], tenant: '', node: null },
-        ...{ notAfter: null, lastSeen: null },
-      },
-      {
-        ...{ serial: 'C', role: 'administrator', description: 'who C', tags: [], tenant: '', node: null },
-        ...{ notAfter: null, lastSeen: null },
-      },
-    ]);
-    expect(list(robot)).toEqual(list(admin));
-  });
-
-  it('shows a proxy itself alone', () => {
-    expect(list(proxy).map(({ serial }) => serial)).toEqual(['A']);
   });
 });

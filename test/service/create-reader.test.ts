@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { pausing } from '../support/pausing.ts';
-import { ADMINISTRATOR, open, PROXY, refusal, Service, SHOP } from './service.ts';
+import { open, PROXY, refusal, Service, SHOP } from './service.ts';
 
 describe('before the first good commit', () => {
   const { reader } = new Service();
@@ -12,8 +12,8 @@ describe('before the first good commit', () => {
     statusFull: () => reader.statusFull('shop'),
     templates: () => reader.templates(),
     template: () => reader.template('web'),
-    clients: () => reader.clients(ADMINISTRATOR, undefined),
-    client: () => reader.client(ADMINISTRATOR, 'A1'),
+    clients: () => reader.clients(undefined),
+    client: () => reader.client('A1'),
     objects: () => reader.objects('role'),
     object: () => reader.object('role', 'web'),
     nodes: () => reader.nodes(),
@@ -147,8 +147,8 @@ describe('a template', () => {
 describe('clients', () => {
   it('are listed by serial, all or those of a role', async () => {
     const { reader } = await open();
-    expect(reader.clients(ADMINISTRATOR, undefined).map(({ serial }) => serial)).toEqual(['A1', 'B2', 'C3']);
-    expect(reader.clients(ADMINISTRATOR, 'proxy')).toMatchObject([{ serial: 'B2', tags: ['lab'] }]);
+    expect(reader.clients(undefined).map(({ serial }) => serial)).toEqual(['A1', 'B2', 'C3']);
+    expect(reader.clients('proxy')).toMatchObject([{ serial: 'B2', tags: ['lab'] }]);
     expect(reader.registered('A1')?.role).toBe('administrator');
     expect(reader.registered('FF')).toBeUndefined();
   });
@@ -156,19 +156,19 @@ describe('clients', () => {
   it('are found in any spelling of their serial', async () => {
     const { reader } = await open();
     for (const spelling of ['B2', 'b2', '0xb2', '00:B2']) {
-      expect(reader.client(ADMINISTRATOR, spelling).body.serial).toBe('B2');
+      expect(reader.client(spelling).body.serial).toBe('B2');
     }
-    expect(refusal(() => reader.client(ADMINISTRATOR, 'FF'))).toBe('not_found: There is no client "FF"');
-    expect(refusal(() => reader.client(ADMINISTRATOR, 'no serial'))).toBe('not_found: There is no client "no serial"');
+    expect(refusal(() => reader.client('FF'))).toBe('not_found: There is no client "FF"');
+    expect(refusal(() => reader.client('no serial'))).toBe('not_found: There is no client "no serial"');
   });
 
   it('that are proxies see themselves only', async () => {
-    const { reader } = await open();
-    expect(reader.clients(PROXY, undefined).map(({ serial }) => serial)).toEqual(['B2']);
-    expect(reader.clients(PROXY, 'administrator')).toEqual([]);
-    expect(reader.client(PROXY, 'b2').body.serial).toBe('B2');
-    expect(refusal(() => reader.client(PROXY, 'A1'))).toMatch(/^not_allowed/);
-    expect(refusal(() => reader.client(PROXY, 'FF'))).toMatch(/^not_allowed/);
+    const reader = (await open()).reader.as(PROXY);
+    expect(reader.clients(undefined).map(({ serial }) => serial)).toEqual(['B2']);
+    expect(reader.clients('administrator')).toEqual([]);
+    expect(reader.client('b2').body.serial).toBe('B2');
+    expect(refusal(() => reader.client('A1'))).toMatch(/^not_allowed/);
+    expect(refusal(() => reader.client('FF'))).toMatch(/^not_allowed/);
   });
 });
 

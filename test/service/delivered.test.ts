@@ -4,9 +4,9 @@ import type { DeliveryState } from '../../src/model/state.ts';
 import type { Delivered } from '../../src/service/answers.ts';
 import { confirmedCommits, findDelivered } from '../../src/service/deliveries/delivered.ts';
 import { Deliveries, presentRecord } from '../../src/service/deliveries/deliveries.ts';
-import { EVERYTHING } from '../../src/service/scope.ts';
+import { EVERYTHING, Scope } from '../../src/service/scope.ts';
 import { ManualClock } from '../support/manual-clock.ts';
-import { ADMINISTRATOR, open, PROXY, type Service } from './service.ts';
+import { open, PROXY, type Service } from './service.ts';
 
 const SHOP = 'stacks/instances/sub/shop.yaml';
 const F6 = 'role: proxy\ndescription: of the shop\n';
@@ -36,12 +36,8 @@ async function confirm(node: string, outcome: 'applied' | 'failed' = 'applied', 
   await deliveries.confirm({ by: UNTAGGED, refusal: () => undefined }, node, { digest, outcome, message });
 }
 
-function ask(query: Partial<Parameters<typeof findDelivered>[1]> = {}, by = ADMINISTRATOR): Delivered {
-  return findDelivered(
-    by,
-    { instance: null, states: LATE, after: '', limit: 100, scope: EVERYTHING, ...query },
-    view(),
-  );
+function ask(query: Partial<Parameters<typeof findDelivered>[0]> = {}): Delivered {
+  return findDelivered({ instance: null, states: LATE, after: '', limit: 100, scope: EVERYTHING, ...query }, view());
 }
 
 describe('which nodes are delivered', () => {
@@ -98,8 +94,8 @@ describe('which nodes are delivered', () => {
     await confirm('web-1', 'failed', 'the key of the vault is 1234');
     const [seen] = ask().nodes;
     expect(seen?.confirmed).toMatchObject({ client: 'F6', clientName: 'of the shop' });
-    expect(ask({}, UNTAGGED).nodes[0]?.confirmed).toMatchObject({ client: 'F6', message: '' });
-    const [hidden] = ask({}, PROXY).nodes;
+    expect(ask({ scope: new Scope(UNTAGGED) }).nodes[0]?.confirmed).toMatchObject({ client: 'F6', message: '' });
+    const [hidden] = ask({ scope: new Scope(PROXY) }).nodes;
     expect(hidden?.confirmed).toMatchObject({ client: null, clientName: null, message: '' });
   });
 });

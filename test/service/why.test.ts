@@ -4,7 +4,9 @@ import { describe, expect, it, vi } from 'vitest';
 import type { Client } from '../../src/model/objects.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
 import type { WaitingItem, Why } from '../../src/service/answers.ts';
+import type { Facts } from '../../src/service/progress/facts.ts';
 import { serverItems } from '../../src/service/progress/server-items.ts';
+import { EVERYTHING } from '../../src/service/scope.ts';
 import { answerOf, specOf } from '../reconcile/build.ts';
 import { Core, type CoreOptions } from '../reconcile/core.ts';
 import { buildByHand } from '../reconcile/shop.ts';
@@ -258,8 +260,9 @@ it('a server that keeps a value names the server that gave it only where that is
   const wanted = specOf('small', { properties: { url: '10.0.0.1' }, reads });
   const [web, db] = [serverRow({ state: 'done', wanted }), serverRow({ state: 'done' })];
   const reasons = (rows: Readonly<Record<string, ServerRow>>): unknown => {
-    const nothing = { waitOf: () => undefined, checkFailureOf: () => undefined, showsValues: true };
-    return serverItems(['web'], { ...nothing, rows: { server: (name) => rows[name] } }, 10).map(({ reason }) => reason);
+    const view = { rows: { server: (name: string) => rows[name] } } as unknown as Facts['view'];
+    const facts = { view, scope: EVERYTHING, checkFailureOf: () => undefined } as unknown as Facts;
+    return serverItems(['web'], facts, 10).map(({ reason }) => reason);
   };
   expect(reasons({ web, db })).toEqual([expect.stringContaining('it keeps its last "url"')]);
   expect(reasons({ web })).toEqual([]);

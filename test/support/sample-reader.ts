@@ -108,13 +108,8 @@ export function createSampleReader(): SampleReader {
     statusFull: (name) => find({ shop: INSTANCE.resources }, name),
     templates: () => [TEMPLATE],
     template: (name) => ({ body: find({ web: TEMPLATE }, name), oid: OID }),
-    clients: (by, role) =>
-      sorted().filter((client) => (role ?? client.role) === client.role && (by.role !== 'proxy' || client === by)),
-    client(by, text) {
-      const serial = canonicalSerial(text) ?? text;
-      if (by.role === 'proxy' && by.serial !== serial) throw new ServiceError('not_allowed', 'A proxy reads itself');
-      return { body: find(Object.fromEntries(registry), serial), oid: OID };
-    },
+    clients: (role) => sorted().filter((client) => (role ?? client.role) === client.role),
+    client: (text) => ({ body: find(Object.fromEntries(registry), canonicalSerial(text) ?? text), oid: OID }),
     objects(type) {
       if (!isTypeName(type)) throw new ServiceError('not_found', `There is no type "${type}"`);
       return type === 'zone' || type === 'all' ? [ZONE] : [];
@@ -123,7 +118,18 @@ export function createSampleReader(): SampleReader {
       if (!isTypeName(type)) throw new ServiceError('not_found', `There is no type "${type}"`);
       return { body: find(type === 'zone' || type === 'all' ? { z1: ZONE } : {}, name), oid: OID };
     },
-    as: () => reader,
+    as: (by) => {
+      const isSeen = ({ serial }: Client): boolean => by.role !== 'proxy' || serial === by.serial;
+      return {
+        ...reader,
+        clients: (role) => reader.clients(role).filter(isSeen),
+        client(text) {
+          const found = reader.client(text);
+          if (!isSeen(found.body)) throw new ServiceError('not_allowed', 'A proxy reads itself');
+          return found;
+        },
+      };
+    },
     scopeOf: () => EVERYTHING,
     types: () => TYPE_NAMES,
     nodes: () => [NODE],

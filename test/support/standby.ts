@@ -9,7 +9,6 @@ import { Follower } from '../../src/follow/follower.ts';
 import { pinnedRows } from '../../src/follow/object-rows.ts';
 import { StandbyFollower } from '../../src/follow/standby-follower.ts';
 import { compareNames } from '../../src/model/names.ts';
-import type { Client } from '../../src/model/objects.ts';
 import type { Change, RowKind, Rows } from '../../src/model/rows.ts';
 import { CommitGate } from '../../src/reconcile/commit-gate.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
@@ -181,10 +180,6 @@ export function lead(
   return { follower, examined };
 }
 
-const ADMINISTRATOR: Client = {
-  ...{ name: 'A1', type: 'client', description: '', role: 'administrator', fingerprint: '', serial: 'A1', tenant: '' },
-};
-
 /** Returns the answers of all reads, or what they throw. */
 export function allReads(reader: Reader): unknown {
   const answers = (): unknown => {
@@ -194,7 +189,7 @@ export function allReads(reader: Reader): unknown {
       instances: instances.map(({ name }) => [reader.instance(name), reader.status(name), reader.statusFull(name)]),
       listed: instances,
       templates: reader.templates().map(({ name }) => reader.template(name)),
-      clients: reader.clients(ADMINISTRATOR, undefined).map(({ serial }) => reader.client(ADMINISTRATOR, serial)),
+      clients: reader.clients(undefined).map(({ serial }) => reader.client(serial)),
       objects: reader.objects('all'),
       typed: reader.objects('all').map(({ type, name }) => reader.object(String(type), String(name))),
       tree: reader.tree(),

@@ -31,7 +31,6 @@ export function eventRoutes(parts: RouteParts, streams: EventStreams): RouteTabl
         await streams.open({
           ...asked,
           response,
-          by: clientOf(request),
           client: fingerprintOf(request),
           scope: reader.scopeOf(clientOf(request)),
           isAllowed: () => findRefusal(request) === undefined,

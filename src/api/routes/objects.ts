@@ -91,7 +91,7 @@ export function clientRoutes(parts: RouteParts): RouteTable {
   const mayWrite = allow('write clients');
   return {
     '/clients': {
-      GET: live((request, client) => ({ body: { result: reader.as(client).clients(client, queryRole(request)) } })),
+      GET: live((request, client) => ({ body: { result: reader.as(client).clients(queryRole(request)) } })),
       POST: [mayWrite, ...write((request, order) => writer.putClient(order, bodyOf(request)))],
       DELETE: [
         mayWrite,
@@ -102,7 +102,7 @@ export function clientRoutes(parts: RouteParts): RouteTable {
       ],
     },
     '/clients/:serial': {
-      GET: live(({ params }, client) => reader.as(client).client(client, params.serial)),
+      GET: live(({ params }, client) => reader.as(client).client(params.serial)),
       DELETE: [
         mayWrite,
         ...write(

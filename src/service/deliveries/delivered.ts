@@ -5,12 +5,10 @@ import { shortOid } from '../../base/wording.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { recordedNodes } from '../../desired/node-records.ts';
 import { compareNames } from '../../model/names.ts';
-import type { Client } from '../../model/objects.ts';
 import type { DeliveryRow } from '../../model/rows.ts';
 import type { DeliveryState } from '../../model/state.ts';
 import type { Delivered, DeliveredNode, DeliveryCounts } from '../answers.ts';
 import { registryOf } from '../caller.ts';
-import { seesOthers } from '../progress/why.ts';
 import type { Scope } from '../scope.ts';
 import type { View } from '../views.ts';
 import { presentRecord } from './deliveries.ts';
@@ -94,16 +92,15 @@ function stateOf(
 }
 
 /** Returns the last confirmation of a node, as a client sees it; undefined if there is none. */
-export function deliveredNode(by: Client, name: string, view: View<DesiredState>): DeliveredNode | undefined {
+export function deliveredNode(name: string, scope: Scope, view: View<DesiredState>): DeliveredNode | undefined {
   const row = view.rows.read('delivery', name);
   const present = row && presentRecord(view, name);
   if (row === undefined || present === undefined) return undefined;
-  return describe(by, { name, row, state: stateOf(row, present, undefined), digest: present.digest }, view);
+  return describe({ name, row, state: stateOf(row, present, undefined), digest: present.digest }, scope, view);
 }
 
 /** Returns a page of nodes. A proxy sees no other client, and no message. */
 export function findDelivered(
-  by: Client,
   { states, after, limit, ...query }: DeliveredQuery & JudgedQuery,
   view: View<DesiredState>,
 ): Delivered {
@@ -117,16 +114,16 @@ export function findDelivered(
     commit,
     summary: summarize(counts, late, commit),
     counts,
-    nodes: page.map((judged) => describe(by, judged, view)),
+    nodes: page.map((judged) => describe(judged, query.scope, view)),
     next: matching.length > page.length ? (page.at(-1)?.name ?? null) : null,
   };
 }
 
-function describe(by: Client, { name, row, state, digest }: JudgedNode, view: View<DesiredState>): DeliveredNode {
-  const client = seesOthers(by, row.by) ? row.by : null;
+function describe({ name, row, state, digest }: JudgedNode, scope: Scope, view: View<DesiredState>): DeliveredNode {
+  const client = scope.seesPerson(row.by) ? row.by : null;
   const clientName = client === null ? null : (registryOf(view.desired)(client)?.description ?? null);
   const { time, outcome } = row;
-  const message = by.role === 'proxy' ? '' : row.message;
+  const message = scope.isProxy ? '' : row.message;
   const instance = view.rows.server(name)?.instance ?? null;
   return {
     name,

@@ -11,9 +11,10 @@ import type { Problem } from '../../model/problem.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { AuthoredHold, ClientSeen, HeldItem, ListedProvider, Order } from '../answers.ts';
 import { type Deliveries, notOfNode } from '../deliveries/deliveries.ts';
-import { type ClientsSeen, listClients } from '../progress/clients-seen.ts';
+import type { ClientsSeen } from '../progress/clients-seen.ts';
+import type { ProgressOptions } from '../progress/facts.ts';
 import { heldItems } from '../progress/held-items.ts';
-import { type AllAttention, attentionOf, type ProgressOptions, progressReads } from '../progress/progress-reads.ts';
+import { type AllAttention, attentionOf, progressReads } from '../progress/progress-reads.ts';
 import { type RecordOptions, recordReads } from '../progress/record-reads.ts';
 import { requireInstance } from '../read/instance-views.ts';
 import { EVERYTHING, Scope } from '../scope.ts';
@@ -53,7 +54,7 @@ export function createOperator(options: OperatorOptions) {
     clients: (by: Client): readonly ClientSeen[] => clientsIn(by, options),
     /** Returns the provider entries; none for proxies and limited clients, whom the whole installation does not concern. */
     providers: (by: Client): readonly ListedProvider[] =>
-      by.role !== 'proxy' && new Scope(by, options).isWhole ? providersIn(options) : [],
+      new Scope(by, options).seesPersons ? providersIn(options) : [],
     /**
      * Returns the problems of the newest commit, followed or not; of the followed one where the newest was not read.
      */
@@ -83,7 +84,7 @@ async function withAuthors(by: Client, options: OperatorOptions): Promise<readon
   const { rows, refused, authorOf } = options;
   const scope = new Scope(by, options);
   const items = heldItems(rows, refused(), scope);
-  const commits = by.role === 'proxy' || !scope.isWhole ? [] : new Set(items.flatMap(({ commit }) => commit ?? []));
+  const commits = !scope.seesPersons ? [] : new Set(items.flatMap(({ commit }) => commit ?? []));
   const authors = new Map<string, string | null>();
   for (const commit of [...commits].slice(0, AUTHORS_MAX)) authors.set(commit, await authorOf(commit));
   return items.map((item) => ({ ...item, author: authors.get(item.commit ?? '') ?? null }));
@@ -101,20 +102,17 @@ function clientsIn(by: Client, options: OperatorOptions): readonly ClientSeen[] 
   const { desired, rows } = activeView(options);
   const scope = new Scope(by, options);
   const clients = [...desired.clients.values()].flatMap(({ entry }) => entry.object ?? []);
-  const seen = clients.filter(({ serial }) => scope.seesClient(serial));
-  const work = Map.groupBy(
-    [...rows.list('server')].flatMap(([server, { action }]) =>
-      action?.claim === undefined || !scope.seesServer(server)
-        ? []
-        : [{ client: action.claim.client, server, operation: action.operation, since: action.started }],
-    ),
-    ({ client }) => client,
-  );
-  return listClients(by, seen, (serial) => options.seen?.of(serial, rows)).map((client) => {
-    if (client.role !== 'proxy') return client;
-    const managed = rows.index.serversOfProxies((tags) => fitsProxy(tags, client.tags));
-    const servers = [...managed.values()].flat().filter((server) => scope.seesServer(server)).length;
-    return { ...client, servers, work: work.get(client.serial)?.map(({ client: _client, ...one }) => one) ?? [] };
+  const seen = clients.filter(({ serial }) => scope.seesClient(serial)).sort((a, b) => (a.serial < b.serial ? -1 : 1));
+  const servers = [...rows.list('server')].filter(([name]) => scope.seesServer(name));
+  return seen.map(({ serial, role, description, tags = [], tenant, node = null }) => {
+    const { notAfter = null, lastSeen = null } = options.seen?.of(serial, rows) ?? {};
+    const shown = { serial, role, description, tags, tenant, node, notAfter, lastSeen };
+    if (role !== 'proxy') return shown;
+    const managed = rows.index.serversOfProxies((known) => fitsProxy(known, tags));
+    const work = servers.flatMap(([server, { action }]) =>
+      action?.claim?.client === serial ? [{ server, operation: action.operation, since: action.started }] : [],
+    );
+    return { ...shown, servers: [...managed.values()].flat().filter((name) => scope.seesServer(name)).length, work };
   });
 }
 

@@ -1,18 +1,17 @@
 // Lists the causes that need an operator, with their acknowledgements. docs/concepts.md, what needs an operator.
 import { compareNames } from '../../model/names.ts';
 import { ATTENTION_KINDS, type Attention, type AttentionItem, type Cause } from '../answers.ts';
-import type { ProgressFacts, View } from '../views.ts';
-import type { Viewer } from './causes.ts';
+import type { Facts } from './facts.ts';
 import { personFor } from './why.ts';
 
 const ITEMS_MAX = 1_000;
 const INSTANCES_MAX = 100;
 
 /** Returns the causes by kind, then by id, and last those that are acknowledged. Each has all of its instances. */
-export function attentionIn(by: Viewer, causes: readonly Cause[], view: View<ProgressFacts>): readonly AttentionItem[] {
+export function attentionIn(causes: readonly Cause[], facts: Facts): readonly AttentionItem[] {
   const rank = ({ kind, acknowledged }: AttentionItem): number =>
     ATTENTION_KINDS.indexOf(kind) + (acknowledged === null ? 0 : ATTENTION_KINDS.length);
-  const items = causes.map((cause) => acknowledgedIn(cause, by, view));
+  const items = causes.map((cause) => acknowledgedIn(cause, facts));
   return items.sort((a, b) => rank(a) - rank(b) || compareNames(a.id, b.id));
 }
 
@@ -29,7 +28,7 @@ export function shortened(item: AttentionItem): AttentionItem {
 }
 
 /** A cause is acknowledged if it is acknowledged for each instance that it concerns. */
-function acknowledgedIn(cause: Cause, by: Viewer, { rows, desired, now }: View<ProgressFacts>): AttentionItem {
+function acknowledgedIn(cause: Cause, { scope, view: { rows, desired, now } }: Facts): AttentionItem {
   const known = cause.instances.flatMap((instance) => {
     const row = rows.read('acknowledgement', instance);
     return row?.causes.includes(cause.id) && Date.parse(row.until) > now ? [row] : [];
@@ -37,5 +36,5 @@ function acknowledgedIn(cause: Cause, by: Viewer, { rows, desired, now }: View<P
   const [first] = known.sort((a, b) => Date.parse(a.until) - Date.parse(b.until));
   if (first === undefined || known.length < cause.instances.length) return { ...cause, acknowledged: null };
   const { until, reason } = first;
-  return { ...cause, acknowledged: { by: personFor(by, first.by, desired), until, reason } };
+  return { ...cause, acknowledged: { by: personFor(first.by, scope, desired), until, reason } };
 }

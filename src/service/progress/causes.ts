@@ -3,72 +3,20 @@
 // docs/concepts.md, what needs an operator.
 import { countOf, firstNames, momentOf } from '../../base/wording.ts';
 import type { RefusedCommit } from '../../desired/desired-state.ts';
-import { breakingCommand, type Cycle, cycleReason } from '../../machine/chain.ts';
+import { breakingCommand, cycleReason } from '../../machine/chain.ts';
 import { reasonText, stateWithReason } from '../../machine/reasons.ts';
 import { RECOVERY } from '../../machine/recovery.ts';
 import { tagWords } from '../../machine/responsibility.ts';
-import { isNarrow } from '../../model/least-rights.ts';
 import { compareNames } from '../../model/names.ts';
-import type { Client } from '../../model/objects.ts';
 import { isError, type Problem } from '../../model/problem.ts';
 import type { ServerRow } from '../../model/rows.ts';
-import type { SilentEntry } from '../../reconcile/checks/entry-answers.ts';
-import type {
-  AttentionKind,
-  Cause,
-  HeldItem,
-  LeadingReplica,
-  Outage,
-  OutageName,
-  Outages,
-  Since,
-  UnfollowedCommit,
-} from '../answers.ts';
+import type { AttentionKind, Cause, HeldItem, Outage, OutageName, Outages, UnfollowedCommit } from '../answers.ts';
 import type { Scope } from '../scope.ts';
-import type { PresentView, ProgressFacts } from '../views.ts';
-import { dueFrom, type EndingCertificate } from './clients-seen.ts';
+import type { ProgressFacts } from '../views.ts';
+import { dueFrom } from './clients-seen.ts';
+import type { Facts } from './facts.ts';
 import { heldItems, isApprovedAlready } from './held-items.ts';
-import { adviceFor, type CallFacts, silentWords, uncheckedWords, type WaitFacts } from './server-items.ts';
-
-/** The client that asks: causes depend on its role and on how much it sees. */
-export type Viewer = Pick<Client, 'role'> & Partial<Client>;
-
-/** The facts that causes follow from. */
-export interface CauseFacts extends KnownReplicas, Pick<WaitFacts, 'checkFailureOf'> {
-  readonly view: PresentView<ProgressFacts>;
-  /** What the client sees. */
-  readonly scope: Scope;
-  readonly refused: RefusedCommit | undefined;
-  readonly outages: Outages;
-  /** See CurrentState. Omitted: it is not known. */
-  readonly invalidSince?: ((instance: string) => Since | undefined) | undefined;
-  /** Returns true if the settings have a provider entry of that name. Omitted: it is not known. */
-  readonly hasEntry?: ((name: string) => boolean) | undefined;
-  readonly noticed?: Noticed | undefined;
-}
-
-/** What is known of the replicas. */
-export interface KnownReplicas {
-  /** Undefined if the store is embedded. */
-  readonly leader: LeadingReplica | null | undefined;
-  readonly lag: Outage | undefined;
-}
-
-/** What the leading process has noticed, in addition to the rows. */
-export interface Noticed extends CallFacts {
-  /** Provider entries that answer nothing. */
-  readonly silent: readonly SilentEntry[];
-  /** Servers that wait for one another. */
-  readonly cycles: readonly Cycle[];
-  /** Returns true if the last call of a server had no answer because of such an entry; see EntryAnswers. */
-  readonly isOfSilent: (server: string) => boolean;
-  /** Idle servers whose checks fail: several in a row, or the first one after an operator asked for it. */
-  readonly unchecked: ReadonlySet<string>;
-  /** Returns since when no proxy that manages servers with these tags is heard of; see ProxyPresence. */
-  readonly unheardSince: (tags: readonly string[]) => number | null | undefined;
-  /** Certificates and revocation lists, with their ends. */
-  readonly ending: readonly EndingCertificate[];
-}
+import { adviceFor, silentWords, uncheckedWords } from './server-items.ts';
 
 /** The causes that a client sees, in no order. */
 export interface Causes {
@@ -84,12 +32,12 @@ const EXAMPLES_MAX = 5;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** Returns all causes that a client sees. */
-export function causesOf(by: Viewer, facts: CauseFacts): Causes {
-  const found = new Map(outerCauses(by, facts).map((cause) => [cause.id, cause]));
+export function causesOf(facts: Facts): Causes {
+  const found = new Map(outerCauses(facts).map((cause) => [cause.id, cause]));
   const covered = new Set<string>();
-  const explained = by.role === 'proxy' ? new Set<string>() : explainedServers(facts);
+  const explained = facts.scope.isProxy ? new Set<string>() : explainedServers(facts);
   const isSilent = (name: string): boolean => facts.noticed?.isOfSilent(name) === true;
-  for (const [id, names] of [...facts.view.rows.index.needingPerson(), ...uncheckedServers(by, facts)]) {
+  for (const [id, names] of [...facts.view.rows.index.needingPerson(), ...uncheckedServers(facts)]) {
     if (found.has(id)) continue;
     const isObserved = id.startsWith('lost:') || id.startsWith('unchecked:');
     const isOther = (name: string): boolean => explained.has(name) || (isObserved && isSilent(name));
@@ -98,20 +46,20 @@ export function causesOf(by: Viewer, facts: CauseFacts): Causes {
     if (cause === undefined) covered.add(id);
     else found.set(id, cause);
   }
-  const unapplied = by.role === 'proxy' ? [] : unappliedCauses(facts);
+  const unapplied = facts.scope.isProxy ? [] : unappliedCauses(facts);
   return { causes: [...found.values(), ...unapplied], covered };
 }
 
 /** Returns the causes that are not about the state of single servers: `why` shows that server by server. */
-export function outerCauses(by: Viewer, facts: CauseFacts): readonly Cause[] {
+export function outerCauses(facts: Facts): readonly Cause[] {
   const shared = [
     ...recoveryCauses(facts),
-    ...commitCauses(by, facts),
+    ...commitCauses(facts),
     ...heldCauses(facts),
-    ...invalidCauses(by, facts),
+    ...invalidCauses(facts),
     ...cycleCauses(facts),
   ];
-  if (by.role === 'proxy') return shared;
+  if (facts.scope.isProxy) return shared;
   return [
     ...shared,
     ...outageCauses(facts.outages),
@@ -133,7 +81,7 @@ function causeOf({ id, ...cause }: Pick<Cause, 'id' | 'reason' | 'since' | 'acti
   return { id, kind: kindIn(id), instances: [], servers: NO_SERVERS, ...cause };
 }
 
-function recoveryCauses({ view: { rows } }: CauseFacts): Cause[] {
+function recoveryCauses({ view: { rows } }: Facts): Cause[] {
   const row = rows.read('recovery', RECOVERY);
   if (row === undefined) return [];
   const { id, since, notBefore } = row;
@@ -145,8 +93,8 @@ function recoveryCauses({ view: { rows } }: CauseFacts): Cause[] {
 }
 
 /** Commits that are not followed for the same kind of reason are one cause. */
-function commitCauses(by: Viewer, { refused }: CauseFacts): Cause[] {
-  const newest = unfollowed(by, refused);
+function commitCauses({ scope, refused }: Facts): Cause[] {
+  const newest = unfollowed(scope, refused);
   if (newest === null) return [];
   const { commit, since, action } = newest;
   const reason = `the newest commit ${commit} is not followed: ${newest.reason}`;
@@ -154,10 +102,10 @@ function commitCauses(by: Viewer, { refused }: CauseFacts): Cause[] {
 }
 
 /** Returns the newest commit with the reason why it is not followed, as a client may see it; null if it is followed. */
-export function unfollowed(by: Viewer, refused: RefusedCommit | undefined): UnfollowedCommit | null {
+export function unfollowed(scope: Scope, refused: RefusedCommit | undefined): UnfollowedCommit | null {
   if (refused === undefined) return null;
   const { commit, hold: held, since } = refused;
-  const isShown = held !== null || (by.role !== 'proxy' && !isNarrow(by));
+  const isShown = held !== null || scope.seesPersons;
   const reason = isShown ? refused.reason : WITHHELD;
   return { commit, reason, since, action: releaseOf(refused) };
 }
@@ -169,7 +117,7 @@ function releaseOf({ commit, hold: held }: RefusedCommit): string {
 }
 
 /** A commit that waits for an approval is one of {@link commitCauses}. */
-function heldCauses({ view: { rows }, refused, scope }: CauseFacts): Cause[] {
+function heldCauses({ view: { rows }, refused, scope }: Facts): Cause[] {
   const held = heldItems(rows, refused, scope).filter(({ instance, kind }) => instance !== null || kind === 'failures');
   return held.map(({ digest, instance, kind, reason, since, resources, commit }: HeldItem) => {
     const owners = resources.flatMap((name) => rows.server(name)?.instance ?? []);
@@ -188,7 +136,7 @@ function heldCauses({ view: { rows }, refused, scope }: CauseFacts): Cause[] {
 }
 
 /** Instances whose first mistake is in the same file are one cause: a wrong template stops all that use it. */
-function invalidCauses(by: Viewer, { view: { desired }, invalidSince, scope }: CauseFacts): Cause[] {
+function invalidCauses({ view: { desired }, invalidSince, scope }: Facts): Cause[] {
   const mistakes = firstMistakes(desired.problems);
   const seen = [...desired.invalid].filter((instance) => scope.seesInstance(instance)).sort(compareNames);
   const byFile = Map.groupBy(seen, (instance) => mistakes.get(instance)?.file ?? instance);
@@ -198,7 +146,7 @@ function invalidCauses(by: Viewer, { view: { desired }, invalidSince, scope }: C
       .flatMap((instance) => invalidSince?.(instance) ?? [])
       .sort((a, b) => compareNames(a.since, b.since));
     const whose = instances.length === 1 ? instances[0] : countOf(instances.length, 'instance');
-    const text = problem === undefined ? '' : `: ${problemText(problem, by)}`;
+    const text = problem === undefined ? '' : `: ${problemText(problem, scope)}`;
     return causeOf({
       id: `invalid:${about}`,
       instances,
@@ -228,13 +176,13 @@ function correcting({ file }: Problem, { places }: Pick<ProgressFacts, 'places'>
 export const WITHHELD = 'only administrators and automation endpoints are shown what is wrong here';
 
 /** Messages quote files, whose content a proxy is not shown. */
-function problemText({ file, line, column, message, hint, code }: Problem, by: Viewer): string {
-  const what = by.role === 'proxy' ? WITHHELD : `${message}${hint === null ? '' : ` (${hint})`}`;
+function problemText({ file, line, column, message, hint, code }: Problem, { isProxy }: Scope): string {
+  const what = isProxy ? WITHHELD : `${message}${hint === null ? '' : ` (${hint})`}`;
   return `${file}:${line}:${column}: ${what} [${code}]`;
 }
 
 /** Servers that wait for one another until an operator lets one of them continue. */
-function cycleCauses(facts: CauseFacts): Cause[] {
+function cycleCauses(facts: Facts): Cause[] {
   return (facts.noticed?.cycles ?? []).flatMap((cycle): Cause[] => {
     const names = cycle.map(({ server }) => server);
     if (!names.every((name) => facts.scope.seesServer(name))) return [];
@@ -300,14 +248,14 @@ function reasonSince({ reason, sinceStart }: Omit<Outage, 'since'>): string {
   return sinceStart ? `${reason} (the controller has started then; it may have been so before)` : reason;
 }
 
-function leaderCauses({ leader, lag }: CauseFacts): Cause[] {
+function leaderCauses({ leader, lag }: Facts): Cause[] {
   if (leader !== null) return [];
   const reason = `no replica is known to lead, so nothing happens${lag === undefined ? '' : `: ${lag.reason}`}`;
   const action = 'start a replica, or have it reach the database';
   return [causeOf({ id: 'leader:none', reason, since: lag?.since ?? null, action })];
 }
 
-function silentCauses(facts: CauseFacts): Cause[] {
+function silentCauses(facts: Facts): Cause[] {
   return (facts.noticed?.silent ?? []).flatMap(({ entry, servers, ...silence }) => {
     const reason = `the provider entry "${entry}" ${silentWords(silence)}`;
     const action =
@@ -318,11 +266,11 @@ function silentCauses(facts: CauseFacts): Cause[] {
 }
 
 /** By entry that is not in the settings any more, the names of its servers. */
-function orphanedServers({ view: { rows }, hasEntry }: CauseFacts): Named {
+function orphanedServers({ view: { rows }, hasEntry }: Facts): Named {
   return hasEntry === undefined ? new Map() : rows.index.serversOfEntries((entry) => !hasEntry(entry));
 }
 
-function orphanedCauses(facts: CauseFacts): Cause[] {
+function orphanedCauses(facts: Facts): Cause[] {
   return [...orphanedServers(facts)].flatMap(([entry, names]) => {
     const reason =
       `the provider entry "${entry}" has made servers, and is not in the settings any more: nothing is done ` +
@@ -333,7 +281,7 @@ function orphanedCauses(facts: CauseFacts): Cause[] {
 }
 
 /** Returns the servers that make no cause of their own, since that of their entry stands for it. */
-function explainedServers(facts: CauseFacts): ReadonlySet<string> {
+function explainedServers(facts: Facts): ReadonlySet<string> {
   const { rows } = facts.view;
   const isOrphaned = (name: string): boolean => rows.server(name)?.reason?.code === 'provider_changed';
   const orphaned = [...orphanedServers(facts).values()].flat().filter(isOrphaned);
@@ -341,7 +289,7 @@ function explainedServers(facts: CauseFacts): ReadonlySet<string> {
 }
 
 /** Idle servers need their proxies too: nothing else checks them. */
-function unheardCauses(facts: CauseFacts): Cause[] {
+function unheardCauses(facts: Facts): Cause[] {
   const { view, noticed } = facts;
   if (noticed === undefined) return [];
   const needing = view.rows.index.needingPerson();
@@ -361,7 +309,7 @@ function unheardCauses(facts: CauseFacts): Cause[] {
 }
 
 /** Of several certificates with one id, the one that ends first counts. */
-function endingCauses({ view: { now }, noticed }: CauseFacts): Cause[] {
+function endingCauses({ view: { now }, noticed }: Facts): Cause[] {
   const due = (noticed?.ending ?? []).filter((one) => now >= dueFrom(one)).toSorted((a, b) => b.ends - a.ends);
   return due.map(({ id, name, begins, ends, action }) => {
     const days = Math.floor((ends - now) / DAY_MS);
@@ -372,8 +320,8 @@ function endingCauses({ view: { now }, noticed }: CauseFacts): Cause[] {
 }
 
 /** Idle servers whose checks fail, by cause: nothing would show that one of them drifts, or is gone. */
-function uncheckedServers({ role }: Viewer, { view: { rows }, noticed, checkFailureOf }: CauseFacts): Named {
-  if (noticed === undefined || role === 'proxy') return new Map();
+function uncheckedServers({ view: { rows }, noticed, checkFailureOf, scope }: Facts): Named {
+  if (noticed === undefined || scope.isProxy) return new Map();
   const isFailing = (name: string): boolean =>
     rows.server(name)?.state === 'done' && checkFailureOf(name) !== undefined;
   const done = [...noticed.unchecked].filter(isFailing);
@@ -381,7 +329,7 @@ function uncheckedServers({ role }: Viewer, { view: { rows }, noticed, checkFail
 }
 
 /** Nodes whose consumers could not apply their record: the server is done, but its configuration is an older one. */
-function unappliedCauses({ view: { rows }, scope }: CauseFacts): Cause[] {
+function unappliedCauses({ view: { rows }, scope }: Facts): Cause[] {
   const unapplied = [...rows.list('delivery')].flatMap(([name, row]) => {
     const isPresent = row.incarnation === (rows.server(name)?.incarnation ?? 0);
     return row.outcome === 'failed' && isPresent && scope.seesNode(name) ? [{ name, ...row }] : [];
@@ -404,7 +352,7 @@ function unappliedCauses({ view: { rows }, scope }: CauseFacts): Cause[] {
 type Words = Pick<Cause, 'reason' | 'action'> & Partial<Pick<Cause, 'since'>>;
 
 /** Returns the cause of these servers, if there is one of them. `words`: omitted: those of the first server. */
-function serversCause(id: string, names: readonly string[], facts: CauseFacts, words?: Words): Cause[] {
+function serversCause(id: string, names: readonly string[], facts: Facts, words?: Words): Cause[] {
   const { rows } = facts.view;
   const sorted = names.filter((name) => rows.server(name) !== undefined).sort(compareNames);
   const known = sorted.flatMap((name) => rows.server(name) ?? []);
@@ -428,7 +376,7 @@ interface FirstServer {
   readonly count: number;
 }
 
-function wordsOf(kind: AttentionKind, { name, row, count }: FirstServer, { checkFailureOf }: CauseFacts): Words {
+function wordsOf(kind: AttentionKind, { name, row, count }: FirstServer, { checkFailureOf }: Facts): Words {
   const state = kind === 'failed' ? 'failed' : row.state;
   const action = adviceFor(name, { ...row, state }, count === 1 ? `--resource ${name}` : row.instance);
   if (kind === 'proxies') return { reason: `${row.reason?.text}; so many servers wait for one: ${count}`, action };

@@ -3,9 +3,7 @@
 // records them. See docs/rest.md, operations.
 import type { Clock } from '../../base/clock.ts';
 import { momentOf } from '../../base/wording.ts';
-import type { Client } from '../../model/objects.ts';
 import type { Change, SeenRow } from '../../model/rows.ts';
-import type { ClientSeen } from '../answers.ts';
 import type { Registry } from '../caller.ts';
 import type { ProgressFacts, RowsAtMoment } from '../views.ts';
 
@@ -83,21 +81,6 @@ export class ClientsSeen {
 function isRecorded(seen: SeenRow, row: SeenRow | undefined): boolean {
   if (row === undefined || seen.notAfter !== row.notAfter || seen.notBefore !== row.notBefore) return false;
   return Date.parse(seen.lastSeen) - Date.parse(row.lastSeen) < WRITE_MS;
-}
-
-/** Returns the registered clients as a client may see them, sorted by serial: a proxy is shown itself alone. */
-export function listClients(
-  by: Client,
-  clients: Iterable<Client>,
-  seenOf: (serial: string) => SeenRow | undefined,
-): readonly ClientSeen[] {
-  return [...clients]
-    .filter(({ serial }) => by.role !== 'proxy' || serial === by.serial)
-    .sort((a, b) => (a.serial < b.serial ? -1 : 1))
-    .map(({ serial, role, description, tags = [], tenant, node = null }) => {
-      const { notAfter = null, lastSeen = null } = seenOf(serial) ?? {};
-      return { serial, role, description, tags, tenant, node, notAfter, lastSeen };
-    });
 }
 
 /** Returns the certificates that registered clients have shown last. */

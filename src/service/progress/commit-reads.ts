@@ -9,7 +9,6 @@ import type { Plan } from '../../plan/plan.ts';
 import type { Commit } from '../../repository/source.ts';
 import { Scope } from '../scope.ts';
 import { activeView, type ViewSources } from '../views.ts';
-import { seesOthers } from './why.ts';
 
 /** A commit of the history, as a client sees it. */
 export interface ListedCommit
@@ -107,7 +106,7 @@ export function commitReads(options: CommitSources, clock: Clock = systemClock) 
           ?.trimStart()
           .replace(/^.*\n?/, '')
           .trim() ?? '';
-      return { ...listed(found), base: row.base, body, ...planned, approvals: approvalsIn(by, row, options) };
+      return { ...listed(found), base: row.base, body, ...planned, approvals: approvalsIn(row, options) };
     },
   };
 }
@@ -119,7 +118,7 @@ interface SeenCommit {
 
 /** Returns the commits that a client sees, newest first. */
 function seenCommits(by: Client, options: CommitSources): readonly SeenCommit[] {
-  if (by.role === 'proxy' || !new Scope(by, options).isWhole) return [];
+  if (!new Scope(by, options).seesPersons) return [];
   return [...activeView(options).rows.list('commit')]
     .map(([commit, row]) => ({ commit, row }))
     .sort((a, b) => compareNames(b.row.time, a.row.time) || compareNames(a.commit, b.commit));
@@ -160,14 +159,12 @@ function listed({ commit, row }: SeenCommit): ListedCommit {
   };
 }
 
-function approvalsIn(by: Client, { approvals }: CommitRow, options: CommitSources): CommitDetails['approvals'] {
-  const { desired } = activeView(options);
-  return approvals.map(({ by: client, ...approval }) => ({
-    ...approval,
-    ...(client !== null && seesOthers(by, client)
-      ? { client, clientName: desired.clients.get(client)?.entry.object?.description ?? null }
-      : { client: null, clientName: null }),
-  }));
+function approvalsIn({ approvals }: CommitRow, options: CommitSources): CommitDetails['approvals'] {
+  const { clients } = activeView(options).desired;
+  return approvals.map(({ by: client, ...approval }) => {
+    const clientName = client === null ? null : (clients.get(client)?.entry.object?.description ?? null);
+    return { ...approval, client, clientName };
+  });
 }
 
 type PlannedDetails = Pick<CommitDetails, 'plan' | 'planLeftOut'>;

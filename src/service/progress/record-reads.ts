@@ -25,7 +25,6 @@ import { Scope } from '../scope.ts';
 import { activeView, type PresentView, type ProgressFacts, type View } from '../views.ts';
 import { type CommitSources, commitReads } from './commit-reads.ts';
 import { heldItems } from './held-items.ts';
-import { seesOthers } from './why.ts';
 
 /** What answers of recorded things are made of. */
 export interface RecordOptions extends CommitSources {
@@ -45,19 +44,16 @@ export function recordReads(options: RecordOptions) {
      * Resolves with events of an instance, which may be gone already. A proxy does not see other clients than itself.
      */
     events: async (by: Client, instance: string, range: EventRange): Promise<InstanceEvents> =>
-      await viewEvents({ by, instance, range, scope: new Scope(by, options) }, view()),
+      await viewEvents({ instance, range, scope: new Scope(by, options) }, view()),
     /** Resolves with events of several instances, or of all. */
     async listEvents(by: Client, range: ListedRange): Promise<ListedEvents> {
       const scope = new Scope(by, options);
       const { events, isGap } = scope.isWhole
         ? await options.rows.listEvents(range)
         : await listSeenEvents(range, scope, view());
-      return { events: events.map((event) => tellEvent(by, event)), gap: isGap };
+      return { events: events.map((event) => tellEvent(scope, event)), gap: isGap };
     },
-    /**
-     * Returns work that lists the recorded servers that a client sees, for programs that compare a desired state with
-     * them.
-     */
+    /** Returns the recorded servers that a client sees, for programs that compare a desired state with them. */
     recorded(by?: Client): RecordedState {
       const scope = new Scope(by, options);
       return listServers(view(), heldItems(options.rows, options.refused(), scope), scope);
@@ -72,12 +68,12 @@ export function recordReads(options: RecordOptions) {
         if (await options.isAncestor(commit, confirmed)) reached.add(confirmed);
       return { commit, isReached: (confirmed) => reached.has(confirmed) };
     },
-    /** Returns work that finds which nodes run the record that is asked for. */
-    delivered(by: Client, query: Omit<Parameters<typeof findDelivered>[1], 'scope'>): Delivered {
+    /** Returns which nodes run the record that is asked for. */
+    delivered(by: Client, query: Omit<Parameters<typeof findDelivered>[0], 'scope'>): Delivered {
       const present = activeView(options);
       const scope = new Scope(by, options);
       if (query.instance !== null) requireInstance(present, query.instance, { scope });
-      return findDelivered(by, { ...query, scope }, present);
+      return findDelivered({ ...query, scope }, present);
     },
     /** Returns the last attempts to send events to subscribers, the oldest first. */
     notifications(): { readonly notifications: readonly SentNotification[] } {
@@ -88,7 +84,6 @@ export function recordReads(options: RecordOptions) {
 }
 
 interface Asked {
-  readonly by: Client;
   readonly instance: string;
   readonly range: EventRange;
   readonly scope: Scope;
@@ -131,7 +126,7 @@ async function listSeenEvents(
  * the instance nor an event of it, or the client does not see it.
  */
 async function viewEvents(
-  { by, instance, range, scope }: Asked,
+  { instance, range, scope }: Asked,
   view: PresentView<ProgressFacts>,
 ): Promise<InstanceEvents> {
   const { rows } = view;
@@ -140,7 +135,7 @@ async function viewEvents(
   if (!scope.seesInstance(instance) || !(await isKnown())) throw unknownInstance(view, instance, { scope });
   const { events, isGap } = await rows.listEvents({ ...range, instances: selectInstances([instance]) });
   const seen = events.filter((listed) => scope.seesEvent(listed));
-  return { events: seen.map(({ event }) => shownTo(by, event)), gap: isGap };
+  return { events: seen.map(({ event }) => shownTo(scope, event)), gap: isGap };
 }
 
 /**
@@ -152,14 +147,12 @@ export function selectInstances(names: readonly string[]): ReadonlySet<string> |
 }
 
 /** Returns an event of any instance as a client sees it. */
-export function tellEvent(by: Asking, { instance, event }: ListedEvent): ToldEvent {
-  return { ...shownTo(by, event), instance: instance === EVERY_INSTANCE ? null : instance };
+export function tellEvent(scope: Scope, { instance, event }: ListedEvent): ToldEvent {
+  return { ...shownTo(scope, event), instance: instance === EVERY_INSTANCE ? null : instance };
 }
 
-type Asking = Pick<Client, 'role' | 'serial'> & Partial<Client>;
-
-function shownTo(by: Asking, event: InstanceEvent): InstanceEvent {
-  return seesOthers(by, event.client) ? event : { ...event, client: null, clientName: null };
+function shownTo(scope: Scope, event: InstanceEvent): InstanceEvent {
+  return scope.seesPerson(event.client) ? event : { ...event, client: null, clientName: null };
 }
 
 /** Lists the recorded servers of a moment, sorted by name. Records and actions under way are not part of it. */

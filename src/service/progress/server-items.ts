@@ -1,46 +1,19 @@
 // Explains why servers of an instance are not done, with one item for each server. See docs/rest.md, stack instances.
 
-import type { ClockTimes } from '../../base/clock.ts';
 import { momentOf, quoteSome, withSuggestion } from '../../base/wording.ts';
 import { differingNames, shortenedValue } from '../../machine/drift.ts';
 import { unknownOutputs } from '../../machine/read-outputs.ts';
 import { isStuck, reasonText } from '../../machine/reasons.ts';
 import type { ToldWait } from '../../machine/wait.ts';
 import { fieldOf } from '../../model/json.ts';
-import { compareNames } from '../../model/names.ts';
+import { compareNames, PROXIED } from '../../model/names.ts';
 import type { ServerRow } from '../../model/rows.ts';
 import { STATES, type State } from '../../model/state.ts';
 import type { SilentEntry } from '../../reconcile/checks/entry-answers.ts';
 import type { CheckFailure } from '../../reconcile/checks/server-checks.ts';
 import type { PropertyDifference, StateCounts, WaitingItem } from '../answers.ts';
 import type { RowsAtMoment } from '../views.ts';
-
-/** What the process that leads knows of the calls of providers, beside the rows. */
-export interface CallFacts {
-  /** Returns the call in flight for a server. */
-  readonly callOf: (
-    server: string,
-  ) => { readonly provider: string; readonly claimed: Pick<ClockTimes, 'wall'> } | undefined;
-  /** Returns since when the calls of a provider entry have no answer; undefined if the last one had an answer. */
-  readonly unansweredOf: (entry: string) => SilentEntry | undefined;
-  /** Returns why the last try of a server had no answer; undefined if it had one. */
-  readonly lostTryOf: (server: string) => string | undefined;
-}
-
-/** The rows, and the waits of servers. */
-export interface WaitFacts {
-  readonly rows: Pick<RowsAtMoment, 'server'>;
-  /** Returns the wait of a server; undefined where it does not wait. */
-  readonly waitOf: (server: string) => ToldWait | undefined;
-  /** Returns words on the proxy that carries out the action of a server; undefined if none does. */
-  readonly proxyWords?: (server: string) => string | undefined;
-  /** Returns since when the checks of a server fail, in milliseconds since 1970, and how; undefined if they do not. */
-  readonly checkFailureOf: (server: string) => CheckFailure | undefined;
-  /** Omitted: not known here, or not for the reader. */
-  readonly calls?: CallFacts | undefined;
-  /** The reader may see the values of properties. */
-  readonly showsValues: boolean;
-}
+import { type Facts, seenRow } from './facts.ts';
 
 /** The order of items: first those that need an operator, last those that wait for others. */
 const URGENCY: readonly State[] = [
@@ -88,10 +61,10 @@ export function countStates(servers: readonly string[], rows: RowsAtMoment): Sta
  * Returns an item for each server that is not done, the most urgent first, then one for each other server that could
  * not be checked, or keeps a value that no output gives any more; at most `countMax`.
  */
-export function serverItems(servers: readonly string[], facts: WaitFacts, countMax: number): readonly WaitingItem[] {
+export function serverItems(servers: readonly string[], facts: Facts, countMax: number): readonly WaitingItem[] {
   const byState = new Map<State, string[]>();
   for (const server of servers) {
-    const state = facts.rows.server(server)?.state;
+    const state = seenRow(server, facts)?.state;
     if (state === undefined || state === 'done') continue;
     const names = byState.get(state) ?? [];
     names.push(server);
@@ -99,7 +72,7 @@ export function serverItems(servers: readonly string[], facts: WaitFacts, countM
   }
   const names = URGENCY.flatMap((state) => (byState.get(state) ?? []).sort(compareNames));
   const open = names.slice(0, countMax).flatMap((name) => {
-    const row = facts.rows.server(name);
+    const row = seenRow(name, facts);
     return row === undefined ? [] : [describeWaiting(name, row, facts)];
   });
   if (open.length >= countMax) return open;
@@ -107,10 +80,10 @@ export function serverItems(servers: readonly string[], facts: WaitFacts, countM
 }
 
 /** Returns an item for each server that is done as far as known, and whose checks fail. */
-function uncheckedItems(servers: readonly string[], facts: WaitFacts): WaitingItem[] {
+function uncheckedItems(servers: readonly string[], facts: Facts): WaitingItem[] {
   return servers.flatMap((resource): WaitingItem[] => {
     const failure = facts.checkFailureOf(resource);
-    const state = facts.rows.server(resource)?.state;
+    const state = seenRow(resource, facts)?.state;
     if (failure === undefined || state !== 'done') return [];
     const since = momentOf(failure.since);
     return [{ resource, state, reason: uncheckedWords(failure), since, until: null, action: answering(resource) }];
@@ -121,14 +94,14 @@ function uncheckedItems(servers: readonly string[], facts: WaitFacts): WaitingIt
  * Returns an item for each server that is done with a value which the outputs that it takes do not give any more, or
  * without one that is for configuration only.
  */
-function keptItems(servers: readonly string[], { rows }: WaitFacts): WaitingItem[] {
+function keptItems(servers: readonly string[], facts: Facts): WaitingItem[] {
   return servers.flatMap((resource): WaitingItem[] => {
-    const { state, wanted, since = null } = rows.server(resource) ?? {};
+    const { state, wanted, since = null } = seenRow(resource, facts) ?? {};
     if (state !== 'done' || wanted?.reads === undefined) return [];
-    const outputsOf = (server: string) => rows.server(server)?.outputs;
+    const outputsOf = (server: string) => seenRow(server, facts)?.outputs;
     // Of one that the client does not see nothing is known here.
     const found = [...unknownOutputs(wanted, { outputsOf })].find(
-      ([, { server }]) => rows.server(server) !== undefined,
+      ([, { server }]) => seenRow(server, facts) !== undefined,
     );
     if (found === undefined) return [];
     const [property, { server, output, fault }] = found;
@@ -142,16 +115,16 @@ function keptItems(servers: readonly string[], { rows }: WaitFacts): WaitingItem
  * Returns the item of the server that the first one waits for in the end; the same item if it waits for no other
  * server.
  */
-export function rootItem(first: WaitingItem, facts: WaitFacts): WaitingItem {
+export function rootItem(first: WaitingItem, facts: Facts): WaitingItem {
   const root = first.resource === null ? null : rootOf(first.resource, facts);
-  const row = root === null ? undefined : facts.rows.server(root);
+  const row = root === null ? undefined : seenRow(root, facts);
   return root === null || root === first.resource || row === undefined ? first : describeWaiting(root, row, facts);
 }
 
 /**
  * Returns the item of a server that is not done, or could not be checked; undefined where nothing is to be said of it.
  */
-export function describeServer(name: string, row: ServerRow, facts: WaitFacts): WaitingItem | undefined {
+export function describeServer(name: string, row: ServerRow, facts: Facts): WaitingItem | undefined {
   if (row.state !== 'done') return describeWaiting(name, row, facts);
   return uncheckedItems([name], facts)[0] ?? keptItems([name], facts)[0];
 }
@@ -161,15 +134,15 @@ export function uncheckedWords({ since, message }: CheckFailure): string {
   return `it could not be checked since ${momentOf(since)}${message === '' ? '' : `: ${message}`}`;
 }
 
-function differenceIn(row: ServerRow, { showsValues }: WaitFacts): Pick<WaitingItem, 'difference'> {
-  const difference = showsValues ? propertyDifferences(row) : [];
+function differenceIn(row: ServerRow, { scope }: Facts): Pick<WaitingItem, 'difference'> {
+  const difference = scope.isProxy ? [] : propertyDifferences(row);
   return difference.length === 0 ? {} : { difference };
 }
 
-function describeWaiting(resource: string, row: ServerRow, facts: WaitFacts): WaitingItem {
+function describeWaiting(resource: string, row: ServerRow, facts: Facts): WaitingItem {
   const { state, since } = row;
   if (isRunning(state)) {
-    const reason = runningReason(resource, row, facts);
+    const reason = runningReason(row, facts);
     return { resource, state, reason, since, until: row.action?.deadline ?? null, action: null };
   }
   const action = adviceFor(resource, row);
@@ -188,15 +161,19 @@ function isRunning(state: State): boolean {
   return state === 'creating' || state === 'updating' || state === 'deleting';
 }
 
-function runningReason(resource: string, { action, attempt, reason }: ServerRow, facts: WaitFacts): string {
+function runningReason({ action, attempt, reason }: ServerRow, facts: Facts): string {
   const tries = attempt === 0 ? '' : `, try ${attempt + 1}`;
-  const proxy = facts.proxyWords?.(resource);
-  const who = proxy ?? `the provider entry "${action?.provider}"`;
-  const silence = proxy === undefined ? unansweredWords(action?.provider, facts) : '';
-  const lostTry = attempt === 0 || silence !== '' ? undefined : facts.calls?.lostTryOf(resource);
-  const last = lostTry === undefined ? silence : `the last try had no answer: ${lostTry}`;
-  const words = [`${who} carries out the ${action?.operation}${tries}`, last, reasonText(reason)];
+  const { provider, claim } = action ?? {};
+  const who = claim === undefined ? `the provider entry "${provider}"` : proxyWords(claim.client, facts);
+  const silence = claim === undefined ? unansweredWords(provider, facts) : '';
+  const words = [`${who} carries out the ${action?.operation}${tries}`, silence, reasonText(reason)];
   return words.filter((text) => text !== '').join('; ');
+}
+
+function proxyWords(serial: string, { scope, view: { desired } }: Facts): string {
+  if (!scope.seesPerson(serial)) return 'a proxy';
+  const description = desired.clients.get(serial)?.entry.object?.description ?? '';
+  return `the proxy ${description === '' ? serial : `${description} (${serial})`}`;
 }
 
 /** Returns since when a provider entry has answered nothing, and how its last call ended. */
@@ -205,25 +182,29 @@ export function silentWords({ since, reason }: Pick<SilentEntry, 'since' | 'reas
 }
 
 /** Returns words on a provider entry whose calls have no answer; empty if the last one had an answer. */
-function unansweredWords(entry: string | undefined, { calls }: WaitFacts): string {
-  const unanswered = entry === undefined ? undefined : calls?.unansweredOf(entry);
+function unansweredWords(entry: string | undefined, facts: Facts): string {
+  const unanswered = entry === undefined ? undefined : callsOf(facts)?.unansweredOf(entry);
   return unanswered === undefined ? '' : `it ${silentWords(unanswered)}`;
+}
+
+/** A proxy is not shown how the calls of provider entries go. */
+function callsOf({ scope, noticed }: Facts): Facts['noticed'] {
+  return scope.isProxy ? undefined : noticed;
 }
 
 /**
  * Returns the words for a server that waits for nothing else: a check that a proxy has taken is not ended for an
  * action.
  */
-function idleWords(resource: string, facts: WaitFacts): string {
-  const proxy = facts.proxyWords?.(resource);
-  if (proxy !== undefined) return `${proxy} checks it first`;
-  const call = facts.calls?.callOf(resource);
+function idleWords(resource: string, facts: Facts): string {
+  const call = callsOf(facts)?.callOf(resource);
   if (call === undefined) return 'is looked at in a moment';
-  const words = `the provider entry "${call.provider}" checks it first, since ${momentOf(call.claimed.wall)}`;
+  const who = call.provider === PROXIED ? 'a proxy' : `the provider entry "${call.provider}"`;
+  const words = `${who} checks it first, since ${momentOf(call.claimed.wall)}`;
   return [words, unansweredWords(call.provider, facts)].filter((text) => text !== '').join('; ');
 }
 
-function waitingItem(resource: string, row: ServerRow, facts: WaitFacts): WaitingItem {
+function waitingItem(resource: string, row: ServerRow, facts: Facts): WaitingItem {
   const { state, since, due } = row;
   const wait = facts.waitOf(resource);
   const root = wait?.server == null ? undefined : rootOf(wait.server, facts);
@@ -231,7 +212,7 @@ function waitingItem(resource: string, row: ServerRow, facts: WaitFacts): Waitin
   const waits = wait === undefined ? idleWords(resource, facts) : `${wait.reason}${about}`;
   const reason = reasonText(row.reason);
   const isTold = row.reason !== null && (due !== null || wait === undefined);
-  const owner = root === undefined ? undefined : facts.rows.server(root)?.instance;
+  const owner = root === undefined ? undefined : seenRow(root, facts)?.instance;
   const elsewhere = owner === undefined || owner === row.instance ? null : `treeline why ${owner}`;
   return {
     resource,
@@ -248,24 +229,24 @@ function waitingItem(resource: string, row: ServerRow, facts: WaitFacts): Waitin
  * Returns the server at the end of the chain of waits that begins with this one: it waits for no other, or for an
  * output of one that is done.
  */
-function rootOf(server: string, { rows, waitOf }: WaitFacts): string {
+function rootOf(server: string, facts: Facts): string {
   const seen = new Set([server]);
   for (let root = server; ; ) {
-    const next = waitOf(root)?.server;
-    if (next == null || seen.has(next) || seen.size >= CHAIN_MAX || rows.server(next)?.state === 'done') return root;
+    const next = facts.waitOf(root)?.server;
+    if (next == null || seen.has(next) || seen.size >= CHAIN_MAX || seenRow(next, facts)?.state === 'done') return root;
     seen.add(next);
     root = next;
   }
 }
 
-function rootWords({ server }: ToldWait, root: string | undefined, { rows, waitOf }: WaitFacts): string {
-  const first = server === null ? undefined : rows.server(server);
+function rootWords({ server }: ToldWait, root: string | undefined, facts: Facts): string {
+  const first = server === null ? undefined : seenRow(server, facts);
   if (server === null || first === undefined) return '';
-  const last = root === undefined || root === server ? undefined : rows.server(root);
+  const last = root === undefined || root === server ? undefined : seenRow(root, facts);
   const words = `; ${server} is ${stateWords(first)}`;
   const chain = last === undefined ? words : `${words}, and waits in the end for ${root}, which is ${stateWords(last)}`;
-  const end = root === undefined || (last ?? first).state !== 'pending' ? undefined : waitOf(root);
-  const isEnd = end?.server != null && rows.server(end.server)?.state === 'done';
+  const end = root === undefined || (last ?? first).state !== 'pending' ? undefined : facts.waitOf(root);
+  const isEnd = end?.server != null && seenRow(end.server, facts)?.state === 'done';
   return isEnd ? `${chain} and ${end.reason}` : chain;
 }
 
@@ -273,10 +254,10 @@ function rootWords({ server }: ToldWait, root: string | undefined, { rows, waitO
  * Returns words on the outputs that there are where a server waits for one that was not reported: its name may be a
  * mistake.
  */
-function reportedWords({ state, reason, wanted }: ServerRow, { rows }: WaitFacts): string {
+function reportedWords({ state, reason, wanted }: ServerRow, facts: Facts): string {
   if (wanted?.reads === undefined || (state === 'blocked' && reason?.code !== 'no_output')) return '';
-  const [unknown] = unknownOutputs(wanted, { outputsOf: (server) => rows.server(server)?.outputs }).values();
-  const source = unknown?.fault === null ? rows.server(unknown.server) : undefined;
+  const [unknown] = unknownOutputs(wanted, { outputsOf: (server) => seenRow(server, facts)?.outputs }).values();
+  const source = unknown?.fault === null ? seenRow(unknown.server, facts) : undefined;
   if (unknown === undefined || source?.state !== 'done') return '';
   const names = Object.keys(source.outputs);
   const reported = names.length === 0 ? 'no outputs' : quoteSome(names.sort(compareNames));

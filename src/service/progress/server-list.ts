@@ -9,8 +9,8 @@ import type { ServerRow } from '../../model/rows.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { State } from '../../model/state.ts';
 import type { ListedServer, ServerDetails, ServerPage, ServerProperty } from '../answers.ts';
-import type { PresentRows } from '../views.ts';
-import { describeServer, type WaitFacts } from './server-items.ts';
+import { type Facts, seenRow } from './facts.ts';
+import { describeServer } from './server-items.ts';
 
 /** The servers that are asked for. */
 export interface ServerQuery {
@@ -26,36 +26,24 @@ export interface ServerQuery {
   readonly limit: number;
 }
 
-/** The facts that the list is made from. */
-export interface ServerListFacts extends WaitFacts {
-  readonly rows: Pick<PresentRows, 'server' | 'list' | 'index'>;
-}
-
-/**
- * Returns work that finds a page of servers, sorted by name. It looks at the names of the moment of this call, and at
- * each row when its turn comes: a server that changes meanwhile is listed as it is then.
- */
-export function findServers(query: ServerQuery, facts: ServerListFacts): ServerPage {
-  const { rows } = facts;
+/** Returns a page of the servers that the client sees, sorted by name. */
+export function findServers(query: ServerQuery, facts: Facts): ServerPage {
+  const { rows } = facts.view;
   const { instance, after, limit } = query;
-  const names = instance === null ? [...rows.list('server').keys()] : rows.index.serversOf(instance);
   const isMatch = matcherOf(query);
-  const later: string[] = [];
-  let total = 0;
-  for (const name of names) {
-    const row = rows.server(name);
-    if (row === undefined || !isMatch(name, row)) continue;
-    total += 1;
-    if (compareNames(name, after) > 0) later.push(name);
-  }
-  const sorted = [...later].sort(compareNames);
-  const page = sorted.slice(0, limit);
-  const servers: ListedServer[] = [];
-  for (const name of page) {
-    const row = rows.server(name);
-    if (row !== undefined) servers.push(listedServer(name, row, facts));
-  }
-  return { servers, total, next: sorted.length > page.length ? (page.at(-1) ?? null) : null };
+  const matching = [...(instance === null ? rows.list('server').keys() : rows.index.serversOf(instance))].filter(
+    (name) => {
+      const row = seenRow(name, facts);
+      return row !== undefined && isMatch(name, row);
+    },
+  );
+  const later = matching.filter((name) => compareNames(name, after) > 0).sort(compareNames);
+  const page = later.slice(0, limit);
+  const servers = page.flatMap((name) => {
+    const row = seenRow(name, facts);
+    return row === undefined ? [] : [listedServer(name, row, facts)];
+  });
+  return { servers, total: matching.length, next: later.length > page.length ? (page.at(-1) ?? null) : null };
 }
 
 function matcherOf({ states, search }: ServerQuery): (name: string, row: ServerRow) => boolean {
@@ -66,10 +54,10 @@ function matcherOf({ states, search }: ServerQuery): (name: string, row: ServerR
   return (name, { state, instance }) => (wanted.size === 0 || wanted.has(state)) && isFound(name, instance);
 }
 
-function listedServer(name: string, row: ServerRow, facts: WaitFacts): ListedServer {
+function listedServer(name: string, row: ServerRow, facts: Facts): ListedServer {
   const { instance, key, state, since, attempt, wanted, applied } = row;
   const { reason, until, action } = describeServer(name, row, facts) ?? { reason: null, until: null, action: null };
-  const dependsOn = ((wanted ?? applied)?.dependsOn ?? []).filter((other) => facts.rows.server(other) !== undefined);
+  const dependsOn = ((wanted ?? applied)?.dependsOn ?? []).filter((other) => seenRow(other, facts) !== undefined);
   return {
     ...{ name, instance, group: key, state, since, reason, attempt, until, action },
     ...(dependsOn.length > 0 && { dependsOn }),
@@ -83,24 +71,24 @@ function listedServer(name: string, row: ServerRow, facts: WaitFacts): ListedSer
  * where it is not known; where the reader may not see values, none is there. Throws `not_found` for a name of no
  * server.
  */
-export function describeOne(name: string, facts: ServerListFacts, hierarchy: Hierarchy | undefined): ServerDetails {
-  const row = facts.rows.server(name);
+export function describeOne(name: string, facts: Facts, hierarchy: Hierarchy | undefined): ServerDetails {
+  const row = seenRow(name, facts);
   if (row === undefined) throw new ServiceError('not_found', `There is no server "${name}"`);
   const { commit, generation, provider } = row;
   const isSecret = hierarchy === undefined ? () => true : compileSecrets(hierarchy).isSecret;
-  const properties = facts.showsValues ? allProperties(row, isSecret) : [];
+  const showsValues = !facts.scope.isProxy;
   const outputs = Object.fromEntries(
     Object.entries(row.outputs).map(([key, value]) => [key, isSecret(key) ? SECRET_VALUE : value]),
   );
-  const isAfter = (other: string): boolean => facts.rows.server(other)?.wanted?.dependsOn.includes(name) === true;
-  const neededBy = facts.rows.index.serversOf(row.instance).filter(isAfter).sort(compareNames);
+  const isAfter = (other: string): boolean => seenRow(other, facts)?.wanted?.dependsOn.includes(name) === true;
+  const neededBy = facts.view.rows.index.serversOf(row.instance).filter(isAfter).sort(compareNames);
   return {
     ...listedServer(name, row, facts),
     commit,
     generation,
     provider,
-    properties,
-    ...(facts.showsValues && { outputs }),
+    properties: showsValues ? allProperties(row, isSecret) : [],
+    ...(showsValues && { outputs }),
     ...(neededBy.length > 0 && { neededBy }),
   };
 }

@@ -81,7 +81,7 @@ function instanceReads(view: () => View<DesiredState>, stallsOf: StallsOf, scope
   }
 
   return {
-    /** Returns work that finds all of them, of the moment of this call. */
+    /** Returns all of them, sorted by name. */
     instances: (): readonly InstanceView[] => viewInstances(view(), scope),
     instance(name: string): Served<InstanceView> {
       const served = scope.seesInstance(name) ? viewInstance(view(), name) : undefined;
@@ -101,21 +101,24 @@ function objectReads(view: () => View<DesiredState>, scope: Scope) {
       const served = scope.seesObject(addressOf('stack-template', name)) ? templateIn(desired, name) : undefined;
       return served ?? unknown('stack template', name, scope.suggested(templateNames(desired, scope)));
     },
-    /** A proxy sees its own record only. */
-    clients: (by: Client, role: Role | undefined): readonly Client[] =>
-      clientsFor(view(), by, role).filter(({ serial }) => scope.seesClient(serial)),
+    clients: (role: Role | undefined): readonly Client[] =>
+      [...view().desired.clients.values()]
+        .flatMap(({ entry }) => entry.object ?? [])
+        .filter((client) => scope.seesClient(client.serial) && (role === undefined || client.role === role))
+        .sort((a, b) => (a.serial < b.serial ? -1 : 1)),
     /**
      * Throws `not_allowed` where a proxy asks for another's. The serial may be spelled in any way; see model/serial.ts.
      */
-    client(by: Client, serial: string): Served<Client> {
-      const found = clientFor(view(), by, serial);
-      return scope.seesClient(found.body.serial) ? found : unknown('client', serial, []);
+    client(given: string): Served<Client> {
+      const serial = canonicalSerial(given) ?? given;
+      const isSeen = scope.seesClient(serial);
+      if (!isSeen && scope.isProxy)
+        throw new ServiceError('not_allowed', 'A proxy may read its own client record only');
+      const entry = isSeen ? view().desired.clients.get(serial)?.entry : undefined;
+      return entry?.object == null ? unknown('client', given, []) : { body: entry.object, oid: entry.oid };
     },
     types: (): readonly TypeName[] => TYPE_NAMES,
-    /**
-     * Returns work that finds all of a type, of the moment of this call; `type` may be `all`. Throws `not_found` for an
-     * unknown one.
-     */
+    /** Returns all of a type; `type` may be `all`. Throws `not_found` for an unknown one. */
     objects(type: string): readonly JsonMap[] {
       const named = typeNamed(type);
       return viewObjects(view(), named, scope);
@@ -190,24 +193,6 @@ function* templateNames(desired: DesiredState, scope: Scope): Generator<string> 
 function templateIn({ catalog, objects }: DesiredState, name: string): Served<StackTemplate> | undefined {
   const entry = catalog.templates.has(name) ? objects.get(addressOf('stack-template', name))?.entry : undefined;
   return entry === undefined ? undefined : { body: entry.object as StackTemplate, oid: entry.oid };
-}
-
-function clientFor({ desired }: View<DesiredState>, by: Client, serial: string): Served<Client> {
-  const canonical = canonicalSerial(serial) ?? serial;
-  if (by.role === 'proxy' && by.serial !== canonical) {
-    throw new ServiceError('not_allowed', 'A proxy may read its own client record only');
-  }
-  const entry = desired.clients.get(canonical)?.entry;
-  if (entry?.object == null) return unknown('client', serial, []);
-  return { body: entry.object, oid: entry.oid };
-}
-
-function clientsFor({ desired }: View<DesiredState>, by: Client, role: Role | undefined): Client[] {
-  const all = [...desired.clients.values()].flatMap(({ entry }) => entry.object ?? []);
-  return all
-    .filter((client) => by.role !== 'proxy' || client.serial === by.serial)
-    .filter((client) => role === undefined || client.role === role)
-    .sort((a, b) => (a.serial < b.serial ? -1 : 1));
 }
 
 function typeNamed(type: string): TypeName {

@@ -55,7 +55,7 @@ describe('what was read, pinned,', () => {
     ...objects.map(
       ([type, name, body]) => [`${type} ${name}`, putObjectDraft(writableType(type), sent(body))] as const,
     ),
-    ...reader.clients(by, undefined).map((body) => [`the client ${body.name}`, putClientDraft(sent(body))] as const),
+    ...reader.clients(undefined).map((body) => [`the client ${body.name}`, putClientDraft(sent(body))] as const),
     ['the tree', putTreeDraft(sent(reader.tree().body))],
   ];
 
