@@ -8,7 +8,7 @@ import { canonicalSerial } from '../../src/model/serial.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import type { InstanceView } from '../../src/service/read/instance-views.ts';
 import type { Reader } from '../../src/service/read/reader.ts';
-import { EVERYTHING } from '../../src/service/scope.ts';
+import { Scope } from '../../src/service/scope.ts';
 
 export const COMMIT = '5f0c1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b';
 export const OID = 'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391';
@@ -130,7 +130,7 @@ export function createSampleReader(): SampleReader {
         },
       };
     },
-    scopeOf: () => EVERYTHING,
+    scopeOf: (by) => new Scope(by),
     types: () => TYPE_NAMES,
     nodes: () => [NODE],
     recordSources: (node) => [reader.records[node]],
