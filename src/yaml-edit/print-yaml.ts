@@ -1,16 +1,5 @@
-// Prints YAML: new files, and new values of a file that is edited.
-import {
-  Document,
-  isCollection,
-  isScalar,
-  type Node,
-  Pair,
-  Scalar,
-  type ToStringOptions,
-  visit,
-  type YAMLMap,
-  type YAMLSeq,
-} from 'yaml';
+// Prints YAML: new files, and documents that are edited.
+import { Document, isCollection, isScalar, type Node, Scalar, type ToStringOptions, visit } from 'yaml';
 import type { Json, JsonMap } from '../model/json.ts';
 
 /** Readers of YAML 1.1, such as Puppet and Ansible, take `no` and `1:30` for other values: a text gets quotes. */
@@ -30,7 +19,7 @@ const UNPRINTABLE = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u
 export function writeYaml(object: JsonMap, modeline: string): string {
   const document = new Document(null, DOCUMENT_OPTIONS);
   document.contents = yamlNode(document, object) as never;
-  return `${modeline}\n${printed(document)}\n`;
+  return `${modeline}\n${printDocument(document, {})}`;
 }
 
 /** Returns a value on one line as JSON that is YAML, too. */
@@ -38,55 +27,31 @@ export function flowText(value: Json): string {
   return escaped(JSON.stringify(value)).replace(/"(?:[^"\\]|\\.)*"(?=:)|,(?=")/g, '$& ');
 }
 
-/** How a part of a file is printed: `like` is a value whose quotes or block a text takes over. */
-interface PrintOptions extends ToStringOptions {
-  readonly key?: string | undefined;
-  readonly like?: Node | undefined;
+/** A comment that is not printed: brackets are printed over several lines if their first entry has a comment. */
+export const LINE_MARK = '\0';
+
+/** Returns the text of a document. */
+export function printDocument(document: Document, options: ToStringOptions): string {
+  const text = document.toString({ ...PRINT_OPTIONS, ...options });
+  return escaped(text.replaceAll(/:\n *([[{]\n) *#\0\n/g, ': $1').replaceAll(/^ *#\0\n/gm, ''));
 }
 
-/** Returns the lines of a map with one key; of a list with one item if no key is given. */
-export function printEntry(value: Json, { key, like, ...options }: PrintOptions): readonly string[] {
-  const document = new Document(null, DOCUMENT_OPTIONS);
-  const node = yamlNode(document, value);
+/** Returns a node for a value. A text takes over the quotes or block of `like` if it can; a collection the brackets. */
+export function yamlNode(document: Document, value: Json, like?: Node | null): Node {
+  const node = document.createNode(value, { aliasDuplicateObjects: false });
+  visit(node, { Scalar: (_key, scalar) => quote(scalar) });
+  if (isCollection(node)) {
+    const isLike = isCollection(like) && like.items.length > 0 && like.flow === true;
+    node.flow = isLike || node.items.length === 0;
+  }
   if (isScalar(node) && isScalar(like)) keepQuotes(node, like);
-  if (isCollection(node) && key === undefined && isCollection(like) && like.flow === true) node.flow = true;
-  const contents = document.createNode(key === undefined ? [] : {}) as YAMLSeq | YAMLMap;
-  contents.items.push((key === undefined ? node : new Pair(yamlNode(document, key), node)) as never);
-  document.contents = contents as never;
-  return printed(document, options).split('\n');
+  return node;
 }
 
-/** Returns a value as it is written in brackets, on one line. */
-export function printFlow(value: Json, { like, ...options }: PrintOptions): string {
-  const document = new Document(null, DOCUMENT_OPTIONS);
-  const node = yamlNode(document, [value]) as YAMLSeq;
-  const [item] = node.items;
-  if (isScalar(item) && isScalar(like)) keepQuotes(item, like);
-  visit(node, {
-    Scalar(_key, scalar) {
-      if (String(scalar.value).includes('\n')) scalar.type = Scalar.QUOTE_DOUBLE;
-    },
-  });
-  node.flow = true;
-  document.contents = node as never;
-  return printed(document, options).slice(1, -1).trim();
-}
-
-/** A text keeps its quotes, or stays a block, if it can. */
 function keepQuotes(text: Scalar, { type }: Scalar): void {
   if (typeof text.value !== 'string' || text.type !== undefined || type === undefined || type === Scalar.PLAIN) return;
   const isBlock = type === Scalar.BLOCK_LITERAL || type === Scalar.BLOCK_FOLDED;
   if (isBlock || !text.value.includes('\n')) text.type = type;
-}
-
-function printed(document: Document, options: ToStringOptions = {}): string {
-  return escaped(document.toString({ ...PRINT_OPTIONS, ...options })).replace(/\n$/, '');
-}
-
-function yamlNode(document: Document, value: Json): Node {
-  const node = document.createNode(value, { aliasDuplicateObjects: false });
-  visit(node, { Scalar: (_key, scalar) => quote(scalar) });
-  return node;
 }
 
 /** Numbers and times that the tables of `yaml` do not know, markers, and blanks that a block would lose. */

@@ -97,7 +97,7 @@ describe('a file full of comments', () => {
     [
       'a field less',
       { ...body, description: '' },
-      ["-description: 'The shop'   # for people", "+description: ''   # for people"],
+      ["-description: 'The shop'   # for people", "+description: '' # for people"],
     ],
     [
       'a field left out',
