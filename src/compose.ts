@@ -38,8 +38,8 @@ export interface Controller {
   /** Returns true once reads are served from a valid commit, else the reason. */
   ready(): true | string;
   /**
-   * Resolves once this process has led and another one leads, or may lead, or if it cannot lead: then it has to end, and to
-   * start again.
+   * Resolves once this process has lost the lease and another one leads, or may lead: then it has to end, and to start
+   * again.
    */
   readonly over: Promise<void>;
   /** Has the audit log opened anew: the file of before was renamed. */

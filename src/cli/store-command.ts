@@ -18,7 +18,7 @@ import { nameOf } from '../store/postgres/postgres-error.ts';
 import { forgetSeen, readSeen } from '../store/postgres/seen-state.ts';
 import { countRows, type StoreDocument } from '../store/store-document.ts';
 import { StoreError } from '../store/store-error.ts';
-import { backUpStore, restoreStore, storeRevision } from '../store/store-file.ts';
+import { backUpStore, type RenewRows, restoreStore, storeRevision } from '../store/store-file.ts';
 import { CommandFailure, expecting } from './command-failure.ts';
 import { type Format, formatOption, printAs } from './output.ts';
 import { fromUserDirectory } from './user-directory.ts';
@@ -79,7 +79,7 @@ async function restore(backup: string, { config, format, force = false }: Option
   }
   const { directory } = store;
   const now = Date.now();
-  const renew = (rows: RecordedRows) => recoverRows(rows, lostRows(settings, now));
+  const renew = recoverIn(settings, now);
   const { document, former } = await restoreStore(directory, backup, { force, now, renew });
   forgetSeen(directory);
   const aside = former === null ? '' : `\nthe former files are in ${former}`;
@@ -100,18 +100,17 @@ async function fillDatabase(backup: string, { settings, format, database }: Fill
   using _lock = existsSync(directory) ? lockDirectory(directory, advice) : undefined;
   // Other replicas may have recorded more than this one has seen of a database.
   const left = readSeen(directory) === undefined ? storeRevision(directory) : undefined;
-  const document = await importDatabase(database, backup, ({ revision, tables }) =>
-    revision === left ? [] : recoverRows({ list: (kind) => tables[kind] }, lostRows(settings, Date.now())),
-  );
+  const recover = recoverIn(settings, Date.now());
+  const document = await importDatabase(database, backup, (rows) => (rows.revision === left ? [] : recover(rows)));
   forgetSeen(directory);
   const place = nameOf(readDatabaseUrl(database.url, database.ca !== undefined).address);
   printAs(format, factsOf(document), () => `restored ${describe(document)}\nto ${place}`);
 }
 
-type RecordedRows = Parameters<typeof recoverRows>[0];
-
-function lostRows({ execution }: Settings, now: number): Parameters<typeof recoverRows>[1] {
-  return { reason: 'the store was restored from a backup', now, runsMs: longestActionMs(execution) };
+/** Returns what begins a recovery in the rows of a backup. */
+function recoverIn({ execution }: Settings, now: number): RenewRows {
+  const lost = { reason: 'the store was restored from a backup', now, runsMs: longestActionMs(execution) };
+  return ({ tables }) => recoverRows({ list: (kind) => tables[kind] }, lost);
 }
 
 /** A folder gets a file named after controller and time, so that names sort by age and are unique. */

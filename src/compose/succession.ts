@@ -11,7 +11,7 @@ interface SuccessionParts {
   readonly standby: Standby;
   /** Builds the leader. */
   readonly lead: () => Promise<ServingRole>;
-  readonly lease: Pick<Lease, 'resign'>;
+  readonly lease: Pick<Lease, 'resign' | 'release'>;
   readonly log: Logger;
 }
 
@@ -44,15 +44,17 @@ export class Succession {
     return this.#last;
   }
 
-  /** Ends the role that is there, or being built. */
+  /** Ends the role that is there, or being built. Another replica may lead as soon as this one does not. */
   async stop(): Promise<void> {
+    const { standby, lease } = this.#parts;
     this.#isStopped = true;
     await this.#last;
     await this.#leader?.stop();
-    await this.#parts.standby.stop();
+    await lease.release();
+    await standby.stop();
   }
 
-  /** Never rejects. If no leader can be built, the replica answers reads until it has to end. */
+  /** Never rejects. If no leader can be built, another replica may lead, or this one tries again later. */
   async #take(): Promise<void> {
     if (this.#isStopped) return;
     const { present, standby, lead, lease, log } = this.#parts;
@@ -61,9 +63,9 @@ export class Succession {
       this.#leader = await lead();
       present.show(this.#leader);
     } catch (error) {
-      log.error({ err: error }, `this replica cannot become the leader: ${reasonOf(error)}`);
+      log.error({ err: error }, `this replica cannot become the leader yet: ${reasonOf(error)}`);
       standby.start();
-      void lease.resign();
+      await lease.resign();
     }
   }
 

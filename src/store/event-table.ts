@@ -5,6 +5,8 @@ import type { KeptEvent } from './store-document.ts';
 
 /** How many of the newest events of an instance are kept, and of all. */
 export const EVENTS_MAX = { ofInstance: 1_000, ofAll: 100_000 };
+/** The range of all events that a database keeps. */
+export const ALL_EVENTS: ListedRange = { after: 0, limit: 2 ** 31 - 1 };
 /** Old events are removed each time that so many new ones were saved, so that few commits pay for it. */
 export const EVENTS_A_TRIM = 5_000;
 

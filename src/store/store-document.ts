@@ -1,4 +1,5 @@
 // Defines the document that lowdb holds in memory: a table of rows for each kind, and the number of the last commit.
+import type { ListedEvent } from '../model/instance-event.ts';
 import type { RowKind, Rows } from '../model/rows.ts';
 import { type KeptRow, ROW_KINDS, type Row } from './row-json.ts';
 
@@ -27,6 +28,12 @@ export interface StoreDocument {
   readonly tables: Tables;
   /** What lowdb's `write` saves. `tables` shows it afterwards. */
   unsaved: Batch | undefined;
+}
+
+/** A document, and the events that its database keeps. */
+export interface WholeStore {
+  readonly document: StoreDocument;
+  readonly events: readonly ListedEvent[];
 }
 
 /** Returns a document without rows. */

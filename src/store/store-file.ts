@@ -3,28 +3,23 @@
 
 import { randomUUID } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
-import { link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { link, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { withoutPause } from '../base/breathe.ts';
 import { reasonOf, whyUnusable } from '../base/wording.ts';
 import type { Change } from '../model/rows.ts';
 import { Database, type DatabaseUse } from './database.ts';
 import type { DocumentAdapter } from './document-adapter.ts';
-import { keptEvent } from './event-table.ts';
+import { ALL_EVENTS, keptEvent } from './event-table.ts';
 import { makeDirectory, syncDirectory } from './files.ts';
 import { lockDirectory } from './lock.ts';
 import { keptRows } from './row-json.ts';
 import { SqliteAdapter } from './sqlite-adapter.ts';
-import type { Store } from './store.ts';
-import { rowsOf, type StoreDocument, setRow } from './store-document.ts';
+import { rowsOf, type StoreDocument, setRow, type WholeStore } from './store-document.ts';
 import { StoreError } from './store-error.ts';
 
 /** The files that SQLite keeps beside one. */
 const BESIDE = ['-wal', '-shm', '-journal'];
-/** No backup takes longer. */
-const LEFT_MS = 3_600_000;
-/** All events that a database keeps. */
-const ALL = { after: 0, limit: 2 ** 31 - 1 };
 
 /** Returns the path of the file of a store. */
 export function storePath(directory: string): string {
@@ -46,67 +41,48 @@ export interface BackedUp {
 export async function backUpStore(directory: string, target: string): Promise<BackedUp> {
   const path = storePath(directory);
   if (!existsSync(path)) throw new StoreError(`There is no store in ${directory}. Nothing was backed up.`);
-  return await writeBackup(target, (aside) => copyDatabase({ path, isReadOnly: true, use: 'store' }, aside));
-}
-
-/** Copies what was committed, with what is still in the log beside the file. */
-function copyDatabase(use: DatabaseUse, target: string): void {
-  const database = new Database(use);
-  try {
-    database.copyTo(target);
-  } finally {
-    database.close();
-  }
+  // With what is still in the log beside the file.
+  return await writeBackup(target, (aside) => usingStore(path, (database) => database.copyTo(aside)));
 }
 
 /** Writes a backup of what another database holds. */
-export async function exportStore(source: DocumentAdapter, target: string): Promise<BackedUp> {
-  return await writeBackup(target, async (aside) => {
-    await usingFile({ path: aside, isReadOnly: false, use: 'backup' }, async (adapter) => {
-      await copyStore(source, adapter, () => []);
-    });
-  });
-}
-
-/**
- * Makes another database, which has no rows, hold what a backup holds. `renew` returns changes to it. Returns the
- * document.
- */
-export async function importStore(
-  backup: string,
-  target: DocumentAdapter,
-  renew: (backup: StoreDocument) => readonly Change[],
-): Promise<StoreDocument> {
-  await readBackup(backup);
-  return await usingFile({ path: backup, isReadOnly: true, use: 'backup' }, (source) =>
-    copyStore(source, target, renew),
+export async function exportStore(source: WholeStore, target: string): Promise<BackedUp> {
+  return await writeBackup(target, (aside) =>
+    usingFile({ path: aside, isReadOnly: false, use: 'backup' }, (adapter) => fillStore(adapter, source)),
   );
 }
 
-async function copyStore(
-  source: DocumentAdapter,
-  target: DocumentAdapter,
-  renew: (document: StoreDocument) => readonly Change[],
-): Promise<StoreDocument> {
-  const document = await source.read();
-  const { events } = await source.events(ALL);
-  await target.read();
-  for (const change of renew(document)) setRow(document.tables, change);
-  const rows = [...rowsOf(document.tables)].flatMap((row) => keptRows(row, undefined));
-  // Later events belong to rows that were not read.
-  const kept = events.filter(({ event }) => event.id <= document.lastEvent).map(keptEvent);
-  document.unsaved = { since: 0, revision: document.revision, rows, events: kept };
-  await target.write(document);
+/** Returns the changes to a backup that account for the time since it was made. */
+export type RenewRows = (backup: StoreDocument) => readonly Change[];
+
+/** Makes another database, which has no rows, hold what a renewed backup holds. Returns the document. */
+export async function importStore(backup: string, target: DocumentAdapter, renew: RenewRows): Promise<StoreDocument> {
+  const { document, events } = await readBackup(backup);
+  const changes = renew(document);
+  for (const change of changes) setRow(document.tables, change);
+  if (changes.length > 0) document.revision += 1;
+  await fillStore(target, { document, events });
   return document;
 }
 
+/** Writes rows and events into a database that has none. */
+async function fillStore(target: DocumentAdapter, { document, events }: WholeStore): Promise<void> {
+  await target.read();
+  const rows = [...rowsOf(document.tables)].flatMap((row) => keptRows(row, undefined));
+  const unsaved = { since: 0, revision: document.revision, rows, events: events.map(keptEvent) };
+  await target.write({ ...document, unsaved });
+}
+
 /** Returns what a backup holds. Throws StoreError if it is damaged, is no backup, or cannot be read. */
-export async function readBackup(path: string): Promise<StoreDocument> {
+export async function readBackup(path: string): Promise<WholeStore> {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) throw new StoreError(`There is no backup ${path}.`);
   if (found.isDirectory()) throw new StoreError(`The backup ${path} cannot be read: it is a folder`);
   try {
-    return await usingFile({ path, isReadOnly: true, use: 'backup' }, (adapter) => adapter.read());
+    return await usingFile({ path, isReadOnly: true, use: 'backup' }, async (adapter) => {
+      const document = await adapter.read();
+      return { document, events: (await adapter.events(ALL_EVENTS)).events };
+    });
   } catch (error) {
     if (error instanceof StoreError) throw error;
     throw new StoreError(`The backup ${path} cannot be read: ${whyUnusable(error)}`, { cause: error });
@@ -119,8 +95,7 @@ export interface RestoreOptions {
   readonly force: boolean;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Returns the changes that account for the time since the backup. */
-  readonly renew: (backup: Pick<Store, 'list'>) => readonly Change[];
+  readonly renew: RenewRows;
 }
 
 /** The restored rows. */
@@ -159,24 +134,13 @@ async function replaceStore(
   // An interrupted restore has left it.
   await removeDatabase(aside);
   return await writeFile(path, aside, async () => {
-    copyDatabase({ path: backup, isReadOnly: true, use: 'backup' }, aside);
     const document = await usingFile({ path: aside, isReadOnly: false, use: 'backup' }, (adapter) =>
-      renewRows(adapter, renew),
+      importStore(backup, adapter, renew),
     );
     if (isKept) await keepAside(directory, folder);
     for (const end of BESIDE) await rm(path + end, { force: true });
     return { document, former: isKept ? folder : null };
   });
-}
-
-async function renewRows(adapter: DocumentAdapter, renew: RestoreOptions['renew']): Promise<StoreDocument> {
-  const document = await adapter.read();
-  const changes = renew({ list: (kind) => document.tables[kind] });
-  const rows = changes.flatMap((change) => keptRows(change, change.expected));
-  const since = document.revision;
-  await adapter.write({ ...document, unsaved: { since, revision: since + 1, rows, events: [] } });
-  for (const change of changes) setRow(document.tables, change);
-  return document;
 }
 
 /** Gives the files of a store a second name in a new folder, and resolves once that is durable. */
@@ -198,25 +162,14 @@ async function writeBackup(target: string, write: (aside: string) => Promise<voi
   // Two commands may write to one target.
   const aside = `${target}.${randomUUID()}.new`;
   try {
-    await removeLeftOf(target);
     await writeFile(target, aside, () => write(aside));
   } catch (error) {
     if (error instanceof StoreError) throw error;
     const why = existsSync(dirname(target)) ? whyUnusable(error) : 'its folder is not there: make it first';
     throw new StoreError(`The backup could not be written to ${target}: ${why}`, { cause: error });
   }
-  return { document: await readBackup(target), bytes: (await stat(target)).size };
-}
-
-/** Removes what backups have left that were killed. */
-async function removeLeftOf(target: string): Promise<void> {
-  for (const name of await readdir(dirname(target))) {
-    if (!name.startsWith(`${basename(target)}.`) || !name.endsWith('.new')) continue;
-    const path = join(dirname(target), name);
-    // Another backup may have given it its name since.
-    const left = await stat(path).catch(() => undefined);
-    if (left !== undefined && Date.now() - left.mtimeMs > LEFT_MS) await removeDatabase(path);
-  }
+  const { document } = await readBackup(target);
+  return { document, bytes: (await stat(target)).size };
 }
 
 /** Has a file written under another name, and gives it its own once it is durable. If that fails, none is left. */
@@ -231,6 +184,15 @@ async function writeFile<Result>(path: string, aside: string, write: () => Promi
   } catch (error) {
     await removeDatabase(aside);
     throw error;
+  }
+}
+
+function usingStore<Result>(path: string, work: (database: Database) => Result): Result {
+  const database = new Database({ path, isReadOnly: true, use: 'store' });
+  try {
+    return work(database);
+  } finally {
+    database.close();
   }
 }
 
@@ -269,11 +231,5 @@ function presentStore(directory: string): StoreError | undefined {
 /** Returns the last commit of the store in a directory; undefined if there is none. Throws StoreError if it is damaged. */
 export function storeRevision(directory: string): number | undefined {
   const path = storePath(directory);
-  if (!existsSync(path)) return undefined;
-  const database = new Database({ path, isReadOnly: true, use: 'store' });
-  try {
-    return database.state.revision;
-  } finally {
-    database.close();
-  }
+  return existsSync(path) ? usingStore(path, ({ state }) => state.revision) : undefined;
 }

@@ -108,9 +108,9 @@ describe('a restored store', () => {
   it('has the changes that were asked for', async () => {
     await makeBackup(['a', 'b']);
     const { document } = await restore({
-      renew: ({ list }) => [
-        writeText('a', null, list('node').get('a')),
-        writeText('c', `after ${list('node').get('b')?.oid}`),
+      renew: ({ tables: { node } }) => [
+        writeText('a', null, node.get('a')),
+        writeText('c', `after ${node.get('b')?.oid}`),
       ],
     });
     expect([...document.tables.node.keys()]).toEqual(['b', 'c']);

@@ -66,7 +66,8 @@ export class ReplicaLoad {
   /** Writes of which a replica said that nothing was done. */
   readonly #notDone: string[] = [];
   readonly #seen: Seen[] = [];
-  readonly #failures: string[] = [];
+  /** Reads without an answer. Whether the replica was away is known once it has ended. */
+  readonly #unread: Answered[] = [];
   readonly #led: Told[] = [];
   readonly #clients: Promise<unknown>[];
   #asked = 0;
@@ -102,7 +103,7 @@ export class ReplicaLoad {
     const lost = this.#acknowledged.filter((write) => !isKept(write));
     expect.soft(lost.map(({ replica, ...write }) => `${replica.name} ${JSON.stringify(write)}`)).toEqual([]);
     expect.soft(this.#notDone.filter((write) => placeOf.has(write))).toEqual([]);
-    expect.soft(this.#failures).toEqual([]);
+    expect.soft(this.#unread.filter(isPresent).map(describeFailure)).toEqual([]);
     expect.soft(leadersAtOnce(this.#led)).toEqual([]);
     const oldestMs = this.#oldest(order, placeOf);
     expect.soft(oldestMs).toBeLessThan(AGE_MS_MAX);
@@ -152,9 +153,7 @@ export class ReplicaLoad {
       const { parameters } = reply.body as { readonly parameters?: { readonly release: string } };
       const read = parameters === undefined ? undefined : Number(parameters.release);
       this.#seen.push({ ...told, instance, revision: read });
-    } else if (!this.#isRetrying && !meets(told.replica.away, told.sent, told.received)) {
-      this.#failures.push(`${told.replica.name}: ${codeOf(reply)} after ${Math.round(told.received - told.sent)} ms`);
-    }
+    } else if (!this.#isRetrying) this.#unread.push({ reply, ...told });
     return Math.random() * PAUSES_MS.read;
   }
 
@@ -237,6 +236,14 @@ async function ask(replica: ReplicaProcess, path: string, order?: Ask): Promise<
   const sent = performance.now();
   const reply = await replica.request(path, order).catch((error: Error) => error);
   return { replica, sent, received: performance.now(), reply };
+}
+
+function isPresent({ replica, sent, received }: Told): boolean {
+  return !meets(replica.away, sent, received);
+}
+
+function describeFailure({ replica, reply, sent, received }: Answered): string {
+  return `${replica.name}: ${codeOf(reply)} after ${Math.round(received - sent)} ms`;
 }
 
 function hasFailed({ reply }: Answered): boolean {

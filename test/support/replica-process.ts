@@ -78,10 +78,11 @@ export class ReplicaProcess {
     await expect.poll(async () => (await this.health('/readyz')).status, READY).toBe(200);
   }
 
-  /** As a supervisor does. */
+  /** As a supervisor does. It was away since it began to stop: then its ports close. */
   async #startAgain(ended: ServingProcess, code: number | null): Promise<void> {
     if (code !== LEASE_LOST || this.#process !== ended) return;
-    const span: Span = { from: performance.now() };
+    const stopping = ended.lines.findLast(({ msg }) => msg === 'stopping');
+    const span: Span = { from: Date.parse(String(stopping?.time)) - performance.timeOrigin };
     this.away.push(span);
     this.#keepErrors(ended);
     await this.start();

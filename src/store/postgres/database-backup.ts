@@ -1,9 +1,8 @@
 // Copies a database into a backup, which is a file as of the embedded store, and a backup into an empty database. So
 // the records move from one kind of store to the other.
 import { withoutPause } from '../../base/breathe.ts';
-import type { Change } from '../../model/rows.ts';
 import type { StoreDocument } from '../store-document.ts';
-import { type BackedUp, exportStore, importStore } from '../store-file.ts';
+import { type BackedUp, exportStore, importStore, type RenewRows } from '../store-file.ts';
 import { DatabaseConnections, type DatabaseOptions } from './connection.ts';
 import { migrate } from './migrate.ts';
 import { PostgresAdapter } from './postgres-adapter.ts';
@@ -14,21 +13,21 @@ import { REPLICAS_CONNECTED, STATE } from './statements.ts';
 export async function exportDatabase(database: DatabaseOptions, target: string): Promise<BackedUp> {
   const adapter = new PostgresAdapter(database, withoutPause);
   try {
-    return await exportStore(adapter, target);
+    return await exportStore(await adapter.readAll(), target);
   } finally {
     await adapter.close();
   }
 }
 
 /**
- * Makes a database hold what the file `backup` holds, in one transaction; its tables are made if they are missing.
- * `renew` returns changes to it. Throws StoreError, and leaves all as it was, if the backup is damaged, if a replica
- * runs, and if the database has a commit.
+ * Makes a database hold what the file `backup` holds, renewed, in one transaction; its tables are made if they are
+ * missing. Throws StoreError, and leaves all as it was, if the backup is damaged, if a replica runs, and if the database
+ * has a commit.
  */
 export async function importDatabase(
   database: DatabaseOptions,
   backup: string,
-  renew: (backup: StoreDocument) => readonly Change[],
+  renew: RenewRows,
 ): Promise<StoreDocument> {
   await migrate(database);
   await requireUnused(database);

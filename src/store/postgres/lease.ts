@@ -16,7 +16,7 @@ export interface LeaseOptions {
   readonly onTaken: (fencing: number) => void;
   /** Called once when the lease is lost. This process does not take it again. Must not throw. */
   readonly onLost: (reason: string) => void;
-  /** Called once the database is read after a loss or {@link Lease.resign}: another process may lead. Must not throw. */
+  /** Called once the database is read after a loss: another process may lead. Must not throw. */
   readonly onOver: () => void;
   readonly clock?: Clock;
   readonly log?: Logger | undefined;
@@ -91,7 +91,8 @@ export class Lease {
   readonly #stopping = new AbortController();
   /** Why the row could not be read or written when that was last tried; undefined where it could. */
   #failure: string | undefined;
-  #isRetired = false;
+  /** By the monotonic clock: this process does not take the lease earlier. */
+  #notBeforeMs = 0;
   /** It was lost, and the database was not read since. */
   #isLost = false;
 
@@ -150,7 +151,7 @@ export class Lease {
 
   /** Does not take the lease any more, since this process ends. A lease that is held is kept and renewed. */
   retire(): void {
-    this.#isRetired = true;
+    this.#notBeforeMs = Number.POSITIVE_INFINITY;
   }
 
   /** Stops trying, and lets another process lead at once if this one does. `onLost` is not called. Never rejects. */
@@ -162,12 +163,15 @@ export class Lease {
     if (held !== undefined) await this.#giveBack(held.leader.fencing);
   }
 
-  /** Gives the lease back, since this process cannot lead. As after a loss, it does not take the lease again. Never rejects. */
+  /**
+   * Gives the lease back, since this process cannot lead now: another one may. This one does not take it again for as
+   * long as a lease lasts. Never rejects.
+   */
   async resign(): Promise<void> {
     const held = this.#held;
-    this.retire();
-    this.#isLost = true;
     this.#forget();
+    const pauseMs = this.leaseSeconds * 1_000;
+    this.#notBeforeMs = Math.max(this.#notBeforeMs, this.#clock.monotonic() + pauseMs);
     if (held !== undefined) await this.#giveBack(held.leader.fencing);
   }
 
@@ -226,7 +230,7 @@ export class Lease {
     this.#seen = isHeld ? { leader: { name: holder, since, fencing }, atMs: seenMs } : undefined;
     if (this.#isLost) this.#options.onOver();
     this.#isLost = false;
-    if (!this.#isRetired && !isHeld) return await this.#acquire();
+    if (!isHeld && seenMs >= this.#notBeforeMs) return await this.#acquire();
     return this.#pollMs;
   }
 

@@ -5,10 +5,10 @@ import { type Clock, systemClock } from '../../base/clock.ts';
 import { reasonOf } from '../../base/wording.ts';
 import type { ListedPage, ListedRange } from '../../model/instance-event.ts';
 import { type DocumentAdapter, RowReader, type SharedChanges } from '../document-adapter.ts';
-import { EVENTS_A_TRIM, listedEvent } from '../event-table.ts';
+import { ALL_EVENTS, EVENTS_A_TRIM, listedEvent } from '../event-table.ts';
 import { type LowdbStore, type LowdbStoreOptions, openStore } from '../lowdb-store.ts';
 import type { KeptRow } from '../row-json.ts';
-import { type Batch, emptyStoreDocument, type StoreDocument } from '../store-document.ts';
+import { type Batch, emptyStoreDocument, type StoreDocument, type WholeStore } from '../store-document.ts';
 import { NotLeading, StoreError } from '../store-error.ts';
 import { DatabaseConnections, type DatabaseOptions, type RunStatement } from './connection.ts';
 import { type CommitLease, limitCommits } from './lease.ts';
@@ -86,7 +86,21 @@ export class PostgresAdapter implements DocumentAdapter {
     return this.#connections.name;
   }
 
-  async read(): Promise<StoreDocument> {
+  read(): Promise<StoreDocument> {
+    return this.#readWith(async () => undefined);
+  }
+
+  /** Returns the document and all events, as of one moment. */
+  async readAll(): Promise<WholeStore> {
+    let events: ListedPage['events'] = [];
+    const document = await this.#readWith(async (run) => {
+      events = (await readEvents(run, ALL_EVENTS)).events;
+    });
+    return { document, events };
+  }
+
+  /** Reads the document, and `more` in the same transaction. */
+  async #readWith(more: (run: RunStatement) => Promise<void>): Promise<StoreDocument> {
     const document = emptyStoreDocument();
     const reader = new RowReader(document, this.name);
     const rows = await this.#connections.read(async (run) => {
@@ -95,6 +109,7 @@ export class PostgresAdapter implements DocumentAdapter {
       Object.assign(document, { revision, lastEvent });
       const read = await this.#readRows(run, { since: 0, last: revision });
       this.#terms = new Map([[revision, await readTerm(run, revision)]]);
+      await more(run);
       return read;
     });
     // After the transaction, which the database ends if it waits for long.
@@ -124,13 +139,8 @@ export class PostgresAdapter implements DocumentAdapter {
     this.#newEvents = unsaved.events.length + (this.#newEvents >= EVENTS_A_TRIM ? 0 : this.#newEvents);
   }
 
-  events({ after, limit, instances }: ListedRange): Promise<ListedPage> {
-    return this.#connections.read(async (run) => {
-      const names = instances && [...instances];
-      const [[lines, isGap, newest] = []] = await run(EVENTS, [after, limit, names ?? null]);
-      const events = (lines as [number, string, string][]).map(listedEvent);
-      return { events, isGap: isGap === true, newest: Number(newest) };
-    });
+  events(range: ListedRange): Promise<ListedPage> {
+    return this.#connections.read((run) => readEvents(run, range));
   }
 
   readChanges(since: number): Promise<SharedChanges | undefined> {
@@ -264,6 +274,13 @@ export class PostgresAdapter implements DocumentAdapter {
 
 function notSaved(error: Error): StoreError {
   return new StoreError(`${error.message} Nothing was saved.`, { cause: error });
+}
+
+async function readEvents(run: RunStatement, { after, limit, instances }: ListedRange): Promise<ListedPage> {
+  const names = instances && [...instances];
+  const [[lines, isGap, newest] = []] = await run(EVENTS, [after, limit, names ?? null]);
+  const events = (lines as [number, string, string][]).map(listedEvent);
+  return { events, isGap: isGap === true, newest: Number(newest) };
 }
 
 /** Returns the fencing number of the leader that made a commit; 0: none has led yet. */

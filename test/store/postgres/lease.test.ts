@@ -129,15 +129,16 @@ describe('of several processes', () => {
     expect(all.flatMap(({ lost }) => lost)).toEqual([]);
   });
 
-  it('one that cannot lead leaves that to another one, and ends', async () => {
+  it('one that cannot lead leaves that to another one, and tries again after a lease', async () => {
     const url = await server.create();
     const one = start(url, { leaseSeconds: 6 });
     await expect.poll(() => one.taken, PATIENCE).toEqual([1]);
     await one.lease.resign();
     const two = start(url, { name: 'two' });
     await expect.poll(() => two.taken, PATIENCE).toEqual([2]);
-    await expect.poll(() => one.over.length, PATIENCE).toBe(1);
-    expect(one.taken).toEqual([1]);
+    await two.lease.release();
+    await expect.poll(() => one.taken, PATIENCE).toEqual([1, 3]);
+    expect([one.lost, one.over]).toEqual([[], []]);
   });
 
   it('one that was killed is followed by another, with a greater number', async () => {
