@@ -11,7 +11,7 @@ import { newerVersion, StoreError, StoreUnavailable } from './store-error.ts';
 
 /** "Tree", so that `file` and SQLite's tools know whose file this is. */
 const APPLICATION_ID = 0x54726565;
-const FORMAT_VERSION = 7;
+const FORMAT_VERSION = 8;
 const FILE_MODE = 0o600;
 const WAL_BYTES_MAX = 64 * 1024 * 1024;
 /** 8 GiB: several times the limits of rows and events. */

@@ -10,11 +10,11 @@ import type { ListedPage, ListedRange, NewEvent } from '../model/instance-event.
 import type { Change, RowKind, Rows } from '../model/rows.ts';
 import { CommitQueue, type Decision, decideGroup, type WaitingCommit } from './commit-queue.ts';
 import { refuseNetwork } from './database.ts';
-import { type DocumentAdapter, RowReader, type SharedChanges } from './document-adapter.ts';
+import type { DocumentAdapter, SharedChanges } from './document-adapter.ts';
 import { keptEvents } from './event-table.ts';
 import { makeDirectory } from './files.ts';
 import { lockDirectory } from './lock.ts';
-import { type KeptRow, keptRows, type Row } from './row-json.ts';
+import { type KeptRow, keptRow, type Row, readRow } from './row-json.ts';
 import { SqliteAdapter } from './sqlite-adapter.ts';
 import type { Store } from './store.ts';
 import {
@@ -91,8 +91,6 @@ interface Parts {
 export class LowdbStore implements Store {
   readonly #parts: Parts;
   readonly #queue: CommitQueue;
-  /** Reads the rows that other processes wrote. */
-  readonly #reader: RowReader;
   #followOthers: (changes: readonly Change[]) => Promise<void> = async () => undefined;
   #failure: Store['failure'];
   #refreshing: PromiseWithResolvers<void> | undefined;
@@ -102,7 +100,6 @@ export class LowdbStore implements Store {
   constructor(parts: Parts) {
     this.#parts = parts;
     this.#queue = new CommitQueue();
-    this.#reader = new RowReader(parts.database.data, parts.path);
   }
 
   get failure(): Store['failure'] {
@@ -218,7 +215,7 @@ export class LowdbStore implements Store {
     const since = document.revision;
     const rows: KeptRow[] = [];
     for (const change of changes) {
-      rows.push(...keptRows(change, change.expected));
+      rows.push(keptRow(change));
       await this.#parts.breathe();
     }
     document.unsaved = { since, revision: since + 1, rows, events };
@@ -247,8 +244,7 @@ export class LowdbStore implements Store {
   async #readOthers({ isWhole, rows }: SharedChanges): Promise<readonly Row[]> {
     const read: Row[] = [];
     for (const kept of rows) {
-      const row = this.#reader.read(kept);
-      if (row !== undefined) read.push(row);
+      read.push(readRow(kept, this.#parts.path));
       await this.#parts.breathe();
     }
     return isWhole ? [...read, ...removeOthers(this.#document, read)] : read;

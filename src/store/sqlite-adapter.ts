@@ -8,8 +8,8 @@ import { reasonOf } from '../base/wording.ts';
 import type { ListedPage, ListedRange } from '../model/instance-event.ts';
 import type { DatabaseUse } from './database.ts';
 import type { Reply, Request, Requests, ThreadError } from './database-thread.ts';
-import { type DocumentAdapter, RowReader } from './document-adapter.ts';
-import { emptyStoreDocument, type StoreDocument } from './store-document.ts';
+import type { DocumentAdapter } from './document-adapter.ts';
+import { emptyStoreDocument, readRows, type StoreDocument } from './store-document.ts';
 import { StoreError, StoreUnavailable } from './store-error.ts';
 
 const THREAD = `${fileURLToPath(new URL('./database-thread', import.meta.url))}${extname(import.meta.filename)}`;
@@ -38,7 +38,7 @@ export class SqliteAdapter implements DocumentAdapter {
   async read(): Promise<StoreDocument> {
     const document = emptyStoreDocument();
     const { rows, ...state } = await this.#request('open', this.#use);
-    await new RowReader(document, this.#use.path).add(rows, this.#breathe);
+    await readRows(document.tables, rows, { path: this.#use.path, breathe: this.#breathe });
     return Object.assign(document, state);
   }
 

@@ -1,7 +1,8 @@
 // Defines the document that lowdb holds in memory: a table of rows for each kind, and the number of the last commit.
+import type { Breathe } from '../base/breathe.ts';
 import type { ListedEvent } from '../model/instance-event.ts';
 import type { RowKind, Rows } from '../model/rows.ts';
-import { type KeptRow, ROW_KINDS, type Row } from './row-json.ts';
+import { type KeptRow, ROW_KINDS, type Row, readRow } from './row-json.ts';
 
 /** The rows by kind and name. */
 export type Tables = { readonly [Kind in RowKind]: Map<string, Rows[Kind]> };
@@ -53,10 +54,21 @@ export function setRow<Kind extends RowKind>(tables: Tables, { kind, name, value
   else table.set(name, value);
 }
 
+/** Reads rows into the tables, and lets other work run meanwhile. `path` names their database in messages. */
+export async function readRows(
+  tables: Tables,
+  rows: readonly KeptRow[],
+  { path, breathe }: { readonly path: string; readonly breathe: Breathe },
+): Promise<void> {
+  for (const row of rows) {
+    setRow(tables, readRow(row, path));
+    await breathe();
+  }
+}
+
 /** Returns every row of every table. */
 export function* rowsOf(tables: Tables): Generator<Row> {
-  for (const kind of Object.keys(tables)) {
-    if (!isRowKind(tables, kind)) continue;
+  for (const kind of ROW_KINDS) {
     for (const [name, value] of tables[kind]) yield { kind, name, value };
   }
 }
@@ -64,9 +76,4 @@ export function* rowsOf(tables: Tables): Generator<Row> {
 /** Returns how many rows all tables hold together. */
 export function countRows(tables: Tables): number {
   return Object.values(tables).reduce((sum, table) => sum + table.size, 0);
-}
-
-/** Returns true if there is a table of that kind. */
-export function isRowKind(tables: Tables, kind: string): kind is RowKind {
-  return Object.hasOwn(tables, kind);
 }

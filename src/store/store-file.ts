@@ -13,7 +13,7 @@ import type { DocumentAdapter } from './document-adapter.ts';
 import { ALL_EVENTS, keptEvent } from './event-table.ts';
 import { makeDirectory, syncDirectory } from './files.ts';
 import { lockDirectory } from './lock.ts';
-import { keptRows } from './row-json.ts';
+import { keptRow } from './row-json.ts';
 import { SqliteAdapter } from './sqlite-adapter.ts';
 import { rowsOf, type StoreDocument, setRow, type WholeStore } from './store-document.ts';
 import { StoreError } from './store-error.ts';
@@ -68,7 +68,7 @@ export async function importStore(backup: string, target: DocumentAdapter, renew
 /** Writes rows and events into a database that has none. */
 async function fillStore(target: DocumentAdapter, { document, events }: WholeStore): Promise<void> {
   await target.read();
-  const rows = [...rowsOf(document.tables)].flatMap((row) => keptRows(row, undefined));
+  const rows = [...rowsOf(document.tables)].map(keptRow);
   const unsaved = { since: 0, revision: document.revision, rows, events: events.map(keptEvent) };
   await target.write({ ...document, unsaved });
 }

@@ -1,10 +1,16 @@
 // A database in memory for the store: a commit that is not finished may be lost when the controller dies, and there may be no room.
 import { withoutPause } from '../../src/base/breathe.ts';
 import type { ListedPage, ListedRange } from '../../src/model/instance-event.ts';
-import { type DocumentAdapter, RowReader } from '../../src/store/document-adapter.ts';
+import type { DocumentAdapter } from '../../src/store/document-adapter.ts';
 import { listedEvent } from '../../src/store/event-table.ts';
 import type { KeptRow } from '../../src/store/row-json.ts';
-import { type Batch, emptyStoreDocument, type KeptEvent, type StoreDocument } from '../../src/store/store-document.ts';
+import {
+  type Batch,
+  emptyStoreDocument,
+  type KeptEvent,
+  readRows,
+  type StoreDocument,
+} from '../../src/store/store-document.ts';
 import { drawn } from './chance.ts';
 import { type Life, never, type Scheduler } from './scheduler.ts';
 
@@ -101,7 +107,7 @@ async function documentOf({ revision, rows, events }: Image): Promise<StoreDocum
   Object.assign(document, { revision, lastEvent: events.at(-1)?.[0] ?? 0 });
   // As a database sorts them.
   const sorted = [...rows.values()].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
-  await new RowReader(document, 'the simulated disk').add(sorted, withoutPause);
+  await readRows(document.tables, sorted, { path: 'the simulated disk', breathe: withoutPause });
   return document;
 }
 

@@ -105,8 +105,8 @@ describe('refused is a file', () => {
     ['of another SQLite program', () => execute('PRAGMA application_id = 7'), 'it is no file of Treeline'],
     [
       'of another version',
-      () => execute('PRAGMA user_version = 6'),
-      'another version of Treeline: it has format version 6, not 7',
+      () => execute('PRAGMA user_version = 7'),
+      'another version of Treeline: it has format version 7, not 8',
     ],
   ])('%s', (_case, damage, message) => {
     const database = open();

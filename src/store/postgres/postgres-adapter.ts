@@ -4,11 +4,11 @@ import { type Breathe, breatheBy } from '../../base/breathe.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { reasonOf } from '../../base/wording.ts';
 import type { ListedPage, ListedRange } from '../../model/instance-event.ts';
-import { type DocumentAdapter, RowReader, type SharedChanges } from '../document-adapter.ts';
+import type { DocumentAdapter, SharedChanges } from '../document-adapter.ts';
 import { ALL_EVENTS, EVENTS_A_TRIM, listedEvent } from '../event-table.ts';
 import { type LowdbStore, type LowdbStoreOptions, openStore } from '../lowdb-store.ts';
 import type { KeptRow } from '../row-json.ts';
-import { type Batch, emptyStoreDocument, type StoreDocument, type WholeStore } from '../store-document.ts';
+import { type Batch, emptyStoreDocument, readRows, type StoreDocument, type WholeStore } from '../store-document.ts';
 import { NotLeading, StoreError } from '../store-error.ts';
 import { DatabaseConnections, type DatabaseOptions, type RunStatement } from './connection.ts';
 import { type CommitLease, limitCommits } from './lease.ts';
@@ -102,7 +102,6 @@ export class PostgresAdapter implements DocumentAdapter {
   /** Reads the document, and `more` in the same transaction. */
   async #readWith(more: (run: RunStatement) => Promise<void>): Promise<StoreDocument> {
     const document = emptyStoreDocument();
-    const reader = new RowReader(document, this.name);
     const rows = await this.#connections.read(async (run) => {
       await requireSchema(run, this.#connections.address);
       const { revision, lastEvent } = await this.#readState(run, STATE);
@@ -113,7 +112,7 @@ export class PostgresAdapter implements DocumentAdapter {
       return read;
     });
     // After the transaction, which the database ends if it waits for long.
-    await reader.add(rows, this.#breathe);
+    await readRows(document.tables, rows, { path: this.name, breathe: this.#breathe });
     return document;
   }
 

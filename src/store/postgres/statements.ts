@@ -94,9 +94,9 @@ export const STATE = `
 /** The state, once no other process is committing; none commits before this transaction ends. */
 export const LOCKED_STATE = `${STATE} FOR UPDATE`;
 
-/** The rows after revision $1, the wanted specs before the servers. */
+/** The rows after revision $1. */
 export const CHANGED_ROWS = `
-  SELECT kind, name, value, revision FROM ${SCHEMA}.rows WHERE revision > $1 ORDER BY kind, name`;
+  SELECT kind, name, value, revision FROM ${SCHEMA}.rows WHERE revision > $1`;
 
 /** Writes rows ($1 kinds, $2 names, $3 values; none twice) as of revision $4. */
 export const SAVE_ROWS = `
