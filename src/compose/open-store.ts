@@ -15,7 +15,7 @@ import { lockDirectory } from '../store/lock.ts';
 import { createLowdbStore, type LowdbStore } from '../store/lowdb-store.ts';
 import { readDatabaseSettings } from '../store/postgres/database-url.ts';
 import { Lease, type LeaseOptions } from '../store/postgres/lease.ts';
-import { claimDatabase, migrate } from '../store/postgres/migrate.ts';
+import { migrate } from '../store/postgres/migrate.ts';
 import { openPostgresStore } from '../store/postgres/postgres-adapter.ts';
 import { requireEmbedded, SeenFile } from '../store/postgres/seen-state.ts';
 import { codeOf, mayPass } from '../store/store-error.ts';
@@ -104,8 +104,7 @@ async function openDatabase(
   // Read for each try: they may be corrected meanwhile.
   const { replica } = settings;
   const options = { ...(await readDatabaseSettings(place)), replica: replica.name };
-  const made = await migrate(options);
-  await claimDatabase(options, settings.id);
+  const made = await migrate(options, settings.id);
   if (made.length > 0) log.info({ migrations: made }, 'the tables in the database were made or changed');
   await using parts = new AsyncDisposableStack();
   const held = { ...replica, onTaken, onLost, onOver, clock, log };
@@ -113,8 +112,7 @@ async function openDatabase(
   const store = await openPostgresStore(options, { log, clock, adapting, lease });
   parts.adopt(store, (it) => it.close());
   const { directory } = settings.store;
-  const shown = { directory, store, isEmpty: store.revision === 0, clock, log };
-  const seen = parts.adopt(await SeenFile.open(options, shown), async (it) => it.close());
+  const seen = parts.adopt(new SeenFile({ directory, store, clock, log }), async (it) => it.close());
   const identity = { replica, settings: settingsToAgree(settings), lease, handler };
   const peers = await openPeers(options, { ...identity, clock, log, opened: parts });
   const kept = parts.move();

@@ -17,14 +17,7 @@ import { lockDirectory } from './lock.ts';
 import { type KeptRow, keptRow, type Row, readRow } from './row-json.ts';
 import { SqliteAdapter } from './sqlite-adapter.ts';
 import type { Store } from './store.ts';
-import {
-  emptyStoreDocument,
-  type KeptEvent,
-  rowsOf,
-  type StoreDocument,
-  setRow,
-  type Tables,
-} from './store-document.ts';
+import { emptyStoreDocument, rowsOf, type StoreDocument, setRow, type Tables } from './store-document.ts';
 import { NotLeading, StoreError } from './store-error.ts';
 import { storePath } from './store-file.ts';
 
@@ -36,6 +29,8 @@ export interface LowdbStoreOptions {
   readonly adapting?: ((adapter: DocumentAdapter) => DocumentAdapter) | undefined;
   /** Lets other work run while many rows are read or encoded; default: by the clock. */
   readonly breathe?: Breathe | undefined;
+  /** Called with how long each save took, in milliseconds. */
+  readonly onSaved?: ((ms: number) => void) | undefined;
 }
 
 /**
@@ -65,8 +60,7 @@ export async function openStore(
   path: string,
   options: LowdbStoreOptions & { readonly adapter: DocumentAdapter; readonly lock?: Disposable },
 ): Promise<LowdbStore> {
-  const { adapter, lock, log, clock = systemClock } = options;
-  const { breathe = breatheBy(clock) } = options;
+  const { adapter, clock = systemClock, breathe = breatheBy(clock) } = options;
   const database = new Low<StoreDocument>(adapter, emptyStoreDocument());
   try {
     await database.read();
@@ -74,15 +68,14 @@ export async function openStore(
     await adapter.close();
     throw error;
   }
-  return new LowdbStore({ path, adapter, database, lock, log, clock, breathe });
+  return new LowdbStore({ ...options, path, database, clock, breathe });
 }
 
-interface Parts {
+interface Parts extends Pick<LowdbStoreOptions, 'log' | 'onSaved'> {
   readonly path: string;
   readonly adapter: DocumentAdapter;
   readonly database: Low<StoreDocument>;
-  readonly lock: Disposable | undefined;
-  readonly log: Logger | undefined;
+  readonly lock?: Disposable;
   readonly clock: Clock;
   readonly breathe: Breathe;
 }
@@ -90,7 +83,7 @@ interface Parts {
 /** A store whose document is in memory. */
 export class LowdbStore implements Store {
   readonly #parts: Parts;
-  readonly #queue: CommitQueue;
+  readonly #queue = new CommitQueue();
   #followOthers: (changes: readonly Change[]) => Promise<void> = async () => undefined;
   #failure: Store['failure'];
   #refreshing: PromiseWithResolvers<void> | undefined;
@@ -99,11 +92,20 @@ export class LowdbStore implements Store {
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.#queue = new CommitQueue();
   }
 
   get failure(): Store['failure'] {
     return this.#failure;
+  }
+
+  /** How messages name the place of the store. */
+  get path(): string {
+    return this.#parts.path;
+  }
+
+  /** See StoreDocument. */
+  get installation(): string | undefined {
+    return this.#document.installation;
   }
 
   /** The number of the last commit that `read` shows. */
@@ -202,13 +204,13 @@ export class LowdbStore implements Store {
 
   /** Saves the commits that find every row as they expect it. Returns which they are. */
   async #save(group: readonly WaitingCommit[]): Promise<Decision> {
-    const { database } = this.#parts;
+    const { database, clock, breathe, onSaved } = this.#parts;
     const document = this.#document;
     const decision = decideGroup(document.tables, group);
     const { accepted } = decision;
     if (accepted.length === 0) return decision;
     const changes = accepted.flatMap((commit) => commit.changes);
-    const events = await this.#keptEvents(
+    const events = keptEvents(
       accepted.flatMap((commit) => commit.events),
       document.lastEvent,
     );
@@ -216,21 +218,14 @@ export class LowdbStore implements Store {
     const rows: KeptRow[] = [];
     for (const change of changes) {
       rows.push(keptRow(change));
-      await this.#parts.breathe();
+      await breathe();
     }
     document.unsaved = { since, revision: since + 1, rows, events };
+    const begin = clock.monotonic();
     await database.write();
+    onSaved?.(clock.monotonic() - begin);
     this.#show(changes, { revision: since + 1, lastEvent: events.at(-1)?.[0] ?? document.lastEvent });
     return decision;
-  }
-
-  async #keptEvents(events: readonly NewEvent[], last: number): Promise<readonly KeptEvent[]> {
-    const kept: KeptEvent[] = [];
-    for (const event of events) {
-      kept.push(...keptEvents([event], kept.at(-1)?.[0] ?? last));
-      await this.#parts.breathe();
-    }
-    return kept;
   }
 
   async #readChanges(): Promise<void> {

@@ -27,6 +27,8 @@ export interface StoreDocument {
   /** The id of the newest event; 0 before the first. */
   lastEvent: number;
   readonly tables: Tables;
+  /** Made with the tables of a database that several processes share. */
+  installation?: string;
   /** What lowdb's `write` saves. `tables` shows it afterwards. */
   unsaved: Batch | undefined;
 }

@@ -587,12 +587,12 @@ describe('a store in PostgreSQL', () => {
     [
       `store: { kind: postgres, url: "${URL}?sslmode=prefer" }`,
       {},
-      'wrong_value The URL of the database has sslmode=prefer: it must be verify-full',
+      'wrong_value The URL of the database has another sslmode than verify-full and disable',
     ],
     [
       '',
       { TREELINE_STORE_URL: 'postgres://me:12?hunter2@db' },
-      '1:1 wrong_value the environment variable TREELINE_STORE_URL: The URL of the database has the unknown parameter;',
+      '1:1 wrong_value the environment variable TREELINE_STORE_URL: The URL of the database has other parameters than sslmode and host:',
     ],
     ['store: { kind: postgres, url: [hunter2] }', {}, '3:31 wrong_type the URL of the database has to be a text'],
     [

@@ -1,6 +1,5 @@
 // Reads the URL of the database from where the settings have it, and what it says. Nothing that it throws shows the
 // URL, which has the password.
-import { X509Certificate } from 'node:crypto';
 import { readSettingFile } from '../../base/secrets.ts';
 import { reasonOf } from '../../base/wording.ts';
 import type { DatabaseSettings } from '../../model/settings.ts';
@@ -22,29 +21,16 @@ const PARAMETERS = ['sslmode', 'host'];
 const URL_FORM = 'postgres://user:password@host:5432/database, with special characters percent-encoded';
 const FILE_BYTES_MAX = 64 * 1024;
 
-/**
- * Returns what the settings say of the database. Throws StoreError where a file of theirs cannot be used, or the URL.
- */
+/** Returns the options that settings give. Throws StoreError if a file or the URL cannot be used. */
 export async function readDatabaseSettings({
   url: place,
   caFile,
   poolSize,
 }: DatabaseSettings): Promise<{ readonly url: string; readonly ca: string | undefined; readonly poolSize: number }> {
-  const ca = caFile === null ? undefined : await readAuthorities(caFile);
+  const ca = caFile === null ? undefined : await readText(caFile, 'store.caFile');
   const url = await readPlace(place);
   readDatabaseUrl(url, ca !== undefined);
   return { url, ca, poolSize };
-}
-
-/** TLS would pass over what is none, and then trust nobody. */
-async function readAuthorities(path: string): Promise<string> {
-  const text = await readText(path, 'store.caFile');
-  try {
-    new X509Certificate(text);
-  } catch (error) {
-    throw new StoreError(`store.caFile ${path} holds no certificate: it has to name a PEM file.`, { cause: error });
-  }
-  return text;
 }
 
 async function readPlace(place: DatabaseSettings['url']): Promise<string> {
@@ -69,32 +55,18 @@ async function readText(path: string, setting: string): Promise<string> {
  */
 export function readDatabaseUrl(text: string, hasCa: boolean): DatabaseUrl {
   const url = URL.parse(text);
-  if (url === null || !['postgres:', 'postgresql:'].includes(url.protocol)) {
-    throw new StoreError(`The URL of the database is none: it must be ${URL_FORM}.`);
-  }
-  const unknown = [...url.searchParams.keys()].find((name) => !PARAMETERS.includes(name));
-  if (unknown !== undefined) {
-    // Behind a "?" that is not percent-encoded it is a part of the password.
-    const named = /^[a-z_]+$/.test(unknown) ? ` "${unknown}"` : '';
-    throw new StoreError(
-      `The URL of the database has the unknown parameter${named}; known are ${PARAMETERS.join(', ')}.`,
-    );
-  }
+  if (url === null || !['postgres:', 'postgresql:'].includes(url.protocol)) throw wrong('is none');
+  // Behind a "?" that is not percent-encoded, parameters are a part of the password, which is not shown.
+  if ([...url.searchParams.keys()].some((name) => !PARAMETERS.includes(name)))
+    throw wrong(`has other parameters than ${PARAMETERS.join(' and ')}`);
   const host = decode(url.hostname).replace(/^\[(.*)\]$/, '$1') || (url.searchParams.get('host') ?? '');
   const user = decode(url.username);
   const database = decode(url.pathname.slice(1)) || user;
-  if (host === '' || user === '' || database === '') {
-    throw new StoreError(`The URL of the database names no host, user or database: it must be ${URL_FORM}.`);
-  }
-  const address = { host, port: Number(url.port || PORT), database, user };
+  if (host === '' || user === '' || database === '') throw wrong('names no host, user or database');
   const isLocal = host.startsWith('/') || (LOOPBACK.includes(host) && !hasCa);
   const mode = url.searchParams.get('sslmode') ?? (isLocal ? 'disable' : 'verify-full');
-  if (mode !== 'disable' && mode !== 'verify-full') {
-    const named = /^[a-z-]+$/.test(mode) ? `=${mode}` : ' of an unknown kind';
-    throw new StoreError(
-      `The URL of the database has sslmode${named}: it must be verify-full, the default, or disable.`,
-    );
-  }
+  if (mode !== 'disable' && mode !== 'verify-full') throw wrong('has another sslmode than verify-full and disable');
+  const address = { host, port: Number(url.port || PORT), database, user };
   return { address, password: decode(url.password), isEncrypted: mode === 'verify-full' };
 }
 
@@ -102,6 +74,10 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new StoreError(`The URL of the database has a % that begins no character: it must be ${URL_FORM}.`);
+    throw wrong('has a % that begins no character');
   }
+}
+
+function wrong(what: string): StoreError {
+  return new StoreError(`The URL of the database ${what}: it must be ${URL_FORM}.`);
 }

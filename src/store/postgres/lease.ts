@@ -41,14 +41,6 @@ interface Held {
   sent: ClockTimes;
 }
 
-/** The row. */
-interface LeaseRow {
-  readonly holder: string | null;
-  readonly fencing: number;
-  readonly since: string;
-  readonly secondsLeft: number;
-}
-
 /** Renewals in a lease. */
 const RENEWALS = 3;
 /** The longest time between two looks at a lease that another process holds. */
@@ -89,8 +81,8 @@ export class Lease {
   #fencingMax = 0;
   #running: Promise<void> | undefined;
   readonly #stopping = new AbortController();
-  /** Why the row could not be read or written when that was last tried; undefined where it could. */
-  #failure: string | undefined;
+  /** Why the row could not be read or written when that was last tried, for an operator; undefined where it could. */
+  failure: string | undefined;
   /** By the monotonic clock: this process does not take the lease earlier. */
   #notBeforeMs = 0;
   /** It was lost, and the database was not read since. */
@@ -137,11 +129,6 @@ export class Lease {
     if (this.#seen === undefined || this.#clock.monotonic() - this.#seen.atMs > this.leaseSeconds * 1_000)
       return undefined;
     return this.#seen.leader;
-  }
-
-  /** Why this process could not try for the lease, for an operator; undefined where it could. */
-  get failure(): string | undefined {
-    return this.#failure;
   }
 
   /** Begins to try. Nothing is thrown later: the database may be away. */
@@ -193,14 +180,14 @@ export class Lease {
     const { log } = this.#options;
     try {
       const waitMs = this.#held === undefined ? await this.#observe() : await this.#renew(this.#held);
-      if (this.#failure !== undefined) log?.info('the lease can be read and written again');
-      this.#failure = undefined;
+      if (this.failure !== undefined) log?.info('the lease can be read and written again');
+      this.failure = undefined;
       return waitMs;
     } catch (error) {
       const reason = reasonOf(error);
-      if (this.#failure === undefined)
+      if (this.failure === undefined)
         log?.warn({ reason }, 'the lease could not be read or written; this is tried again');
-      this.#failure = reason;
+      this.failure = reason;
       return this.#pollMs;
     }
   }
@@ -222,26 +209,17 @@ export class Lease {
   }
 
   async #observe(): Promise<number> {
-    const row = await this.#readRow();
+    const [[holder = null, number, since, secondsLeft] = []] = await this.#connections.read((run) => run(LEASE));
     const seenMs = this.#clock.monotonic();
-    this.#fencingMax = Math.max(this.#fencingMax, row.fencing);
-    const { holder, since, fencing } = row;
-    const isHeld = holder !== null && row.secondsLeft > 0;
-    this.#seen = isHeld ? { leader: { name: holder, since, fencing }, atMs: seenMs } : undefined;
+    const fencing = Number(number);
+    this.#fencingMax = Math.max(this.#fencingMax, fencing);
+    const isHeld = holder !== null && Number(secondsLeft) > 0;
+    const leader = { name: String(holder), since: String(since), fencing };
+    this.#seen = isHeld ? { leader, atMs: seenMs } : undefined;
     if (this.#isLost) this.#options.onOver();
     this.#isLost = false;
     if (!isHeld && seenMs >= this.#notBeforeMs) return await this.#acquire();
     return this.#pollMs;
-  }
-
-  async #readRow(): Promise<LeaseRow> {
-    const [[holder, fencing, since, secondsLeft] = []] = await this.#connections.read((run) => run(LEASE));
-    return {
-      holder: holder === null ? null : String(holder),
-      fencing: Number(fencing),
-      since: String(since),
-      secondsLeft: Number(secondsLeft),
-    };
   }
 
   /** Takes the lease if it is over. Whoever commits at that moment comes first, or this throws StoreError. */

@@ -16,7 +16,6 @@ import {
   SCHEMA,
   SERVER_FACTS,
   SERVER_VERSION_MIN,
-  TABLE_WITHOUT_RIGHTS,
 } from './statements.ts';
 
 const TABLE = 'migrations';
@@ -24,9 +23,10 @@ const TABLE = 'migrations';
 /**
  * Makes or updates the tables in one transaction, and returns the names of the migrations that it made. Needs the owner
  * of the database, or of an empty schema `treeline` in it. Of several processes one migrates, and the others wait for
- * it. Throws StoreError if the schema belongs to another program or to a newer version.
+ * it. The tables become those of the installation `id`, if there is one. Throws StoreError if the schema belongs to
+ * another program, to a newer version or to another installation.
  */
-export async function migrate(options: DatabaseOptions): Promise<readonly string[]> {
+export async function migrate(options: DatabaseOptions, id?: string): Promise<readonly string[]> {
   const connections = new DatabaseConnections(options);
   const { address } = connections;
   try {
@@ -35,13 +35,12 @@ export async function migrate(options: DatabaseOptions): Promise<readonly string
       await run(LOCK_MIGRATIONS);
       const { hasSchema, made } = await requireOwnSchema(run, address);
       const missing = missingAfter(made);
-      // Who migrates is the owner.
-      if (missing.length === 0) await requireRights(run, address);
-      else if (made.length === 0) await makeTable(run, hasSchema);
+      if (made.length === 0) await makeTable(run, hasSchema);
       for (const name of missing) {
         await run(readFileSync(productPath(`migrations/${name}.sql`), 'utf8'));
         await run(ADD_MIGRATION, [name]);
       }
+      if (id !== undefined) await claim(run, { id, address });
       return missing;
     });
   } finally {
@@ -54,20 +53,15 @@ async function makeTable(run: RunStatement, hasSchema: boolean): Promise<void> {
   await run(MAKE_MIGRATIONS);
 }
 
-/** Makes the tables those of the installation `id`. Throws StoreError if they are those of another one. */
-export async function claimDatabase(options: DatabaseOptions, id: string): Promise<void> {
-  const connections = new DatabaseConnections(options);
-  try {
-    await connections.write(async (run) => {
-      await run(CLAIM, [id]);
-      const [[owner] = []] = await run(OWNER);
-      if (owner === id) return;
-      const why = `belongs to the installation "${owner}", and this one is "${id}" (id in the settings)`;
-      throw databaseError(connections.address, { why, remedy: 'Give each installation a database of its own.' });
-    });
-  } finally {
-    await connections.close();
-  }
+async function claim(
+  run: RunStatement,
+  { id, address }: { readonly id: string; readonly address: DatabaseAddress },
+): Promise<void> {
+  await run(CLAIM, [id]);
+  const [[owner] = []] = await run(OWNER);
+  if (owner === id) return;
+  const why = `belongs to the installation "${owner}", and this one is "${id}" (id in the settings)`;
+  throw databaseError(address, { why, remedy: 'Give each installation a database of its own.' });
 }
 
 /** Throws StoreError where the tables are not as this version needs them. */
@@ -95,18 +89,6 @@ async function requireServer(run: RunStatement, address: DatabaseAddress): Promi
     const why = `has the encoding ${encoding}, which does not have all characters`;
     throw databaseError(address, { why, remedy: "Make it with ENCODING 'UTF8' TEMPLATE template0." });
   }
-}
-
-/**
- * Throws StoreError where this user may not write a table: a replica without that would lead, or ask the leader, in
- * vain.
- */
-async function requireRights(run: RunStatement, address: DatabaseAddress): Promise<void> {
-  const [[table] = []] = await run(TABLE_WITHOUT_RIGHTS);
-  if (table === undefined) return;
-  const why = `does not let "${address.user}" read and write the table ${SCHEMA}.${table}`;
-  const remedy = `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${SCHEMA} TO "${address.user}".`;
-  throw databaseError(address, { why, remedy });
 }
 
 /**

@@ -104,8 +104,8 @@ export class PostgresAdapter implements DocumentAdapter {
     const document = emptyStoreDocument();
     const rows = await this.#connections.read(async (run) => {
       await requireSchema(run, this.#connections.address);
-      const { revision, lastEvent } = await this.#readState(run, STATE);
-      Object.assign(document, { revision, lastEvent });
+      const { revision, lastEvent, installation } = await this.#readState(run, STATE);
+      Object.assign(document, { revision, lastEvent, installation });
       const read = await this.#readRows(run, { since: 0, last: revision });
       this.#terms = new Map([[revision, await readTerm(run, revision)]]);
       await more(run);

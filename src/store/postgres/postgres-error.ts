@@ -1,5 +1,5 @@
-// Tells the operator what failed between Treeline and PostgreSQL: which database, why, and what to do. Knows the codes
-// of PostgreSQL, Node and OpenSSL; never shows a password.
+// Explains to the operator what failed between Treeline and PostgreSQL: which database, why, and what to do. Never shows
+// a password.
 import { reasonOf } from '../../base/wording.ts';
 import { codeOf, StoreError, StoreUnavailable } from '../store-error.ts';
 
@@ -23,20 +23,13 @@ interface Failure {
 }
 
 const CONTINUES = 'Treeline continues by itself as soon as it can.';
-const LOOK_AT_SERVER = 'See whether PostgreSQL runs there and its log.';
-const LOOK_AT_ADDRESS =
-  'See that host and port in the URL are right, that PostgreSQL runs there, and the firewalls between.';
 /** After a takeover of PostgreSQL the same address may be that of the primary again. */
 export const NAME_PRIMARY = 'Name the primary in the URL.';
-const PERCENT_ENCODED = 'Correct user and password in the URL; characters such as @ / # % are written percent-encoded.';
-const TLS_REMEDY =
-  "Give the certificate of the server's authority (caFile), and use the name in the URL that the server's certificate has.";
 
-/** By the code of Node, of OpenSSL, or of PostgreSQL (SQLSTATE). The text of any other error is shown as it is. */
+/** By the code of Node or of PostgreSQL (SQLSTATE). The text of any other error is shown as it is. */
 const FAILURES: Readonly<Record<string, (at: DatabaseAddress, said: string) => Failure>> = {
   ECONNREFUSED: unreachable('refuses connections'),
   ETIMEDOUT: unreachable('does not answer'),
-  EHOSTUNREACH: unreachable('cannot be reached'),
   ENOTFOUND: ({ host }) => ({
     why: `has an unknown host name, "${host}"`,
     remedy: 'Correct the URL, or the name service.',
@@ -48,13 +41,11 @@ const FAILURES: Readonly<Record<string, (at: DatabaseAddress, said: string) => F
   }),
   '28P01': ({ user }) => ({
     why: `refuses the password of "${user}"`,
-    remedy: PERCENT_ENCODED,
+    remedy: 'Correct user and password in the URL; characters such as @ / # % are written percent-encoded.',
   }),
   '28000': ({ user }, said) => ({
     why: `does not let "${user}" in: ${said}`,
-    remedy: said.endsWith('no encryption')
-      ? 'If it wants TLS, add ?sslmode=verify-full to the URL, and caFile to the settings; else correct pg_hba.conf on the server.'
-      : 'Correct the user in the URL, or pg_hba.conf on the server.',
+    remedy: 'Correct the user in the URL, or pg_hba.conf; for TLS add ?sslmode=verify-full to the URL, and caFile.',
   }),
   '3D000': ({ database, user }) => ({
     why: 'is not there',
@@ -74,46 +65,25 @@ const FAILURES: Readonly<Record<string, (at: DatabaseAddress, said: string) => F
     remedy: 'Raise max_connections, lower the pools of its users, or put a pooler before it.',
     isPassing: true,
   }),
-  '3F000': schemaMissing,
-  '42P01': schemaMissing,
-  DEPTH_ZERO_SELF_SIGNED_CERT: untrusted,
-  SELF_SIGNED_CERT_IN_CHAIN: untrusted,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: untrusted,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: untrusted,
-  ERR_TLS_CERT_ALTNAME_INVALID: untrusted,
-  CERT_HAS_EXPIRED: untrusted,
 };
 
-/** By the driver's text, for errors without a code. */
+/** The driver, PgBouncer and OpenSSL say these without a code, or with one of many. */
 const SAYINGS: readonly (readonly [RegExp, Failure])[] = [
-  // The text of PgBouncer.
-  [/^SASL authentication failed$/, { why: 'refuses the user or its password', remedy: PERCENT_ENCODED }],
+  [
+    /SASL authentication failed|password must be a/,
+    { why: 'needs a user with its password', remedy: 'Correct user and password in the URL.' },
+  ],
   [
     /does not support SSL/,
-    {
-      why: 'has no TLS',
-      remedy:
-        'Set ssl = on at the server. Over a network that nobody else can read, add ?sslmode=disable to the URL instead.',
-    },
+    { why: 'has no TLS', remedy: 'Set ssl = on at the server, or add ?sslmode=disable to the URL.' },
   ],
-  [/password must be a (non-empty )?string/, { why: 'asks for a password', remedy: 'The URL has none: add it.' }],
 ];
+/** Codes of OpenSSL, and of Node for a name that the certificate does not have. */
+const UNTRUSTED = /CERT|LEAF_SIGNATURE/;
 
 function unreachable(why: string): () => Failure {
-  return () => ({ why, remedy: LOOK_AT_ADDRESS, isPassing: true });
-}
-
-function schemaMissing(_at: DatabaseAddress, said: string): Failure {
-  return {
-    why: `does not have the tables of Treeline: ${said}`,
-    remedy: 'Start Treeline as the owner of the database, which makes them, or restore the database.',
-  };
-}
-
-function untrusted(_at: DatabaseAddress, said: string): Failure {
-  // Node adds advice for those who start it.
-  const [why] = said.split('; if the root CA');
-  return { why: `shows a certificate that is not trusted: ${why}`, remedy: TLS_REMEDY };
+  const remedy = 'See that host and port in the URL are right, that PostgreSQL runs there, and the firewalls between.';
+  return () => ({ why, remedy, isPassing: true });
 }
 
 /** Returns how messages name a database. */
@@ -133,16 +103,22 @@ export function databaseError(at: DatabaseAddress, { why, remedy, isPassing }: F
 /** Returns the error for what the driver threw. */
 export function explainFailure(error: unknown, at: DatabaseAddress): StoreError {
   if (error instanceof StoreError) return error;
-  const said = reasonOf(error);
-  const byCode = FAILURES[codeOf(error) ?? '']?.(at, said);
-  const known = byCode ?? SAYINGS.find(([pattern]) => pattern.test(said))?.[1];
-  const code = codeOf(error);
-  const unknown = {
-    why: `has failed: ${said}${code === undefined ? '' : ` (${code})`}`,
-    remedy: LOOK_AT_SERVER,
-    isPassing: true,
-  };
-  return databaseError(at, known ?? unknown, error);
+  return databaseError(at, failureOf(reasonOf(error), { at, code: codeOf(error) }), error);
+}
+
+function failureOf(said: string, { at, code = '' }: { at: DatabaseAddress; code: string | undefined }): Failure {
+  const known = FAILURES[code]?.(at, said) ?? SAYINGS.find(([pattern]) => pattern.test(said))?.[1];
+  if (known !== undefined) return known;
+  if (UNTRUSTED.test(code)) {
+    // Node adds advice for those who start it.
+    const why = `shows a certificate that is not trusted: ${said.split('; if the root CA')[0]}`;
+    return {
+      why,
+      remedy: 'Give the certificate of its authority (caFile), and use the name that its certificate has.',
+    };
+  }
+  const why = `has failed: ${said}${code === '' ? '' : ` (${code})`}`;
+  return { why, remedy: 'See whether PostgreSQL runs there and its log.', isPassing: true };
 }
 
 /** Returns true unless the server itself has refused: then what it was asked last may have been done. */

@@ -6,9 +6,8 @@ import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import { momentOf, reasonOf } from '../../base/wording.ts';
 import { isMap } from '../../model/json.ts';
+import type { LowdbStore } from '../lowdb-store.ts';
 import { codeOf, StoreError } from '../store-error.ts';
-import { DatabaseConnections, type DatabaseOptions } from './connection.ts';
-import { STATE } from './statements.ts';
 
 /** What a replica has seen of a database. */
 interface SeenState {
@@ -73,12 +72,10 @@ function otherInstallation(directory: string, seen: SeenState, database: string)
   );
 }
 
-/** What {@link SeenFile} is opened with. */
+/** The directory of a replica, and its open store. */
 interface SeenOptions {
   readonly directory: string;
-  readonly store: { readonly revision: number };
-  /** The store has no rows. */
-  readonly isEmpty: boolean;
+  readonly store: Pick<LowdbStore, 'path' | 'installation' | 'revision'>;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -90,36 +87,20 @@ export class SeenFile {
   /** This replica has not seen that database before. */
   readonly isFirst: boolean;
   readonly #options: SeenOptions;
-  readonly #place: Pick<SeenState, 'database' | 'installation'>;
   #written: number | undefined;
   #cancel: (() => void) | undefined;
 
-  private constructor(options: SeenOptions, place: Pick<SeenState, 'database' | 'installation'>) {
+  /** Compares a store with what was seen of it. Throws StoreError if it has rows of another installation. */
+  constructor(options: SeenOptions) {
     this.#options = options;
-    this.#place = place;
-    const seen = readSeen(options.directory);
-    if (seen !== undefined && seen.installation !== place.installation && !options.isEmpty) {
-      throw otherInstallation(options.directory, seen, place.database);
-    }
-    const isBehind = seen?.installation === place.installation && options.store.revision < seen.revision;
+    const { directory, store } = options;
+    const seen = readSeen(directory);
+    this.isFirst = seen?.installation !== store.installation;
+    if (seen !== undefined && this.isFirst && store.revision > 0) throw otherInstallation(directory, seen, store.path);
+    const isBehind = seen !== undefined && !this.isFirst && store.revision < seen.revision;
     this.lost = isBehind ? seen : undefined;
-    this.isFirst = seen?.installation !== place.installation;
     // What is lost stays remembered until it was accounted for.
     if (!isBehind) this.accept();
-  }
-
-  /**
-   * Compares the database of an open store with what was seen of it. Throws StoreError where it cannot be read, and
-   * where it is that of another installation.
-   */
-  static async open(database: DatabaseOptions, options: SeenOptions): Promise<SeenFile> {
-    const connections = new DatabaseConnections(database);
-    try {
-      const [[, , installation] = []] = await connections.read((run) => run(STATE));
-      return new SeenFile(options, { database: connections.name, installation: String(installation) });
-    } finally {
-      await connections.close();
-    }
   }
 
   /** From now on what the store shows counts as seen, also where that is behind what was seen before. */
@@ -137,11 +118,11 @@ export class SeenFile {
 
   #write(): void {
     const { directory, store, clock, log } = this.#options;
-    const { revision } = store;
+    const { path: database, installation = '', revision } = store;
     if (revision === this.#written) return;
     try {
       const path = seenPath(directory);
-      const seen: SeenState = { ...this.#place, revision, at: momentOf(clock.now()) };
+      const seen: SeenState = { database, installation, revision, at: momentOf(clock.now()) };
       writeFileSync(`${path}.new`, `${JSON.stringify(seen)}\n`, { mode: 0o600 });
       renameSync(`${path}.new`, path);
       this.#written = revision;

@@ -88,16 +88,12 @@ describe('a server with TLS', () => {
   });
 });
 
-it('caFile has to be there, and hold a certificate', async () => {
+it('caFile has to be there', async () => {
   const url = await urlByName();
   const read = (name: string) =>
     readDatabaseSettings({ url: { kind: 'settings', url, file: '' }, caFile: join(directory, name), poolSize: 4 });
   writeFileSync(join(directory, 'right.pem'), authority.own);
-  writeFileSync(join(directory, 'wrong.pem'), authority.key);
   expect(await read('right.pem')).toMatchObject({ url, ca: authority.own });
-  await expect(read('wrong.pem')).rejects.toThrow(
-    `store.caFile ${join(directory, 'wrong.pem')} holds no certificate: it has to name a PEM file.`,
-  );
   await expect(read('missing.pem')).rejects.toThrow(`store.caFile ${join(directory, 'missing.pem')} cannot be read`);
 });
 
@@ -110,5 +106,5 @@ it('a server that lets nobody in without TLS says so', async () => {
   );
   await server.run('SELECT pg_reload_conf()');
   await expect.poll(() => refusal({ url }).catch(() => ''), PATIENCE).toContain('no encryption');
-  expect(await refusal({ url })).toContain('If it wants TLS, add ?sslmode=verify-full to the URL');
+  expect(await refusal({ url })).toContain('for TLS add ?sslmode=verify-full to the URL');
 });

@@ -56,12 +56,12 @@ describe.skipIf(WITHOUT_PGBOUNCER !== undefined)(
       await Promise.all(leases.map((lease) => lease.close()));
     });
 
-    it('a wrong password is told, and nothing is tried again', async () => {
+    it('a wrong password is reported, and nothing is tried again', async () => {
       const wrong = new URL(await startPgbouncer(await server.create()));
       wrong.password = 'se%25cret';
       const message = await refusal({ url: wrong.href });
       expect(message).toContain(
-        `at 127.0.0.1:${wrong.port} refuses the user or its password. Correct user and password in the URL`,
+        `at 127.0.0.1:${wrong.port} needs a user with its password. Correct user and password in the URL`,
       );
       expect(message).not.toContain('goes on by itself');
     });

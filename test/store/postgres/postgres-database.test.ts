@@ -1,7 +1,7 @@
 // The tables in PostgreSQL, and what the operator reads where a database cannot be used. The last test makes a standby of the server.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DatabaseConnections, type RunStatement } from '../../../src/store/postgres/connection.ts';
-import { claimDatabase, migrate, requireSchema } from '../../../src/store/postgres/migrate.ts';
+import { migrate, requireSchema } from '../../../src/store/postgres/migrate.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-adapter.ts';
 import { explainFailure, isLost } from '../../../src/store/postgres/postgres-error.ts';
 import { refusal } from '../../support/database-refusal.ts';
@@ -70,9 +70,9 @@ describe('the tables', () => {
 
   it('belong to the first installation that starts on them, also after it is gone', async () => {
     const url = await server.create();
-    await claimDatabase({ url }, 'main');
-    await claimDatabase({ url }, 'main');
-    await expect(claimDatabase({ url }, 'south')).rejects.toThrow(
+    await migrate({ url }, 'main');
+    await migrate({ url }, 'main');
+    await expect(migrate({ url }, 'south')).rejects.toThrow(
       'belongs to the installation "main", and this one is "south" (id in the settings). Give each installation a database of its own.',
     );
   });
@@ -111,9 +111,7 @@ describe('what the operator reads', () => {
     expect(await refusal({ url: server.urlOf('made', 'treeline', SECRET) })).toContain(
       'refuses the password of "treeline"',
     );
-    expect(await refusal({ url: server.urlOf('made', 'treeline', '') })).toContain(
-      'asks for a password. The URL has none',
-    );
+    expect(await refusal({ url: server.urlOf('made', 'treeline', '') })).toContain('needs a user with its password');
     expect(await refusal({ url: server.urlOf('made', 'outsider', SECRET) })).toContain(
       'refuses the password of "outsider"',
     );
@@ -133,13 +131,6 @@ describe('what the operator reads', () => {
     const other = await server.create();
     await server.run('ALTER TABLE treeline.rows OWNER TO postgres; ', other);
     expect(await refusal({ url: other })).toContain('permission denied for table rows');
-    await server.run(
-      'ALTER TABLE treeline.rows OWNER TO treeline; ALTER TABLE treeline.lease OWNER TO postgres; GRANT SELECT ON treeline.lease TO treeline',
-      other,
-    );
-    expect(await refusal({ url: other }, migrate)).toContain(
-      'does not let "treeline" read and write the table treeline.lease. GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN',
-    );
   });
 
   it('where there are too many connections', async () => {
@@ -151,7 +142,7 @@ describe('what the operator reads', () => {
 
   it('where TLS is asked for and the server has none', async () => {
     const message = await refusal({ url: `${server.urlOf('made')}?sslmode=verify-full` });
-    expect(message).toContain('has no TLS. Set ssl = on at the server.');
+    expect(message).toContain('has no TLS. Set ssl = on at the server');
   });
 
   it('where the encoding does not have all characters', async () => {
@@ -161,8 +152,8 @@ describe('what the operator reads', () => {
 
   it.each([
     ['mysql://a:se%25cret@b/c', 'is none: it must be postgres://'],
-    ['postgres://a:se%25cret@b/c?options=x', 'has the unknown parameter "options"'],
-    ['postgres://a:se%25cret@b/c?sslmode=prefer', 'has sslmode=prefer'],
+    ['postgres://a:se%25cret@b/c?options=x', 'has other parameters than sslmode and host: it must be postgres://'],
+    ['postgres://a:se%25cret@b/c?sslmode=prefer', 'has another sslmode than verify-full and disable'],
     ['postgres://:se%25cret@b/c', 'names no host, user or database'],
     ['postgres://a:se%cret@b/c', 'has a % that begins no character'],
   ])('where the URL is wrong: %s', async (url, want) => {
