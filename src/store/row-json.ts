@@ -55,9 +55,10 @@ function isRowKind(kind: string): kind is RowKind {
   return ROW_KINDS.some((known) => known === kind);
 }
 
-function withWantedOnce({ wanted, applied, action, ...row }: ServerRow): object {
+function withWantedOnce(row: ServerRow): object {
+  const { wanted, applied, action } = row;
   const written = (spec: Spec | null): unknown => (spec !== null && spec === wanted ? WANTED : spec);
-  return { ...row, wanted, applied: written(applied), action: action && { ...action, spec: written(action.spec) } };
+  return { ...row, applied: written(applied), action: action && { ...action, spec: written(action.spec) } };
 }
 
 function withWantedAgain(row: ServerRow): ServerRow {
