@@ -20,13 +20,8 @@ function start(store: MemoryStore) {
   const clock = new ManualClock();
   const opened = new AsyncDisposableStack();
   const execution = {
-    ...{
-      concurrency: 1,
-      graceSeconds: 1,
-      deleteBudget: { percent: 0, least: 1, most: 1 },
-      retry: RETRY,
-      providers: [],
-    },
+    ...{ concurrency: 1, graceSeconds: 1, retry: RETRY, providers: [] },
+    deleteBudget: { percent: 0, least: 1, most: 1 },
     proxied: { name: 'proxied', concurrency: 1, retry: RETRY, timeoutSeconds: 1, checkSeconds: 1, drift: 'off' },
   } as const;
   const starting = startCore(
@@ -41,17 +36,13 @@ function start(store: MemoryStore) {
   return { clock, opened, starting };
 }
 
-it('ends all parts of a core that cannot record what it has to', async () => {
-  const { clock, opened, starting } = start(new FullStore());
-  await expect(starting).rejects.toThrow('the disk is full');
-  expect(clock.pending).toBeGreaterThan(0);
-  await opened.disposeAsync();
-  expect(clock.pending).toBe(0);
-});
-
-it('ends all parts of a core that has started', async () => {
-  const { clock, opened, starting } = start(new MemoryStore());
-  await starting;
+it.each([
+  ['cannot record what it has to', new FullStore(), 'StoreError: the disk is full'],
+  ['has started', new MemoryStore(), undefined],
+])('ends all parts of a core that %s', async (_case, store, failure) => {
+  const { clock, opened, starting } = start(store);
+  const failed = await starting.then(() => undefined, String);
+  expect(failed).toBe(failure);
   expect(clock.pending).toBeGreaterThan(0);
   await opened.disposeAsync();
   expect(clock.pending).toBe(0);

@@ -43,11 +43,3 @@ it('a leader that stops hands over the lease as soon as it does not lead, and be
   await succession.stop();
   expect(steps).toEqual([...BEGIN, ...TAKE, 'end leading', 'release', 'end standing by']);
 });
-
-it('a leader that loses the lease is shown as a standby before it has stopped', async () => {
-  const { succession, steps } = succeed();
-  succession.take();
-  succession.lose();
-  await succession.settled();
-  expect(steps.slice(4)).toEqual(['show standby', 'stand by', 'end leading']);
-});

@@ -170,6 +170,7 @@ describe('what the operator reads', () => {
 
   it.each([
     ['XX000', 'has failed: it broke (XX000)'],
+    ['25006', 'can only be read: it is a standby, or its transactions are read-only'],
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'shows a certificate that is not trusted: it broke'],
   ])('where the server says %s', (code, want) => {
     const address = { host: '::1', port: 5432, database: 'treeline', user: 'treeline' };
