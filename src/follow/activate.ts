@@ -11,7 +11,7 @@ import type { Change, FollowedPlace } from '../model/rows.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import type { Reconciler } from '../reconcile/reconciler.ts';
 import { countEffects, followedChanges, type NewCommit } from './commit-rows.ts';
-import { type CurrentState, proxiesIn } from './current-state.ts';
+import type { CurrentState } from './current-state.ts';
 import { syncChanges } from './sync.ts';
 
 /** One poll of the branch; its operation id goes through the log of everything that follows from it. */
@@ -51,7 +51,7 @@ interface Activation extends Poll {
 export async function activate(parts: ActivationParts, desired: DesiredState, activation: Activation): Promise<void> {
   const { log } = activation;
   const changes = await record(parts, desired, activation);
-  enqueueConcerned(parts, activation, { desired, changes });
+  enqueueConcerned(parts, activation, changes);
   const servers = changes.filter(({ kind }) => kind === 'server').length;
   log.info(
     { commit: desired.commit, ...desired.counts, servers, problems: desired.problems.length },
@@ -93,7 +93,7 @@ function acceptedRecovery(ledger: Pick<Ledger, 'read'>, commit: string): readonl
 function enqueueConcerned(
   { ledger, reconciler }: ActivationParts,
   { operation, before }: Activation,
-  { desired, changes }: { readonly desired: DesiredState; readonly changes: readonly Change[] },
+  changes: readonly Change[],
 ): void {
   const enqueue = (name: string): void => reconciler.enqueue([name], operation);
   if (before === undefined) for (const name of ledger.list('server').keys()) enqueue(name);
@@ -102,34 +102,9 @@ function enqueueConcerned(
     // What was held and is not any more has rows that did not change.
     if (kind === 'held' && value === null) ledger.index.serversOf(name).forEach(enqueue);
   }
-  for (const name of serversOfProxies(ledger, { before, desired })) {
-    if (reconciler.isAwaitingProxy?.(name)) enqueue(name);
-  }
-}
-
-type Clients = DesiredState['clients'];
-
-/**
- * Yields the servers whose proxy may be another one after a commit: all of an instance that it changes, or of every
- * instance if other proxies are registered. None without `before`.
- */
-function* serversOfProxies(
-  ledger: Pick<Ledger, 'list' | 'index'>,
-  { before, desired }: { readonly before: DesiredState | undefined; readonly desired: DesiredState },
-): Generator<string> {
-  if (before === undefined) return;
-  if (haveOtherProxies(before.clients, desired.clients)) {
-    yield* ledger.list('server').keys();
-    return;
-  }
-  for (const [key, { type, name }] of desired.units) {
-    const isChanged = before.units.get(key) !== desired.units.get(key);
-    if (isChanged && type === 'stack-instance') yield* ledger.index.serversOf(name);
-  }
-}
-
-function haveOtherProxies(before: Clients, after: Clients): boolean {
-  return before !== after && JSON.stringify(proxiesIn(before)) !== JSON.stringify(proxiesIn(after));
+  // Another proxy may be responsible for a server now.
+  if (before !== undefined)
+    for (const name of ledger.list('server').keys()) if (reconciler.isAwaitingProxy?.(name)) enqueue(name);
 }
 
 /** Returns a function that returns the place of the first mistake of an invalid instance; undefined for a valid one. */

@@ -5,13 +5,14 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { logOnceAMinute } from '../base/log-once-a-minute.ts';
 import { WokenLoop } from '../base/woken-loop.ts';
-import { momentOf } from '../base/wording.ts';
-import type { Baseline, DesiredState } from '../desired/desired-state.ts';
+import { countOf, momentOf } from '../base/wording.ts';
+import type { AcceptedEffect, Baseline, DesiredState, LossPolicies } from '../desired/desired-state.ts';
 import { nodeOf } from '../desired/node-records.ts';
-import { isRetaining, isValidUnit, type Unit } from '../desired/unit.ts';
+import { isRetaining, isValidUnit, type Unit, unitAddress } from '../desired/unit.ts';
 import { isAtRest, isMissed } from '../machine/drift.ts';
 import { needsNoAction } from '../machine/existence.ts';
 import { instanceAddress } from '../model/address.ts';
+import { compareNames } from '../model/names.ts';
 import type { Change, CommitCounts, CommitRow } from '../model/rows.ts';
 import { type ChangedUnit, changedUnits } from '../plan/changed-servers.ts';
 import { isSameRecord } from '../plan/configuration-changes.ts';
@@ -41,19 +42,56 @@ type Before = Baseline & Partial<Pick<DesiredState, 'invalid'>>;
  */
 export async function countEffects(before: Before, desired: DesiredState, breathe: Breathe): Promise<Counts> {
   const counts: Record<string, CommitCounts> = {};
-  const units = unitsOnceApproved(desired);
-  const isWanted = (name: string): boolean => units.get(desired.owners.get(name) ?? '')?.servers.has(name) === true;
-  for (const changed of changedUnits(before.units, units)) {
-    const found = countUnit(changed, before, isWanted);
-    const { type, name } = (changed.after ?? changed.before) as Unit;
-    const isListed = type === 'stack-instance' && Object.keys(counts).length < INSTANCES_MAX;
-    if (Object.values(found).some((count) => count > 0)) addCounts(counts, isListed ? name : '', found);
-    await breathe();
+  for (const { unit, effect } of await unitEffects(before, desired, unitsOnceApproved(desired), breathe)) {
+    const isListed = unit.type === 'stack-instance' && Object.keys(counts).length < INSTANCES_MAX;
+    if (Object.values(effect).some((count) => count > 0)) addCounts(counts, isListed ? unit.name : '', effect);
   }
   for (const name of desired.invalid.difference(before.invalid ?? new Set())) {
     if (!desired.held.has(name) && Object.keys(counts).length < INSTANCES_MAX) counts[name] ??= NONE;
   }
   return counts;
+}
+
+/** Returns what happens to servers if the desired state follows the baseline. */
+export async function acceptedEffect(
+  before: Baseline,
+  desired: DesiredState,
+  breathe: Breathe,
+): Promise<AcceptedEffect> {
+  const counts: Record<string, CommitCounts> = {};
+  const found = await unitEffects(before, desired, desired.units, breathe);
+  for (const { effect } of found) addCounts(counts, '', effect);
+  const { created, updated } = counts[''] ?? NONE;
+  const deletes = found.flatMap(({ deleted }) => deleted).sort(compareNames);
+  const retained = found.reduce((sum, unit) => sum + unit.retained, 0);
+  const text =
+    `accepting it creates ${countOf(created, 'server')}, updates ${updated}, retains ${retained} and, ` +
+    `after another approval, deletes ${deletes.length}`;
+  return { text, deletes };
+}
+
+/** What happens to the servers and the records of a unit. */
+interface UnitEffect {
+  readonly unit: Unit;
+  readonly effect: CommitCounts;
+  readonly deleted: readonly string[];
+  /** How many servers are not wanted any more and stay. */
+  readonly retained: number;
+}
+
+async function unitEffects(
+  before: Baseline,
+  desired: DesiredState,
+  units: DesiredState['units'],
+  breathe: Breathe,
+): Promise<readonly UnitEffect[]> {
+  const effects: UnitEffect[] = [];
+  const isWanted = (name: string): boolean => units.get(desired.owners.get(name) ?? '')?.servers.has(name) === true;
+  for (const changed of changedUnits(before.units, units)) {
+    effects.push(unitEffect(changed, before, { isWanted, losses: desired.losses }));
+    await breathe();
+  }
+  return effects;
 }
 
 function unitsOnceApproved({ units, held, candidates }: DesiredState): DesiredState['units'] {
@@ -79,26 +117,30 @@ function addCounts(counts: Record<string, CommitCounts>, name: string, found: Co
 }
 
 /** A server that moves to another instance counts as one of that. */
-function countUnit(
+function unitEffect(
   { before, after }: ChangedUnit,
   baseline: Baseline,
-  isWanted: (name: string) => boolean,
-): CommitCounts {
+  { isWanted, losses }: { readonly isWanted: (name: string) => boolean; readonly losses: LossPolicies },
+): UnitEffect {
+  const unit = (after ?? before) as Unit;
   const was = (name: string) => baseline.units.get(baseline.owners.get(name) ?? '')?.servers.get(name)?.spec;
-  const [wanted, former] = [[...(after?.servers.values() ?? [])], [...(before?.servers.values() ?? [])]];
+  const wanted = [...(after?.servers.values() ?? [])];
+  const gone = [...(before?.servers.values() ?? [])].filter(({ name }) => !isWanted(name));
+  const loss = losses.get(unitAddress(unit));
+  const deleted = isRetaining(after) ? [] : gone.filter(({ policy }) => (loss ?? policy).deletion === 'delete');
   const nodes = [...(after?.nodes.values() ?? [])].filter((node) => {
     const old = nodeOf(baseline, node.name);
     return old === undefined ? after?.type === 'clientcert' : !isSameRecord(old, node);
   });
   const isGone = before?.type === 'clientcert' && after === undefined;
-  return {
+  const effect = {
     created: wanted.filter(({ name }) => was(name) === undefined).length,
     updated: wanted.filter(({ name, spec }) => !needsNoAction(spec, was(name) ?? spec)).length,
     replaced: 0,
-    deleted: former.filter(({ name, policy }) => !isWanted(name) && policy.deletion === 'delete' && !isRetaining(after))
-      .length,
+    deleted: deleted.length,
     records: nodes.length + (isGone ? 1 : 0),
   };
+  return { unit, effect, deleted: deleted.map(({ name }) => name), retained: gone.length - deleted.length };
 }
 
 /** Returns the changes that record a commit as followed. It is done if it leaves all servers as they are. */

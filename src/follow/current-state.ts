@@ -90,16 +90,11 @@ export class CurrentState {
     this.#notify();
   }
 
-  /** Returns true if that commit was refused for the same before. */
-  isRefusedAlready({ commit, hold }: Pick<RefusedCommit, 'commit' | 'hold'>): boolean {
-    return this.#refused?.commit === commit && this.#refused.hold?.kind === hold?.kind;
-  }
-
   /** Notes that a commit is not followed; the time of a commit that was refused for the same before stays. */
   refuse(refused: RefusedCommit): void {
-    this.#refused = this.isRefusedAlready(refused)
-      ? { ...refused, since: this.#refused?.since ?? refused.since }
-      : refused;
+    const last = this.#refused;
+    const isKnown = last?.commit === refused.commit && last.hold?.kind === refused.hold?.kind;
+    this.#refused = isKnown ? { ...refused, since: last.since } : refused;
     this.#notify();
   }
 
@@ -154,8 +149,7 @@ export function registeredProxies(current: CurrentState): () => readonly Registe
   };
 }
 
-/** Returns the registered proxies. */
-export function proxiesIn(clients: Clients): readonly RegisteredProxy[] {
+function proxiesIn(clients: Clients): readonly RegisteredProxy[] {
   return [...clients].flatMap(
     ([
       serial,

@@ -1,7 +1,6 @@
 // Judges the newest commit against the active state, and activates the desired state that follows from it, or reports
 // why it is not followed. A commit that cannot be read changes nothing. docs/concepts.md, wrong commits.
 import { invariant } from '../base/invariant.ts';
-import { countOf } from '../base/wording.ts';
 import { judgeAgain, judgeInTurns, type RefusedDerivation, type Reusable } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
 import {
@@ -15,14 +14,11 @@ import { acceptedCommit, historyDigest, nothingLeftDigest } from '../machine/hol
 import { RECOVERY } from '../machine/recovery.ts';
 import type { FollowedPlace } from '../model/rows.ts';
 import type { DeleteBudget } from '../model/settings.ts';
-import { changedServers, changedUnits } from '../plan/changed-servers.ts';
-import type { ServerChange } from '../plan/plan.ts';
-import { compareServers } from '../plan/server-changes.ts';
 import type { CommitGate } from '../reconcile/commit-gate.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import type { BadSignature, Commit, Signatures, Source } from '../repository/source.ts';
 import { type ActivationParts, activate, type Poll, textOf } from './activate.ts';
-import type { NewCommit } from './commit-rows.ts';
+import { acceptedEffect, type NewCommit } from './commit-rows.ts';
 import { type Continuation, judgeContinuation } from './continuation.ts';
 import { firstParentLine, NEW_COMMITS_MAX } from './first-parents.ts';
 import { findLosses, SEARCHED_MAX } from './loss-policy.ts';
@@ -145,7 +141,7 @@ export class CommitFollower {
     const before = { baseline, earlier: current.get(), isAccepted: true };
     const proposed = await proposeAt(source, commit, { ...before, breathe });
     if (!proposed.isFollowed) return undefined;
-    return acceptedEffect(baseline, await judgeInTurns(proposed, before, breathe));
+    return await acceptedEffect(baseline, await judgeInTurns(proposed, before, breathe), breathe);
   }
 
   /**
@@ -255,19 +251,6 @@ export class CommitFollower {
     const baseline = recordedBaseline(ledger, head);
     return { commit, baseline, place, isLost: true, difference: this.#difference };
   }
-}
-
-/** Returns what happens to servers if the desired state follows the baseline. */
-function acceptedEffect({ units: before }: Baseline, { units: after, losses }: DesiredState): AcceptedEffect {
-  const compared = { before, after, writtenBefore: new Map(), losses, isSecret: () => true };
-  const { changes, retained } = compareServers(changedServers(changedUnits(before, after)), compared);
-  const by = (action: ServerChange['action']): readonly string[] =>
-    changes.flatMap((change) => (change.action === action ? [change.resource] : []));
-  const deletes = by('delete');
-  const text =
-    `accepting it creates ${countOf(by('create').length, 'server')}, updates ${by('update').length}, ` +
-    `retains ${retained.length} and, after another approval, deletes ${deletes.length}`;
-  return { text, deletes };
 }
 
 const FOLLOWED: CommitVerdict = { kind: 'followed' };
