@@ -30,7 +30,6 @@ const COMMITTER: Person = { name: 'Treeline', email: 'treeline@localhost' };
 export function createGitPublisher(options: GitPublisherOptions): Publisher {
   const { source, branch: followed, committer = COMMITTER, sign, signatures, clock = systemClock } = options;
   const directory = directorySteps(options.directory);
-  checkBranch(followed);
   checkPerson(committer);
   return {
     async prepare(base, commits) {

@@ -73,9 +73,6 @@ const CASES: Readonly<Record<string, Case>> = {
     facts: { recent: 2 },
     held: ['shop'],
   },
-  'as many as are left of the hour': { removed: { shop: ['a'] }, facts: { recent: 1 } },
-  'an hour that is over the limit by itself, and nothing that goes': { removed: {}, facts: { recent: 9 } },
-  'some that are under way already': { removed: { shop: ['a'] }, facts: { underWay: underWay({ shop: ['b'] }) } },
   'some that are under way already, and too many beside them: both instances': {
     removed: { shop: ['a', 'b'] },
     facts: { underWay: underWay({ office: ['x'] }) },
@@ -85,10 +82,6 @@ const CASES: Readonly<Record<string, Case>> = {
     removed: {},
     facts: { underWay: underWay({ shop: ['a', 'b'], office: ['x'] }) },
     held: ['office', 'shop'],
-  },
-  'too many under way, which end with this commit': {
-    removed: { shop: ['a'] },
-    facts: { underWay: underWay({ shop: ['b'], office: ['x', 'y'] }), goesOn: () => false },
   },
   'some under way that end with this commit, and too many beside them': {
     removed: { shop: ['a', 'b', 'c'] },
@@ -119,10 +112,6 @@ const CASES: Readonly<Record<string, Case>> = {
     removed: { shop: ['a', 'b'] },
     facts: { underWay: underWay({ kept: ['x', 'y'] }) },
   },
-  'servers of which no row tells: there is nothing to delete': {
-    removed: { shop: ['a', 'b', 'c'] },
-    facts: { incarnationOf: () => undefined },
-  },
   'servers of which some are recorded: only these': {
     removed: { shop: ['a', 'b', 'c'] },
     facts: { incarnationOf: (server) => (server === 'c' ? undefined : 1) },
@@ -137,20 +126,10 @@ const CASES: Readonly<Record<string, Case>> = {
     facts: { isApproved: (one) => one === digest('a', 'b') },
     held: ['shop'],
   },
-  'an approval of more than these': {
-    removed: { shop: ['a', 'b', 'c'] },
-    facts: { isApproved: (one) => one === digest('a', 'b', 'c', 'd') },
-    held: ['shop'],
-  },
   'an approval of the building before': {
     removed: { shop: ['a', 'b', 'c'] },
     facts: { isApproved: (one) => one === digest('a', 'b', 'c'), incarnationOf: () => 2 },
     held: ['shop'],
-  },
-  'an approval of one of two: it does not count against the other': {
-    removed: { shop: ['a', 'b', 'c'], office: ['x', 'y'] },
-    facts: { isApproved: (one) => one === digest('a', 'b', 'c') },
-    approved: ['shop'],
   },
   'an approval of one of two, and too many in the other': {
     removed: { shop: ['a', 'b', 'c'], office: ['x', 'y', 'z'] },
@@ -167,12 +146,6 @@ const CASES: Readonly<Record<string, Case>> = {
     removed: { shop: ['a', 'b'] },
     facts: { heldBefore: heldBefore('shop', 'a', 'b') },
     held: ['shop'],
-  },
-  'what is held, though the other instance was approved and it would fit': {
-    removed: { shop: ['a', 'b'], office: ['x'] },
-    facts: { heldBefore: heldBefore('shop', 'a', 'b'), isApproved: (one) => one === digest('x') },
-    held: ['shop'],
-    approved: ['office'],
   },
   'what was held, and is less that fits by now': {
     removed: { shop: ['a'] },
@@ -192,11 +165,6 @@ const CASES: Readonly<Record<string, Case>> = {
     facts: { approvedCount: 4 },
     approved: ['office', 'shop'],
   },
-  'a trailer with more than enough': {
-    removed: { shop: ['a', 'b', 'c'] },
-    facts: { approvedCount: 999_999 },
-    approved: ['shop'],
-  },
   'a trailer with too small a number': {
     removed: { shop: ['a', 'b', 'c'], office: ['x'] },
     facts: { approvedCount: 3 },
@@ -205,11 +173,6 @@ const CASES: Readonly<Record<string, Case>> = {
   'a trailer with too small a number, within the limit': {
     removed: { shop: ['a', 'b'] },
     facts: { approvedCount: 1 },
-  },
-  'a trailer, whatever went within the hour': {
-    removed: { shop: ['a', 'b', 'c'] },
-    facts: { approvedCount: 3, recent: 50 },
-    approved: ['shop'],
   },
   'a trailer for what is held, and for what is under way': {
     removed: { shop: ['a', 'b', 'c'] },
@@ -307,31 +270,9 @@ it('never lets more go without a yes than the limit leaves', () => {
   );
 });
 
-describe('a digest', () => {
-  it('is SHA-256 over sorted lines of name and building', () => {
-    expect(digest('b', 'a')).toBe('34cf2346b0a56b0953de26ce7fd8adaefb71ef30a1da1ee192d44ebac24cb84a');
-  });
-
-  const servers = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'a 1', '1'), { minLength: 1 });
-  const removals = servers.map((names) => names.map((server, index) => ({ server, incarnation: index % 2 })));
-
-  it('does not depend on the order', () => {
-    fc.assert(
-      fc.property(removals, (some) => {
-        expect(deletesDigest(some.toReversed())).toBe(deletesDigest(some));
-      }),
-    );
-  });
-
-  it('is another one for each more, each fewer and each other building', () => {
-    fc.assert(
-      fc.property(removals, (some) => {
-        const rebuilt = some.map(({ server, incarnation }) => ({ server, incarnation: incarnation + 2 }));
-        const all = [some, some.slice(1), [...some, { server: 'z', incarnation: 1 }], rebuilt].map(deletesDigest);
-        expect(new Set(all).size).toBe(4);
-      }),
-    );
-  });
+it('a digest is SHA-256 over sorted lines of name and incarnation', () => {
+  const known = '34cf2346b0a56b0953de26ce7fd8adaefb71ef30a1da1ee192d44ebac24cb84a';
+  expect([digest('b', 'a'), digest('a', 'b')]).toEqual([known, known]);
 });
 
 test('what may be meant for wrong instances is told with these, and keeps being told so', () => {

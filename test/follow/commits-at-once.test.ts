@@ -3,9 +3,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { firstParentLine } from '../../src/follow/first-parents.ts';
 import type { Commit } from '../../src/repository/source.ts';
-import { answerOf } from '../reconcile/build.ts';
 import { Core } from '../reconcile/core.ts';
-import { answering } from '../reconcile/shop.ts';
 import type { TextChanges } from '../support/text-repository.ts';
 import { TOO_MUCH } from '../support/text-source.ts';
 import { A, OTHER, START, servers, TREE } from './two-instances.ts';
@@ -193,39 +191,6 @@ describe('what a later commit of the same poll takes back', () => {
     expect(core.current.get()?.commit).toBe(followed);
     expect(core.current.refused?.commit).toBe(wrong);
     expect(core.ledger.server('x-3')).toBeUndefined();
-  });
-});
-
-describe('how many updates may fail', () => {
-  /** Instances of one server each: one that fails stops the others of its instance. */
-  function instances(prefix: string, count: number, size = 'small'): TextChanges {
-    const names = Array.from({ length: count }, (_, index) => `${prefix}${index}`);
-    return Object.fromEntries(names.map((name) => [`stacks/instances/${name}.yaml`, servers(name, 1, '', size)]));
-  }
-
-  /** Few and many instances; every update fails. */
-  async function failing(): Promise<Core> {
-    const core = new Core({ concurrency: 1, retry: { attempts: 1 } });
-    core.source.commit({ ...START, ...instances('few', 12), ...instances('many', 80) });
-    await core.poll();
-    answering(core, 'update', async () => answerOf('failed'));
-    return core;
-  }
-
-  it.each<[name: string, commits: readonly TextChanges[], updates: number, begun: number]>([
-    ['two commits want', [instances('few', 12, 'large'), instances('many', 80, 'large')], 92, 6],
-    [
-      'the last leaves of those that the first wants',
-      [{ ...instances('few', 12, 'large'), ...instances('many', 80, 'large') }, instances('many', 80)],
-      12,
-      4,
-    ],
-  ])('is a share of those that %s', async (_, commits, updates, begun) => {
-    const core = await failing();
-    for (const files of commits) core.source.commit(files);
-    await core.poll();
-    expect([...core.ledger.list('rollout')]).toEqual([[core.current.get()?.commit, { updates }]]);
-    expect(core.calls('update')).toHaveLength(begun);
   });
 });
 

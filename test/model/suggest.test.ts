@@ -10,6 +10,13 @@ it.each([
   ['production', ['prodokshun'], null],
   ['nope', ['name'], null],
   ['x', ['y'], null],
+  ['shop', ['shop'], null],
+  ['ab', ['b'], 'b'],
+  ['web1', ['web3', 'web2'], 'web2'],
+  ['database', ['tabdase'], null],
+  ['', ['a', ''], null],
+  [`${'x'.repeat(240)}-a`, [`${'x'.repeat(240)}-b`], `${'x'.repeat(240)}-b`],
+  ['x'.repeat(251), ['x'.repeat(250)], null],
 ])('didYouMean(%s) among %j suggests %s', (name, candidates, meant) => {
   expect(didYouMean(name, candidates)).toBe(meant === null ? null : `did you mean "${meant}"?`);
 });

@@ -3,8 +3,6 @@ import { readFileSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createGitPublisher } from '../../src/repository/git-publisher.ts';
-import { SourceError } from '../../src/repository/source.ts';
 import { fakeSsh, OBEY } from '../support/fake-ssh.ts';
 import {
   type Exchange,
@@ -177,18 +175,6 @@ describe('a new branch', () => {
   it.each(['', '../x', '-d'])('cannot be called %j', async (name) => {
     const { publisher, prepare } = await publishTo();
     await expect(publisher.push(await prepare(), name)).rejects.toThrow(/is no name of a branch/);
-  });
-});
-
-describe('createGitPublisher', () => {
-  it.each([
-    [{ branch: 'a b' }, /is no name of a branch/],
-    [{ directory: '../x' }, /is no directory of the repository/],
-  ])('refuses %j', async (wrong, message) => {
-    const { source } = await publishTo();
-    const options = { branch: 'main', directory: '.', source, ...wrong };
-    expect(() => createGitPublisher(options)).toThrow(message);
-    expect(() => createGitPublisher(options)).toThrow(SourceError);
   });
 });
 
