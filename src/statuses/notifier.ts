@@ -24,7 +24,7 @@ interface NotifierOptions extends Pick<ConstructorParameters<typeof LevelLoop>[0
   /** Returns the followed commit; undefined while nothing is active. */
   readonly followed: () => string | undefined;
   /** Returns what needs an operator, and reports changes of it. */
-  readonly attention: Pick<AttentionWatch, 'items' | 'onBegin' | 'onOver'>;
+  readonly attention: Pick<AttentionWatch, 'items' | 'onChange'>;
 }
 
 type EventMessage = OwedEvent & Message;
@@ -55,7 +55,7 @@ export class Notifier {
     for (const row of ledger.list('server').values()) this.#onRow(row);
     this.#loops = subscribers.map((subscriber) => this.#loopOf(subscriber));
     ledger.watch((change) => this.#onChange(change));
-    for (const on of ['onBegin', 'onOver'] as const) attention[on](() => this.#wake());
+    attention.onChange(() => this.#wake());
   }
 
   /** Why a subscriber has not accepted an event for more than a minute; undefined if all did. */

@@ -216,10 +216,13 @@ describe('what is acknowledged', () => {
     const watch = new AttentionWatch({
       ...{ attention: () => core.operator.attention(), breathe: withoutPause, clock: core.clock },
       endAcknowledgements: (ended) => core.requests.endAcknowledgements(ended),
-      log: createLog('silent', process.stderr),
+      log: createLog('info', {
+        write(text) {
+          const { level, attention } = JSON.parse(text);
+          if (attention) told.push(`${level === 40 ? '+' : '-'}${attention}`);
+        },
+      }),
     });
-    watch.onBegin(({ id }) => told.push(`+${id}`));
-    watch.onOver(({ id }) => told.push(`-${id}`));
     return { watch, told };
   }
 
@@ -286,6 +289,7 @@ describe('what is acknowledged', () => {
     await core.settle();
     await core.pass(5_000);
     expect([core.ledger.list('acknowledgement').size, ids(core)]).toEqual([0, ['failed:app']]);
+    await core.pass(60_000);
     core.provider.script = () => Promise.resolve(answerOf('failed', { message: 'no such image' }));
     core.source.commit(stack('shop', 2, 'size: large'));
     await core.poll();

@@ -28,7 +28,7 @@ class NotifyingCore {
   notifier: Notifier;
   /** Of the notifier that runs; one that was killed does nothing more. */
   #life = { isOver: false };
-  readonly #listeners: ((item: AttentionItem) => void)[] = [];
+  readonly #listeners: (() => void)[] = [];
   readonly #kinds: Readonly<Record<string, readonly NotificationKind[]>>;
 
   constructor(kinds: Readonly<Record<string, readonly NotificationKind[]>> = { ops: NOTIFICATION_KINDS }) {
@@ -47,8 +47,7 @@ class NotifyingCore {
         acknowledged: null,
       },
     }));
-    const [any] = this.items;
-    for (const tell of this.#listeners) tell(any as AttentionItem);
+    for (const changed of this.#listeners) changed();
     await this.core.pass(2_000);
   }
 
@@ -92,8 +91,7 @@ class NotifyingCore {
       log: createLog('info', { write: (line) => this.lines.push(JSON.parse(line)) }),
       attention: {
         items: () => this.items && new Map(this.items.map((item) => [item.id, item])),
-        onBegin: (told) => this.#listeners.push(told),
-        onOver: (told) => this.#listeners.push(told),
+        onChange: (changed) => this.#listeners.push(changed),
       },
       subscribers: Object.entries(this.#kinds).map(([name, kinds]) => ({
         ...{ name, kinds, instances: ['*'] },

@@ -1,5 +1,5 @@
-// Watches the causes that need an operator. Logs and reports to listeners when one begins and when it is over. One for
-// each leader; what it knows is lost with it, so that the next one reports everything that lasts as if it began.
+// Watches the causes that need an operator, and logs when one begins and when it is over. One for each leader; what it
+// knows is lost with it, so that the next one logs everything that lasts as if it began.
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import { type LogOnceAMinute, logOnceAMinute } from '../../base/log-once-a-minute.ts';
@@ -26,20 +26,13 @@ interface AttentionWatchOptions {
   readonly log: Logger;
 }
 
-type Listener = (item: AttentionItem) => void;
-
-/**
- * Reports causes that begin and end. A cause that begins acknowledged begins once that is over, and each one does so
- * again then.
- */
+/** Logs causes that begin and end. A cause that is acknowledged begins once its acknowledgement is over. */
 export class AttentionWatch {
   readonly #options: AttentionWatchOptions;
   readonly #logOnceAMinute: LogOnceAMinute;
   readonly #logCauseOnceAMinute: LogOnceAMinute;
-  readonly #listeners = { begin: [] as Listener[], over: [] as Listener[] };
+  readonly #listeners: (() => void)[] = [];
   #items: ReadonlyMap<string, AttentionItem> | undefined;
-  /** The ids of the causes that have begun for those who listen. */
-  readonly #begun = new Set<string>();
   /** The causes that have ended since acknowledgements were ended last. */
   #ended: ReadonlySet<string> = new Set();
   /** From when on a cause that is not seen is over, by the monotonic clock. */
@@ -60,17 +53,9 @@ export class AttentionWatch {
     return this.#items;
   }
 
-  /**
-   * Calls `listener` with each cause that begins to need an operator, and again when its acknowledgement has ended. It
-   * must not throw.
-   */
-  onBegin(listener: Listener): void {
-    this.#listeners.begin.push(listener);
-  }
-
-  /** Calls `listener` with each cause that has begun, as it was known last, once it is over. It must not throw. */
-  onOver(listener: Listener): void {
-    this.#listeners.over.push(listener);
+  /** Calls `listener` after a look that found causes that began or ended. It must not throw. */
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener);
   }
 
   /** Has it look soon: something has changed. May be called as often as something changes. */
@@ -106,15 +91,12 @@ export class AttentionWatch {
     for (const item of items) present.set(item.id, shortened(item));
     this.#items = present;
     this.#ended = this.#ended.union(new Set(before.keys()).difference(present));
-    for (const [id, item] of before) {
-      if (!present.has(id) && this.#begun.delete(id)) this.#report('over', item);
-    }
-    for (const item of present.values()) {
-      const wasAcknowledged = before.get(item.id)?.acknowledged != null;
-      if (item.acknowledged !== null || (this.#begun.has(item.id) && !wasAcknowledged)) continue;
-      this.#begun.add(item.id);
-      this.#report('begin', item);
-    }
+    const isShown = (item: AttentionItem | undefined): boolean => item?.acknowledged === null;
+    const over = [...before.values()].filter((item) => !present.has(item.id));
+    const begun = [...present.values()].filter((item) => isShown(item) && !isShown(before.get(item.id)));
+    for (const item of over) this.#log('over', item);
+    for (const item of begun) this.#log('begin', item);
+    if (over.length + begun.length > 0) for (const listener of this.#listeners) listener();
   }
 
   async #endAcknowledgements(before: string, covered: ReadonlySet<string>): Promise<void> {
@@ -126,13 +108,12 @@ export class AttentionWatch {
     this.#ended = new Set();
   }
 
-  #report(what: 'begin' | 'over', item: AttentionItem): void {
+  #log(what: 'begin' | 'over', item: AttentionItem): void {
     const { id, kind, instances, servers, since, reason, action } = item;
     const { log } = this.#options;
     const repeats = this.#logCauseOnceAMinute(`${what} ${id}`);
     const fields = { attention: id, kind, instances, servers: servers.count, since, ...repeats };
     if (repeats && what === 'begin') log.warn({ ...fields, action }, `needs an operator: ${reason}`);
     else if (repeats) log.info(fields, `needs no operator any more: ${reason}`);
-    for (const listener of this.#listeners[what]) listener(item);
   }
 }

@@ -157,12 +157,10 @@ function shownTo(scope: Scope, event: InstanceEvent): InstanceEvent {
 
 /** Lists the recorded servers of a moment, sorted by name. Records and actions under way are not part of it. */
 function listServers(
-  moment: View<{ readonly commit: string }>,
-  heldAtMoment: readonly HeldItem[],
+  { desired, rows }: View<{ readonly commit: string }>,
+  held: readonly HeldItem[],
   scope: Scope,
 ): RecordedState {
-  const { desired, rows } = moment;
-  const held = heldAtMoment;
   const instances = new Set(rows.list('held').keys());
   const servers: RecordedServer[] = [];
   for (const name of [...rows.list('server').keys()].sort(compareNames)) {
@@ -175,34 +173,22 @@ function listServers(
   return { commit: desired.commit, held, ...(isRecovering ? { isRecovering } : {}), servers };
 }
 
-function policyIn({ protected: isProtected, deletion }: LossPolicy): Pick<RecordedServer, 'protected' | 'deletion'> {
-  return { protected: isProtected, deletion };
-}
+/** The fields of a row that are listed as they are. */
+const LISTED = [
+  ...(['instance', 'key', 'index', 'state', 'reason', 'since', 'commit', 'generation', 'incarnation'] as const),
+  ...(['provider', 'wanted', 'applied', 'mayExist', 'dirty', 'replacing', 'approved', 'outputs'] as const),
+] as const;
 
 function recordedServer(name: string, row: ServerRow, held: ReadonlySet<string>): RecordedServer {
-  const { instance, key, index, state, reason, since, commit, generation, incarnation, provider } = row;
-  const { mayExist, dirty, replacing, approved, outputs, policy } = row;
+  const listed = Object.fromEntries(LISTED.map((field) => [field, row[field]]));
   return {
     name,
-    instance,
-    key,
-    index,
-    state,
-    reason,
-    since,
-    commit,
-    generation,
-    incarnation,
-    provider,
-    wanted: row.wanted,
-    applied: row.applied,
-    mayExist,
-    dirty,
-    replacing,
-    approved,
-    held: held.has(instance),
-    protected: policy.protected,
-    deletion: policy.deletion,
-    outputs,
+    ...(listed as Pick<ServerRow, (typeof LISTED)[number]>),
+    ...policyIn(row.policy),
+    held: held.has(row.instance),
   };
+}
+
+function policyIn({ protected: isProtected, deletion }: LossPolicy): Pick<RecordedServer, 'protected' | 'deletion'> {
+  return { protected: isProtected, deletion };
 }

@@ -26,13 +26,10 @@ export const WAITS: ShareLimits = { ofClient: 50, waitingOfClient: 50 };
 /** Questions to git about the history: one may start a process. */
 const QUESTIONS: ShareLimits = { ofClient: 1, waitingOfClient: 2 * WAITS.ofClient };
 
-/** The end of a wait for a commit. */
-type End = { readonly kind: 'reached' } | { readonly kind: 'failed'; readonly error: unknown };
-
 /** Returns the one place where reads wait. */
-export function createCommitWait(options: CommitWaitOptions) {
-  const { newest, isAncestor, desired, refused, clock } = options;
-  const stopped = Promise.withResolvers<End>();
+export function createCommitWait({ newest, isAncestor, desired, refused, clock }: CommitWaitOptions) {
+  const stopped = Promise.withResolvers<never>();
+  stopped.promise.catch(() => undefined);
   const waits = new Shares(WAITS);
   const questions = new Shares(QUESTIONS);
 
@@ -41,25 +38,15 @@ export function createCommitWait(options: CommitWaitOptions) {
     return await questions.run(client, () => isAncestor(commit, history));
   }
 
-  async function arrival(wanted: Wanted): Promise<End> {
-    try {
-      if (await isIn(desired()?.commit, wanted)) return { kind: 'reached' };
-      await polled();
-      if (await isIn(desired()?.commit, wanted)) return { kind: 'reached' };
-      const isRefused = await isIn(refused()?.commit, wanted);
-      return { kind: 'failed', error: isRefused ? notFollowed(wanted, refused()?.commit) : unknownCommit(wanted) };
-    } catch (error) {
-      return { kind: 'failed', error };
-    }
-  }
-
-  /** A poll that found a commit which is not followed is a poll. */
-  async function polled(): Promise<void> {
-    try {
-      await newest();
-    } catch (error) {
+  /** Resolves with true once a commit is followed. A poll that found a commit which is not followed is a poll. */
+  async function arrival(wanted: Wanted): Promise<true> {
+    if (await isIn(desired()?.commit, wanted)) return true;
+    await newest().catch((error: unknown) => {
       if (!(error instanceof ServiceError) || error.code !== 'conflict') throw error;
-    }
+    });
+    if (await isIn(desired()?.commit, wanted)) return true;
+    if (await isIn(refused()?.commit, wanted)) throw notFollowed(wanted, refused()?.commit);
+    throw unknownCommit(wanted);
   }
 
   return {
@@ -71,13 +58,12 @@ export function createCommitWait(options: CommitWaitOptions) {
     async reached(commit: string, client: string): Promise<void> {
       if (desired()?.commit === commit) return;
       const waiting = waits.run(client, () => arrival({ commit, client }));
-      const end = await within(clock, WAIT_MS, Promise.race([waiting, stopped.promise]));
-      if (end === undefined) throw late(commit);
-      if (end.kind === 'failed') throw end.error;
+      const isReached = await within(clock, WAIT_MS, Promise.race([waiting, stopped.promise]));
+      if (isReached === undefined) throw late(commit);
     },
     /** Rejects every waiting read. */
     stop(): void {
-      stopped.resolve({ kind: 'failed', error: new ServiceError('not_ready', 'The controller is stopping') });
+      stopped.reject(new ServiceError('not_ready', 'The controller is stopping'));
     },
   };
 }

@@ -10,7 +10,6 @@ import { RECOVERY } from '../../machine/recovery.ts';
 import { rollUp } from '../../machine/roll-up.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../../machine/suspension.ts';
 import { instanceAddress } from '../../model/address.ts';
-import type { Entry } from '../../model/entry.ts';
 import { emptyMap } from '../../model/json.ts';
 import { compareNames } from '../../model/names.ts';
 import type { StackInstance } from '../../model/objects.ts';
@@ -67,11 +66,6 @@ export function viewInstances(view: View<DesiredState>, scope: Scope): readonly 
     if (served !== undefined) found.push(served.body);
   }
   return found;
-}
-
-/** Returns true where there is an instance of that name. */
-export function isInstance(view: View<DesiredState>, name: string): boolean {
-  return fileOfInstance(view, name) !== undefined;
 }
 
 /** Returns an instance as it is served, or undefined where there is none of that name. */
@@ -153,23 +147,12 @@ export function rollUpInstance(
 }
 
 /** The active document; of a new instance that is invalid, as much of it as could be read. */
-function documentOf(view: View<DesiredState>, name: string): Served<StackInstance> | undefined {
-  const file = fileOfInstance(view, name);
-  if (file === undefined) return undefined;
-  return { body: { ...blankInstance(name), ...(file.object ?? {}) }, oid: file.oid || null };
-}
-
-/**
- * Returns the file of an instance as it is active, or of a new one that is invalid; undefined where there is none of
- * that name.
- */
-function fileOfInstance(
-  { desired, rows }: View<DesiredState>,
-  name: string,
-): Pick<Entry<unknown>, 'oid' | 'object'> | undefined {
+function documentOf({ desired, rows }: View<DesiredState>, name: string): Served<StackInstance> | undefined {
   const key = instanceAddress(name);
   const unit = desired.units.get(key) ?? desired.candidates.get(key);
-  return unit?.entry ?? rows.read('terminating', name);
+  const file = unit?.entry ?? rows.read('terminating', name);
+  if (file === undefined) return undefined;
+  return { body: { ...blankInstance(name), ...(file.object ?? {}) }, oid: file.oid || null };
 }
 
 function blankInstance(name: string): StackInstance {

@@ -19,8 +19,8 @@ import {
   type InstanceView,
   instanceNames,
   instanceStatus,
-  isInstance,
   type ResourceStates,
+  requireInstance,
   resourceStates,
   type Served,
   type StallsOf,
@@ -65,7 +65,10 @@ function readerOf(options: ReaderOptions, scope: Scope) {
      */
     version: (): string => `${options.desiredVersion()}.${options.rows.version}`,
     /** Returns the client with this canonical serial, as long as it is active; while nothing is active, none is. */
-    registered: (serial: string): Client | undefined => clientIn(options, serial),
+    registered(serial: string): Client | undefined {
+      const active = options.desired();
+      return active && registryOf(active)(serial);
+    },
     ...instanceReads(view, options.stallsOf, scope),
     ...objectReads(view, scope),
     ...nodeReads(view, scope),
@@ -76,8 +79,8 @@ function instanceReads(view: () => View<DesiredState>, stallsOf: StallsOf, scope
   /** Returns the present view. Throws if it has no instance of that name. */
   function viewWith(name: string): View<DesiredState> {
     const present = view();
-    if (scope.seesInstance(name) && isInstance(present, name)) return present;
-    throw unknownInstance(present, name, { scope });
+    requireInstance(present, name, { scope });
+    return present;
   }
 
   return {
@@ -94,13 +97,27 @@ function instanceReads(view: () => View<DesiredState>, stallsOf: StallsOf, scope
 }
 
 function objectReads(view: () => View<DesiredState>, scope: Scope) {
+  function objectOf(type: TypeName, name: string): Served<JsonMap> {
+    const present = view();
+    const served = scope.seesObject(addressOf(type, name)) ? viewObject(present, type, name) : undefined;
+    if (served !== undefined) return served;
+    return unknown(kindOf(type), name, scope.suggested(typesOf(type).flatMap((each) => namesOfType(present, each))));
+  }
+
+  /** Sorted by name; for `all`, those of every other type, by type and name. */
+  function objectsOf(type: TypeName): readonly JsonMap[] {
+    const present = view();
+    return typesOf(type).flatMap((each) =>
+      namesOfType(present, each)
+        .filter((name) => scope.seesObject(addressOf(each, name)))
+        .map((name) => viewObject(present, each, name)?.body)
+        .filter((body) => body !== undefined),
+    );
+  }
+
   return {
-    templates: (): readonly StackTemplate[] => templatesOf(view().desired, scope),
-    template(name: string): Served<StackTemplate> {
-      const { desired } = view();
-      const served = scope.seesObject(addressOf('stack-template', name)) ? templateIn(desired, name) : undefined;
-      return served ?? unknown('stack template', name, scope.suggested(templateNames(desired, scope)));
-    },
+    templates: () => objectsOf('stack-template') as unknown as readonly StackTemplate[],
+    template: (name: string) => objectOf('stack-template', name) as unknown as Served<StackTemplate>,
     clients: (role: Role | undefined): readonly Client[] =>
       [...view().desired.clients.values()]
         .flatMap(({ entry }) => entry.object ?? [])
@@ -119,15 +136,8 @@ function objectReads(view: () => View<DesiredState>, scope: Scope) {
     },
     types: (): readonly TypeName[] => TYPE_NAMES,
     /** Returns all of a type; `type` may be `all`. Throws `not_found` for an unknown one. */
-    objects(type: string): readonly JsonMap[] {
-      const named = typeNamed(type);
-      return viewObjects(view(), named, scope);
-    },
-    object(type: string, name: string): Served<JsonMap> {
-      const named = typeNamed(type);
-      const served = scope.seesObject(addressOf(named, name)) ? viewObject(view(), named, name) : undefined;
-      return served ?? unknown(kindOf(named), name, scope.suggested(objectNames(view(), named)));
-    },
+    objects: (type: string): readonly JsonMap[] => objectsOf(typeNamed(type)),
+    object: (type: string, name: string): Served<JsonMap> => objectOf(typeNamed(type), name),
     tree(): Served<TreeNode> {
       const { object, oid } = view().desired.catalog.tree;
       return object === null || !scope.seesObject('tree')
@@ -174,43 +184,8 @@ export function nodeReads(view: () => View<DesiredState>, scope: Scope) {
   };
 }
 
-function clientIn({ desired }: ReaderOptions, serial: string): Client | undefined {
-  const active = desired();
-  return active && registryOf(active)(serial);
-}
-
-function templatesOf(desired: DesiredState, scope: Scope): StackTemplate[] {
-  const names = [...templateNames(desired, scope)].sort(compareNames);
-  return names.flatMap((name) => templateIn(desired, name)?.body ?? []);
-}
-
-function* templateNames(desired: DesiredState, scope: Scope): Generator<string> {
-  for (const [name] of desired.catalog.templates) {
-    if (scope.seesObject(addressOf('stack-template', name)) && templateIn(desired, name) !== undefined) yield name;
-  }
-}
-
-function templateIn({ catalog, objects }: DesiredState, name: string): Served<StackTemplate> | undefined {
-  const entry = catalog.templates.has(name) ? objects.get(addressOf('stack-template', name))?.entry : undefined;
-  return entry === undefined ? undefined : { body: entry.object as StackTemplate, oid: entry.oid };
-}
-
 function typeNamed(type: string): TypeName {
   return isTypeName(type) ? type : unknown('type', type, TYPE_NAMES);
-}
-
-/** Returns all objects of a type, sorted by name; for `all`, of every other type, sorted by type and name. */
-function viewObjects(view: View<DesiredState>, type: TypeName, scope: Scope): readonly JsonMap[] {
-  const found: JsonMap[] = [];
-  for (const each of typesOf(type)) {
-    const names = new Set<string>();
-    for (const name of namesOfType(view, each)) names.add(name);
-    for (const name of [...names].sort(compareNames)) {
-      const served = scope.seesObject(addressOf(each, name)) ? viewObject(view, each, name) : undefined;
-      if (served !== undefined) found.push(served.body);
-    }
-  }
-  return found;
 }
 
 /** Returns one object, or undefined where there is none. */
@@ -225,23 +200,18 @@ function viewObject(view: View<DesiredState>, type: TypeName, name: string): Ser
   return entry !== undefined && isMap(entry.object) ? { body: entry.object, oid: entry.oid } : undefined;
 }
 
-/** Yields the names of all objects of a type, `all` included, in any order; some of them twice. */
-function* objectNames(view: View<DesiredState>, type: TypeName): Generator<string> {
-  for (const each of typesOf(type)) yield* namesOfType(view, each);
-}
-
 function typesOf(type: TypeName): readonly TypeName[] {
   return type === 'all' ? TYPE_NAMES.filter((name) => name !== 'all').sort(compareNames) : [type];
 }
 
-function* namesOfType(view: View<DesiredState>, type: TypeName): Generator<string> {
-  if (type === 'stack-instance') {
-    yield* instanceNames(view);
-    return;
-  }
+/** Returns the names of all objects of a type, sorted. */
+function namesOfType(view: View<DesiredState>, type: TypeName): readonly string[] {
   const start = addressOf(type, '');
-  for (const address of view.desired.objects.keys()) if (address.startsWith(start)) yield address.slice(start.length);
-  if (type === 'clientcert') yield* recordedNodes(view);
+  const addresses = [...view.desired.objects.keys()].filter((address) => address.startsWith(start));
+  const written = addresses.map((address) => address.slice(start.length));
+  const recorded = type === 'clientcert' ? recordedNodes(view) : [];
+  const names = type === 'stack-instance' ? instanceNames(view) : [...written, ...recorded];
+  return [...new Set(names)].sort(compareNames);
 }
 
 /** A server that a stack makes: its own properties under what its clientcert file says, and not the merged record. */

@@ -1,13 +1,11 @@
-// Compares the desired states before and after a write, and lists the effects on servers. Pure.
+// Lists the effects of a write on servers: the changes that a plan finds, and the held ones. Pure.
 import type { DesiredState } from '../../desired/desired-state.ts';
-import { isRetaining, type Unit } from '../../desired/unit.ts';
 import type { HieraNode } from '../../hiera/node.ts';
-import { needsNoAction } from '../../machine/existence.ts';
-import { instanceAddress } from '../../model/address.ts';
 import { isSame } from '../../model/json.ts';
 import { compareNames } from '../../model/names.ts';
-import type { WantedServer } from '../../model/spec.ts';
+import { changedNodes, changedServers, changedUnits } from '../../plan/changed-servers.ts';
 import { isSameRecord } from '../../plan/configuration-changes.ts';
+import { compareServers } from '../../plan/server-changes.ts';
 
 /** `record`: nothing happens to the server, but its record says something else. */
 type Effect = 'created' | 'updated' | 'deleted' | 'retained' | 'record';
@@ -30,62 +28,35 @@ interface ComparedStates {
   readonly held: ReadonlySet<string>;
 }
 
+const EFFECTS = { create: 'created', update: 'updated', delete: 'deleted', replace: 'updated' } as const;
+
 /** Returns the servers that are concerned, sorted by name. */
 export function serverChanges({ before, after, held }: ComparedStates): readonly ServerEffect[] {
-  const changes: ServerEffect[] = [];
-  for (const server of changedServers(before, after)) {
-    const old = unitOf(before, server);
-    const now = unitOf(after, server);
-    const instance = (now ?? old)?.name;
-    const effect = describeEffect(server, { old, now, after });
-    if (instance === undefined || effect === undefined) continue;
-    if (held.has(instance)) changes.push({ server, instance, change: 'held', once_approved: effect });
-    else changes.push({ server, instance, change: effect });
+  const changed = changedUnits(before.units, after.units);
+  const { changes, retained } = compareServers(changedServers(changed), {
+    before: before.units,
+    after: after.units,
+    writtenBefore: before.candidates,
+    losses: after.losses,
+    isSecret: () => true,
+  });
+  const effects = new Map<string, { readonly instance: string; readonly effect: Effect }>();
+  for (const { name, before: old, after: now } of changedNodes(changed)) {
+    if (old === undefined || now === undefined || !now.unit.servers.has(name)) continue;
+    if (!hasSameRecord(old.part, now.part)) effects.set(name, { instance: now.unit.name, effect: 'record' });
   }
-  return changes.sort((a, b) => compareNames(a.server, b.server));
-}
-
-/** The servers of all units that are not the very same. */
-function changedServers(before: DesiredState, after: DesiredState): ReadonlySet<string> {
-  const names = new Set<string>();
-  for (const [desired, other] of [
-    [before, after],
-    [after, before],
-  ] as const) {
-    for (const [key, unit] of desired.units) {
-      if (other.units.get(key) !== unit) for (const name of unit.servers.keys()) names.add(name);
-    }
-  }
-  return names;
-}
-
-function unitOf({ owners, units }: DesiredState, server: string): Unit | undefined {
-  return units.get(owners.get(server) ?? '');
-}
-
-interface Owners {
-  readonly old: Unit | undefined;
-  readonly now: Unit | undefined;
-  readonly after: DesiredState;
-}
-
-function describeEffect(name: string, { old, now, after }: Owners): Effect | undefined {
-  const was = old?.servers.get(name);
-  const is = now?.servers.get(name);
-  if (was === undefined) return is === undefined ? undefined : 'created';
-  if (is === undefined) return isRetained(was, after) ? 'retained' : 'deleted';
-  if (!needsNoAction(is.spec, was.spec)) return 'updated';
-  return hasSameRecord(old?.nodes.get(name), now?.nodes.get(name)) ? undefined : 'record';
-}
-
-/** As the active version says, and the one that comes where there is one. */
-function isRetained({ policy, instance }: WantedServer, after: DesiredState): boolean {
-  const key = instanceAddress(instance);
-  return (after.losses.get(key) ?? policy).deletion === 'retain' || isRetaining(after.units.get(key));
+  for (const { resource, instance } of retained) effects.set(resource, { instance, effect: 'retained' });
+  for (const { resource, instance, action } of changes) effects.set(resource, { instance, effect: EFFECTS[action] });
+  return [...effects]
+    .sort(([a], [b]) => compareNames(a, b))
+    .map(([server, { instance, effect }]) =>
+      held.has(instance)
+        ? { server, instance, change: 'held', once_approved: effect }
+        : { server, instance, change: effect },
+    );
 }
 
 /** Which outputs a value takes is part of the record; the outputs themselves do not change. */
-function hasSameRecord(a: HieraNode | undefined, b: HieraNode | undefined): boolean {
-  if (a === undefined || b === undefined) return a === b;
+function hasSameRecord(a: HieraNode, b: HieraNode): boolean {
   return isSame(a.own[0]?.reads, b.own[0]?.reads) && isSameRecord(a, b);
 }
