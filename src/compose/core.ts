@@ -4,7 +4,6 @@ import { type Agent, createAgent } from '../agents/agent.ts';
 import { ProxyWork } from '../agents/proxy-work.ts';
 import type { AuditLog } from '../base/audit-log.ts';
 import { type Breathe, breatheBy } from '../base/breathe.ts';
-import { keepNewest } from '../base/lists.ts';
 import { logOnceAMinute } from '../base/log-once-a-minute.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { momentOf } from '../base/wording.ts';
@@ -250,9 +249,8 @@ interface OperatorParts extends ShownStore, Pick<ReturnType<typeof wireReads>, '
 }
 
 function wireOperator(outside: OutsideParts, parts: OperatorParts): Core['operator'] {
-  const { registry, clock, log, source, execution } = outside;
+  const { registry, clock, execution } = outside;
   const { ledger, current, views, stallsOf, requests, follower, reconciler } = parts;
-  const authorOf = keepAuthors(source);
   const listed = ({ name, implementation }: { readonly name: string; readonly implementation: string }) => ({
     name,
     implementation,
@@ -273,8 +271,6 @@ function wireOperator(outside: OutsideParts, parts: OperatorParts): Core['operat
     hasEntry: (name) => registry.byName(name) !== undefined,
     providers: () => [...execution.providers, PROXIED_ENTRY].map(listed),
     isBefore: (commit, head) => follower.isBefore(commit, head),
-    authorOf,
-    followedAuthor: watchAuthor(authorOf, { current, log }),
   });
 }
 
@@ -365,27 +361,6 @@ function openHistory({ source, log, clock }: Pick<OutsideParts, 'source' | 'log'
   });
 }
 
-/** Returns a function that returns the author of the followed commit; null until that is read. */
-function watchAuthor(
-  authorOf: (commit: string) => Promise<string | null>,
-  { current, log }: Pick<OutsideParts, 'log'> & Pick<ShownStore, 'current'>,
-) {
-  let known: { readonly commit: string; author: string | null } = { commit: '', author: null };
-  current.watch(() => {
-    const commit = current.get()?.commit;
-    if (commit === undefined || commit === known.commit) return;
-    const next = { commit, author: null as string | null };
-    known = next;
-    authorOf(commit).then(
-      (author) => {
-        next.author = author;
-      },
-      (err: unknown) => log.warn({ err, commit }, 'the author of the followed commit cannot be read'),
-    );
-  });
-  return (): string | null => (known.commit === current.get()?.commit ? known.author : null);
-}
-
 /** Resolves with null for a commit that is lost, or while the local copy is being repaired. */
 async function orLost<Value>(work: Promise<Value>): Promise<Value | null> {
   try {
@@ -394,23 +369,6 @@ async function orLost<Value>(work: Promise<Value>): Promise<Value | null> {
     if (error instanceof SourceError) return null;
     throw error;
   }
-}
-
-/** Commits whose authors are known. */
-const AUTHORS_MAX = 100;
-
-/**
- * Returns a function that resolves with the author of a commit, which Git is asked for once; null where that cannot be
- * read.
- */
-function keepAuthors(source: Source): (commit: string) => Promise<string | null> {
-  const known = new Map<string, string>();
-  return async (commit) => {
-    const author = known.get(commit) ?? (await orLost(source.describe(commit)))?.author;
-    if (author === undefined) return null;
-    keepNewest(known, [commit, author], AUTHORS_MAX);
-    return author;
-  };
 }
 
 /** Returns the operations on scheduled checks. */

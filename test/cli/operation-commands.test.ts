@@ -7,7 +7,7 @@ import { createAuthority, issueClientCertificate, type KeyPair } from '../../src
 import type { Role } from '../../src/model/names.ts';
 import type { Problem } from '../../src/model/problem.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
-import type { HeldItem } from '../../src/service/answers.ts';
+import type { AuthoredHold, HeldItem } from '../../src/service/answers.ts';
 import { treeline } from '../support/command-here.ts';
 import { listenInTest } from '../support/listen-in-test.ts';
 import { COMMIT } from '../support/sample-reader.ts';
@@ -50,11 +50,15 @@ it.each<[args: string, asked: readonly unknown[]]>([
 });
 
 describe('treeline held', () => {
-  const HISTORY = { kind: 'history', digest: 'history-c0ffee', instance: null, resources: [], commit: null } as const;
-  const HELD: readonly HeldItem[] = [
+  const AUTHOR = { author: 'A\u001b[2J Person' };
+  const HISTORY = {
+    ...({ kind: 'history', digest: 'history-c0ffee', instance: null, resources: [], commit: null } as const),
+    ...AUTHOR,
+  };
+  const HELD: readonly AuthoredHold[] = [
     {
       ...{ kind: 'deletes', digest: 'beef', instance: 'shop', resources: ['shop-web-1', 'shop-web-2'] },
-      ...{ reason: '7 servers would be deleted', since: '2026-11-20T10:13:56.000Z', commit: COMMIT },
+      ...{ reason: '7 servers would be deleted', since: '2026-11-20T10:13:56.000Z', commit: COMMIT, ...AUTHOR },
     },
     { ...HISTORY, reason: 'the history was rewritten', since: '2026-11-20T10:13:57.000Z' },
     { ...HISTORY, check: 'set it back', reason: 'the layout was not moved', since: '2026-11-20T10:13:58.000Z' },
@@ -76,9 +80,7 @@ describe('treeline held', () => {
       '    the layout was not moved',
       '    release with: set it back; if it is meant: treeline accept-history c0ffee',
     ]);
-    expect(await commands.json('held')).toEqual({
-      held: HELD.map((item) => ({ ...item, author: 'A\u001b[2J Person' })),
-    });
+    expect(await commands.json('held')).toEqual({ held: HELD });
   });
 });
 
@@ -106,8 +108,8 @@ it('treeline problems prints the commit, and each problem as treeline validate d
 });
 
 describe('a digest that is short', () => {
-  const held = (digest: string, kind: HeldItem['kind'] = 'deletes'): HeldItem => ({
-    ...{ kind, digest, instance: null, reason: 'many', resources: [], commit: null },
+  const held = (digest: string, kind: HeldItem['kind'] = 'deletes'): AuthoredHold => ({
+    ...{ kind, digest, instance: null, reason: 'many', resources: [], commit: null, author: null },
     since: '2026-11-20T10:13:56.000Z',
   });
   const DIGESTS = ['abcdef0123', 'abcdef0199', '99887766'].map((start) => start.padEnd(64, '0'));

@@ -126,7 +126,6 @@ export function createSampleOperator(): SampleOperator {
       },
     ],
     notifications: () => ({ notifications: [] }),
-    heldWithAuthors: async () => operator.held().map((item) => ({ ...item, author: 'A\u001b[2J Person' })),
     recorded: () => ({ commit: COMMIT, held: [], servers: [] }),
     problems: () => ({ commit: 'c'.repeat(40), problems: [] }),
     confirm: (_by, node, { digest, outcome }) => note('confirm', node, digest, outcome),

@@ -98,6 +98,7 @@ function listRoutes(parts: RouteParts): RouteTable {
       GET: long((request, client) => operator.commits(client, readCommitQuery(request))),
     },
     '/operations/recovery': { GET: long((_request, client) => operator.recovery(client)) },
+    '/operations/held': { GET: long((_request, client) => ({ held: operator.held(client) })) },
     '/operations/recorded': { GET: long((_request, client) => operator.recorded(client)) },
     '/operations/notifications': { GET: [allow('read notifications'), long(() => operator.notifications())] },
     '/operations/controller': { GET: live(() => ({ body: controller })) },
@@ -110,16 +111,12 @@ function listRoutes(parts: RouteParts): RouteTable {
 }
 
 /**
- * The routes of reads for which git is asked: who are the authors of commits, which of them include another one, what
- * changed a file last.
+ * The routes of reads for which git is asked: which commits include another one, what changed a file last.
  */
 function askedRoutes(parts: RouteParts): RouteTable {
   const { operator, explainer } = parts;
   const { list } = readsFrom(parts);
   return {
-    '/operations/held': {
-      GET: list(async (_request, client) => writeLong({ held: await operator.heldWithAuthors(client) }, breathe)),
-    },
     '/operations/delivered': {
       GET: list(async (request, client) => {
         const query = readDeliveredQuery(request);

@@ -13,11 +13,11 @@ import type { AuthoredHold, ClientSeen, HeldItem, ListedProvider, Order } from '
 import { type Deliveries, notOfNode } from '../deliveries/deliveries.ts';
 import type { ClientsSeen } from '../progress/clients-seen.ts';
 import type { ProgressOptions } from '../progress/facts.ts';
-import { heldItems } from '../progress/held-items.ts';
+import { authorOf, heldItems } from '../progress/held-items.ts';
 import { type AllAttention, attentionOf, progressReads } from '../progress/progress-reads.ts';
 import { type RecordOptions, recordReads } from '../progress/record-reads.ts';
 import { requireInstance } from '../read/instance-views.ts';
-import { EVERYTHING, Scope } from '../scope.ts';
+import { Scope } from '../scope.ts';
 import { activeView } from '../views.ts';
 import { askedBy, requireOwn, type ServerOperationsOptions, serverOperations } from './server-operations.ts';
 
@@ -29,8 +29,6 @@ interface OperatorOptions extends ServerOperationsOptions, ProgressOptions, Reco
   readonly deliveries: Pick<Deliveries, 'confirm'>;
   /** The provider entries in their order, each with its calls. */
   readonly providers: () => readonly Pick<ListedProvider, 'name' | 'implementation' | 'running' | 'history'>[];
-  /** Resolves with the name of the author of a commit; null where that cannot be read. */
-  readonly authorOf: (commit: string) => Promise<string | null>;
 }
 
 /**
@@ -42,12 +40,17 @@ export type Operator = ReturnType<typeof createOperator>;
 /** Returns the operator. It shows each client what that client sees, and acts only there. */
 export function createOperator(options: OperatorOptions) {
   return {
-    held: (): readonly HeldItem[] => heldItems(options.rows, options.refused(), EVERYTHING),
     /**
-     * Resolves with what is held, and who has written the commits that ask for it. Proxies and limited clients do not
-     * see persons.
+     * Returns what is held, with the authors of the commits that ask for it. `by`: omitted for the controller itself.
+     * Proxies and limited clients do not see authors.
      */
-    heldWithAuthors: (by: Client): Promise<readonly AuthoredHold[]> => withAuthors(by, options),
+    held(by?: Client): readonly AuthoredHold[] {
+      const scope = new Scope(by, options);
+      return heldItems(options.rows, options.refused(), scope).map((item) => {
+        const author = scope.seesPersons ? authorOf(item.commit, options.rows) : null;
+        return { ...item, author };
+      });
+    },
     ...progressReads(options),
     ...recordReads(options),
     /** Returns the registered clients as a client may see them, and when each was seen last. */
@@ -75,19 +78,6 @@ export function createOperator(options: OperatorOptions) {
     attention: (): AllAttention | undefined => (options.desired() === undefined ? undefined : attentionOf(options)),
     ...serverOperations(options),
   };
-}
-
-/** So many commits are looked at for their authors. */
-const AUTHORS_MAX = 20;
-
-async function withAuthors(by: Client, options: OperatorOptions): Promise<readonly AuthoredHold[]> {
-  const { rows, refused, authorOf } = options;
-  const scope = new Scope(by, options);
-  const items = heldItems(rows, refused(), scope);
-  const commits = !scope.seesPersons ? [] : new Set(items.flatMap(({ commit }) => commit ?? []));
-  const authors = new Map<string, string | null>();
-  for (const commit of [...commits].slice(0, AUTHORS_MAX)) authors.set(commit, await authorOf(commit));
-  return items.map((item) => ({ ...item, author: authors.get(item.commit ?? '') ?? null }));
 }
 
 interface SoughtHold extends OperatorOptions {

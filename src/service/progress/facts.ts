@@ -28,8 +28,6 @@ interface Known {
 
 /** What is known of the progress of instances beside the rows. */
 export interface ProgressOptions extends ViewSources, Known {
-  /** Returns the author of the followed commit; null if that is not known. Omitted: this process does not follow. */
-  readonly followedAuthor?: () => string | null;
   /** Returns what fails outside. Omitted: this process does nothing outside. */
   readonly outages?: () => Outages;
   /** Returns what this process has noticed. Omitted: it does not lead. */

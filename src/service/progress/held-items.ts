@@ -29,6 +29,11 @@ export function isApprovedAlready({ digest }: HeldRow, rows: RowsAtMoment): bool
   return rows.read('approval', digest) !== undefined;
 }
 
+/** Returns the author of a commit of the history; null if it is not known. */
+export function authorOf(commit: string | null, rows: RowsAtMoment): string | null {
+  return commit === null ? null : (rows.read('commit', commit)?.author ?? null);
+}
+
 function heldReason(row: HeldRow, rows: RowsAtMoment): string {
   if (!isApprovedAlready(row, rows)) return row.reason;
   return `${row.reason}; it is approved, and waits until the repository can be read`;

@@ -21,7 +21,7 @@ import { activeView, type PresentView, type ProgressFacts } from '../views.ts';
 import { attentionIn, firstOf } from './attention.ts';
 import { type Causes, causesOf, outerCauses, unfollowed } from './causes.ts';
 import { type Facts, factsFor, type ProgressOptions } from './facts.ts';
-import { heldItems } from './held-items.ts';
+import { authorOf, heldItems } from './held-items.ts';
 import { recoveryIn } from './recovery.ts';
 import { StateCounter } from './server-items.ts';
 import { describeOne, findServers, type ServerQuery } from './server-list.ts';
@@ -42,9 +42,7 @@ export function progressReads(options: ProgressOptions) {
     },
     /** Returns the progress of all instances, and the followed commit. */
     overview(by: Client, lag = options.lag?.()): Overview {
-      const facts = factsFor(by, options, lag);
-      const author = facts.scope.isWhole ? (options.followedAuthor?.() ?? null) : null;
-      return buildOverview(facts, { author, desired: options.desired() });
+      return buildOverview(factsFor(by, options, lag), options.desired());
     },
     /** Returns what a recovery found of the servers that a client sees; null where there is none. */
     recovery(by: Client): FoundRecovery {
@@ -83,14 +81,9 @@ export function attentionOf(options: ProgressOptions): AllAttention {
   return { items: attentionIn(causes, facts), covered };
 }
 
-/** What is shown of the followed commit, and where its instances are written. */
-interface FollowedFacts {
-  readonly author: string | null;
-  readonly desired: DesiredState | undefined;
-}
-
-function buildOverview(facts: Facts, { author, desired }: FollowedFacts): Overview {
+function buildOverview(facts: Facts, desired: DesiredState | undefined): Overview {
   const { view, scope, refused, outages } = facts;
+  const author = scope.seesPersons ? authorOf(view.desired.commit, view.rows) : null;
   const { causes } = causesOf(facts);
   const causesIn = causesByInstance(causes, STATUS_KINDS);
   const seen = [...instanceNames(view)].sort(compareNames).filter((name) => scope.seesInstance(name));
