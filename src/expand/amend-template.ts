@@ -9,12 +9,10 @@ import { emptyMap, fieldOf, isMap, type Json, type JsonMap } from '../model/json
 import { RESOURCE_GROUP } from '../model/names.ts';
 import type { StackInstance, StackTemplate } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
-import { isIndex } from './group-fields.ts';
 import { MISTAKES_MAX } from './limits.ts';
 
 const ADDITIONS = '/stackTemplateAdditions';
 const SUBSTRACTIONS = '/stackTemplateSubstractions';
-const SECTIONS = ['parameters', 'resources'] as const;
 
 /** Pointers below are those of the template's document: `/resources/web/properties/count`. */
 export interface AmendedTemplate {
@@ -29,7 +27,7 @@ export interface AmendedTemplate {
   readonly originOf: (pointer: string) => Origin;
   /** The substraction that took away the value at a pointer, or what it stood in; null where none did. */
   readonly removedBy: (pointer: string) => Origin | null;
-  /** The mistakes in the additions and substractions themselves. */
+  /** The substractions of what is not there. The schema of instances finds other mistakes. */
   readonly problems: readonly Problem[];
 }
 
@@ -68,15 +66,17 @@ export function amendTemplate(
   const written = templateAsWritten(template);
   const { stackTemplateAdditions, stackTemplateSubstractions } = instance.object;
   if (isLeaf(stackTemplateAdditions) && isLeaf(stackTemplateSubstractions)) return written;
-  const additions = readSections(instance, ADDITIONS, stackTemplateAdditions);
-  const substractions = readSections(instance, SUBSTRACTIONS, stackTemplateSubstractions);
-  const laid = overlay({ parameters: written.parameters, resources: written.resources }, additions.sections);
+  const laid = overlay(
+    { parameters: written.parameters, resources: written.resources },
+    { parameters: mapAt(stackTemplateAdditions, 'parameters'), resources: mapAt(stackTemplateAdditions, 'resources') },
+  );
   const resources = mapAt(laid.value, 'resources');
-  const split = splitRetired(mapAt(substractions.sections, 'resources'), resources, {
+  const split = splitRetired(mapAt(stackTemplateSubstractions, 'resources'), resources, {
     entry: instance,
     pointer: `${SUBSTRACTIONS}/resources`,
   });
-  const subtracted = subtract(laid.value, withoutEmpty({ ...substractions.sections, resources: split.others }));
+  const parameters = mapAt(stackTemplateSubstractions, 'parameters');
+  const subtracted = subtract(laid.value, withoutEmpty({ parameters, resources: split.others }));
   function isAdded(pointer: string): boolean {
     return nearestIn(laid.overridden, pointer) !== null;
   }
@@ -92,13 +92,7 @@ export function amendTemplate(
       const removed = nearestIn(subtracted.removed, pointer);
       return removed === null ? null : { entry: instance, pointer: SUBSTRACTIONS + removed };
     },
-    problems: [
-      ...additions.problems,
-      ...substractions.problems,
-      ...split.problems,
-      ...[...subtracted.missing].slice(0, MISTAKES_MAX).map((missing) => nothingThere(instance, missing)),
-      ...[...subtracted.notLeaves].slice(0, MISTAKES_MAX).map((notLeaf) => noLeaf(instance, notLeaf)),
-    ],
+    problems: [...subtracted.missing].slice(0, MISTAKES_MAX).map((missing) => nothingThere(instance, missing)),
   };
 }
 
@@ -124,30 +118,6 @@ function resourcesOf({ resources }: StackTemplate): JsonMap {
   return map;
 }
 
-/** Takes `parameters` and `resources` out of what an instance changes; its other fields have no effect on servers. */
-function readSections(
-  instance: Entry<StackInstance>,
-  pointer: string,
-  changes: JsonMap,
-): { readonly sections: JsonMap; readonly problems: readonly Problem[] } {
-  const sections = emptyMap();
-  const problems: Problem[] = [];
-  for (const section of SECTIONS) {
-    const value = fieldOf(changes, section);
-    if (isMap(value)) sections[section] = value;
-    else if (value !== undefined) problems.push(notAMap(instance, below(pointer, section), value));
-  }
-  return { sections, problems };
-}
-
-function notAMap(instance: Entry<StackInstance>, pointer: string, value: Json): Problem {
-  return problemAt(instance, pointer, {
-    code: 'bad_amendment',
-    message: `${lastStep(pointer)} must be a map, and not ${quote(value)}`,
-    hint: `name each of the ${lastStep(pointer)} that is meant`,
-  });
-}
-
 function nothingThere(instance: Entry<StackInstance>, [pointer, present]: [string, JsonMap]): Problem {
   const key = lastStep(pointer);
   return problemAt(instance, SUBSTRACTIONS + pointer, {
@@ -156,14 +126,6 @@ function nothingThere(instance: Entry<StackInstance>, [pointer, present]: [strin
     message: `there is no ${quote(key)} to take away`,
     hint: didYouMean(key, Object.keys(present)) ?? 'remove it from stackTemplateSubstractions',
     part: 'key',
-  });
-}
-
-function noLeaf(instance: Entry<StackInstance>, [pointer, value]: [string, Json]): Problem {
-  return problemAt(instance, SUBSTRACTIONS + pointer, {
-    code: 'bad_amendment',
-    message: `${quote(value)} takes nothing away`,
-    hint: `write ${lastStep(pointer)}: {} to take ${quote(lastStep(pointer))} away`,
   });
 }
 
@@ -228,8 +190,6 @@ interface Subtraction {
   readonly removed: Set<string>;
   /** Those that name nothing, with the map in which they were looked up. */
   readonly missing: Map<string, JsonMap>;
-  /** Those at which something stands that is neither a map nor a leaf. */
-  readonly notLeaves: Map<string, Json>;
 }
 
 /**
@@ -237,7 +197,7 @@ interface Subtraction {
  * Neither map is changed.
  */
 export function subtract(whole: JsonMap, named: JsonMap): Subtraction & { readonly value: JsonMap } {
-  const found: Subtraction = { removed: new Set(), missing: new Map(), notLeaves: new Map() };
+  const found: Subtraction = { removed: new Set(), missing: new Map() };
   return { value: walkMap(whole, named, { ...found, pointer: '' }), ...found };
 }
 
@@ -256,13 +216,11 @@ function walkMap(whole: JsonMap, named: JsonMap, walk: Subtraction & { readonly 
     } else if (isLeaf(value)) {
       delete left[key];
       walk.removed.add(pointer);
-    } else if (!isMap(value)) {
-      walk.notLeaves.set(pointer, value);
     } else if (isMap(present)) {
-      left[key] = walkMap(present, value, { ...walk, pointer });
+      left[key] = walkMap(present, mapAt(named, key), { ...walk, pointer });
     } else {
       // A value that is no map contains nothing: each name below it is missing.
-      walkMap(emptyMap(), value, { ...walk, pointer });
+      walkMap(emptyMap(), mapAt(named, key), { ...walk, pointer });
     }
   }
   return left;
@@ -281,52 +239,28 @@ interface SplitResources {
   readonly retired: RetiredIndexes;
   /** The same without `index` of groups: what is to be taken away. */
   readonly others: JsonMap;
-  readonly problems: readonly Problem[];
 }
 
 /** Separates retired indexes from the rest of `substractions.resources`. `origin` is where that map stands. */
-function splitRetired(named: JsonMap, resources: JsonMap, origin: Origin): SplitResources {
+function splitRetired(named: JsonMap, resources: JsonMap, { entry, pointer }: Origin): SplitResources {
   const retired = new Map<string, readonly Retired[]>();
   const others = emptyMap();
-  const problems: Problem[] = [];
   for (const [key, value] of Object.entries(named)) {
-    if (!isMap(value) || !Object.hasOwn(value, 'index') || !isGroup(resources[key])) {
+    if (!isMap(value) || !Array.isArray(value.index) || !isGroup(resources[key])) {
       others[key] = value;
       continue;
     }
-    const { index = null, ...rest } = value;
+    const { index, ...rest } = value;
     // A map that held nothing but the index must not become a leaf, which would remove the whole group.
     if (Object.keys(rest).length > 0) others[key] = rest;
-    const read = readIndexes(index, { ...origin, pointer: below(origin.pointer, key, 'index') });
-    retired.set(key, read.indexes);
-    problems.push(...read.problems);
+    const indexes = value.index.map((item: Json, position): Retired => {
+      return { index: Number(item), origin: { entry, pointer: below(pointer, key, 'index', position) } };
+    });
+    retired.set(key, indexes);
   }
-  return { retired, others, problems };
+  return { retired, others };
 }
 
 function isGroup(definition: Json | undefined): boolean {
   return isMap(definition) && definition.type === RESOURCE_GROUP;
-}
-
-function readIndexes(
-  value: Json,
-  origin: Origin,
-): { readonly indexes: readonly Retired[]; readonly problems: readonly Problem[] } {
-  if (!Array.isArray(value)) return { indexes: [], problems: [badIndex(value, origin)] };
-  const indexes: Retired[] = [];
-  const problems: Problem[] = [];
-  value.forEach((item: Json, position) => {
-    const at = { ...origin, pointer: below(origin.pointer, position) };
-    if (typeof item === 'string' && isIndex(item)) indexes.push({ index: Number(item), origin: at });
-    else problems.push(badIndex(item, at));
-  });
-  return { indexes, problems };
-}
-
-function badIndex(value: Json, { entry, pointer }: Origin): Problem {
-  return problemAt(entry, pointer, {
-    code: 'bad_retired_index',
-    message: `index is ${quote(value)}; it must be a list of member numbers as strings`,
-    hint: typeof value === 'number' ? `write ["${value}"]` : 'write index: ["2"] to retire member 2',
-  });
 }

@@ -61,7 +61,7 @@ export function groupFieldDefault(field: GroupField): string | null {
 }
 
 /** Returns true for a text that can be a member's index: digits only, and few enough to count with. */
-export function isIndex(text: string): boolean {
+function isIndex(text: string): boolean {
   return /^\d{1,9}$/.test(text);
 }
 

@@ -40,11 +40,6 @@ test.each<[what: string, additions: JsonMap, problem: string]>([
     { parameters: { a: 1 } },
     '2:25 wrong_type: "a" is the number 1, but has to be a text (put it in quotes: "1")',
   ],
-  [
-    'a section that is not a map',
-    { resources: ['x'] },
-    '2:25 bad_amendment: resources must be a map, and not ["x"] (name each of the resources that is meant)',
-  ],
 ])('readBlueprints reports %s in additions', (_what, additions, problem) => {
   expect(problemsOf(additions)).toEqual([`shop.yaml:${problem} [shop]`]);
 });
