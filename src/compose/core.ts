@@ -26,7 +26,6 @@ import { PROXIED } from '../model/names.ts';
 import type { Client } from '../model/objects.ts';
 import type { Settings } from '../model/settings.ts';
 import { entriesOf, type ProviderRegistry } from '../providers/provider-registry.ts';
-import { auditDeletes } from '../reconcile/audit-deletes.ts';
 import { CommitGate } from '../reconcile/commit-gate.ts';
 import { Ledger } from '../reconcile/ledger.ts';
 import { Reconciler } from '../reconcile/reconciler.ts';
@@ -147,7 +146,6 @@ export function wireCore(outside: OutsideParts): WiredCore {
     notReadyReason: () => follower.notReadyReason,
   });
   const shared = { ledger, gate, clock, log, deleteBudget, metrics: outside.metrics };
-  if (outside.audit) auditDeletes({ ledger, audit: outside.audit });
   const reconciler = wireReconciler(outside, { ...shared, current, review });
   const work = registry.proxied && new ProxyWork({ entry: registry.proxied, reconciler, ledger, clock, log });
   const { signatures } = outside;
@@ -322,7 +320,7 @@ async function acceptHistory(requests: RowRequests, commit: string | undefined):
 
 /** Returns the part that drives the servers. */
 function wireReconciler(
-  { registry, random, execution, leads }: OutsideParts,
+  { registry, random, execution, leads, audit }: OutsideParts,
   parts: Pick<ConstructorParameters<typeof Reconciler>[0], 'gate' | 'clock' | 'log' | 'metrics' | 'review'> & {
     readonly ledger: Ledger;
     readonly current: CurrentState;
@@ -338,6 +336,7 @@ function wireReconciler(
     graceMs: graceSeconds * 1000,
     random,
     leads,
+    audit,
     waitMsMax: waitMsMaxOf(execution),
     recordOf: activeRecords(current, ledger),
     proxies: registeredProxies(current),

@@ -4,7 +4,7 @@ import { momentOf } from '../base/wording.ts';
 import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Operation, State } from '../model/state.ts';
 import type { DecisionContext, Next, ResponsibleEntry, Step } from './decision.ts';
-import { isAtRest, isToBeConfirmed, leftGone, withoutObserved } from './drift.ts';
+import { isAtRest, isLeftGone, isToBeConfirmed, leftGone, soughtAgain, withoutObserved } from './drift.ts';
 import { isConverged, mayBeThere } from './existence.ts';
 import { rolloutWait, serverWait, stopWait } from './needs.ts';
 import { missingOutput } from './read-outputs.ts';
@@ -238,6 +238,7 @@ function waitsForBudget(row: ServerRow, context: DecisionContext): Next | undefi
 
 /** An idle server is checked from time to time. Its check waits for capacity behind all actions. */
 function decideRest(row: ServerRow, context: DecisionContext): Step {
+  if (isLeftGone(row) && hasChangedProvider(row, context)) return decide(soughtAgain(row, context.now), context);
   const rest = { row, next: restWait(row, context) };
   if (!context.isCheckDue || !isAtRest(row)) return rest;
   const provider = context.providerFor(row);
@@ -248,6 +249,11 @@ function decideRest(row: ServerRow, context: DecisionContext): Step {
   return { row, next: { kind: 'check', provider: provider.name, isRoutine: true, tags } };
 }
 
+function hasChangedProvider(row: ServerRow, context: DecisionContext): boolean {
+  const provider = context.providerFor(row);
+  return provider.name === null && provider.reason.code === 'provider_changed';
+}
+
 /**
  * A server that one check has found gone is made again only if a second check finds the same, and another one of its
  * site was found since, or the answers name the place that is known.
@@ -255,6 +261,8 @@ function decideRest(row: ServerRow, context: DecisionContext): Step {
 function decideConfirmation(row: ServerRow, context: DecisionContext): Step {
   const stop = stopWait(row, context);
   if (stop !== undefined) return { row, next: stop };
+  const provider = context.providerFor(row);
+  if (provider.name === null) return hold(row, provider.reason, context);
   const until = context.siteAwaitedUntil(row);
   if (until === undefined) return decideCheck(row, context);
   if (until > context.now) return { row, next: { kind: 'site', until } };

@@ -17,18 +17,17 @@ export interface CallRecord {
   readonly mark: string;
 }
 
-const MACHINE_FILE = '/etc/machine-id';
 const SUFFIX = '.json';
 
 /** The records in a directory, which one process has for itself. */
 export class CallRecords {
   readonly #directory: string;
-  /** This directory on this machine, and this start of the machine. */
-  readonly #place: { readonly directory: string; readonly machine: string; readonly boot: string };
+  /** This directory, since this start of the machine. */
+  readonly #place: { readonly directory: string; readonly boot: string };
 
   constructor(directory: string) {
     this.#directory = directory;
-    this.#place = { directory: realpathSync(directory), machine: machineId(), boot: bootId() ?? '' };
+    this.#place = { directory: realpathSync(directory), boot: bootId() ?? '' };
   }
 
   /** Records the process group of a call. Throws if that fails. */
@@ -42,7 +41,7 @@ export class CallRecords {
     rmSync(this.#path(about, mark), { force: true });
   }
 
-  /** Returns the calls that were recorded in this directory on this machine, and removes all other files. */
+  /** Returns the calls that were recorded in this directory since the machine was started; removes all other files. */
   read(): readonly CallRecord[] {
     return readdirSync(this.#directory).flatMap((name) => {
       const path = join(this.#directory, name);
@@ -52,15 +51,13 @@ export class CallRecords {
     });
   }
 
-  /** Another machine or a copied directory proves nothing. After a restart of this machine no process runs any more. */
+  /** A copied directory and another start of a machine prove nothing. */
   #parse(text: string): CallRecord | undefined {
     const value = parseJson(text);
     if (!isMap(value) || !isMap(value.place) || !isMap(value.about) || typeof value.mark !== 'string') return undefined;
-    const { directory, machine, boot } = this.#place;
-    const isSameBoot = boot !== '' && value.place.boot === boot;
-    const isSameMachine = isSameBoot || (machine !== '' && value.place.machine === machine);
-    if (value.place.directory !== directory || !isSameMachine) return undefined;
-    const leader = isSameBoot && isMap(value.leader) ? (value.leader as unknown as ProcessIdentity) : null;
+    const { directory, boot } = this.#place;
+    if (boot === '' || value.place.boot !== boot || value.place.directory !== directory) return undefined;
+    const leader = isMap(value.leader) ? (value.leader as unknown as ProcessIdentity) : null;
     return { about: value.about as CallLabels, mark: value.mark, leader };
   }
 
@@ -70,14 +67,5 @@ export class CallRecords {
       .digest('hex')
       .slice(0, 32);
     return join(this.#directory, `${name}${SUFFIX}`);
-  }
-}
-
-/** Containers and other systems may have none. */
-function machineId(): string {
-  try {
-    return readFileSync(MACHINE_FILE, 'latin1').trim();
-  } catch {
-    return '';
   }
 }

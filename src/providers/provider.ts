@@ -42,9 +42,6 @@ export interface Provider {
    */
   hasEnded?(call: Pick<Call, 'resource' | 'action' | 'deadline'>): boolean;
 
-  /** Other replicas share the store: what an earlier leader has begun is over after its deadline. */
-  readonly isShared?: boolean;
-
   /**
    * Its calls run elsewhere, and begin when a proxy asks for one: they take no capacity of this controller, and a
    * stop does not wait for them. Omitted: they run here.

@@ -1,5 +1,6 @@
 // Drives every server to its wanted spec: a queue of names, one pass over a server at a time, and the events that
 // enqueue a name. server-pass.ts implements the pass.
+import type { AuditLog } from '../base/audit-log.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { type LogOnceAMinute, logOnceAMinute } from '../base/log-once-a-minute.ts';
@@ -64,6 +65,8 @@ interface ReconcilerOptions extends SecretRules {
   readonly metrics?: Metrics | undefined;
   /** In [0, 1). */
   readonly random: () => number;
+  /** Gets a line for each delete that begins. Omitted: there is no audit log. */
+  readonly audit?: Pick<AuditLog, 'record'> | undefined;
   /** Returns the merged configuration of a server, for its provider. */
   readonly recordOf: (server: string) => NodeRecord;
   /** Returns the registered proxies, the same array while they are the same. Omitted: none is registered. */

@@ -181,7 +181,6 @@ const RARE = {
       repository: OUTAGE,
       store: OUTAGE,
       audit: OUTAGE,
-      programs: OUTAGE,
       replicas: OUTAGE,
       statuses: OUTAGE,
       notifications: OUTAGE,

@@ -3,9 +3,7 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
 import { createLog } from '../../src/base/log.ts';
-import { openProviders } from '../../src/compose/open-parts.ts';
 import { startController } from '../../src/compose.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { Settings } from '../../src/model/settings.ts';
@@ -193,17 +191,4 @@ describe('what a replica remembers of its database', () => {
     const again = await start(embedded);
     await again.stop();
   });
-});
-
-it('takes programs that it has not begun for those of another replica, which are over at their deadline', async () => {
-  const open = async (settings: Settings) => {
-    await using opened = new AsyncDisposableStack();
-    const exec = { implementation: 'exec', command: ['/bin/true'], directory: site.folder, environment: {} } as const;
-    const providers = settings.execution.providers.map((entry) => ({ ...entry, ...exec }));
-    const parts = { log: createLog('silent'), clock: systemClock, opened };
-    const { registry } = await openProviders({ ...settings, execution: { ...settings.execution, providers } }, parts);
-    return registry.byName('lab')?.provider.isShared;
-  };
-  expect(await open(await loadSettings(site.config, {}))).toBe(false);
-  expect(await open(await settingsOn(await server.create()))).toBe(true);
 });

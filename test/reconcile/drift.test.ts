@@ -164,7 +164,7 @@ describe('a check that fails', () => {
     await core.pass(CHECK_MS);
     const since = new Date(core.clock.now()).toISOString();
     await core.pass(2 * CHECK_MS);
-    expect(why(core).waiting.map(({ state }) => state)).toEqual(['Outage']);
+    expect(why(core).waiting.map(({ state }) => state)).toEqual([]);
     await core.pass(4 * CHECK_MS);
     const reason = `it could not be checked since ${since}: the site is down`;
     expect(why(core)).toMatchObject({

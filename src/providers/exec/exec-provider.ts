@@ -15,8 +15,6 @@ import type { Call, Provider } from '../provider.ts';
 export interface ExecOptions extends Program {
   /** Runs the programs. Opened before the first call, so that nothing of an earlier controller runs. */
   readonly runner: ProgramRunner;
-  /** Other replicas share the store. */
-  readonly isShared?: boolean;
   readonly log: Logger;
   /** Time between SIGTERM and SIGKILL; default: 5 s. */
   readonly graceMs?: number;
@@ -37,7 +35,7 @@ const SHOWN_LENGTH_MAX = 1000;
 export function createExecProvider(options: ExecOptions): Provider {
   const closing = new AbortController();
   const performing = new Set<Promise<unknown>>();
-  const { runner, isShared } = options;
+  const { runner } = options;
 
   async function perform(call: Call, signal: AbortSignal): Promise<Answer> {
     const { resource: server, operation, action, deadline } = call;
@@ -55,7 +53,6 @@ export function createExecProvider(options: ExecOptions): Provider {
 
   return {
     lostActionEnds: runner.lostActionEnds,
-    ...(isShared === undefined ? {} : { isShared }),
     hasEnded(call) {
       const ended = runner.ended.get(call.resource);
       // A later try of the same action, perhaps by another replica, has a later deadline.

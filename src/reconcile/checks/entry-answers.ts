@@ -24,24 +24,15 @@ interface Unanswered extends SilentEntry {
   readonly servers: Set<string>;
 }
 
-/** So many calls without an answer, over so long, or any number over the longer time. */
+/** So many calls without an answer, over so long. */
 const CALLS_LEAST = 3;
-const SHORT_MS = 60_000;
-const LONG_MS = 300_000;
-
-/** Servers whose last call had no answer, of an entry that answers again. */
-interface Awaited {
-  readonly servers: Set<string>;
-  readonly until: number;
-}
+const SILENT_MS = 60_000;
 
 /** How the calls of provider entries end. Those of proxies are not looked at. */
 export class EntryAnswers {
   readonly #clock: Pick<Clock, 'monotonic'>;
   /** By entry, since its last answer. */
   readonly #unanswered = new Map<string, Unanswered>();
-  /** By entry that has answered since. */
-  readonly #awaited = new Map<string, Awaited>();
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
     this.#clock = clock;
@@ -57,7 +48,7 @@ export class EntryAnswers {
     // A routine check that is in the way of an action is ended without an answer.
     if (provider === PROXIED || (answer === undefined && isRoutine)) return;
     if (answer !== undefined && answer.outcome !== 'retryable' && answer.outcome !== 'lost') {
-      this.#answers(provider, server);
+      this.#unanswered.delete(provider);
       return;
     }
     const known = this.#unanswered.get(provider);
@@ -67,27 +58,12 @@ export class EntryAnswers {
     this.#unanswered.set(provider, { ...first, count: first.count + 1, reason, servers });
   }
 
-  #answers(entry: string, server: string): void {
-    const unanswered = this.#unanswered.get(entry)?.servers;
-    this.#unanswered.delete(entry);
-    if (unanswered !== undefined) {
-      // Calls of before may end after the first answer, and others have not been repeated yet.
-      const servers = unanswered.union(this.#awaited.get(entry)?.servers ?? new Set<string>());
-      this.#awaited.set(entry, { servers, until: this.#clock.monotonic() + LONG_MS });
-    }
-    this.#awaited.get(entry)?.servers.delete(server);
-  }
-
   /**
-   * Returns true if the last call of a server had no answer because its entry answers nothing, which is reported soon,
-   * or did so until a moment ago: then the server is no cause of its own.
+   * Returns true if the last call of a server had no answer because its entry answers nothing, which is reported soon:
+   * then the server is no cause of its own.
    */
   explains(server: string): boolean {
-    const now = this.#clock.monotonic();
-    return (
-      this.#unanswered.values().some(({ servers }) => servers.has(server)) ||
-      this.#awaited.values().some(({ servers, until }) => servers.has(server) && now < until)
-    );
+    return this.#unanswered.values().some(({ servers }) => servers.has(server));
   }
 
   /**
@@ -101,8 +77,8 @@ export class EntryAnswers {
   /** Returns the entries that answer nothing. */
   silent(): readonly SilentEntry[] {
     const now = this.#clock.monotonic();
-    return [...this.#unanswered.values()].filter(({ begun, count }) => {
-      return now - begun >= (count < CALLS_LEAST ? LONG_MS : SHORT_MS);
-    });
+    return [...this.#unanswered.values()].filter(
+      ({ begun, count }) => count >= CALLS_LEAST && now - begun >= SILENT_MS,
+    );
   }
 }

@@ -1,5 +1,6 @@
 // Runs one pass over one server: reads its row, concludes its last call, decides, writes the row, and carries the
 // decision out. machine/decide.ts makes the decisions.
+import type { AuditLog } from '../../base/audit-log.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import { type LogOnceAMinute, logOnceAMinute } from '../../base/log-once-a-minute.ts';
@@ -12,7 +13,7 @@ import { reasonText } from '../../machine/reasons.ts';
 import { removalChanges } from '../../machine/removals.ts';
 import { latestEnd } from '../../machine/wait.ts';
 import type { CallResult } from '../../model/call-result.ts';
-import type { Change, ServerRow } from '../../model/rows.ts';
+import type { Change, RunningAction, ServerRow } from '../../model/rows.ts';
 import type { ProviderRegistry } from '../../providers/provider-registry.ts';
 import type { CallInFlight } from '../calls/capacity.ts';
 import type { Executor } from '../calls/executor.ts';
@@ -51,6 +52,8 @@ export interface ServerPassOptions extends SecretRules {
   readonly review: () => void;
   /** In [0, 1). */
   readonly random: () => number;
+  /** Gets a line for each delete that begins, from its durable intent. Omitted: there is no audit log. */
+  readonly audit?: Pick<AuditLog, 'record'> | undefined;
 }
 
 /** Runs passes, one at a time for each server. */
@@ -194,6 +197,21 @@ export class ServerPass {
       ledger.index.setInFlight(name, false);
       throw error;
     }
+    if (after?.action?.operation === 'delete' && after.action !== row.action)
+      this.#auditDelete(name, after, after.action);
+  }
+
+  #auditDelete(server: string, { instance, commit, approved, wanted }: ServerRow, action: RunningAction): void {
+    this.#options.audit?.record({
+      kind: wanted === null ? 'delete' : 'replacement',
+      decision: 'begun',
+      server,
+      instance,
+      commit,
+      approved: approved || action.isApproved === true,
+      action: action.id,
+      proxy: action.claim?.client,
+    });
   }
 
   #carryOut(name: string, row: ServerRow, next: Next): void {
