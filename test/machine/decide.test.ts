@@ -405,7 +405,6 @@ const NOT_REPORTED: Partial<ServerRow> = {
   state: 'blocked',
   reason: { code: 'no_output', text: 'the output "address" of db is not reported by its provider' },
 };
-/** The hours before, one after the other. */
 const CHANGED = { generation: 3, updated: '2026-11-20T10:20:00Z' };
 
 const READERS: typeof CASES = {

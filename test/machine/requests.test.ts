@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { adoptedRow, retriedRow } from '../../src/machine/requests.ts';
+import { adoptedRow, replaceRefusal, retainRefusal, retriedRow } from '../../src/machine/requests.ts';
 import type { Reason, ServerRow } from '../../src/model/rows.ts';
 import { STATES } from '../../src/model/state.ts';
-import { at, NOW, rowIn, SMALL, SOON } from '../reconcile/build.ts';
+import { at, NOW, rowIn, running, SMALL, SOON } from '../reconcile/build.ts';
 
 const ENTRIES = { has: (name: string) => name === 'lab', isMatched: () => true };
 const EXISTS: Reason = { code: 'exists_already', text: 'it is there' };
@@ -37,5 +37,45 @@ describe('adopting', () => {
     ['not wanted any more', { reason: EXISTS, wanted: null }],
   ])('is not for what is %s', (_case, fields) => {
     expect(adoptedRow(rowIn('blocked', fields), at(NOW), ENTRIES)).toBeUndefined();
+  });
+});
+
+describe('a request is refused', () => {
+  const made = { applied: SMALL };
+  const policy = { ...rowIn('done').policy, protected: true };
+
+  it.each<[string, ServerRow, string | undefined]>([
+    ['is protected', rowIn('done', { ...made, policy }), 'its instance is protected'],
+    ['is unwanted', rowIn('marked for delete', { ...made, wanted: null }), 'no commit wants it any more'],
+    ['was not made by Treeline', rowIn('blocked', { reason: EXISTS }), 'Treeline did not make it'],
+    [
+      'is busy',
+      rowIn('deleting', { ...made, action: running('delete', null) }),
+      'the outcome of its delete is not known',
+    ],
+    [
+      'is being replaced',
+      rowIn('pending', { ...made, replacing: true, approved: true }),
+      'it is being replaced already',
+    ],
+    [
+      'was made by a removed entry',
+      rowIn('done', { ...made, provider: 'old' }),
+      'only the provider entry "old" can delete',
+    ],
+    ['is done', rowIn('done', made), undefined],
+  ])('to replace a server that %s', (_case, row, reason) => {
+    if (reason === undefined) expect(replaceRefusal(row, ENTRIES)).toBeUndefined();
+    else expect(replaceRefusal(row, ENTRIES)).toContain(reason);
+  });
+
+  it.each<[string, ServerRow, string | undefined]>([
+    ['is wanted', rowIn('done', made), 'give shop "deletion: retain" in one commit'],
+    ['is being deleted', rowIn('deleting', { wanted: null, action: running('delete', null) }), 'its delete is running'],
+    ['failed to be deleted', rowIn('failed', { ...made, wanted: null }), undefined],
+    ['has an unknown outcome', rowIn('unknown', { wanted: null, action: running('delete', null) }), undefined],
+  ])('to retain a server that %s', (_case, row, reason) => {
+    if (reason === undefined) expect(retainRefusal(row)).toBeUndefined();
+    else expect(retainRefusal(row)).toContain(reason);
   });
 });

@@ -123,25 +123,3 @@ describe('another URL or branch', () => {
     expectUntouched(core);
   });
 });
-
-describe('rows that are not of what is followed', () => {
-  it('as of the backup of another installation, are held, and accepted they stand for what was active', async () => {
-    const { core: other, followed } = await up(layout(3, PROTECTED));
-    await other.stop();
-    other.source.place = { ...other.source.place, url: '/srv/here.git' };
-    const head = other.source.commit(layout(1), { parents: [] });
-    other.source.loseCopy();
-    const core = await other.restart();
-    expect(core.held(null)?.reason).toBe(
-      `the history was rewritten: ${head} does not come after the followed commit ${followed}, which is not in the local ` +
-        'copy any more; repository.url was "/srv/stacks.git" and is "/srv/here.git"; ' +
-        'accepting it creates 0 servers, updates 0, retains 0 and, after another approval, deletes 2',
-    );
-    expectUntouched(core);
-    await core.operator.acceptHistory(core.order, head);
-    await core.settle();
-    expect(core.operator.problems().problems).toMatchObject([{ code: 'protected_instance' }]);
-    expect(core.ledger.read('head', 'head')).toMatchObject({ commit: head, place: core.source.place });
-    expectUntouched(core);
-  });
-});

@@ -116,18 +116,7 @@ describe('an approval that comes while a commit is read', () => {
   });
 });
 
-describe('an approval while the branch cannot be polled', () => {
-  it('is judged on what is held: the remote is not needed', async () => {
-    const core = await held();
-    core.source.isGone = true;
-    await core.approve(core.held('shop')?.digest ?? '');
-    expect(Object.keys(core.states())).toEqual(['other-s-1']);
-    expect(core.operator.held()).toEqual([]);
-    expect(core.ledger.list('approval').size).toBe(0);
-  });
-});
-
-describe('what an operator was asked about', () => {
+describe('what a person was asked about', () => {
   it('is not taken silently by a later commit that takes less, and goes with a yes', async () => {
     const core = await held();
     core.source.commit({ [SHOP]: instance(1) });
@@ -145,7 +134,7 @@ describe('what an operator was asked about', () => {
 describe('a rewritten history of a busy branch', () => {
   const PORT = 'types/role/web.yaml';
 
-  /** A held history whose head is two commits beyond the one that an operator has read. */
+  /** A held history whose head is two commits beyond the one that a person has read. */
   async function busy(files: object = {}): Promise<{ core: Core; followed: string; read: string; newest: string }> {
     const core = new Core();
     const followed = core.source.commit(FILES);
@@ -174,15 +163,5 @@ describe('a rewritten history of a busy branch', () => {
     for (const commit of [followed, 'commit-9', 'HEAD'])
       await expect(core.operator.acceptHistory(core.order, commit)).rejects.toMatchObject({ code: 'not_found' });
     expect(core.ledger.list('approval').size).toBe(0);
-  });
-
-  it('is accepted at no commit that both histories have', async () => {
-    const core = new Core();
-    const base = core.source.commit(FILES);
-    core.source.commit({ [SHOP]: instance(2) });
-    await core.poll();
-    core.source.commit({ [PORT]: 'port: "80"\n' }, { parents: [base] });
-    await core.poll();
-    await expect(core.operator.acceptHistory(core.order, base)).rejects.toMatchObject({ code: 'not_found' });
   });
 });

@@ -71,20 +71,6 @@ describe('a delete that has begun', () => {
     await end();
   });
 
-  it('with approval does not count, also where its server is wanted again while it runs', async () => {
-    const core = await up();
-    const end = slowDeletes(core);
-    core.source.commit(stack('a', 0), { message: 'Close\n\nTreeline-Approve-Deletes: 3\n' });
-    await core.poll();
-    expect(core.calls('delete')).toHaveLength(3);
-    await commit(core, stack('a', 3));
-    await end();
-    expect(core.states()).toMatchObject({ 'a-s-1': 'done', 'a-s-2': 'done', 'a-s-3': 'done' });
-    expect(core.ledger.list('removal').size).toBe(0);
-    await commit(core, stack('b', 1));
-    expect(core.operator.held()).toEqual([]);
-  });
-
   it.each([
     { number: 2, held: [], words: 'counts no more' },
     { number: 1, held: ['b'], words: 'counts all the same, as more would go,' },
@@ -137,30 +123,5 @@ describe('a server that was never made', () => {
     expect(core.operator.held()).toEqual([]);
     expect(Object.keys(core.states())).toHaveLength(12);
     expect(core.calls('delete')).toEqual([]);
-  });
-});
-
-describe('deletion: retain', () => {
-  it('and fewer servers in one commit: none is deleted', async () => {
-    const core = await up();
-    await commit(core, stack('a', 1, 'deletion: retain\n'));
-    expect(core.calls('delete')).toEqual([]);
-    expect(Object.keys(core.states())).not.toContain('a-s-3');
-    expect(core.ledger.list('removal').size).toBe(0);
-    await commit(core, stack('b', 0, 'deletion: retain\n'));
-    expect(core.operator.held()).toEqual([]);
-    expect(core.calls('delete')).toEqual([]);
-  });
-
-  it('keeps what an earlier commit took away and whose delete has not begun', async () => {
-    const core = await up();
-    await core.operator.suspend(core.order, { instance: 'a', until: null });
-    await commit(core, stack('a', 1));
-    expect(core.states()['a-s-3']).toBe('marked for delete');
-    await commit(core, stack('a', 1, 'deletion: retain\n'));
-    await core.operator.resume(core.order, 'a');
-    await core.settle();
-    expect(core.calls('delete')).toEqual([]);
-    expect(Object.keys(core.states())).not.toContain('a-s-3');
   });
 });

@@ -1,6 +1,5 @@
 // A server is created only where a check has just found nothing there: what somebody else built meanwhile is not taken over.
 import { describe, expect, it } from 'vitest';
-import { recoverRows } from '../../src/follow/recover-rows.ts';
 import { answerOf } from './build.ts';
 import { Core } from './core.ts';
 import { answering, buildByHand, SHOP, shopFiles } from './shop.ts';
@@ -42,23 +41,6 @@ describe('a server that waited for its dependency', () => {
   });
 });
 
-it('does not create a server at a provider entry on the word of another one', async () => {
-  const entries = ['south', 'north'].map((site) => ({ name: site, match: { kind: null, properties: { site } } }));
-  const core = new Core({ entries, retry: { attempts: 1, failedSeconds: 3600 } });
-  const at = (site: string) =>
-    shopFiles({ db: 'name: db, site: north', web: `name: web, depends_on: db, site: ${site}` });
-  core.source.commit(at('south'));
-  answering(core, 'create', async () => answerOf('failed', { message: 'no disk' }));
-  await core.poll();
-  expect(core.states()).toEqual({ db: 'failed', web: 'pending' });
-  core.provider.script = () => undefined;
-  const before = core.calls('check').filter((name) => name === 'web').length;
-  core.source.commit(at('north'));
-  await core.poll();
-  expect(core.states()).toEqual({ db: 'done', web: 'done' });
-  expect(core.calls('check').filter((name) => name === 'web').length).toBeGreaterThan(before);
-});
-
 describe('a create that failed', () => {
   /** A shop whose `web` could not be created; `hasEffect`: it is there all the same. */
   async function failed(hasEffect: boolean): Promise<Core> {
@@ -82,32 +64,11 @@ describe('a create that failed', () => {
     expect(second?.action).toBe(first?.action);
   });
 
-  it('and has made the server is tried again after a restored backup, under the id of the new incarnation', async () => {
-    const first = await failed(true);
-    const lost = { reason: 'restored', now: first.clock.now() + MINUTE, runsMs: 0 };
-    await first.ledger.commit(recoverRows(first.ledger, lost));
-    const core = await first.restart();
-    await core.endRecovery();
-    await core.pass(60 * MINUTE);
-    expect(core.states()).toEqual({ web: 'done' });
-    const creates = core.provider.calls.filter(({ operation }) => operation === 'create');
-    expect(creates.map(({ action }) => action)).toEqual([`web.${core.ledger.server('web')?.incarnation}.create`]);
-  });
-
   it('and has made nothing leaves alone what somebody builds while it waits', async () => {
     const core = await failed(false);
     buildByHand(core, 'web');
     await core.pass(60 * MINUTE);
     expect(core.states()).toEqual({ web: 'blocked' });
     expect(core.calls('create')).toHaveLength(1);
-  });
-
-  it('and has made nothing deletes nothing where the server is not wanted any more', async () => {
-    const core = await failed(false);
-    buildByHand(core, 'web');
-    core.source.commit({ [SHOP]: null });
-    await core.poll();
-    expect(core.states()).toEqual({});
-    expect(core.calls('delete')).toEqual([]);
   });
 });

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Call } from '../../src/providers/provider.ts';
 import { answerOf } from './build.ts';
 import { Core, type CoreOptions } from './core.ts';
-import { shopFiles, TEMPLATE } from './shop.ts';
+import { shopFiles } from './shop.ts';
 
 const CHECK_MS = 300_000;
 
@@ -15,23 +14,6 @@ async function shop(options: CoreOptions = {}, instance = ''): Promise<Core> {
   return core;
 }
 
-/** A group of three servers, of which one may be away. */
-async function group(drift: CoreOptions['drift'], instance = ''): Promise<Core> {
-  const core = new Core({ drift: drift ?? 'report' });
-  core.source.commit({ ...shopFiles({}, instance), [TEMPLATE]: groupText('small') });
-  await core.poll();
-  expect(Object.values(core.states())).toEqual(['done', 'done', 'done']);
-  return core;
-}
-
-function groupText(size: string): string {
-  return `resources:
-  web:
-    type: Platform::ResourceGroup
-    properties: { count: "3", resource_def: { properties: { size: ${size} } } }
-`;
-}
-
 /** Somebody changes a server without Treeline. */
 function change(core: Core, resource: string, size: string): void {
   act(core, 'update', resource, { name: resource, size });
@@ -39,14 +21,6 @@ function change(core: Core, resource: string, size: string): void {
 
 function remove(core: Core, resource: string): void {
   act(core, 'delete', resource, {});
-}
-
-/** Has the provider name its place from now on; `isGone`: it answers that the server is gone. */
-function namePlace(core: Core, isGone: (call: Call) => boolean = () => false): void {
-  core.provider.script = async (call) => ({
-    ...(isGone(call) ? answerOf('absent') : core.provider.act(call)),
-    place: 'disk-1',
-  });
 }
 
 function act(core: Core, operation: 'update' | 'delete', resource: string, properties: Record<string, string>): void {
@@ -121,37 +95,6 @@ describe('drift that is reported', () => {
     expect(core.states()).toEqual({ 'shop-web': 'done' });
     expect(core.calls('create')).toEqual(['shop-web', 'shop-web']);
     expect(core.ledger.server('shop-web')?.incarnation).toBe(incarnation + 1);
-  });
-});
-
-describe('drift that is healed', () => {
-  it('keeps to max_unavailable', async () => {
-    const core = await group('heal');
-    for (const server of ['shop-web-1', 'shop-web-2', 'shop-web-3']) change(core, server, 'large');
-    const running: (() => void)[] = [];
-    core.provider.script = (call) => {
-      if (call.operation !== 'update') return undefined;
-      return new Promise((resolve) => running.push(() => resolve(core.provider.act(call))));
-    };
-    await core.pass(CHECK_MS);
-    for (let left = 3; left > 0; left -= 1) {
-      expect(running).toHaveLength(1);
-      running.pop()?.();
-      await core.settle();
-    }
-    expect(Object.values(core.states())).toEqual(['done', 'done', 'done']);
-  });
-
-  it('makes a server that is gone again, as a new incarnation, after a second check', async () => {
-    const core = await shop({ drift: 'heal' });
-    namePlace(core);
-    await core.pass(CHECK_MS);
-    remove(core, 'shop-web');
-    const before = core.provider.calls.length;
-    await core.pass(CHECK_MS);
-    const operations = core.provider.calls.slice(before).map(({ operation }) => operation);
-    expect(operations).toEqual(['check', 'check', 'create']);
-    expect(core.states()).toEqual({ 'shop-web': 'done' });
   });
 });
 

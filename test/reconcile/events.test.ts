@@ -138,15 +138,3 @@ it('name the client as it was registered when they were recorded, also once it i
   const own = await again.operator.events({ ...PROXY, serial: 'A1' }, 'shop', ALL);
   expect(own.events.some((event) => event.clientName === 'Ann')).toBe(true);
 });
-
-it('events are there exactly if their rows are: a commit of the store that fails leaves none', async () => {
-  const core = await up();
-  const after = await lastId(core);
-  core.store.failures.push(new Error('disk full'));
-  core.source.commit({ [TEMPLATE]: templateText({ web: 'name: web, size: large' }) });
-  await core.poll();
-  expect(core.states()).toEqual({ web: 'done' });
-  expect(await told(core, after)).toEqual([]);
-  await core.pass(10_000);
-  expect((await told(core, after))[0]).toBe('web: done > pending: a commit changes it');
-});

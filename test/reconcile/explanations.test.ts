@@ -1,7 +1,6 @@
 // Explanations by a controller: with outputs, of pinned and unwanted servers.
 import { describe, expect, it } from 'vitest';
 import type { NodeExplanation } from '../../src/model/explanation.ts';
-import { answerOf } from './build.ts';
 import { Core } from './core.ts';
 
 const SHOP = 'stacks/instances/shop.yaml';
@@ -34,15 +33,6 @@ async function up(): Promise<Core> {
   return core;
 }
 
-/** A commit that takes three of four servers of `shop` and sets its level, and changes the port of all web servers. */
-async function held(): Promise<Core> {
-  const core = await up();
-  core.source.commit({ [SHOP]: instance(1, 'debug'), 'types/role/web.yaml': 'port: 443\n' });
-  await core.poll();
-  expect(core.held('shop')?.resources).toHaveLength(3);
-  return core;
-}
-
 function placesIn({ keys, files }: NodeExplanation, key: string): readonly unknown[] {
   return (keys[key]?.statements ?? []).map(({ value, effect, at, suppliedAt }) => {
     const place = suppliedAt ?? at;
@@ -66,19 +56,5 @@ describe('an explanation by a controller', () => {
     const whole = await core.explainer.explain('shop-s-1');
     expect(whole.keys.level).toEqual(explained.keys.level);
     expect(Object.keys(whole.keys)).toEqual(Object.keys(core.reader.record('shop-s-1')));
-  });
-
-  it('of a server that no commit wants any more is of its last record', async () => {
-    const core = await held();
-    core.provider.script = ({ operation }) =>
-      operation === 'delete' ? Promise.resolve(answerOf('retryable', { message: 'busy' })) : undefined;
-    await core.approve(core.held('shop')?.digest ?? '');
-    await core.poll();
-    const explained = await core.explainer.explain('shop-s-4', 'level');
-    expect(explained).toMatchObject({ commit: null, isWanted: false, keys: { level: { value: 'info' } } });
-    expect(placesIn(explained, 'level')).toEqual([
-      ['info', 'used', 'stacks/templates/t.yaml:5', null],
-      ['error', 'overridden', 'types/common/global.yaml:1', null],
-    ]);
   });
 });

@@ -1,7 +1,6 @@
 // A server that one commit takes from an instance, and that may be meant for another one which is wrong or not protected.
 import { describe, expect, it } from 'vitest';
 import { linkTo } from '../catalog/snapshots.ts';
-import { answerOf } from './build.ts';
 import { Core } from './core.ts';
 
 function template(keys: readonly string[], more = ''): string {
@@ -19,7 +18,6 @@ const TA = 'stacks/templates/ta.yaml';
 const TB = 'stacks/templates/tb.yaml';
 const TEMPLATE_A = 'stackTemplate: ta\n';
 const TEMPLATE_B = 'stackTemplate: tb\n';
-const PROTECTED = 'protected: true\n';
 
 const FILES = {
   'tree.yaml': 'name: global\ntype: common\n',
@@ -186,69 +184,4 @@ describe('a file below stacks/instances that is not read holds nothing', () => {
     expect(core.operator.held()).toEqual([]);
     expect(core.calls('delete')).toEqual(['s']);
   });
-});
-
-describe('a server of a protected instance that is handed over', () => {
-  /** Nothing but deleting and building anew changes a server. */
-  async function upProtected(): Promise<Core> {
-    const core = await up({ [A]: TEMPLATE_A + PROTECTED });
-    core.provider.script = ({ operation }) =>
-      operation === 'update' ? Promise.resolve(answerOf('replace')) : undefined;
-    return core;
-  }
-
-  function expectRefused(core: Core): void {
-    expect(core.calls('delete')).toEqual([]);
-    expect(core.ledger.server('s')?.instance).toBe('a');
-    expect(core.operator.problems().problems.map(({ code }) => code)).toContain('protected_instance');
-  }
-
-  it('to one that is not is not replaced: the commit is refused', async () => {
-    const core = await upProtected();
-    await follow(core, { ...HANDED, [B]: `${TEMPLATE_B}parameters: { size: large }\n` });
-    expectRefused(core);
-  });
-
-  it('to one that makes fewer servers by the next commit is not deleted', async () => {
-    const core = await upProtected();
-    await follow(core, { [A]: null, [C]: TEMPLATE_A });
-    expectRefused(core);
-    await follow(core, { [TA]: template(['k']) });
-    expectRefused(core);
-  });
-
-  it('to one that is protected moves, and is not replaced', async () => {
-    const core = await upProtected();
-    await follow(core, { ...HANDED, [B]: `${TEMPLATE_B}parameters: { size: large }\n${PROTECTED}` });
-    expect(core.calls('delete')).toEqual([]);
-    expect(core.ledger.server('s')?.instance).toBe('b');
-    expect(core.states()).toMatchObject({ s: 'blocked' });
-  });
-
-  it.each([
-    ['without a restart', async (core: Core) => core],
-    ['after a restart', async (core: Core) => await core.restart()],
-    [
-      'after another commit',
-      async (core: Core) => {
-        await follow(core, { 'types/common/global.yaml': 'port: "443"\n' });
-        return core;
-      },
-    ],
-  ])(
-    'moves with the approval of a taker that is held, where its protection was lifted before, %s',
-    async (_when, later) => {
-      const core = await up({ [A]: TEMPLATE_A + PROTECTED });
-      await follow(core, { [TB]: template(['x', 'y', 'z']) });
-      core.source.commit({ [A]: TEMPLATE_A });
-      await follow(core, { [TA]: template(['k']), [TB]: template(['s']) });
-      expect(core.operator.held()).toMatchObject([{ instance: 'b', resources: ['x', 'y', 'z'] }]);
-      expect(core.operator.problems().problems.map(({ code }) => code)).toEqual(['hand_over_waits']);
-      const then = await later(core);
-      await then.poll();
-      await then.approve(then.held('b')?.digest ?? '');
-      expect(then.operator.problems().problems).toEqual([]);
-      expect([then.ledger.server('s')?.instance, then.calls('delete')]).toEqual(['b', ['x', 'y', 'z']]);
-    },
-  );
 });

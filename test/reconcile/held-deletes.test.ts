@@ -54,19 +54,6 @@ describe('a delete that is under way', () => {
     expect(core.states()).toEqual({ 'a-s-1': 'done', 'a-s-2': 'done', 'b-s-1': 'done' });
     expect(core.ledger.list('removal').size).toBe(0);
   });
-
-  it('ends with a commit that wants the server again, although it is held', async () => {
-    const core = await stuck();
-    core.source.commit({ 'stacks/instances/b.yaml': instance(1) });
-    await core.poll();
-    core.source.commit({ 'stacks/instances/a.yaml': instance(3) });
-    await core.poll();
-    expect(core.held('a')).toBeUndefined();
-    expect(core.held('b')?.resources).toEqual(['b-s-2', 'b-s-3']);
-    core.provider.script = () => undefined;
-    await core.pass(60_000);
-    expect(core.states()).toMatchObject({ 'a-s-1': 'done', 'a-s-2': 'done', 'a-s-3': 'done' });
-  });
 });
 
 describe('while the newest commit is not followed', () => {

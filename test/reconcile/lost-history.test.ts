@@ -73,29 +73,6 @@ describe('a rewritten history whose recorded head is in no copy any more', () =>
     expect(core.follower.notReadyReason).toContain('the history was rewritten');
   });
 
-  it('starts no action before it is accepted, though a suspension ends and the clock is set', async () => {
-    const before = new Core();
-    before.source.commit({ ...FILES, ...shop(3) });
-    await before.poll();
-    await before.operator.suspend(before.order, { instance: 'shop', until: null });
-    const large = { ...FILES, [SHOP]: 'stackTemplate: t\nparameters: { count: "3", size: large }\n' };
-    before.source.commit(large);
-    await before.poll();
-    await before.stop();
-    const rewritten = before.source.commit(large, { parents: [] });
-    before.source.loseCopy();
-    const core = await before.restart();
-    await core.operator.resume(core.order, 'shop');
-    await core.settle();
-    core.clock.setWall(core.clock.now() - 60_000);
-    await core.pass(600_000);
-    expect(core.calls('update')).toEqual([]);
-    expect(await core.missedWakeUps()).toBe(0);
-    await accept({ core, followed: '', rewritten });
-    await core.settle();
-    expect(core.calls('update').length).toBeGreaterThan(0);
-  });
-
   it('is followed once it is accepted, and changes what differs', async () => {
     const scene = await lost(shop(2));
     await accept(scene);
@@ -132,18 +109,6 @@ describe('a history that is accepted although the one before is lost', () => {
     expect(again.held('shop')).toMatchObject({ resources: NAMES });
     await again.approve(again.held('shop')?.digest ?? '');
     expect([...again.calls('delete')].sort()).toEqual(NAMES);
-  });
-
-  it('deletes nothing of a protected instance', async () => {
-    const scene = await lost(shop(2, 'protected: true\n'), 'protected: true\n');
-    await accept(scene);
-    for (let { core } = scene, starts = 0; starts < 2; starts += 1) {
-      expect(core.calls('delete')).toEqual([]);
-      expect(core.reader.status('shop')).toBe('Invalid');
-      expect(core.operator.problems().problems).toMatchObject([{ code: 'protected_instance' }]);
-      core = await core.restart();
-      await core.poll();
-    }
   });
 
   it('counts a trailer in it for nothing: who wrote it may not have known what is there', async () => {

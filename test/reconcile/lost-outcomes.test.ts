@@ -69,20 +69,6 @@ describe.each(Object.keys(LOSSES) as Exclude<Operation, 'check'>[])('a lost %s',
   });
 });
 
-it('leaves a server to an operator that a provider has created otherwise than asked, and loses at once', async () => {
-  const core = new Core({ retry: RETRY });
-  core.provider.script = async ({ operation }) => {
-    if (core.provider.calls.length > CALLS_MAX) return new Promise<never>(() => undefined);
-    if (operation === 'create') return answerOf('done', { observed: { size: 'other' } });
-    return answerOf('absent');
-  };
-  core.source.commit(FILES);
-  await core.poll();
-  await core.pass(900_000);
-  expect(core.provider.calls.map(({ operation }) => operation)).toEqual(['check', 'create', 'update']);
-  expect(core.states()).toEqual({ web: 'drifted' });
-});
-
 describe('a program that answers that it does not know', () => {
   it.each(['with its call', 'with the controller'] as const)(
     'is asked again only once its deadline has passed, also after a restart: %s',

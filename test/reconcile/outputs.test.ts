@@ -107,17 +107,6 @@ describe('a server that takes an output', () => {
   });
 });
 
-describe('a server that was made without a value', () => {
-  it('is updated with the reference, where the value that it had becomes a secret', async () => {
-    const { core, addresses } = await addressed({ db: DB, web: `name: web, url: "${ADDRESS}"` });
-    await follow(core, { 'hierarchy.yaml': 'secrets: { keys: ["^url$"], reference: "^secret/" }\n' });
-    expect(core.ledger.server('web')).toMatchObject({ state: 'blocked', reason: { code: 'no_output' } });
-    addresses.db = { address: 'secret/url' };
-    await check(core);
-    expect([core.calls('update'), made(core)]).toEqual([['web'], { name: 'web', url: 'secret/url' }]);
-  });
-});
-
 describe('what a server takes', () => {
   it.each(['create', 'update'] as const)(
     'that is another one in each check adds no tries to a failing %s',

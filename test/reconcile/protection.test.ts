@@ -114,17 +114,4 @@ describe('protection is lifted', () => {
     await again.approve(again.held('shop')?.digest ?? '');
     expect(Object.keys(again.states())).toEqual(['other-s-1']);
   });
-
-  it('until a commit sets it again, also where what goes is held', async () => {
-    const { core } = await up();
-    core.source.commit(shop(3, LIFTED));
-    core.source.commit({ [SHOP]: null });
-    await core.poll();
-    expect(core.held('shop')?.resources).toEqual(NAMES);
-    core.source.commit(shop(3, PROTECTED));
-    core.source.commit({ [SHOP]: null });
-    await core.poll();
-    expectRefused(core);
-    expect(core.held('shop')).toBeUndefined();
-  });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Agent, AgentAction, ClaimedAction } from '../../src/agents/agent.ts';
 import { noProxyReason } from '../../src/machine/responsibility.ts';
 import type { Client } from '../../src/model/objects.ts';
@@ -9,9 +9,6 @@ import { Core } from './core.ts';
 import { shopFiles, TEMPLATE, templateText } from './shop.ts';
 
 const SECOND = 1_000;
-/** The entries of the core have a time limit of 60 s; a second is its grace. */
-const TIMEOUT = 60 * SECOND;
-const GRACE = SECOND;
 /** So long a create of a store that begins waits at most for the first checks of other servers. */
 const FIRST_CHECKS = 60 * SECOND;
 
@@ -163,15 +160,6 @@ describe('a server that no provider entry matches', () => {
 });
 
 describe('a claim', () => {
-  it('of two proxies at once goes to one of them', async () => {
-    const core = await coreOf({ web: IN_LAB }, { ...CLIENTS, 'clients/B4.yaml': 'role: proxy\ntags: [lab]\n' });
-    const { id } = firstOf(core, LAB);
-    const claims = [LAB, clientOf('B4', ['lab'])].map((by) => agentOf(core).claim(allowed(by), id, null));
-    const ends = Promise.allSettled(claims);
-    await core.settle();
-    expect((await ends).map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
-  });
-
   it('is answered again where the same request is repeated, also after its lease is known', async () => {
     const core = await coreOf({ web: IN_LAB });
     const { id } = firstOf(core, LAB);
@@ -199,17 +187,6 @@ describe('a claim', () => {
     const next = await core.restart();
     expect(next.operator.why(LAB, 'shop').waiting[0]?.reason).toBe('the proxy B1 carries out the create');
     expect(next.ledger.server('web')?.action?.id).toBe(action.id.slice('web.'.length));
-  });
-
-  it('is not given where the row cannot be written', async () => {
-    const core = await coreOf({ web: IN_LAB });
-    await carryOut(core, LAB, 'absent');
-    core.store.failures.push(new Error('the disk is full'));
-    await expect(claim(core, LAB)).rejects.toMatchObject({ code: 'conflict' });
-    await core.pass(2 * SECOND);
-    expect(core.states()).toEqual({ web: 'pending' });
-    await carryOut(core, LAB);
-    expect(core.states()).toEqual({ web: 'done' });
   });
 
   it('is not given to a proxy that is revoked before its pass', async () => {
@@ -243,58 +220,6 @@ describe('a report', () => {
     await expect(report(core, EDGE, claimed)).rejects.toMatchObject({ code: 'not_found' });
     await report(core, LAB, claimed, answerOf('absent'));
     expect(core.ledger.server('web')?.checked).toBe(true);
-  });
-
-  it('counts until the action is given up, also after the deadline', async () => {
-    const core = await coreOf({ web: IN_LAB });
-    await carryOut(core, LAB, 'absent');
-    const claimed = await claim(core, LAB);
-    await core.pass(TIMEOUT + GRACE / 2);
-    await report(core, LAB, claimed);
-    expect(core.states()).toEqual({ web: 'done' });
-  });
-
-  it('is refused once the action is given up; a check decides, and nothing is made twice', async () => {
-    const core = await coreOf({ web: IN_LAB });
-    await carryOut(core, LAB, 'absent');
-    const claimed = await claim(core, LAB);
-    await core.pass(TIMEOUT);
-    expect(offered(core, LAB)).toEqual([]);
-    await core.pass(GRACE + 1);
-    expect(core.states()).toEqual({ web: 'unknown' });
-    await expect(report(core, LAB, claimed)).rejects.toMatchObject({ code: 'conflict' });
-    const check = await claim(core, LAB);
-    expect(check.action).toMatchObject({ operation: 'check', id: claimed.action.id });
-    await expect(report(core, LAB, claimed)).rejects.toMatchObject({ code: 'conflict' });
-    await report(core, LAB, check, answerOf('done', { observed: { name: 'web', ProxyTag: 'lab' } }));
-    expect(core.states()).toEqual({ web: 'done' });
-  });
-
-  it('of a check has its action claimed by nobody before it is recorded: another action follows from it', async () => {
-    const core = await coreOf({ web: IN_LAB });
-    const claimed = await claim(core, LAB);
-    core.store.failures.push(new Error('the disk is full'));
-    void report(core, LAB, claimed, answerOf('absent')).catch(() => undefined);
-    await core.settle();
-    await expect(claim(core, LAB, claimed.action.id)).rejects.toMatchObject({ code: 'conflict' });
-    await core.pass(SECOND);
-    expect(offered(core, LAB)).toEqual(['web.N.create']);
-  });
-
-  it('is answered only once it is recorded', async () => {
-    const core = await coreOf({ web: IN_LAB });
-    await carryOut(core, LAB, 'absent');
-    const claimed = await claim(core, LAB);
-    core.store.failures.push(new Error('the disk is full'), new Error('the disk is full'));
-    const told = vi.fn();
-    const reported = agentOf(core).report(LAB, claimed.action.id, { lease: claimed.lease, answer: answerOf('done') });
-    void reported.then(told);
-    await core.settle();
-    expect(told).not.toHaveBeenCalled();
-    await core.pass(SECOND);
-    await core.pass(SECOND);
-    expect(told).toHaveBeenCalled();
-    expect(core.states()).toEqual({ web: 'done' });
   });
 });
 

@@ -18,12 +18,6 @@ function proxyOf(serial: string, ...tags: readonly string[]): Client {
   return { ...fields, serial, tags };
 }
 
-interface Work {
-  readonly meanwhile?: () => Promise<void>;
-  readonly beforeReport?: () => Promise<void>;
-  readonly by?: Client;
-}
-
 /** Two sites with a proxy each, which see only their own servers. */
 class Sites {
   readonly core = new Core({ hasProxied: true, entries: [] });
@@ -31,11 +25,6 @@ class Sites {
   /** `<site> <operation>`, in order. */
   calls: string[] = [];
   readonly #proxies = { lab: proxyOf('B1', 'lab'), edge: proxyOf('B2', 'edge') };
-  readonly #hasPlaces: boolean;
-
-  constructor({ hasPlaces = false } = {}) {
-    this.#hasPlaces = hasPlaces;
-  }
 
   /** Follows a commit in which the server has this tag, or in which there is none. */
   async commit(tag: string | null, files: object = {}): Promise<void> {
@@ -59,50 +48,20 @@ class Sites {
     return this.calls;
   }
 
-  /** Makes the first server that is offered at a site, and reports that nobody knows how that ended. */
-  async fail(site: 'lab' | 'edge'): Promise<void> {
-    const by = this.#proxies[site];
-    const [action] = this.#agent.actions(by, 1);
-    if (action === undefined) throw new Error(`nothing is offered at ${site}`);
-    const claimed = this.#agent.claim(allowed(by), action.id, null);
-    await this.core.settle();
-    this.#act(site, action);
-    const { lease } = await claimed;
-    const reported = this.#agent.report(by, action.id, { lease, answer: answerOf('retryable') });
-    await this.core.settle();
-    await reported;
-  }
-
-  /** Takes the first call that is offered at a site, and never reports. */
-  async claim(site: 'lab' | 'edge'): Promise<AgentAction> {
-    const [action] = this.#agent.actions(this.#proxies[site], 1);
-    if (action === undefined) throw new Error(`nothing is offered at ${site}`);
-    const claimed = this.#agent.claim(allowed(this.#proxies[site]), action.id, null);
-    await this.core.settle();
-    return (await claimed).action;
-  }
-
   get #agent() {
     if (this.core.agent === undefined) throw new Error('the core has no agent');
     return this.core.agent;
   }
 
-  /**
-   * Carries out the first call that is offered at a site, if there is one. `meanwhile` comes before it has its effect,
-   * and `beforeReport` between that and its report. `by`: the proxy there.
-   */
-  async workOnce(
-    site: 'lab' | 'edge',
-    { meanwhile, beforeReport, by = this.#proxies[site] }: Work = {},
-  ): Promise<void> {
+  /** Carries out the first call that is offered at a site, if there is one. */
+  async workOnce(site: 'lab' | 'edge'): Promise<void> {
+    const by = this.#proxies[site];
     const [action] = this.#agent.actions(by, 1);
     if (action === undefined) return;
     const claimed = this.#agent.claim(allowed(by), action.id, null);
     await this.core.settle();
     const { lease } = await claimed;
-    await meanwhile?.();
     const answer = this.#act(site, action);
-    await beforeReport?.();
     const reported = this.#agent.report(by, action.id, { lease, answer });
     await this.core.settle();
     await reported;
@@ -114,7 +73,7 @@ class Sites {
     if (operation === 'create') servers.add(resource);
     const isThere = servers.has(resource);
     if (operation === 'delete') servers.delete(resource);
-    return answerOf(isThere ? 'done' : 'absent', this.#hasPlaces ? { place: `the disk of ${site}` } : {});
+    return answerOf(isThere ? 'done' : 'absent');
   }
 }
 
@@ -156,29 +115,8 @@ async function moved(): Promise<Sites> {
   return sites;
 }
 
-/** A create at `lab` failed and may have left a server, which proxies of `edge` would get now. */
-async function movedAfterFailedCreate(): Promise<Sites> {
-  const sites = new Sites();
-  const { core } = sites;
-  core.source.commit({ ...shopFiles({}), ...CLIENTS });
-  await sites.commit('lab');
-  await sites.workOnce('lab');
-  await sites.fail('lab');
-  await sites.commit('edge');
-  expect(core.states()).toEqual({ web: 'blocked' });
-  return sites;
-}
-
-/** An operator has had `edge` look for that server since. */
-async function adoptedAfterFailedCreate(): Promise<Sites> {
-  const sites = await movedAfterFailedCreate();
-  await sites.core.operator.adopt(sites.core.order, { resource: 'web' });
-  await sites.core.settle();
-  return sites;
-}
-
 describe('a server that proxies with another tag would get', () => {
-  it('is blocked until an operator decides, and goes on when the tag is as before', async () => {
+  it('is blocked until a person decides, and goes on when the tag is as before', async () => {
     const { core, ...sites } = await moved();
     expect(core.states()).toEqual({ web: 'blocked' });
     expect(core.ledger.server('web')?.reason).toEqual({
@@ -191,7 +129,7 @@ describe('a server that proxies with another tag would get', () => {
     expect(sites.servers.edge).toEqual(new Set());
   });
 
-  it('goes on without an operator where the tag of a layer, which changes no row, is as before', async () => {
+  it('goes on without a person where the tag of a layer, which changes no row, is as before', async () => {
     const sites = new Sites();
     const layer = 'types/common/global.yaml';
     sites.core.source.commit({ ...shopFiles({ web: 'name: web, size: "1"' }), ...CLIENTS, [layer]: 'ProxyTag: lab\n' });
@@ -234,47 +172,6 @@ describe('a server that proxies with another tag would get', () => {
     await sites.commit(null);
     expect(await sites.work()).toEqual(['edge delete']);
   });
-
-  it('is asked of those that may have made it where the outcome of its create was lost', async () => {
-    const sites = new Sites();
-    sites.core.source.commit({ ...shopFiles({}), ...CLIENTS });
-    await sites.commit('lab');
-    await sites.workOnce('lab');
-    expect((await sites.claim('lab')).operation).toBe('create');
-    sites.servers.lab?.add('web');
-    await sites.commit('edge');
-    await sites.core.pass(62_000);
-    expect(sites.core.states()).toEqual({ web: 'unknown' });
-    expect(await sites.work()).toEqual(['lab check']);
-    expect(sites.core.states()).toEqual({ web: 'blocked' });
-  });
-
-  it('is not created beside one that a failed create may have left, though an operator had it adopted', async () => {
-    const sites = await adoptedAfterFailedCreate();
-    const { core } = sites;
-    expect(await sites.work()).toEqual(['edge check']);
-    expect(core.states()).toEqual({ web: 'blocked' });
-    await sites.commit('lab');
-    expect(await sites.work()).toEqual(['lab check', 'lab create']);
-    expect(core.states()).toEqual({ web: 'done' });
-  });
-
-  it.each([
-    ['changed', ['edge']],
-    ['taken away and written again', [null, 'edge']],
-  ])(
-    'is not created on the word of the proxies of another site where its tag is %s during their check',
-    async (_title, tags) => {
-      const sites = await wantedAtLab();
-      const meanwhile = async (): Promise<void> => {
-        for (const tag of tags) await sites.commit(tag);
-      };
-      await sites.workOnce('lab', { meanwhile });
-      sites.servers.edge?.add('web');
-      expect(await sites.work()).toEqual(['edge check']);
-      expect(sites.core.states()).toEqual({ web: 'blocked' });
-    },
-  );
 });
 
 describe('a server with the tags of two sites', () => {
@@ -290,31 +187,7 @@ describe('a server with the tags of two sites', () => {
     expect(await sites.work()).toEqual([`${site} delete`]);
   });
 
-  it('is created only by a site that has looked for it itself', async () => {
-    const sites = await wantedAtBoth();
-    sites.servers.edge?.add('web');
-    await sites.workOnce('lab');
-    for (let i = 0; i < 2; i += 1) await sites.workOnce('edge');
-    expect(sites.calls).toEqual(['lab check', 'edge check']);
-    expect(sites.core.states()).toEqual({ web: 'blocked' });
-  });
-
-  it('is asked of the site that claimed its create, and of no other one, where the outcome of that was lost', async () => {
-    const sites = await wantedAtBoth();
-    await sites.workOnce('lab');
-    expect((await sites.claim('lab')).operation).toBe('create');
-    sites.servers.lab?.add('web');
-    await sites.core.pass(62_000);
-    for (let i = 0; i < 3; i += 1) await sites.workOnce('edge');
-    expect(sites.core.states()).toEqual({ web: 'unknown' });
-    sites.calls = [];
-    await sites.workOnce('lab');
-    expect(sites.calls).toEqual(['lab check']);
-    expect(sites.servers.edge).toEqual(new Set());
-    expect(sites.core.ledger.server('web')).toMatchObject({ state: 'retrying', proxyTags: ['lab'] });
-  });
-
-  it('is blocked where no proxy of the site that made it is registered any more, until an operator decides', async () => {
+  it('is blocked where no proxy of the site that made it is registered any more, until a person decides', async () => {
     const sites = await madeForBoth('lab');
     await sites.changeSize('2', '[edge, lab]');
     sites.core.source.commit({ 'clients/B1.yaml': null });

@@ -2,9 +2,7 @@
 // that a reference stands for. Nothing is updated, replaced or healed without end for that, and no secret is kept.
 import { describe, expect, it } from 'vitest';
 import type { JsonMap } from '../../src/model/json.ts';
-import type { Client } from '../../src/model/objects.ts';
 import type { Call } from '../../src/providers/provider.ts';
-import { allowed } from '../support/allowed.ts';
 import { answerOf } from './build.ts';
 import { Core } from './core.ts';
 import { shopFiles } from './shop.ts';
@@ -94,66 +92,4 @@ describe.each(LIVES)('a server that is %s', (life) => {
       });
     });
   });
-});
-
-describe('a key that becomes a secret', () => {
-  /** A site that spells the secret out, before anything is called one. */
-  async function openSite(): Promise<Core> {
-    const core = new Core({ drift: 'report' });
-    core.provider.script = async (call) => {
-      const done = core.provider.act(call);
-      const observed = { ...done.observed, admin_password: PLAIN };
-      return done.outcome === 'done' ? { ...done, observed, outputs: OUTPUTS } : done;
-    };
-    core.provider.build('shop-web', { name: 'shop-web', ...PROPERTIES });
-    core.source.commit({ 'hierarchy.yaml': '{}\n', ...shopFiles({ web: WEB }, 'adopt: true\n') });
-    await core.poll();
-    expect(core.states()).toEqual({ 'shop-web': 'drifted' });
-    expect(JSON.stringify([...core.ledger.list('server')])).toContain(PLAIN);
-    return core;
-  }
-
-  it('is no difference any more, and is kept no longer, once the server was checked', async () => {
-    const core = await openSite();
-    core.source.commit({ 'hierarchy.yaml': SECRETS });
-    await core.poll();
-    await core.pass(24 * HOURS);
-    expect(JSON.stringify([...core.ledger.list('server')])).not.toContain(PLAIN);
-    expect([core.states(), core.calls('update')]).toEqual([{ 'shop-web': 'done' }, []]);
-    expect(core.ledger.server('shop-web')).toMatchObject({
-      applied: { properties: PROPERTIES },
-      outputs: { address: '10.0.0.1', old_password: 'secret/old' },
-    });
-  });
-});
-
-it('a proxy that reports what a reference stands for leaves nothing of it', async () => {
-  const core = new Core({ drift: 'heal', hasProxied: true, entries: [] });
-  core.source.commit({ 'hierarchy.yaml': SECRETS, 'clients/B1.yaml': 'role: proxy\n', ...shopFiles({ web: WEB }) });
-  await core.poll();
-  const fields = { name: 'B1', type: 'client', description: '', fingerprint: '', tenant: '' } as const;
-  const by: Client = { ...fields, role: 'proxy', serial: 'B1' };
-  const shown: unknown[] = [];
-  const asked: string[] = [];
-  for (let call = 0; call < 6; call += 1) {
-    const [action] = core.agent?.actions(by, 10) ?? [];
-    if (action === undefined) {
-      await core.pass(HOURS);
-      continue;
-    }
-    const claiming = core.agent?.claim(allowed(by), action.id, null);
-    await core.settle();
-    const claimed = await claiming;
-    if (claimed === undefined) throw new Error('there is no agent');
-    const outcome = asked.length === 0 ? 'absent' : 'done';
-    asked.push(action.operation);
-    shown.push(action, claimed.action);
-    const answer = answerOf(outcome, { observed: { ...PROPERTIES, admin_password: PLAIN }, outputs: OUTPUTS });
-    const reported = core.agent?.report(by, action.id, { lease: claimed.lease, answer });
-    await core.settle();
-    await reported;
-  }
-  expect(asked).toEqual(expect.arrayContaining(['check', 'create']));
-  expect([asked.includes('update'), core.states()]).toEqual([false, { 'shop-web': 'done' }]);
-  expect(JSON.stringify([shown, [...core.ledger.list('server')], core.lines])).not.toContain(PLAIN);
 });

@@ -60,8 +60,6 @@ function isLarge(core: Core): boolean {
   return Object.values(sizesIn(core)).every((size) => size === 'large');
 }
 
-const ALLOWED: CoreOptions = { budget: { percent: 100, least: 100, most: 100 } };
-
 describe('a server that has to be replaced', () => {
   it('is deleted, then created as another building, and is one server all the time', async () => {
     const core = await up({ shop: 1 });
@@ -76,57 +74,6 @@ describe('a server that has to be replaced', () => {
     expect([...core.ledger.list('removal').keys()]).toEqual([`shop-s-1/${before?.incarnation}`]);
     const actions = core.provider.calls.filter(({ operation }) => operation === 'create').map(({ action }) => action);
     expect(new Set(actions).size).toBe(2);
-  });
-
-  it.each([
-    ['1', 1],
-    ['2', 2],
-    ['50%', 2],
-  ])('waits for its turn in its group, where max_unavailable is %s', async (written, most) => {
-    const pace = `max_unavailable: "${written}", `;
-    const core = await up({ shop: 4 }, ALLOWED, pace);
-    const script = core.provider.script;
-    const away = new Set<string>();
-    let checked = 0;
-    core.provider.script = (call, signal) => {
-      if (call.operation === 'update') away.add(call.resource);
-      checked = Math.max(checked, away.size);
-      const answer = script(call, signal);
-      if (call.operation !== 'create') return answer;
-      away.delete(call.resource);
-      return answer;
-    };
-    await enlarge(core, pace);
-    expect(isLarge(core)).toBe(true);
-    expect(checked).toBe(most);
-  });
-});
-
-describe('a server of a protected instance', () => {
-  const protectedShop = (value: boolean) => ({
-    'stacks/instances/shop.yaml': `stackTemplate: t\nparameters: { count: "1" }\nprotected: ${value}\n`,
-  });
-
-  it('is not replaced, and blocked until the protection is lifted', async () => {
-    const core = await up({ shop: 1 });
-    core.source.commit(protectedShop(true));
-    await core.poll();
-    await enlarge(core);
-    expect(core.calls('delete')).toEqual([]);
-    expect(core.ledger.server('shop-s-1')).toMatchObject({
-      ...{
-        state: 'blocked',
-        reason: {
-          code: 'protected',
-          text: expect.stringMatching(/^it is to be built again, and its instance is protected$/),
-        },
-      },
-    });
-    expect(core.reader.status('shop')).toBe('Blocked');
-    expect(core.operator.held()).toEqual([]);
-    core.source.commit(protectedShop(false));
-    await core.poll();
-    expect(isLarge(core)).toBe(true);
   });
 });
 

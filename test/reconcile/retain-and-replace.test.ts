@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { answerOf } from './build.ts';
 import { Core, type CoreOptions } from './core.ts';
-import { answering, buildByHand, SHOP, shopFiles, TEMPLATE, templateText } from './shop.ts';
+import { answering, SHOP, shopFiles, TEMPLATE, templateText } from './shop.ts';
 
 const ANY = { kind: null, properties: {} };
 const WEB = { web: 'name: web, size: small' };
@@ -39,27 +39,6 @@ describe('retain', () => {
       expect(events.map(({ reason }) => reason)).toContain('forgotten; the server is left as it is');
     },
   );
-
-  it('is refused while the delete runs', async () => {
-    const core = await up();
-    answering(core, 'delete', () => new Promise(() => undefined));
-    core.source.commit({ [SHOP]: null });
-    await core.poll();
-    expect(core.states()).toEqual({ web: 'deleting' });
-    await expect(core.operator.retain(core.order, 'web')).rejects.toThrow('its delete is running');
-    expect(core.states()).toEqual({ web: 'deleting' });
-  });
-
-  it('is refused for a wanted server, with advice', async () => {
-    const core = await up();
-    const asked = core.operator.retain(core.order, 'web');
-    await expect(asked).rejects.toMatchObject({
-      code: 'conflict',
-      message: expect.stringContaining('deletion: retain'),
-    });
-    await expect(core.operator.retain(core.order, 'wob')).rejects.toMatchObject({ code: 'not_found' });
-    expect(core.states()).toEqual({ web: 'done' });
-  });
 });
 
 describe('replace', () => {
@@ -76,56 +55,6 @@ describe('replace', () => {
     const { events } = await core.operator.events(core.order.by, 'shop', { after: 0, limit: 100 });
     const asked = events.find(({ client }) => client === 'A1');
     expect(asked).toMatchObject({ resource: 'web', from: 'done', to: 'pending', reason: 'replace: rotten' });
-  });
-
-  it('is refused for a protected, an unwanted, a stranger and a busy server, and one that is being replaced', async () => {
-    const kept = await up({}, 'protected: true\n');
-    await expect(kept.operator.replace(kept.order, 'web')).rejects.toThrow('its instance is protected');
-
-    const core = await up();
-    answering(core, 'delete', () => new Promise(() => undefined));
-    await core.operator.suspend(core.order, { instance: 'shop', until: null });
-    await core.operator.replace(core.order, 'web');
-    await expect(core.operator.replace(core.order, 'web')).rejects.toThrow('it is being replaced already');
-    await core.operator.resume(core.order, 'shop');
-    await core.settle();
-    await expect(core.operator.replace(core.order, 'web')).rejects.toThrow(
-      'the outcome of its delete is not known yet',
-    );
-    core.source.commit({ [SHOP]: null });
-    await core.poll();
-    await expect(core.operator.replace(core.order, 'web')).rejects.toThrow('no commit wants it any more');
-
-    const found = await up();
-    buildByHand(found, 'db');
-    found.source.commit({ [TEMPLATE]: templateText({ ...WEB, db: 'name: db, size: small' }) });
-    await found.poll();
-    await expect(found.operator.replace(found.order, 'db')).rejects.toThrow('Treeline did not make it');
-  });
-});
-
-describe('a request to replace', () => {
-  const PROTECTED = { [SHOP]: 'stackTemplate: t\nprotected: true\n' };
-  const OPEN = { [SHOP]: 'stackTemplate: t\n' };
-
-  /** A request that waits, since its instance is suspended, and what a commit brings meanwhile. */
-  async function overtaken(files: Readonly<Record<string, string>>, options: CoreOptions = {}): Promise<Core> {
-    const core = await up(options);
-    await core.operator.suspend(core.order, { instance: 'shop', until: null });
-    await core.operator.replace(core.order, 'web');
-    core.source.commit(files);
-    await core.poll();
-    await core.operator.resume(core.order, 'shop');
-    await core.settle();
-    return core;
-  }
-
-  it('counts against the budget where its instance was protected meanwhile', async () => {
-    const core = await overtaken(PROTECTED, { budget: { percent: 0, least: 0, most: 0 } });
-    core.source.commit(OPEN);
-    await core.poll();
-    expect(core.calls('delete')).toEqual([]);
-    expect(core.held('shop')?.resources).toEqual(['web']);
   });
 });
 

@@ -45,10 +45,6 @@ function offered(core: Core, by: Client): readonly string[] {
   return core.agent?.actions(by, 10).map(({ resource }) => resource) ?? [];
 }
 
-function statusOf(core: Core): string {
-  return core.reader.status('shop');
-}
-
 describe('servers whose proxies do not ask', () => {
   it('say from the first look on when a proxy asked last, in why and in the status', async () => {
     const core = await coreOf({ a: 'lab', b: 'lab' });
@@ -88,33 +84,6 @@ describe('servers whose proxies do not ask', () => {
     expect(offered(core, LAB)).toEqual(['a', 'b']);
     await core.settle();
     expect(core.states()).toEqual({ a: 'pending', b: 'pending', c: 'blocked' });
-    expect(await core.missedWakeUps()).toBe(0);
-  });
-});
-
-describe('an action whose outcome only a silent proxy can tell', () => {
-  it('says so while it is unknown, and is checked when a proxy asks', async () => {
-    const core = await coreOf({ a: 'lab' });
-    const claim = async (): Promise<void> => {
-      const [action] = core.agent?.actions(LAB, 1) ?? [];
-      const claimed = core.agent?.claim({ by: LAB, refusal: () => undefined }, action?.id ?? '', null);
-      await core.settle();
-      const { lease, action: own } = (await claimed) ?? { lease: '', action: undefined };
-      if (own?.operation !== 'check') return;
-      const answer = { outcome: 'absent', message: '', outputs: {}, observed: {} } as const;
-      const reported = core.agent?.report(LAB, own.id, { lease, answer });
-      await core.settle();
-      await reported;
-    };
-    await claim();
-    await claim();
-    expect(core.states()).toEqual({ a: 'creating' });
-    await minutes(core, 7);
-    expect(core.ledger.server('a')).toMatchObject({ state: 'unknown', reason: REASON });
-    expect(statusOf(core)).toBe('Blocked');
-    expect(offered(core, LAB)).toEqual(['a']);
-    await core.settle();
-    expect(core.ledger.server('a')).toMatchObject({ state: 'unknown', reason: { code: 'outcome_lost' } });
     expect(await core.missedWakeUps()).toBe(0);
   });
 });

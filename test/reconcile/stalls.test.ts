@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest';
 import type { Operation } from '../../src/model/state.ts';
 import { answerOf } from './build.ts';
 import { Core, type CoreOptions } from './core.ts';
-import { buildByHand } from './shop.ts';
 
 const TREE = { 'tree.yaml': 'name: global\ntype: common\n', 'clients/A1.yaml': 'role: administrator\n' };
 const MANY = { percent: 100, least: 100, most: 100 };
@@ -63,17 +62,6 @@ describe('an instance of which the rest waits', () => {
     const core = await coreOn(stack('shop', CHAIN), {}, failing('create', 'shop-db'));
     expect(core.states()).toEqual({ 'shop-db': 'failed', 'shop-app': 'pending', 'shop-web': 'pending' });
     expect(statuses(core)).toEqual({ shop: 'Failed' });
-  });
-
-  it('for a server that is blocked is Blocked', async () => {
-    const core = new Core({ budget: MANY });
-    core.source.commit({ ...TREE, ...stack('shop', { db: 'size: small' }) });
-    await core.poll();
-    buildByHand(core, 'shop-app');
-    core.source.commit(stack('shop', CHAIN));
-    await core.poll();
-    expect(core.states()).toMatchObject({ 'shop-db': 'done', 'shop-app': 'blocked', 'shop-web': 'pending' });
-    expect(statuses(core)).toEqual({ shop: 'Blocked' });
   });
 
   it('for a server of another instance that failed is Failed, and Blocked where that one is suspended', async () => {

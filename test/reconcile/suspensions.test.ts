@@ -1,7 +1,7 @@
 // Tests when a suspension ends.
 import { describe, expect, it } from 'vitest';
 import { Core } from './core.ts';
-import { shopFiles, TEMPLATE } from './shop.ts';
+import { shopFiles, TEMPLATE, templateText } from './shop.ts';
 
 it('stays with its instance: a server that another one takes over is updated there', async () => {
   const instance = (prefix: string, size: string): string =>
@@ -49,17 +49,32 @@ describe('ends with its instance, although one of the same name comes back', () 
     expect(core.states()).toEqual(end);
     expect([...core.ledger.list('suspension').keys()]).toEqual([]);
   });
+});
 
-  it('and goes on where a server of it is to be deleted first', async () => {
-    const core = new Core();
-    core.source.commit(shopFiles({ web: 'name: web' }));
+async function up(): Promise<Core> {
+  const core = new Core();
+  core.source.commit(shopFiles({ web: 'name: web, size: small' }));
+  await core.poll();
+  expect(core.states()).toEqual({ web: 'done' });
+  return core;
+}
+
+describe('a suspension that is given another end', () => {
+  it.each([
+    ['one instance, without an end until then', 'shop', null],
+    ['everything, without an end until then', null, null],
+    ['one instance, with a later end', 'shop', 7_200_000],
+  ])('ends then: %s', async (_, instance, laterMs) => {
+    const core = await up();
+    const untilIn = (ms: number): string => new Date(core.clock.now() + ms).toISOString();
+    await core.operator.suspend(core.order, { instance, until: laterMs === null ? null : untilIn(laterMs) });
+    core.source.commit({ [TEMPLATE]: templateText({ web: 'name: web, size: large' }) });
     await core.poll();
-    await core.operator.suspend(core.order, { instance: 'shop', until: null });
-    const { 'stacks/instances/shop.yaml': text = '' } = shopFiles({});
-    core.source.commit({ 'stacks/instances/shop.yaml': null });
-    core.source.commit({ 'stacks/instances/shop.yaml': text });
-    await core.poll();
-    expect([...core.ledger.list('suspension').keys()]).toEqual(['shop']);
-    expect(core.calls('delete')).toEqual([]);
+    await core.operator.suspend(core.order, { instance, until: untilIn(60_000) });
+    await core.settle();
+    await core.pass(59_000);
+    expect(core.states()).toEqual({ web: 'pending' });
+    await core.pass(2_000);
+    expect(core.states()).toEqual({ web: 'done' });
   });
 });

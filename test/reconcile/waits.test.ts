@@ -1,7 +1,6 @@
-// Servers that wait for one another, for a slot of their group, for capacity or for an operator: nobody waits for ever.
+// Servers that wait for one another, for a slot of their group, for capacity or for a person: nobody waits for ever.
 import { describe, expect, it } from 'vitest';
 import type { Operation } from '../../src/model/state.ts';
-import { untilAborted } from '../support/scripted-provider.ts';
 import { answerOf } from './build.ts';
 import { Core, type CoreOptions } from './core.ts';
 
@@ -42,27 +41,7 @@ async function passMinutes(core: Core, minutes: number): Promise<void> {
   for (let minute = 0; minute < minutes; minute += 1) await core.pass(60_000);
 }
 
-describe('a server that is not needed any more', () => {
-  const both = template(
-    't',
-    server('a', { size: 'small', peers: "<<(Array)['b']['name']>>", configuration_only: ['peers'] }) + server('b', {}),
-  );
-  const quiet = { peers: 'nobody', configuration_only: ['peers'] };
-
-  it('goes, also where who listed it has failed', async () => {
-    const core = await coreOn({ ...both, ...instance('i', 't') });
-    failOn(core, 'update', 'a');
-    const large = both['stacks/templates/t.yaml']?.replace('small', 'large') ?? '';
-    core.source.commit({ 'stacks/templates/t.yaml': large });
-    await core.poll();
-    expect(core.states()).toEqual({ a: 'failed', b: 'done' });
-    core.source.commit(template('t', server('a', { size: 'large', ...quiet })));
-    await core.poll();
-    expect(core.states()).toEqual({ a: 'failed' });
-  });
-});
-
-describe('servers that wait for one another, until an operator breaks the cycle,', () => {
+describe('servers that wait for one another, until a person breaks the cycle,', () => {
   it('are deleted where each needs the other as applied', async () => {
     const files = template('t', server('a', { size: 'small', depends_on: 'b' }) + server('b', {}));
     const core = await coreOn({ ...files, ...instance('i', 't') });
@@ -130,23 +109,3 @@ function group(key: string, properties: Readonly<Record<string, string>>): strin
     properties: { count: "2", resource_def: { properties: { ${lines.join(', ')} } } }
 `;
 }
-
-it('what a server waits for is told', async () => {
-  const files = (version: string): Record<string, string> => ({
-    ...template('w', group('web', { version, depends_on: 'db' })),
-    ...template('d', server('db', { version })),
-  });
-  const core = await coreOn({ ...files('1'), ...instance('w', 'w'), ...instance('d', 'd') }, { concurrency: 1 });
-  core.provider.script = ({ operation }, signal) => (operation === 'update' ? untilAborted(signal) : undefined);
-  await core.operator.suspend(core.order, { instance: 'd', until: null });
-  core.source.commit(files('2'));
-  await core.poll();
-  const told = (): unknown => ['db', 'web-1', 'web-2'].map((name) => core.waitReason(name));
-  const onDb = 'waits until db is done, on which it depends';
-  expect(told()).toEqual(['waits until d is not suspended or held', onDb, onDb]);
-  core.source.commit({ ...template('w', group('web', { version: '3' })), 'stacks/instances/d.yaml': null });
-  await core.poll();
-  const slot = 'waits for a slot of the group w/web: a member is failed, or as many are away as may be';
-  const onHolder = expect.stringMatching(/^waits until web-. does not need it any more$/);
-  expect(told()).toEqual([onHolder, undefined, slot]);
-});
