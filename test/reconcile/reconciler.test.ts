@@ -25,7 +25,7 @@ describe('a row that cannot be written', () => {
     expect(core.states()).toEqual({ web: 'retrying' });
     core.provider.script = () => undefined;
     core.store.failures.push(error);
-    await core.pass(2_000);
+    await core.pass(1_000);
     expect(core.calls('update')).toHaveLength(logged.length > 0 ? 1 : 2);
     await core.pass(1_000);
     expect(core.calls('update')).toHaveLength(2);
