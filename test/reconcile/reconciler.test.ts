@@ -24,7 +24,15 @@ describe('a row that cannot be written', () => {
     await core.poll();
     expect(core.states()).toEqual({ web: 'retrying' });
     core.provider.script = () => undefined;
-    core.store.failures.push(error);
+    const commit = core.store.commit.bind(core.store);
+    let failures = 0;
+    vi.spyOn(core.store, 'commit').mockImplementation(async (changes, events) => {
+      if (failures === 0 && changes.some(({ kind }) => kind === 'server')) {
+        failures += 1;
+        throw error;
+      }
+      await commit(changes, events);
+    });
     await core.pass(1_000);
     expect(core.calls('update')).toHaveLength(logged.length > 0 ? 1 : 2);
     await core.pass(1_000);
