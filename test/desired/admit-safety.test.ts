@@ -57,47 +57,43 @@ const QUIET = { held: [], approved: [], invalid: [], codes: [] };
 const SHOP_3 = ['shop-s-1: shop', 'shop-s-2: shop', 'shop-s-3: shop'];
 
 describe('an instance that would lose too many servers', () => {
-  it('is held whole, and no problem', () => {
-    const repository = started({ shop: many(3) });
-    const desired = commit(repository, { shop: many(0) });
-    expect(summaryOf(desired)).toEqual({ ...QUIET, owners: SHOP_3, held: ['shop'] });
+  it.each<[name: string, before: Instances, after: Instances, summary: Partial<ReturnType<typeof summaryOf>>]>([
+    ['is held whole', { shop: many(3) }, { shop: many(0) }, { owners: SHOP_3, held: ['shop'] }],
+    [
+      'is held if its file is gone',
+      { shop: many(3), b: one('x') },
+      { shop: null },
+      { owners: [...SHOP_3, 'x: b'], held: ['shop'] },
+    ],
+    [
+      'does not hold an instance that loses nothing',
+      { shop: many(3), b: one('x') },
+      { shop: many(0), b: two('x', 'y') },
+      { owners: [...SHOP_3, 'x: b', 'y: b'], held: ['shop'] },
+    ],
+  ])('%s', (_name, before, after, summary) => {
+    const desired = commit(started(before), after);
+    expect(summaryOf(desired)).toEqual({ ...QUIET, ...summary });
     expect(desired.units.get('stack-instance/shop')?.commit).toBe('commit 3');
     expect(desired.held.get('shop')?.removals).toEqual(removalsOf('shop-s-1', 'shop-s-2', 'shop-s-3'));
   });
 
-  it('is held where its file is gone', () => {
-    const desired = commit(started({ shop: many(3), b: one('x') }), { shop: null });
-    expect(summaryOf(desired)).toEqual({ ...QUIET, owners: [...SHOP_3, 'x: b'], held: ['shop'] });
-  });
-
-  it('brings nothing that its newest version adds', () => {
-    const repository = started({ shop: many(3) });
-    const desired = repository.commit({ [MANY]: manyText('renamed') }, { safety: safety() });
+  it('adds nothing of its newest version', () => {
+    const desired = started({ shop: many(3) }).commit({ [MANY]: manyText('renamed') }, { safety: safety() });
     expect(summaryOf(desired)).toEqual({ ...QUIET, owners: SHOP_3, held: ['shop'] });
   });
 
-  it('does not hold an instance that loses nothing', () => {
-    const desired = commit(started({ shop: many(3), b: one('x') }), { shop: many(0), b: two('x', 'y') });
-    expect(summaryOf(desired)).toEqual({ ...QUIET, owners: [...SHOP_3, 'x: b', 'y: b'], held: ['shop'] });
-  });
-
-  it('is not held where an operator approved it', () => {
-    const desired = commit(started({ shop: many(3) }), { shop: many(0) }, safety({ isApproved: () => true }));
-    expect(summaryOf(desired)).toEqual({ ...QUIET, owners: [], approved: ['shop'] });
-  });
-
-  it('is not held where nobody judges', () => {
-    const repository = started({ shop: many(3) });
-    expect(summaryOf(repository.commit({ [instanceFile('shop')]: many(0) }))).toEqual({ ...QUIET, owners: [] });
-  });
-
-  it('goes on with a commit that takes it back', () => {
+  it('is not held if an operator approved it, if nobody judges, or once a commit takes it back', () => {
+    const approved = commit(started({ shop: many(3) }), { shop: many(0) }, safety({ isApproved: () => true }));
+    expect(summaryOf(approved)).toEqual({ ...QUIET, owners: [], approved: ['shop'] });
+    const unjudged = started({ shop: many(3) }).commit({ [instanceFile('shop')]: many(0) });
+    expect(summaryOf(unjudged)).toEqual({ ...QUIET, owners: [] });
     const repository = started({ shop: many(3) });
     commit(repository, { shop: many(0) });
     expect(summaryOf(commit(repository, { shop: many(3) }))).toEqual({ ...QUIET, owners: SHOP_3 });
   });
 
-  it('is Invalid too where it is wrong besides', () => {
+  it('is Invalid too if it is also wrong', () => {
     const facts = { underWay: new Map([['shop', removalsOf('a', 'b', 'c')]]) };
     const desired = commit(started({ shop: many(3) }), { shop: WRONG }, safety(facts));
     expect(summaryOf(desired)).toMatchObject({ held: ['shop'], invalid: ['shop'] });
@@ -260,15 +256,6 @@ describe('a protected instance', () => {
     ]);
   });
 
-  it('may give its servers to one that is not, once an earlier commit has lifted it', () => {
-    const change = { shop: null, store: store() };
-    const lifted = { ...safety({ limit: 100 }), losses: LIFTED_BEFORE };
-    expect(summaryOf(commit(started({ shop: many(3, PROTECTED) }), change, lifted))).toEqual({
-      ...QUIET,
-      owners: handedTo('store'),
-    });
-  });
-
   it('says what would go, and what to do', () => {
     const repository = started({ shop: many(7, PROTECTED) });
     expect(describeProblems(commit(repository, { shop: many(6, PROTECTED) }, all).problems)).toEqual([
@@ -277,12 +264,6 @@ describe('a protected instance', () => {
     expect(commit(repository, { shop: many(0, PROTECTED) }, all).problems[0]?.message).toBe(
       'the instance "shop" is protected, and this would delete shop-s-1, shop-s-2, shop-s-3, shop-s-4, shop-s-5 and others',
     );
-  });
-
-  it('stays whole where its template renames its servers', () => {
-    const repository = started({ shop: many(3, PROTECTED) });
-    const desired = repository.commit({ [MANY]: manyText('renamed') }, { safety: all });
-    expect(summaryOf(desired)).toMatchObject({ owners: SHOP_3, invalid: ['shop'], codes: ['protected_instance'] });
   });
 
   it.each<[name: string, change: Instances, owners: readonly string[]]>([
@@ -294,19 +275,15 @@ describe('a protected instance', () => {
     expect(summaryOf(desired)).toEqual({ ...QUIET, owners });
   });
 
-  it('may lose its servers once an earlier commit has lifted it', () => {
+  it('may lose its servers, or give them away, once an earlier commit has lifted it', () => {
     const repository = started({ shop: many(3, PROTECTED) });
     commit(repository, { shop: many(3, LIFTED) }, all);
-    expect(summaryOf(commit(repository, { shop: many(1, LIFTED) }, all))).toEqual({
-      ...QUIET,
-      owners: SHOP_3.slice(0, 1),
-    });
-  });
-
-  it('may lose its servers where one of several commits that come at once has lifted it', () => {
-    const lifted = { ...safety({ limit: 100 }), losses: LIFTED_BEFORE };
-    const desired = commit(started({ shop: many(3, PROTECTED) }), { shop: many(1) }, lifted);
-    expect(summaryOf(desired)).toEqual({ ...QUIET, owners: SHOP_3.slice(0, 1) });
+    const left = { ...QUIET, owners: SHOP_3.slice(0, 1) };
+    expect(summaryOf(commit(repository, { shop: many(1, LIFTED) }, all))).toEqual(left);
+    const lifted = { ...all, losses: LIFTED_BEFORE };
+    expect(summaryOf(commit(started({ shop: many(3, PROTECTED) }), { shop: many(1) }, lifted))).toEqual(left);
+    const given = commit(started({ shop: many(3, PROTECTED) }), { shop: null, store: store() }, lifted);
+    expect(summaryOf(given)).toEqual({ ...QUIET, owners: handedTo('store') });
   });
 
   it.each<[name: string, change: Instances]>([
@@ -362,7 +339,6 @@ describe('what an instance depends on is looked up in what is in force after all
   });
 });
 
-/** Makes an instance of the template bear the names of these servers. */
 /** An instance that makes the servers of `shop` under the names that these have. */
 function store(more = ''): string {
   return many(3, more) + additions(SHOP_3);
