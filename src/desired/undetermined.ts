@@ -34,7 +34,7 @@ export function receiversIn({ candidates, catalog: { files, places } }: Proposed
   const unread = [...places].filter(([path]) => isUnread(path)).sort(([a], [b]) => compareNames(a, b));
   return new Map([
     ...undetermined.map((unit) => [unit.name, versionOf(unit)] as const),
-    ...unread.map(([path, { oid, mode }]) => [path, `${mode} ${oid}`] as const),
+    ...unread.map(([path, { oid, mode }]) => [shown(path), `${mode} ${oid}`] as const),
   ]);
 }
 
@@ -60,7 +60,12 @@ export function newReceivers(proposed: Proposed, baseline: Followed): (instance:
 function movedPaths({ files, places }: Catalog, before: Catalog['places'], unit: Unit | undefined): readonly string[] {
   const isMoved = ([path, { oid }]: readonly [string, { readonly oid: string }]): boolean =>
     oid === unit?.entry.oid && before.get(path)?.oid !== oid && files.get(path)?.type == null;
-  return [...places].filter(isMoved).map(([path]) => path);
+  return [...places].filter(isMoved).map(([path]) => shown(path));
+}
+
+/** A path has a slash, and the name of an instance has none. */
+function shown(path: string): string {
+  return path.includes('/') ? path : `./${path}`;
 }
 
 /** Returns true if the servers of an invalid version of an instance are not known. */

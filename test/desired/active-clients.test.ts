@@ -28,27 +28,52 @@ function rolesIn({ clients }: DesiredState): string[] {
   return [...clients].map(([serial, { entry }]) => `${serial} ${entry.object?.role}`).sort();
 }
 
+function placesOf({ problems }: DesiredState): string[] {
+  return problems.map(({ file: path, code }) => `${path} ${code}`);
+}
+
+const LAST = 'last_administrator';
+const BOTH = { AA: ADMIN, BB: PROXY };
+
+test.each<[name: string, commits: readonly TextChanges[], roles: readonly string[], problems?: readonly string[]]>([
+  ['every valid file registers a client', [BOTH], ['AA administrator', 'BB proxy']],
+  ['a removed file registers nobody', [BOTH, { BB: null }], ['AA administrator']],
+  [
+    'a wrong file registers nobody, whatever it said before',
+    [
+      { AA: ADMIN, BB: PROXY, CC: ADMIN },
+      { BB: 'role: prxy\n', CC: WRONG },
+    ],
+    ['AA administrator'],
+    ['clients/BB.yaml wrong_value', 'clients/CC.yaml wrong_value'],
+  ],
+  ['a repository that never had an administrator needs none', [{ BB: PROXY }], ['BB proxy']],
+  [
+    'all administrators stay if one commit takes all of them',
+    [
+      { AA: ADMIN, BB: ADMIN, CC: PROXY },
+      { AA: null, BB: PROXY },
+    ],
+    ['AA administrator', 'BB administrator', 'CC proxy'],
+    [`clients/AA.yaml ${LAST}`, `clients/BB.yaml ${LAST}`],
+  ],
+  [
+    'the last administrator stays with each further commit',
+    [BOTH, { AA: null }, { CC: PROXY }],
+    ['AA administrator', 'BB proxy', 'CC proxy'],
+    [`clients/AA.yaml ${LAST}`],
+  ],
+  ['until there is another one', [BOTH, { AA: null }, { CC: ADMIN }], ['BB proxy', 'CC administrator']],
+  ['the last administrator but one goes', [{ AA: ADMIN, BB: ADMIN }, { AA: null }], ['BB administrator']],
+  ['an administrator hands over in one commit', [{ AA: ADMIN }, { AA: null, BB: ADMIN }], ['BB administrator']],
+])('%s', (_name, commits, roles, problems = []) => {
+  const desired = follow(...commits);
+  expect(rolesIn(desired)).toEqual(roles);
+  expect(placesOf(desired)).toEqual(problems);
+});
+
 describe('who is registered', () => {
-  test('every right file, at once', () => {
-    const desired = follow({ AA: ADMIN, BB: PROXY });
-    expect(rolesIn(desired)).toEqual(['AA administrator', 'BB proxy']);
-    expect(desired.clients.get('AA')?.commit).toBe(desired.commit);
-  });
-
-  test('nobody whose file is removed', () => {
-    expect(rolesIn(follow({ AA: ADMIN, BB: PROXY }, { BB: null }))).toEqual(['AA administrator']);
-  });
-
-  test('nobody whose file is wrong, whatever it said before', () => {
-    const desired = follow({ AA: ADMIN, BB: PROXY, CC: ADMIN }, { BB: 'role: prxy\n', CC: WRONG });
-    expect(rolesIn(desired)).toEqual(['AA administrator']);
-    expect(desired.problems.map(({ file: path, code }) => `${path} ${code}`)).toEqual([
-      'clients/BB.yaml wrong_value',
-      'clients/CC.yaml wrong_value',
-    ]);
-  });
-
-  test('also where a stack of the same commit is wrong', () => {
+  test('also if a stack of the same commit is wrong', () => {
     const repository = new TextRepository();
     const desired = repository.commit({ ...BASE, 'stacks/instances/a.yaml': 'a: b: c\n', [file('AA')]: ADMIN });
     expect(rolesIn(desired)).toEqual(['AA administrator']);
@@ -73,12 +98,6 @@ describe('who is registered', () => {
     expect(desired.clients.get('AA')?.entry.object).toMatchObject({ reads: 'site' });
     expect(desired.problems).toEqual([]);
   });
-
-  test('a repository that never had an administrator needs none', () => {
-    const desired = follow({ BB: PROXY });
-    expect(rolesIn(desired)).toEqual(['BB proxy']);
-    expect(desired.problems).toEqual([]);
-  });
 });
 
 describe('the last administrator stays', () => {
@@ -97,35 +116,5 @@ describe('the last administrator stays', () => {
         /^AA\.yaml:\d:\d+ last_administrator: no administrator would be left; the client AA stays one \(register another administrator first\)$/,
       ),
     ]);
-  });
-
-  test('where one commit takes all of them, all stay', () => {
-    const desired = follow({ AA: ADMIN, BB: ADMIN, CC: PROXY }, { AA: null, BB: PROXY });
-    expect(rolesIn(desired)).toEqual(['AA administrator', 'BB administrator', 'CC proxy']);
-    expect(desired.problems.map(({ file: path, code }) => `${path} ${code}`)).toEqual([
-      'clients/AA.yaml last_administrator',
-      'clients/BB.yaml last_administrator',
-    ]);
-  });
-
-  test('with each further commit, until there is another one', () => {
-    expect(rolesIn(follow({ AA: ADMIN, BB: PROXY }, { AA: null }, { CC: PROXY }))).toEqual([
-      'AA administrator',
-      'BB proxy',
-      'CC proxy',
-    ]);
-    const desired = follow({ AA: ADMIN, BB: PROXY }, { AA: null }, { CC: ADMIN });
-    expect(rolesIn(desired)).toEqual(['BB proxy', 'CC administrator']);
-    expect(desired.problems).toEqual([]);
-  });
-
-  test('but not the last but one', () => {
-    const desired = follow({ AA: ADMIN, BB: ADMIN }, { AA: null });
-    expect(rolesIn(desired)).toEqual(['BB administrator']);
-    expect(desired.problems).toEqual([]);
-  });
-
-  test('and may hand over in one commit', () => {
-    expect(rolesIn(follow({ AA: ADMIN }, { AA: null, BB: ADMIN }))).toEqual(['BB administrator']);
   });
 });

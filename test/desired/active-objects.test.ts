@@ -19,39 +19,18 @@ function activeVersionOf(desired: DesiredState, address: string): readonly unkno
 const ROLE = 'types/role/web.yaml';
 const TEMPLATE = 'stacks/templates/t.yaml';
 
-describe('a typed object', () => {
-  test('that is right is in force at once', () => {
-    const desired = follow({ [ROLE]: 'port: 80\n' }, { [ROLE]: 'port: 81\n' });
-    expect(activeVersionOf(desired, 'role/web')).toEqual([
-      { name: 'web', type: 'role', description: '', port: 81 },
-      'commit 3',
-    ]);
-  });
-
-  test('that is wrong answers its last right version, for as long as it is wrong', () => {
-    const desired = follow({ [ROLE]: 'port: 80\n' }, { [ROLE]: 'port: {}\n' }, { [ROLE]: 'port: [[]]\n' });
-    expect(activeVersionOf(desired, 'role/web')).toMatchObject([{ port: 80 }, 'commit 2']);
-  });
-
-  test('that is corrected is in force again', () => {
-    const desired = follow({ [ROLE]: 'port: 80\n' }, { [ROLE]: 'port: {}\n' }, { [ROLE]: 'port: 82\n' });
-    expect(activeVersionOf(desired, 'role/web')).toMatchObject([{ port: 82 }, 'commit 4']);
-  });
-
-  test('that was never right is not there', () => {
-    expect(activeVersionOf(follow({ [ROLE]: 'port: {}\n' }), 'role/web')).toBe(undefined);
-  });
-
-  test('that is removed is gone, also where it was kept', () => {
-    const desired = follow({ [ROLE]: 'port: 80\n' }, { [ROLE]: 'port: {}\n' }, { [ROLE]: null });
-    expect(activeVersionOf(desired, 'role/web')).toBe(undefined);
-  });
-
-  test('with a warning only is right', () => {
-    const desired = follow({ [ROLE]: 'version: 1.10\n' });
-    expect(desired.problems.map(({ code, severity }) => [code, severity])).toEqual([['number_spelling', 'warning']]);
-    expect(activeVersionOf(desired, 'role/web')).toMatchObject([{ version: 1.1 }, 'commit 2']);
-  });
+test.each<[name: string, texts: readonly (string | null)[], active: readonly unknown[] | undefined]>([
+  ['is active at once', ['port: 80\n', 'port: 81\n'], [81, 'commit 3']],
+  ['answers its last valid version while it is wrong', ['port: 80\n', 'port: {}\n', 'port: [[]]\n'], [80, 'commit 2']],
+  ['is active again once it is corrected', ['port: 80\n', 'port: {}\n', 'port: 82\n'], [82, 'commit 4']],
+  ['does not exist if it was never valid', ['port: {}\n'], undefined],
+  ['is gone if it is removed while it was wrong', ['port: 80\n', 'port: {}\n', null], undefined],
+  ['with only a warning is valid', ['port: 1.10\n'], [1.1, 'commit 2']],
+])('a typed object %s', (_name, texts, active) => {
+  const desired = follow(...texts.map((text) => ({ [ROLE]: text })));
+  const [port, commit] = active ?? [];
+  const object = { name: 'web', type: 'role', description: '', port };
+  expect(activeVersionOf(desired, 'role/web')).toEqual(active && [object, commit]);
 });
 
 describe('a template', () => {

@@ -135,9 +135,10 @@ describe('an instance that is renamed to a file that is not read', () => {
     ['stacks/instances/eu', linkTo('elsewhere')],
     ['stacks/instances/README.md', 'a is gone\n'],
     ['attic/a.yaml', TEMPLATE_A],
+    ['./a.yaml', TEMPLATE_A],
   ])('to %s: its servers are held', async (path, text) => {
     const core = await up();
-    await follow(core, { [A]: null, [path]: text });
+    await follow(core, { [A]: null, [path.replace('./', '')]: text });
     await core.pass(2 * 3_600_000);
     expect(core.calls('delete')).toEqual([]);
     expect(core.held('a')).toMatchObject({ resources: ['k', 's'] });

@@ -3,7 +3,6 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -229,14 +228,10 @@ describe('a fetch that fails', () => {
     await source.close();
   });
 
-  it('keeps the head if the server is gone, or accepts connections and sends nothing', async () => {
+  it('keeps the head if the server is gone', async () => {
     const { server, expectFailure, expectSuccess } = await followOverHttp({ limits: { silenceMs: 1_000 } });
     await server.stop();
     await expectFailure(/Failed to connect|Couldn't connect/);
-    const mute = createServer((socket) => socket.resume());
-    await new Promise<void>((resolve) => mute.listen(server.port, '127.0.0.1', resolve));
-    await expectFailure(/too slow|did not end/);
-    await new Promise((resolve) => mute.close(resolve));
     await server.start();
     await expectSuccess();
   });

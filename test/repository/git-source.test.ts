@@ -141,8 +141,10 @@ describe('a snapshot', () => {
     const commit = await repository.commit({ 'stacks/live/templates/t.yaml': 't', 'stacks/README': 'r', top: 'x' });
     const source = await open({ directory: './stacks//live/' });
     await source.fetch(null);
+    expect(source.place).toEqual({ url: repository.path, branch: 'main', directory: 'stacks/live' });
     for (const [directory, paths] of [
       [undefined, ['templates/t.yaml']],
+      ['.', ['stacks/README', 'stacks/live/templates/t.yaml', 'top']],
       ['stacks', ['README', 'live/templates/t.yaml']],
       ['stacks/README', []],
       ['nowhere', []],
@@ -217,21 +219,6 @@ describe('fetch', () => {
     expect((await source.fetch(first)).oid).toBe(other);
     expect(await textsOf(source, other)).toEqual({ z: '26' });
     expect(await source.isAncestor(first, other)).toBe(false);
-  });
-
-  it('reads a commit in another directory than the one that is followed', async () => {
-    const { repository, open } = await setUp();
-    const commit = await repository.commit({ 'tree.yaml': '1', 'infra/tree.yaml': '2', 'infra/a/b.yaml': '3' });
-    const source = await open({ directory: './infra/' });
-    await source.fetch(null);
-    expect(source.place).toEqual({ url: repository.path, branch: 'main', directory: 'infra' });
-    const pathsIn = async (directory?: string): Promise<string[]> => [
-      ...(await source.snapshot(commit, ALL, directory)).files.keys(),
-    ];
-    expect(await pathsIn()).toEqual(['a/b.yaml', 'tree.yaml']);
-    expect(await pathsIn('.')).toEqual(['infra/a/b.yaml', 'infra/tree.yaml', 'tree.yaml']);
-    expect(await pathsIn('infra/a')).toEqual(['b.yaml']);
-    expect(await pathsIn('gone')).toEqual([]);
   });
 
   it('goes on where another process left off, and fetches only what is new', async () => {
