@@ -21,7 +21,7 @@ import { restoreDesired } from './restore.ts';
 const POLL_MS = 500;
 /** How long the same derivation is not tried again after it failed: twice as long each time, from a poll on. */
 const RETRY_MS_MAX = 30_000;
-/** A poll that takes longer is reported: a database that hangs refuses nothing for a while. */
+/** A longer silence is reported: a database that hangs refuses nothing for a while. */
 const UNANSWERED_MS = 5_000;
 const ROWS = 'rows';
 const UNREAD = 'what the leader has written is being read, and the database or the repository has not answered yet';
@@ -93,22 +93,22 @@ export class StandbyFollower {
   notReadyReason = 'the rows that the leader has written are not read yet';
   /** Of the last poll; undefined where it has shown everything. */
   #lag: Lag | undefined;
-  /** When the poll under way has begun, by both clocks. */
-  #poll: { readonly at: string; readonly ms: number } | undefined;
+  /** When everything was shown last, by both clocks; at first, when this part was built. */
+  #shown: { readonly at: string; readonly ms: number };
 
   constructor(options: StandbyFollowerOptions) {
     this.#options = options;
     const { clock } = options;
+    this.#shown = { at: momentOf(clock.now()), ms: clock.monotonic() };
     this.#logOnceAMinute = logOnceAMinute(clock);
     this.#queue = new Queue({ clock, concurrency: 1, handle: () => this.#handle() });
   }
 
   /** Why the newest is not shown, and since when; undefined if it is. */
   get failure(): Lag | undefined {
-    const poll = this.#poll;
-    if (this.#lag !== undefined || poll === undefined) return this.#lag;
-    const tookMs = this.#options.clock.monotonic() - poll.ms;
-    return tookMs > UNANSWERED_MS ? { reason: UNREAD, since: poll.at } : undefined;
+    const { at: since, ms } = this.#shown;
+    const isSilent = this.#options.clock.monotonic() - ms > UNANSWERED_MS;
+    return this.#lag ?? (isSilent ? { reason: UNREAD, since } : undefined);
   }
 
   /** Begins. What this process has shown as a leader stays shown until something newer is. */
@@ -141,22 +141,18 @@ export class StandbyFollower {
   /** Never throws: the one place where a look that failed is caught. */
   async #handle(): Promise<void> {
     const { clock, log } = this.#options;
-    const poll = { at: momentOf(clock.now()), ms: clock.monotonic() };
-    this.#poll = poll;
     try {
       await this.catchUp();
       this.#lag = undefined;
+      this.#shown = { at: momentOf(clock.now()), ms: clock.monotonic() };
       this.notReadyReason = this.#options.current.get() === undefined ? 'the leader follows no commit yet' : '';
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
       const reason = reasonOf(error);
       this.notReadyReason = reason;
-      const { since = poll.at, sinceStart } = this.#lag ?? {};
-      this.#lag = { reason, since, ...(sinceStart && { sinceStart }) };
+      this.#lag = { since: this.#shown.at, ...this.#lag, reason };
       const repeats = this.#logOnceAMinute(error);
       if (repeats) log.error({ err: error, ...repeats }, 'what the leader has written cannot be shown yet');
-    } finally {
-      this.#poll = undefined;
     }
     this.#queue.addAfter(ROWS, POLL_MS);
   }

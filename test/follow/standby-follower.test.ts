@@ -171,8 +171,8 @@ describe('a standby', () => {
     const hanging = Promise.withResolvers<void>();
     const refresh = store.refresh.bind(store);
     store.refresh = () => hanging.promise;
-    await core.pass(1_000);
     const since = new Date(core.clock.now()).toISOString();
+    await core.pass(1_000);
     await core.pass(4_000);
     expect(standby.follower.failure).toBeUndefined();
     await core.pass(4_000);
@@ -193,7 +193,7 @@ describe('a standby', () => {
     const before = source.fetches;
     for (let second = 0; second < 120; second += 1) await core.pass(1_000);
     expect(source.fetches - before).toBeLessThan(10);
-    expect(standby.follower.failure?.since).toBe(new Date(core.clock.now() - 119_000).toISOString());
+    expect(standby.follower.failure?.since).toBe(new Date(core.clock.now() - 120_000).toISOString());
     source.isGone = false;
     await core.pass(30_000);
     expect(standby.current.get()?.commit).toBe('commit-2');
