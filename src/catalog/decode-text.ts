@@ -5,24 +5,14 @@ import type { Fault } from '../model/entry.ts';
 /** The maximum size of a file of the layout. */
 export const FILE_BYTES_MAX = 1024 * 1024;
 
-/** Returns the text without a byte order mark, or what is wrong and the text before it. */
-export function decodeText(
-  bytes: Uint8Array,
-): { readonly text: string } | { readonly fault: Fault; readonly before: string } {
-  if (bytes.length > FILE_BYTES_MAX) return { fault: fileTooLarge(bytes.length), before: '' };
+/** Returns the text without a byte order mark, or what is wrong. */
+export function decodeText(bytes: Uint8Array): { readonly text: string } | { readonly fault: Fault } {
+  if (bytes.length > FILE_BYTES_MAX) return { fault: fileTooLarge(bytes.length) };
   try {
     return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };
   } catch {
-    return notUtf8(bytes);
+    return { fault: { code: 'not_utf8', message: 'the file is not UTF-8', hint: 'save the file as UTF-8' } };
   }
-}
-
-/** The first replacement character shows the place, unless the author wrote one before it. */
-function notUtf8(bytes: Uint8Array): { readonly fault: Fault; readonly before: string } {
-  const [before = ''] = new TextDecoder().decode(bytes).split('\uFFFD', 1);
-  const isUtf16 = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
-  const message = isUtf16 ? 'the file is UTF-16' : 'the file is not UTF-8 from here on';
-  return { before, fault: { code: 'not_utf8', message, hint: 'save the file as UTF-8' } };
 }
 
 /** Returns the fault of a file of more than 1 MiB; `size` in bytes where it is known. */

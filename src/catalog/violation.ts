@@ -95,18 +95,9 @@ function wrongValue(violation: Violation, written: string | null): Fault {
   return {
     code: keyword === 'type' ? 'wrong_type' : 'wrong_value',
     message: `${labelOf(pointer)} is ${described(value, written)}, but ${rule}`,
-    hint: pointer === '' ? pairHint(value) : (flatHint(violation) ?? hintFor(schema, value, written)),
+    hint:
+      pointer !== '' ? hintFor(schema, value, written) : typeof value === 'string' ? 'write it as "key: value"' : null,
   };
-}
-
-function pairHint(value: unknown): string | null {
-  return typeof value === 'string' ? 'write it as "key: value"' : null;
-}
-
-function flatHint({ pointer, schema, value }: Violation): string | null {
-  if (!isMap(value) || !String(schema.errorMessage).endsWith('configuration is flat')) return null;
-  const [key = 'name'] = Object.keys(value);
-  return `give each of its values a key of its own, such as ${quote(`${lastStep(pointer)}_${key}`)}`;
 }
 
 /** Rules that can be said as what the value has to be. */

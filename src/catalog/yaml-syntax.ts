@@ -28,10 +28,8 @@ const CONFLICT_HINT = 'merge the two versions, and remove the lines that begin w
 const EXPLANATIONS: readonly Explain[] = [
   explainRunOn,
   explainTab,
-  explainStart,
   explainMissingSpace,
   explainSecondColon,
-  explainDeeper,
   explainMissingColon,
 ];
 
@@ -100,12 +98,6 @@ function explainTab({ offset, before, after }: FaultSpot): SyntaxFault | undefin
   return fault(offset - before.length + tab, 'a tab stands in the indentation', 'indent with spaces');
 }
 
-function explainStart({ offset, after }: FaultSpot): SyntaxFault | undefined {
-  const [first = ''] = after;
-  if (!'@%`'.includes(first) || first === '') return undefined;
-  return fault(offset, `a text cannot begin with "${first}"`, `put it in quotes: ${quoted(after)}`);
-}
-
 /** `key:value` reads as one text, which the parser notices only at the next key. */
 function explainMissingSpace(spot: FaultSpot): SyntaxFault | undefined {
   const own = missingSpaceIn(spot.before + spot.after, spot.offset - spot.before.length);
@@ -129,14 +121,6 @@ function explainSecondColon({ offset, before, after }: FaultSpot): SyntaxFault |
   const value = quoted(isFlow ? rest.replace(/\s*[,}\]].*$/, '') : rest);
   const start = offset - before.length + match[0].length;
   return fault(start, `the value ${value} holds a colon before a space`, `put it in quotes: ${value}`);
-}
-
-/** A text continues in a deeper line, until the parser meets a colon there. */
-function explainDeeper({ offset, before, after, above }: FaultSpot): SyntaxFault | undefined {
-  const isDeeper = indentOf(before) > indentOf(above);
-  if (after[0] !== ':' || !isDeeper || !/^[^:#]+:\s+[^\s#]/.test(above)) return undefined;
-  const message = `${quoted(before)} is indented deeper than ${quoted(above)}, which has a value already`;
-  return fault(offset - before.length + indentOf(before), message, 'indent it like the line above');
 }
 
 function explainMissingColon({ offset, before, after, reason, above, aboveAt }: FaultSpot): SyntaxFault | undefined {

@@ -88,10 +88,7 @@ const NUMBER = /^(?:0o[0-7]+|0x[\da-fA-F]+|[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-
 /** Reads a file's bytes, or a text that is known to be right UTF-8. Never throws for what stands in the file. */
 export function parseYaml(file: string, source: Uint8Array | string): YamlDocument {
   const decoded = typeof source === 'string' ? { text: source.replace(/^\uFEFF/, '') } : decodeText(source);
-  if ('fault' in decoded) {
-    const place = indexLines(decoded.before)(decoded.before.length);
-    return unreadable(problemFrom(decoded.fault, { ...place, file, pointer: '' }));
-  }
+  if ('fault' in decoded) return unreadable(problemFrom(decoded.fault, { line: 1, column: 1, file, pointer: '' }));
   return parseText(file, decoded.text);
 }
 

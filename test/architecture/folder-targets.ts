@@ -38,7 +38,7 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/architecture': { most: 469, goal: 350 },
   'test/base': { most: 96, goal: 100 },
   'test/bench': { most: 157, goal: 250 },
-  'test/catalog': { most: 1493, goal: 1400 },
+  'test/catalog': { most: 1489, goal: 1400 },
   'test/cli': { most: 4000, goal: 2600 },
   'test/compose': { most: 622, goal: 600 },
   'test/contract': { most: 461, goal: 450 },
@@ -67,6 +67,6 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/texts': { most: 665, goal: 450 },
   'test/yaml-edit': { most: 714, goal: 450 },
   bench: { most: 2817, goal: 2500 },
-  src: { most: 58_313, goal: 51_000 },
-  test: { most: 68_807, goal: 55_000 },
+  src: { most: 58_276, goal: 51_000 },
+  test: { most: 68_792, goal: 55_000 },
 };

@@ -169,18 +169,9 @@ describe('what is refused', () => {
   });
 
   test.each([
-    [
-      'a byte of Latin-1',
-      [...Buffer.from('a: 1\nb: zw\xf6lf', 'latin1')],
-      '2:6 not_utf8  the file is not UTF-8 from here on',
-    ],
-    [
-      'a character cut off at the end',
-      [...Buffer.from('a: '), 0xc3],
-      '1:4 not_utf8  the file is not UTF-8 from here on',
-    ],
-    ['UTF-16', [0xff, 0xfe, 0x61, 0x00], '1:1 not_utf8  the file is UTF-16'],
-    ['UTF-16, big-endian', [0xfe, 0xff, 0x00, 0x61], '1:1 not_utf8  the file is UTF-16'],
+    ['a byte of Latin-1', [...Buffer.from('a: 1\nb: zw\xf6lf', 'latin1')], '1:1 not_utf8  the file is not UTF-8'],
+    ['a character cut off at the end', [...Buffer.from('a: '), 0xc3], '1:1 not_utf8  the file is not UTF-8'],
+    ['UTF-16', [0xff, 0xfe, 0x61, 0x00], '1:1 not_utf8  the file is not UTF-8'],
     ['a zero byte', [...Buffer.from('a: x'), 0], '1:5 yaml_syntax  this is no YAML: null byte is not allowed in input'],
   ])('%s', (_, bytes, problem) => {
     expect(problemsOf(Uint8Array.from(bytes))).toEqual([problem]);
