@@ -10,7 +10,7 @@ import { presentPage } from './peer.ts';
 
 /** The reads that the page asks; none of them shows a client's fingerprint. */
 const READS = [
-  /^\/operations\/(?:status|held|clients|delivered|events|controller|providers)\/?$/,
+  /^\/operations\/(?:status|recovery|held|clients|delivered|events|controller|providers)\/?$/,
   /^\/operations\/(?:servers(?:\/[^/]+)?|commits(?:\/[^/]+)?|explain\/[^/]+)\/?$/,
   /^\/stacks\/instances\/[^/]+\/(?:why|events)\/?$/,
   /^\/events\/?$/,

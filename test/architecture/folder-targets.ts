@@ -51,7 +51,7 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/long': { most: 880, goal: 900 },
   'test/machine': { most: 2397, goal: 2400 },
   'test/model': { most: 330, goal: 300 },
-  'test/page': { most: 620, goal: 600 },
+  'test/page': { most: 655, goal: 600 },
   'test/plan': { most: 1222, goal: 900 },
   'test/programs': { most: 278, goal: 250 },
   'test/providers': { most: 1078, goal: 800 },

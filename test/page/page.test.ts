@@ -1,7 +1,7 @@
 // The page in a real browser, on a whole controller: what an operator sees, clicks and hears, while commits roll out and when the controller
 // is gone. PAGE_PICTURES=1 writes the pictures of the documents.
 import { X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -24,6 +24,13 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
+interface Served {
+  readonly createMs?: number;
+  readonly failRate?: number;
+  /** One that was served before. */
+  readonly site?: Shown['site'];
+}
+
 interface Shown {
   readonly running: RunningController;
   readonly site: Awaited<ReturnType<typeof createSite>>;
@@ -31,9 +38,10 @@ interface Shown {
 }
 
 /** Starts a controller with a dashboard on these files. Nothing of it takes long, unless `createMs` says so. */
-async function served(files: FileChanges, options: { createMs?: number; failRate?: number } = {}): Promise<Shown> {
-  const site = await createSite(files);
-  const slowly = withProvider(options, { attempts: 1, failedSeconds: 3600 });
+async function served(files: FileChanges, options: Served = {}): Promise<Shown> {
+  const site = options.site ?? (await createSite(files));
+  const { createMs = 0, failRate = 0 } = options;
+  const slowly = withProvider({ createMs, failRate }, { attempts: 1, failedSeconds: 3600 });
   const running = await runController(site, (settings) => {
     return slowly({ ...settings, management: { ...settings.management, dashboard: true } });
   });
@@ -76,6 +84,22 @@ const until = (page: Page, words: string | RegExp, at = 'main') =>
   expect.poll(() => textOf(page, at), { timeout: 60_000, interval: 50 }).toMatch(words);
 
 describe.skipIf(NO_BROWSER !== undefined)('the page', () => {
+  it('shows what a recovery found, and why nothing acts until then', async () => {
+    const { site, running } = await served(STACKS);
+    await running.untilDone(await headOf(site), 'shop', 'office');
+    await running.stop();
+    for (const end of ['', '-wal', '-shm']) rmSync(join(site.state, `store.sqlite${end}`), { force: true });
+    const again = await served(STACKS, { site });
+    const { page, faults } = await openPage(browser, again.address);
+    await until(page, /Recovery[\s\S]*the store is empty[\s\S]*treeline resume --recovery/);
+    await until(
+      page,
+      /Found by the recovery 2 instances[\s\S]*Adopt or retain\s+office\s+0\s+office-db\s+office-web-1/,
+    );
+    await until(page, /Instances[\s\S]*office\s+‖\s*Suspended\s+2\s+Recovery, Servers are blocked/);
+    expect(faults).toEqual([]);
+  });
+
   it('leads from what is wrong to the server and where its values come from, by clicks and by addresses', async () => {
     const shown = await served(STACKS);
     const { site, running, address } = shown;

@@ -197,7 +197,7 @@ describe('on the management listener', () => {
   test('it reaches no route beside its own', async () => {
     const get = await dashboardOn();
     const own =
-      /^\/(?:operations\/(?:status|held|clients|delivered|events|commits|commits\/:oid|controller|providers|servers|servers\/:server|explain\/:node(?:\/:key)?)|stacks\/instances\/:stack_instance_id\/(?:why|events)|events)$/;
+      /^\/(?:operations\/(?:status|recovery|held|clients|delivered|events|commits|commits\/:oid|controller|providers|servers|servers\/:server|explain\/:node(?:\/:key)?)|stacks\/instances\/:stack_instance_id\/(?:why|events)|events)$/;
     const others = Object.keys(ROUTES).filter((route) => !own.test(route.split(' ')[1] ?? ''));
     expect(others.length).toBeGreaterThan(20);
     for (const route of others) {

@@ -90,6 +90,7 @@ export function questionsOf({ kind, name }, query, arrived) {
           clients: '/operations/clients',
           delivered: DELIVERED,
           commits: '/operations/commits?limit=1',
+          recovery: '/operations/recovery',
         },
       };
     case 'servers':

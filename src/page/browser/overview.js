@@ -32,11 +32,12 @@ const FOLDERS_OPEN = 6;
 const SILENT_MS = 60_000;
 
 /** @param {any} props */
-export function OverviewView({ status, held = status.held, clients, delivered, commits, query, link, go }) {
+export function OverviewView({ status, held = status.held, clients, delivered, commits, recovery, query, link, go }) {
   const newest = commits?.commits.find((/** @type {{ commit: string }} */ { commit }) => commit === status.commit);
   return html`<h1 class="spoken" tabindex="-1">Overview</h1>
     <${Strip} status=${status} subject=${newest?.subject} held=${held} clients=${clients} delivered=${delivered} />
     <${Attention} items=${status.attention} leftOut=${status.attentionLeftOut ?? 0} />
+    ${recovery && html`<${Recovered} of=${recovery} />`}
     <${Instances} items=${status.instances} attention=${status.attention} query=${query} link=${link} go=${go} />`;
 }
 
@@ -134,6 +135,33 @@ function Cause({ item: { instances, servers, reason, since, action, acknowledged
   </div>`;
 }
 
+/** What a recovery found, by kind, with what a resume would do. @type {readonly (readonly [string, string])[]} */
+const FOUND = [
+  ['waiting', 'Adopt or retain'],
+  ['unchecked', 'Not checked'],
+  ['drifted', 'Drifted'],
+  ['create', 'Resume creates'],
+  ['update', 'Resume updates'],
+  ['replace', 'Resume replaces'],
+  ['delete', 'Resume deletes'],
+];
+
+/** @param {{ readonly of: any }} props */
+function Recovered({ of: { instances } }) {
+  const columns = FOUND.filter(([key]) => instances.some((/** @type {any} */ one) => one[key].length > 0));
+  return html`<${Section} id="recovery" title="Found by the recovery" count=${counted(instances.length, 'instance')}>
+    <${Table} label="Found by the recovery" columns=${['Instance', '#As recorded', ...columns.map(([, title]) => title)]}>
+      ${instances.slice(0, INSTANCES_SHOWN).map(
+        (
+          /** @type {any} */ one,
+        ) => html`<tr key=${one.instance}><th scope="row"><${Instance} name=${one.instance} />${one.isHeld && html` <span class="quiet">awaits approval</span>`}</th>
+        <td data-column="As recorded" class="amount">${one.found.length.toLocaleString('en')}</td>
+        ${columns.map(([key, title]) => html`<td key=${key} data-column=${title}><${Names} names=${one[key]} of=${Server} /></td>`)}</tr>`,
+      )}<//>
+    ${instances.length > INSTANCES_SHOWN && html`<p class="more quiet">${counted(instances.length - INSTANCES_SHOWN, 'further instance')}: treeline status.</p>`}
+  <//>`;
+}
+
 /** @param {{ readonly items: readonly InstanceItem[], readonly attention: readonly AttentionItem[], readonly query: any, readonly link: Link, readonly go: any }} props */
 function Instances({ items, attention, query, link, go }) {
   const { name = '', status = '', tenant = '' } = query;
@@ -149,7 +177,7 @@ function Instances({ items, attention, query, link, go }) {
   // They are sorted, so that the folder of the worst instance comes first.
   const folders = [...Map.groupBy(shown, ({ folder = '' }) => folder)];
   const isFiltered = name + status + tenant !== '';
-  const causes = causesByInstance(attention);
+  const causes = causesByInstance(attention, items);
   return html`<${Section} id="instances" title="Instances" count=${items.length} aside=${items.length > 1 && html`<${Filters} ...${{ items, query, link, go }} />`}>
     ${shown.length === 0 && html`<${Empty}>${items.length === 0 ? 'There are no stack instances.' : 'No instance fits.'}<//>`}
     ${folders.map(([folder, own]) => {
@@ -159,12 +187,14 @@ function Instances({ items, attention, query, link, go }) {
   <//>`;
 }
 
-/** Of each instance, the causes that stand above. @param {readonly AttentionItem[]} attention */
-function causesByInstance(attention) {
+/** Of each instance, the causes that stand above. @param {readonly AttentionItem[]} attention @param {readonly InstanceItem[]} items */
+function causesByInstance(attention, items) {
   /** @type {Map<string, Set<string>>} */
   const causes = new Map();
+  const suspended = items.filter(({ status }) => status === 'Suspended').map(({ name }) => name);
   for (const { kind, instances } of attention)
-    for (const name of instances) causes.set(name, (causes.get(name) ?? new Set()).add(kindOf(kind)[1]));
+    for (const name of kind === 'recovery' ? suspended : instances)
+      causes.set(name, (causes.get(name) ?? new Set()).add(kindOf(kind)[1]));
   return causes;
 }
 
@@ -200,7 +230,7 @@ function Folder({ name, items, isOpen, isOnly, causes }) {
   const counts = {};
   for (const one of items)
     for (const [state, count] of Object.entries(one.counts)) counts[state] = (counts[state] ?? 0) + count;
-  return html`<details class="folder" open=${isOpen}><summary><b>${name || 'at the top'}</b> <span class="number">${counted(items.length, 'instance')}</span>
+  return html`<details class="folder" open=${isOpen}><summary><b>${name || 'no folder'}</b> <span class="number">${counted(items.length, 'instance')}</span>
     <${Bar} counts=${counts} /></summary>${rows}</details>`;
 }
 

@@ -2,7 +2,7 @@
 import { html } from './markup.js';
 import { isProxy, isSilent } from './overview.js';
 import { Ago, Empty, Linked, Names, Section, Server, Table } from './parts.js';
-import { counted, duration } from './words.js';
+import { callDuration, counted } from './words.js';
 
 /** @param {any} props */
 export function ProxiesView({ clients, providers }) {
@@ -45,7 +45,7 @@ function Provider({ of: { name, implementation, servers, running, trouble, histo
     <p class="meta"><span>${counted(servers, 'server')}</span><span>${running} running</span></p>
     ${trouble && html`<p class="reason"><${Linked} text=${trouble.reason} /> <span class="quiet">since <${Ago} at=${trouble.since} /></span></p>`}
     <div class="charts"><${Chart} title="Calls" note=${`${calls.toLocaleString('en')} calls, ${failures.toLocaleString('en')} failed`} values=${history.calls} parts=${history.failures} />
-    <${Chart} title="Duration" note=${timed.length === 0 ? 'no calls' : `${duration((sum(timed) / timed.length) * 1000)} on average, ${duration(Math.max(...timed) * 1000)} at most`} values=${history.seconds} /></div>
+    <${Chart} title="Duration" note=${timed.length === 0 ? 'no calls' : `${callDuration((sum(timed) / timed.length) * 1000)} on average, ${callDuration(Math.max(...timed) * 1000)} at most`} values=${history.seconds} /></div>
   </article>`;
 }
 

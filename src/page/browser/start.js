@@ -31,8 +31,8 @@ const MENU_OF = { server: 'servers', change: 'changes', instance: 'overview' };
 /** Times are shown anew, and it is looked whether the page is current. */
 const TICK_MS = 5_000;
 const SEARCH_MS = 250;
-/** Answers of which a view gets the list within. */
-const WRAPPED = ['held', 'clients', 'providers'];
+/** Answers of which a view gets the one field that they have. */
+const WRAPPED = ['held', 'clients', 'providers', 'recovery'];
 const COLOUR = /^#[0-9a-f]{3,8}$/i;
 
 const root = /** @type {HTMLElement} */ (document.getElementById('page'));

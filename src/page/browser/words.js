@@ -110,6 +110,11 @@ export function duration(ms) {
   return `${Math.max(0, Math.floor(ms / 1000))} s`;
 }
 
+/** Returns how long a call took, as "120 ms" or "3.4 s". @param {number} ms */
+export function callDuration(ms) {
+  return ms < 1000 ? `${Math.round(ms)} ms` : ms < 10_000 ? `${(ms / 1000).toFixed(1)} s` : duration(ms);
+}
+
 /** Returns "3 min ago", or "in 3 min" of a time to come. @param {string} time RFC 3339 @param {number} now */
 export function distance(time, now) {
   const ms = now - Date.parse(time);
