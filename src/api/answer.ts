@@ -1,5 +1,5 @@
 // Writes answers as JSON with their tag, in pieces of moderate length. Other work runs while a long one is written.
-import { createHash, type Hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { Breathe } from '../base/breathe.ts';
 import { DIGEST_LENGTH, shortDigest } from '../base/short-digest.ts';
 import { isMap } from '../model/json.ts';
@@ -41,67 +41,50 @@ export function tagOf(json: string): string {
 }
 
 /** Writes a list, or an object with lists, as JSON.stringify does, and lets other work run between two items. */
-export async function writeLong(value: unknown, breathe: Breathe): Promise<WrittenAnswer> {
-  const answer = new AnswerWriter();
-  if (Array.isArray(value)) await addList(answer, value, breathe);
-  else if (isMap(value)) await addFields(answer, value, breathe);
-  else answer.add(JSON.stringify(value));
-  return answer.end();
+export function writeLong(value: unknown, breathe: Breathe): Promise<WrittenAnswer> {
+  return writeTexts(textsOf(value), breathe);
 }
 
-async function addList(answer: AnswerWriter, items: readonly unknown[], breathe: Breathe): Promise<void> {
+function* textsOf(value: unknown): Generator<string> {
+  if (Array.isArray(value)) yield* textsOfList(value);
+  else if (isMap(value)) {
+    let before = '{';
+    for (const [name, field] of Object.entries(value)) {
+      if (field === undefined) continue;
+      yield `${before}${JSON.stringify(name)}:`;
+      yield* Array.isArray(field) ? textsOfList(field) : [JSON.stringify(field)];
+      before = ',';
+    }
+    yield before === '{' ? '{}' : '}';
+  } else yield JSON.stringify(value);
+}
+
+function* textsOfList(items: readonly unknown[]): Generator<string> {
   let before = '[';
   for (const item of items) {
-    answer.add(`${before}${JSON.stringify(item) ?? 'null'}`);
+    yield `${before}${JSON.stringify(item) ?? 'null'}`;
     before = ',';
+  }
+  yield items.length === 0 ? '[]' : ']';
+}
+
+/** Writes texts that together are JSON, each of whole characters, and lets other work run between two of them. */
+export async function writeTexts(texts: Iterable<string>, breathe: Breathe): Promise<WrittenAnswer> {
+  const digest = createHash('sha256');
+  const pieces: Uint8Array[] = [];
+  let [text, bytes] = ['', 0];
+  const flush = (): void => {
+    const written = Buffer.from(text);
+    digest.update(written);
+    pieces.push(...cut(written));
+    bytes += written.length;
+    text = '';
+  };
+  for (const next of texts) {
+    text += next;
+    if (text.length >= PIECE_BYTES) flush();
     await breathe();
   }
-  answer.add(items.length === 0 ? '[]' : ']');
-}
-
-async function addFields(
-  answer: AnswerWriter,
-  fields: Readonly<Record<string, unknown>>,
-  breathe: Breathe,
-): Promise<void> {
-  let before = '{';
-  for (const [name, value] of Object.entries(fields)) {
-    if (value === undefined) continue;
-    answer.add(`${before}${JSON.stringify(name)}:`);
-    if (Array.isArray(value)) await addList(answer, value, breathe);
-    else answer.add(JSON.stringify(value));
-    before = ',';
-  }
-  answer.add(before === '{' ? '{}' : '}');
-}
-
-/** Collects the JSON of one answer, and hashes it. */
-export class AnswerWriter {
-  readonly #digest: Hash = createHash('sha256');
-  readonly #pieces: Uint8Array[] = [];
-  #texts: string[] = [];
-  #length = 0;
-  #bytes = 0;
-
-  /** Adds a text that ends with a whole character. */
-  add(text: string): void {
-    this.#texts.push(text);
-    this.#length += text.length;
-    if (this.#length >= PIECE_BYTES) this.#flush();
-  }
-
-  end(): WrittenAnswer {
-    if (this.#length > 0) this.#flush();
-    const digest = this.#digest.digest('base64url').slice(0, DIGEST_LENGTH);
-    return { pieces: this.#pieces, bytes: this.#bytes, etag: `"${digest}"` };
-  }
-
-  #flush(): void {
-    const bytes = Buffer.from(this.#texts.join(''));
-    this.#texts = [];
-    this.#length = 0;
-    this.#digest.update(bytes);
-    this.#bytes += bytes.length;
-    this.#pieces.push(...cut(bytes));
-  }
+  flush();
+  return { pieces, bytes, etag: `"${digest.digest('base64url').slice(0, DIGEST_LENGTH)}"` };
 }

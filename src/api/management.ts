@@ -1,11 +1,16 @@
 // Serves health checks and metrics over plain HTTP: liveness, readiness, whether this process leads, and /metrics for
 // Prometheus. It knows nothing about stacks. `GET /` says where the page is.
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { RequestListener } from 'node:http';
+import express, { type NextFunction, type Request, type Response } from 'express';
 import { type Clock, within } from '../base/clock.ts';
 import { closeAtOnce, createPlainServer, type ListenAddress, type Listening, listenOn } from '../base/listen.ts';
 import { reasonOf } from '../base/wording.ts';
+import { ServiceError } from '../model/service-error.ts';
 import { PAGE, pageWords } from '../page/serve-page.ts';
 import { isForPage, isLoopbackName } from './dashboard.ts';
+import { sendError } from './errors.ts';
+import { sendEnvelope } from './present.ts';
+import { routerOf } from './routes/route-table.ts';
 
 /** What is asked. */
 interface HealthSources {
@@ -18,12 +23,6 @@ interface HealthSources {
   readonly clock: Clock;
   /** Answers requests for the page. Omitted: it is not served here. */
   readonly dashboard?: RequestListener | undefined;
-}
-
-interface Answer {
-  readonly status: number;
-  readonly type: string;
-  readonly body: string;
 }
 
 /** Prometheus gives up after 10 s by default. */
@@ -40,82 +39,54 @@ const FOREIGN =
 
 /** Returns the management listener, which answers from now on. Throws where the address is taken. */
 export async function createManagement({ host, port, ...health }: ListenAddress & HealthSources): Promise<Listening> {
-  const answer = answerTo({ ...health, metrics: oneAtATime(health.metrics) });
-  const { dashboard } = health;
-  const server = createPlainServer(async (request, response) => {
-    if (dashboard !== undefined && isForPage(request)) dashboard(request, response);
-    else send(response, await answer(request));
-  });
+  const server = createPlainServer(createHealthApp(health));
   const address = await listenOn(server, { host, port }, 'management.port');
   return { host: address.address, port: address.port, close: () => closeAtOnce(server) };
 }
 
-/** All who ask while metrics are being made get the same ones. */
-function oneAtATime(make: HealthSources['metrics']): HealthSources['metrics'] {
-  let making: Promise<string> | undefined;
-  return () => {
-    making ??= make().finally(() => {
-      making = undefined;
-    });
-    return making;
+function createHealthApp({ ready, leads, metrics, clock, dashboard }: HealthSources): RequestListener {
+  const where = dashboard === undefined ? `${OTHERS}. ${pageWords(null)}` : `The page is at ${PAGE}. ${OTHERS}`;
+  const health = (stateOf: () => true | string) => (_request: unknown, response: Response) => {
+    const state = stateOf();
+    sendEnvelope(response, state === true ? 200 : 503, state === true ? 'ok' : state);
   };
-}
-
-function answerTo({
-  ready,
-  leads,
-  metrics,
-  clock,
-  dashboard,
-}: HealthSources): (request: IncomingMessage) => Promise<Answer> {
-  const answers = new Map<string, () => Answer | Promise<Answer>>([
-    [
-      '/',
-      () =>
-        envelope(200, dashboard === undefined ? `${OTHERS}. ${pageWords(null)}` : `The page is at ${PAGE}. ${OTHERS}`),
-    ],
-    ['/livez', () => healthAnswer(true)],
-    ['/readyz', () => healthAnswer(ready())],
-    ['/leaderz', () => healthAnswer(leads())],
-    ['/metrics', () => answerMetrics(metrics, clock)],
-  ]);
-  return async ({ method, url = '/', headers: { host = '' }, socket: { localAddress = '' } }) => {
-    const path = url.split('?', 1)[0] ?? '';
-    const answer = answers.get(path);
-    if (answer === undefined) return envelope(404, `There is only ${PATHS} here`);
-    if (method !== 'GET' && method !== 'HEAD') return envelope(405, 'Only GET and HEAD are possible here');
-    if (path === '/metrics' && LOOPBACK.test(localAddress) && !isLoopbackName(host)) return envelope(403, FOREIGN);
-    return await answer();
-  };
-}
-
-/** Never rejects. */
-async function answerMetrics(metrics: HealthSources['metrics'], clock: Clock): Promise<Answer> {
-  try {
-    const body = await within(clock, METRICS_MS_MAX, metrics());
-    if (body !== undefined) return { status: 200, type: 'text/plain; version=0.0.4; charset=utf-8', body };
-    return envelope(503, `The metrics were not there within ${METRICS_MS_MAX / 1000} s`);
-  } catch (error) {
-    return envelope(500, `The metrics cannot be made: ${reasonOf(error)}`);
-  }
-}
-
-function healthAnswer(state: true | string): Answer {
-  return state === true ? envelope(200, 'ok') : envelope(503, state);
-}
-
-function envelope(status: number, message: string): Answer {
-  const body = JSON.stringify({ message, return_code: status });
-  return { status, type: 'application/json; charset=utf-8', body };
-}
-
-function send(response: ServerResponse, { status, type, body }: Answer): void {
-  const bytes = Buffer.from(body);
-  response.writeHead(status, {
-    'Content-Type': type,
-    'Content-Length': bytes.length,
-    'Cache-Control': 'no-store',
-    ...(status === 405 ? { Allow: 'GET, HEAD' } : {}),
+  const app = express().disable('x-powered-by').disable('etag');
+  app.use((request, response, next) => {
+    response.setHeader('Cache-Control', 'no-store');
+    if (dashboard !== undefined && isForPage(request)) dashboard(request, response);
+    else next();
   });
-  response.end(bytes);
+  const routes = routerOf({
+    '/': { GET: (_request, response) => sendEnvelope(response, 200, where) },
+    '/livez': { GET: health(() => true) },
+    '/readyz': { GET: health(ready) },
+    '/leaderz': { GET: health(leads) },
+    '/metrics': {
+      GET: (request, response) => sendMetrics(request, response, () => within(clock, METRICS_MS_MAX, metrics())),
+    },
+  });
+  app.use(routes, (_request: Request, response: Response) => {
+    sendError(response, { code: 'not_found', message: `There is only ${PATHS} here` });
+  });
+  // Express knows an error handler by its four parameters.
+  app.use((error: unknown, _request: Request, response: Response, _next: NextFunction) => {
+    const message = `The metrics cannot be made: ${reasonOf(error)}`;
+    sendError(response, error instanceof ServiceError ? error : { code: 'internal', message });
+  });
+  return app;
+}
+
+async function sendMetrics(
+  { headers: { host = '' }, socket: { localAddress = '' } }: Pick<Request, 'headers' | 'socket'>,
+  response: Response,
+  make: () => Promise<string | undefined>,
+): Promise<void> {
+  if (LOOPBACK.test(localAddress) && !isLoopbackName(host)) throw new ServiceError('not_allowed', FOREIGN);
+  const text = await make();
+  if (text === undefined) {
+    throw new ServiceError('not_ready', `The metrics were not there within ${METRICS_MS_MAX / 1000} s`);
+  }
+  response.setHeader('Content-Type', 'text/plain; version=0.0.4; charset=utf-8');
+  response.setHeader('Content-Length', Buffer.byteLength(text));
+  response.end(text);
 }

@@ -1,5 +1,3 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Line } from '../../src/base/line.ts';
@@ -74,24 +72,5 @@ describe('a queue', () => {
         }
       }),
     );
-  });
-});
-
-describe('the memory of a queue whose first name stays', () => {
-  setFlagsFromString('--expose-gc');
-  const collect: () => void = runInNewContext('gc');
-
-  it.each([true, false])('does not grow with the names that come and go; the first one is read: %s', (isRead) => {
-    const queue = queueOf('stays');
-    if (isRead) expect(queue.first(1)).toEqual(['stays']);
-    collect();
-    const before = process.memoryUsage().heapUsed;
-    for (let round = 0; round < 500_000; round += 1) {
-      queue.add(`name-${round % 1_000}`);
-      queue.delete(`name-${round % 1_000}`);
-    }
-    collect();
-    expect(process.memoryUsage().heapUsed - before).toBeLessThan(5_000_000);
-    expect(takeAll(queue)).toEqual(['stays']);
   });
 });

@@ -8,7 +8,7 @@ import { APPLY_OUTCOMES, type ApplyOutcome } from '../../model/rows.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import { requireConsumer } from '../../service/deliveries/deliveries.ts';
 import type { Operator } from '../../service/operate/operator.ts';
-import { AnswerWriter, tagOf, type WrittenAnswer } from '../answer.ts';
+import { tagOf, writeTexts } from '../answer.ts';
 import { callerOf, clientOf, type RequestStep } from '../authenticate.ts';
 import type { EventStreams } from '../event-streams.ts';
 import { jsonBody, readFields, TEXT } from '../json-body.ts';
@@ -47,7 +47,7 @@ export function hieraRoutes(parts: RouteParts, waiting: Waiting): RouteTable {
         const [isExplained, isInventory] = [queryFlag(request, 'info'), queryFlag(request, 'inventory')];
         const textOf = (node: NodeAtMoment): string => JSON.stringify(isExplained ? node.explained() : node.record());
         const nodeOf = (node: NodeAtMoment): string => (isInventory ? withGroup(node, textOf(node)) : textOf(node));
-        return writeRecords(reader.as(client).nodes(), nodeOf);
+        return writeTexts(textsOfNodes(reader.as(client).nodes(), nodeOf), breathe);
       }),
     },
     '/hiera/:clientcert': { GET: [waitForChange(parts, waiting, recordOf), cached(recordOf)] },
@@ -150,18 +150,12 @@ function withGroup({ group }: NodeAtMoment, record: string): string {
   return `{"group":${JSON.stringify(group)},"etag":${JSON.stringify(tagOf(record))},"record":${record}}`;
 }
 
-/** Writes what `textOf` returns of each node, as JSON, as one JSON object. */
-async function writeRecords(
-  nodes: readonly NodeAtMoment[],
-  textOf: (node: NodeAtMoment) => string,
-): Promise<WrittenAnswer> {
-  const answer = new AnswerWriter();
+/** Yields what `textOf` returns of each node, as JSON, as one JSON object. */
+function* textsOfNodes(nodes: readonly NodeAtMoment[], textOf: (node: NodeAtMoment) => string): Generator<string> {
   let before = '{';
   for (const node of nodes) {
-    answer.add(`${before}${JSON.stringify(node.name)}:${textOf(node)}`);
+    yield `${before}${JSON.stringify(node.name)}:${textOf(node)}`;
     before = ',';
-    await breathe();
   }
-  answer.add(nodes.length === 0 ? '{}' : '}');
-  return answer.end();
+  yield nodes.length === 0 ? '{}' : '}';
 }

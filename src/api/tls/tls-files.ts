@@ -1,22 +1,18 @@
-// Reads and follows the files of a listener: it uses new content soon after a change, and never content that is wrong.
+// Reads the files of a listener again and again: it uses new content soon after a change, and never content that is wrong.
 // Two files cannot change at the same time, so it reads them together and accepts only a set that fits together. See
 // docs/install.md, certificates.
-import { readFile, stat } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import type { Clock } from '../../base/clock.ts';
-import { type FileWatch, watchFiles } from '../../base/file-watch.ts';
 import type { Logger } from '../../base/log.ts';
 import { WokenLoop } from '../../base/woken-loop.ts';
-import { momentOf, reasonOf } from '../../base/wording.ts';
+import { momentOf, reasonOf, whyUnusable } from '../../base/wording.ts';
 import { dueFrom } from '../../service/progress/clients-seen.ts';
 import { type CheckedTls, checkTls, type Expiry, type TlsFault, type TlsPart } from './check-tls.ts';
 import type { TlsMaterial } from './tls-material.ts';
 
-/** Related files change within so much time. */
-const SETTLE_MS = 200;
-const POLL_MS = 60_000;
+/** How often the files are read. */
+const POLL_MS = 10_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** A revocation list of 100,000 certificates has some 5 MB. */
-const FILE_BYTES_MAX = 16 * 1024 * 1024;
 const PARTS: readonly TlsPart[] = ['key', 'cert', 'ca', 'crl'];
 
 /** Absolute paths; symbolic links are followed. */
@@ -52,9 +48,9 @@ export async function readTlsFiles(paths: TlsPaths): Promise<ReadTlsFiles> {
   const faults: TlsFault[] = [];
   async function read(part: TlsPart): Promise<string> {
     try {
-      return await readText(pathOf(paths, part));
+      return await readFile(pathOf(paths, part), 'utf8');
     } catch (error) {
-      faults.push({ part, message: reasonOf(error), isBroken: true });
+      faults.push({ part, message: whyUnusable(error), isBroken: true });
       return '';
     }
   }
@@ -65,14 +61,6 @@ export async function readTlsFiles(paths: TlsPaths): Promise<ReadTlsFiles> {
     paths.crl === null ? undefined : read('crl'),
   ]);
   return { material: { key, cert, ca, crl }, faults };
-}
-
-async function readText(path: string): Promise<string> {
-  const found = await stat(path);
-  // A pipe would never end.
-  if (!found.isFile()) throw new Error('it is no file');
-  if (found.size > FILE_BYTES_MAX) throw new Error(`it has ${found.size} bytes, and ${FILE_BYTES_MAX} are read`);
-  return await readFile(path, 'utf8');
 }
 
 /** Throws if there is no file of that part. */
@@ -108,7 +96,6 @@ export class TlsFiles {
   #expiries: readonly Expiry[];
   #reload: (material: TlsMaterial) => void = () => undefined;
   #loop: WokenLoop | undefined;
-  #watch: FileWatch | undefined;
   /** The last complaint about the files; empty: they are right. */
   #complaint = '';
   /** The day of the last warnings, in days since 1970. */
@@ -139,21 +126,11 @@ export class TlsFiles {
    */
   follow(reload: (material: TlsMaterial) => void): void {
     this.#reload = reload;
-    const loop = new WokenLoop({ clock: this.#clock, everyMs: POLL_MS, work: () => this.#check() });
-    const wake = (): void => loop.wakeWithin(SETTLE_MS);
-    const files = PARTS.filter((part) => this.#material[part] !== undefined).map((part) => pathOf(this.#paths, part));
-    this.#loop = loop;
-    this.#watch = watchFiles(files, {
-      changed: wake,
-      failed: (error) => this.#log.warn({ err: error }, 'the TLS files cannot be watched, but are read every minute'),
-    });
-    // Changes between the first read and the start of the watch are found here.
-    void this.#watch.ready.then(wake);
+    this.#loop = new WokenLoop({ clock: this.#clock, everyMs: POLL_MS, work: () => this.#check() });
   }
 
   /** Stops following. */
   async close(): Promise<void> {
-    await this.#watch?.close();
     await this.#loop?.close();
   }
 
@@ -201,6 +178,7 @@ export class TlsFiles {
     if (this.#complaint !== '') this.#log.info('the TLS files are those in force again');
     this.#complaint = '';
   }
+
   /** Warns once a day of each certificate and list that ends soon. What the leader serves with is also a cause. */
   #warn(): void {
     const now = this.#clock.now();

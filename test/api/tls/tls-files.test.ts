@@ -1,7 +1,6 @@
 // Following the files: what is taken over, what is kept out, and what the log says of it. Time stands still unless it is
 // moved, so nothing is read but what is meant to be.
-import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { basename } from 'node:path';
+import { mkdirSync, rmSync } from 'node:fs';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openTlsFiles, TlsFilesError } from '../../../src/api/tls/tls-files.ts';
 import type { TlsMaterial } from '../../../src/api/tls/tls-material.ts';
@@ -9,7 +8,7 @@ import { createLog } from '../../../src/base/log.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { createTlsSite, exchange, replace, type TlsSite, type TlsTexts, writeOver } from '../../support/tls-site.ts';
 
-const SETTLE_MS = 200;
+const POLL_MS = 10_000;
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
@@ -38,17 +37,8 @@ async function follow(prepare: (site: TlsSite) => TlsSite | Promise<TlsSite> = (
   files.follow((material) => taken.push(material));
   return {
     ...{ site, files, lines, clock, taken },
-    /** Lets files settle again and again until `condition` holds: signs of change take their time. */
-    until: (condition: () => void) =>
-      vi.waitFor(
-        () => {
-          clock.advance(SETTLE_MS);
-          condition();
-        },
-        { timeout: 10_000, interval: 20 },
-      ),
     /** Lets the files be looked at, for whatever reason, and waits until that is over. */
-    async poll(ms = MINUTE_MS) {
+    async poll(ms = POLL_MS) {
       await vi.waitFor(() => expect(clock.pending).toBe(1), { interval: 1 });
       clock.advance(ms);
       await vi.waitFor(() => expect(clock.pending).toBe(1), { interval: 1 });
@@ -77,7 +67,7 @@ describe('opening', () => {
   test('names every file that cannot be used, and why', async () => {
     const clock = new ManualClock();
     const site = await createTlsSite(clock.now());
-    const { key, cert, clientCa, crl } = site.paths;
+    const { key, cert, clientCa } = site.paths;
     writeOver(site.directory, { ...(await site.issueServer()), 'server.key': site.texts['server.key'], 'ca.crt': '' });
     const opening = open(site, clock);
     await expect(opening).rejects.toThrow(TlsFilesError);
@@ -88,11 +78,9 @@ describe('opening', () => {
     rmSync(key);
     rmSync(cert);
     mkdirSync(cert);
-    writeFileSync(crl ?? '', Buffer.alloc(17 * 1024 * 1024));
     const unreadable = open(site, clock);
-    await expect(unreadable).rejects.toThrow(`\n${key}: ENOENT: no such file or directory`);
-    await expect(unreadable).rejects.toThrow(`\n${cert}: it is no file`);
-    await expect(unreadable).rejects.toThrow(`\n${crl}: it has 17825792 bytes, and 16777216 are read`);
+    await expect(unreadable).rejects.toThrow(`\n${key}: it is not there`);
+    await expect(unreadable).rejects.toThrow(`\n${cert}: it is a folder`);
   });
 
   test('goes on with a list that locks everybody out, and says so', async () => {
@@ -104,9 +92,7 @@ describe('opening', () => {
       {
         level: 50,
         msg: 'the TLS files are used as they are, but lock clients out',
-        problems: [
-          expect.stringMatching(/ca\.crl: its list .* has expired at .* every client .* would be locked out$/),
-        ],
+        problems: [expect.stringMatching(/ca\.crl: its list number 1 has expired at .* are locked out$/)],
       },
       { level: 40, file: site.paths.crl, msg: expect.stringContaining('a revocation list has expired') },
     ]);
@@ -118,62 +104,28 @@ describe('a change is taken over', () => {
     ['written over', writeOver],
     ['replaced', replace],
   ])('whose files are %s', async (_name, write) => {
-    const { site, files, lines, taken, until } = await follow();
-    for (let round = 0; round < 2; round++) {
-      const texts = { ...site.texts, 'ca.crl': await site.crl({ days: 100 + round }) };
-      write(site.directory, texts);
-      await until(() => expect(files.material).toEqual(materialOf(texts)));
-      expect(taken.at(-1)).toEqual(materialOf(texts));
-    }
-    expect(lines).toMatchObject(Array(2).fill({ level: 30, msg: 'TLS files reloaded', files: [site.paths.crl] }));
+    const { site, files, lines, taken, poll } = await follow();
+    const texts = { ...site.texts, 'ca.crl': await site.crl({ days: 100 }) };
+    write(site.directory, texts);
+    await poll();
+    expect(files.material).toEqual(materialOf(texts));
+    expect(taken).toEqual([materialOf(texts)]);
+    expect(lines).toMatchObject([{ level: 30, msg: 'TLS files reloaded', files: [site.paths.crl] }]);
   });
 
   test('whose files are exchanged at once by links, as Kubernetes does', async () => {
-    const { site, lines, taken, until } = await follow((site) => {
+    const { site, lines, taken, poll } = await follow((site) => {
       exchange(site.directory, site.texts, 0);
       return site;
     });
     const { key, cert } = site.paths;
-    for (const generation of [1, 2, 3]) {
+    for (const generation of [1, 2]) {
       const texts = { ...site.texts, ...(await site.issueServer()) };
       exchange(site.directory, texts, generation);
-      await until(() => expect(taken.at(-1)).toEqual(materialOf(texts)));
+      await poll();
+      expect(taken.at(-1)).toEqual(materialOf(texts));
     }
-    expect(lines).toMatchObject(Array(3).fill({ msg: 'TLS files reloaded', files: [key, cert] }));
-  });
-
-  test('that came between reading and watching', async () => {
-    const clock = new ManualClock();
-    const site = await createTlsSite(clock.now());
-    const { files } = await open(site, clock);
-    const texts = { ...site.texts, 'ca.crl': await site.crl({ days: 7 }) };
-    replace(site.directory, texts);
-    files.follow(() => undefined);
-    const taken = (): void => {
-      clock.advance(SETTLE_MS);
-      expect(files.material).toEqual(materialOf(texts));
-    };
-    await vi.waitFor(taken, { timeout: 10_000 });
-    expect(clock.now() - new ManualClock().now()).toBeLessThan(MINUTE_MS);
-  });
-
-  test('that no watch sees, within a minute', async () => {
-    const { site, taken, poll } = await follow((site) => {
-      mkdirSync(`${site.directory}/one`);
-      writeOver(`${site.directory}/one`, site.texts);
-      symlinkSync('one', `${site.directory}/now`);
-      const inLink = (path: string | null): string => `${site.directory}/now/${basename(path ?? '')}`;
-      const { key, cert, clientCa, crl } = site.paths;
-      const paths = { key: inLink(key), cert: inLink(cert), clientCa: inLink(clientCa), crl: inLink(crl) };
-      return { ...site, paths };
-    });
-    const texts = { ...site.texts, ...(await site.issueServer()) };
-    mkdirSync(`${site.directory}/two`);
-    writeOver(`${site.directory}/two`, texts);
-    symlinkSync('two', `${site.directory}/next`);
-    renameSync(`${site.directory}/next`, `${site.directory}/now`);
-    await poll();
-    expect(taken).toEqual([materialOf(texts)]);
+    expect(lines).toMatchObject(Array(2).fill({ msg: 'TLS files reloaded', files: [key, cert] }));
   });
 
   test('although what is in force locks everybody out for another reason', async () => {
@@ -209,11 +161,7 @@ describe('a change is kept out', () => {
 
   test.each<[string, (site: TlsSite) => Promise<Partial<TlsTexts>> | Partial<TlsTexts>, string]>([
     ['an empty certificate', () => ({ 'server.crt': '' }), 'server.crt: it holds no certificate'],
-    [
-      'an expired list',
-      ({ crl }) => expired(crl),
-      'ca.crl: its list of the authority CN=Site authority has expired at',
-    ],
+    ['an expired list', ({ crl }) => expired(crl), 'ca.crl: its list number 1 has expired at'],
   ])('that has %s', async (_name, wrong, problem) => {
     const { site, files, lines, taken, poll } = await follow();
     replace(site.directory, await wrong(site));
