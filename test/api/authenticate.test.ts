@@ -15,7 +15,7 @@ let api: TestApi;
 beforeEach(async () => {
   now = Date.now();
   const clock: Clock = { ...systemClock, now: () => now };
-  api = await startTestApi(clock);
+  api = await startTestApi(clock, undefined, false);
 });
 afterEach(() => api.api.close());
 

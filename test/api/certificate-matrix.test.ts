@@ -113,7 +113,7 @@ describe('a certificate', () => {
   /** The same refusal is logged once a minute: a minute passes before each row. */
   let passedMs = 0;
   beforeAll(async () => {
-    api = await startTestApi({ ...systemClock, monotonic: () => systemClock.monotonic() + passedMs });
+    api = await startTestApi({ ...systemClock, monotonic: () => systemClock.monotonic() + passedMs }, undefined, false);
     directory = mkdtempSync(join(tmpdir(), 'treeline-'));
     pki = createOpensslPki(directory);
     const root = pki.issue('root', { extensions: AUTHORITY });

@@ -24,7 +24,7 @@ beforeAll(async () => {
   foreign = await createAuthority({ commonName: 'Another authority', now: Date.now() });
 });
 beforeEach(async () => {
-  api = await startTestApi();
+  api = await startTestApi(undefined, undefined, false);
 });
 afterEach(() => api.api.close());
 

@@ -38,20 +38,20 @@ export interface HttpsClient {
 }
 
 /**
- * Returns a client that asks as `identity` where a request does not name another. Each request has a connection of its own. With
- * `agent`, reads keep theirs: a test that asks until something has happened would shake hands forty times a second.
+ * Returns a client that asks as `identity` where a request does not name another. Each request has a connection of its own; with
+ * `agent`, it is kept: a handshake takes longer than most answers.
  */
 export function createHttpsClient(server: Server, identity: Identity, agent?: Agent): HttpsClient {
   return {
     async request(path, ask = {}) {
       const alone = { identity, ...ask };
-      const isRead = (ask.method ?? 'GET') === 'GET' && ask.agent === undefined;
-      if (agent === undefined || !isRead) return await request(server, path, alone);
+      if (agent === undefined || ask.agent !== undefined) return await request(server, path, alone);
       try {
         return await request(server, path, { ...alone, agent });
       } catch (error) {
         // The server may end an idle connection at the moment at which it is used.
-        if ((error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
+        const isRead = (ask.method ?? 'GET') === 'GET';
+        if (!isRead || (error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
         return await request(server, path, alone);
       }
     },

@@ -19,7 +19,7 @@ import type { Role } from '../../src/model/names.ts';
 import type { Client } from '../../src/model/objects.ts';
 import type { ClientsSeen } from '../../src/service/progress/clients-seen.ts';
 import { describedClient } from './described-client.ts';
-import { createHttpsClient, type HttpsClient, type Server } from './https-client.ts';
+import { createHttpsClient, type HttpsClient, keepAll, type Server } from './https-client.ts';
 import { createSampleParts, type SampleParts } from './sample-parts.ts';
 import type { SampleReader } from './sample-reader.ts';
 
@@ -56,19 +56,16 @@ async function createCertificates(): Promise<Certificates> {
 }
 
 /**
- * Returns the interface; requests are an administrator's where they do not say otherwise. Close `api` in the end. With `own`, it serves
- * with the material of another authority.
+ * Returns the interface; requests are an administrator's where they do not say otherwise, on connections that are kept unless
+ * `isKept` is false. Close `api` in the end.
  */
-export async function startTestApi(
-  clock: Clock = systemClock,
-  audit?: AuditLog,
-  own?: { readonly tls: TlsMaterial; readonly authority: Credential },
-): Promise<TestApi> {
+export async function startTestApi(clock: Clock = systemClock, audit?: AuditLog, isKept = true): Promise<TestApi> {
+  const connections = isKept ? keepAll() : undefined;
   certificates ??= createCertificates();
   const { authority, key, cert, identities } = await certificates;
   const lines: string[] = [];
   const log = createLog('debug', { write: (line) => lines.push(line) });
-  const tls = own?.tls ?? { key, cert, ca: authority.cert };
+  const tls = { key, cert, ca: authority.cert };
   const parts = createSampleParts(clock);
   const { reader, streams, controller } = parts;
   let material: TlsMaterial = tls;
@@ -83,8 +80,12 @@ export async function startTestApi(
       material = next;
       streams.endAll();
     },
+    async close() {
+      connections?.destroy();
+      await listener.close();
+    },
   };
-  const server = { port: api.port, ca: (own?.authority ?? authority).cert };
+  const server = { port: api.port, ca: authority.cert };
   const register = (credential: Credential, fields: Partial<Client> = {}): Client => {
     const client = clientOf(credential, fields);
     reader.registry.set(client.serial, client);
@@ -93,7 +94,7 @@ export async function startTestApi(
   register(identities.administrator, { role: 'administrator' });
   register(identities['automation-endpoint'], { role: 'automation-endpoint' });
   register(identities.proxy, { role: 'proxy', tags: ['lab'] });
-  const { request } = describedClient(createHttpsClient(server, identities.administrator));
+  const { request } = describedClient(createHttpsClient(server, identities.administrator, connections));
   return { ...parts, api, handler, server, tls, authority, identities, lines, register, request };
 }
 
