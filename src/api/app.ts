@@ -3,7 +3,6 @@ import type { RequestListener } from 'node:http';
 import express, { type Router } from 'express';
 import type { Agent } from '../agents/agent.ts';
 import type { AuditLog } from '../base/audit-log.ts';
-import { invariant } from '../base/invariant.ts';
 import type { Logger } from '../base/log.ts';
 import { Shares } from '../base/shares.ts';
 import { servePage } from '../page/serve-page.ts';
@@ -53,27 +52,19 @@ const REQUESTS_PER_SECOND = 1_000;
 /** Returns the application. Its requests must come over TLS with a client certificate; others are answered 401. */
 export function createApp(options: AppOptions): RequestListener {
   const known = authenticate(options);
-  return createListener(options, known, [waitForMinCommit(options.commits, known)]);
+  return createListener(options, known, waitForMinCommit(options.commits, known));
 }
 
-/** Returns the application whose requests pass these steps before a route is found. */
-function createListener(
-  options: Omit<AppOptions, 'commits'>,
-  known: RequestStep,
-  steps: readonly RequestStep[],
-): RequestListener {
+/** Returns the application whose requests pass this step before a route is found. */
+function createListener(options: Omit<AppOptions, 'commits'>, known: RequestStep, step: RequestStep): RequestListener {
   const { replica, audit, log, metrics, clock, requestsPerSecond = REQUESTS_PER_SECOND } = options;
   const app = express();
   app.disable('x-powered-by');
   // Answers carry an ETag of their own, and Express's makes a read several times as slow.
   app.disable('etag');
   app.set('query parser', 'simple');
-  app.use(
-    markAnswers(replica),
-    ...(audit === undefined ? [] : [auditRequests(audit)]),
-    ...countRequests(metrics, clock),
-  );
-  app.use(known, ...limitRate(requestsPerSecond), refuseForeignOrigin, servePage(), ...steps);
+  app.use(markAnswers(replica), ...(audit === undefined ? [] : [auditRequests(audit)]), countRequests(metrics, clock));
+  app.use(known, limitRate(requestsPerSecond), refuseForeignOrigin, servePage(), step);
   app.use(...compressAnswers(), createRoutes(options), refuseUnknownPath, answerErrors(log));
   return app;
 }
@@ -107,26 +98,14 @@ interface StandbyOptions
  */
 export function createStandbyApp({ operator, leader, ...options }: StandbyOptions): RequestListener {
   const known = authenticate(options);
+  // Requests that would use what is missing are forwarded before a route is found.
   const reads = {
-    operator: onLeaderOnly<Operator>(operator),
-    writer: onLeaderOnly<Writer>(),
-    agent: onLeaderOnly<Agent>(),
-    readAnswer: onLeaderOnly<AgentRoutes['readAnswer']>(),
+    operator: operator as Operator,
+    writer: {} as Writer,
+    agent: {} as Agent,
+    readAnswer: {} as AgentRoutes['readAnswer'],
   };
-  return createListener({ ...options, ...reads }, known, [forwardToLeader(leader, options.clock)]);
-}
-
-/** Stands for what is missing of a part: requests that would use it are forwarded before a route is found. */
-function onLeaderOnly<Part extends object>(there: Partial<Part> = {}): Part {
-  return new Proxy(there as Part, {
-    get(part, name) {
-      invariant(
-        Reflect.has(part, name),
-        `a request that only the leader may answer came to a route, which uses ${String(name)}`,
-      );
-      return Reflect.get(part, name);
-    },
-  });
+  return createListener({ ...options, ...reads }, known, forwardToLeader(leader, options.clock));
 }
 
 /** Returns all routes; {@link createApp} has authenticated the client of each request. */

@@ -46,12 +46,18 @@ export const PAGE_CLIENT: Client = {
   tenant: '',
 };
 
-const clients = new WeakMap<IncomingMessage, Client>();
-/** Requests whose client is seen anew. */
-const unrecorded = new WeakSet<IncomingMessage>();
-/** What admitted a request, and judges it again. */
-const judges = new WeakMap<IncomingMessage, AuthenticateOptions>();
-const overShares = new WeakMap<Logger, LogOnceAMinute>();
+/** How a request was let pass. */
+interface Admission {
+  /** What judged it, and judges it again. */
+  readonly options: AuthenticateOptions;
+  readonly logOnce: LogOnceAMinute;
+  /** Left out: it was not let pass. */
+  readonly client?: Client;
+  /** Whether the leader has to record that the client was seen. */
+  readonly isSeenAnew?: boolean;
+}
+
+const admissions = new WeakMap<IncomingMessage, Admission>();
 
 /** A step that a request passes, or ends at. */
 export type RequestStep = (
@@ -62,10 +68,12 @@ export type RequestStep = (
 
 /** Returns the step that lets requests of registered clients pass; `clientOf` then returns the client. */
 export function authenticate(options: AuthenticateOptions) {
+  const logOnce = logOnceAMinute(options.clock);
   return (request: IncomingMessage, _response: ServerResponse, next: () => void): void => {
+    admissions.set(request, { options, logOnce });
     const client = admitCounted(options, request);
-    clients.set(request, client);
-    if (client !== PAGE_CLIENT && options.seen?.note(identifyPeer(request))) unrecorded.add(request);
+    const isSeenAnew = client !== PAGE_CLIENT && options.seen?.note(identifyPeer(request)) === true;
+    admissions.set(request, { options, logOnce, client, isSeenAnew });
     next();
   };
 }
@@ -87,7 +95,6 @@ function admitCounted(options: AuthenticateOptions, request: IncomingMessage): C
 export function admit(options: AuthenticateOptions, request: IncomingMessage, registry?: Registry): Client {
   const { reader, clock } = options;
   const peer = identifyPeer(request);
-  judges.set(request, options);
   if (peer.certificate === undefined) return admitPage(request);
   const now = clock.now();
   if (peer.expires <= now) {
@@ -100,9 +107,9 @@ export function admit(options: AuthenticateOptions, request: IncomingMessage, re
   return withReads(client, options.proxyReads ?? 'all');
 }
 
-/** Returns whether only a request that is handed on lets the leader record that its client was seen. */
+/** Returns whether the leader has to record that the client of a request was seen. */
 export function isSeenAnew(request: IncomingMessage): boolean {
-  return unrecorded.has(request);
+  return admissions.get(request)?.isSeenAnew === true;
 }
 
 function admitPage({ method }: IncomingMessage): Client {
@@ -127,10 +134,10 @@ export function requireAllowed(request: IncomingMessage): void {
  * it is, and for one that was not let pass.
  */
 export function findRefusal(request: IncomingMessage, registry?: Registry): ServiceError | undefined {
-  const options = judges.get(request);
-  if (options === undefined) return undefined;
+  const admission = admissions.get(request);
+  if (admission === undefined) return undefined;
   try {
-    requireSameRights(admit(options, request, registry), clients.get(request));
+    requireSameRights(admit(admission.options, request, registry), admission.client);
     return undefined;
   } catch (error) {
     if (error instanceof ServiceError) return error;
@@ -154,27 +161,25 @@ function requireSameRights(client: Client, asked: Client | undefined): void {
  * it is, and how often.
  */
 export function logOverShare(request: IncomingMessage, reason: string): void {
-  const options = judges.get(request);
-  if (options === undefined) return;
-  const { log, clock, reader } = options;
+  const admission = admissions.get(request);
+  if (admission === undefined) return;
+  const { log, reader } = admission.options;
   const { serial } = identifyPeer(request);
-  const logOnce = overShares.get(log) ?? logOnceAMinute(clock);
-  overShares.set(log, logOnce);
   const client = reader.registered(serial)?.name ?? null;
-  const repeats = logOnce(`${serial} ${reason}`);
+  const repeats = admission.logOnce(`${serial} ${reason}`);
   if (repeats) log.warn({ client, serial, reason, ...repeats }, 'a client is over its share');
 }
 
 /** Returns the client that sent a request which `authenticate` let pass. */
 export function clientOf(request: IncomingMessage): Client {
-  const client = clients.get(request);
+  const client = findClient(request);
   invariant(client !== undefined, 'a route was reached without authentication');
   return client;
 }
 
 /** Returns the client of a request that was let in; undefined for one that was not. */
 export function findClient(request: IncomingMessage): Client | undefined {
-  return clients.get(request);
+  return admissions.get(request)?.client;
 }
 
 function unknownClient(reader: Reader, { serial, fingerprint }: Peer): ServiceError {

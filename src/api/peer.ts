@@ -5,7 +5,6 @@ import { X509Certificate } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
-import { keepNewest } from '../base/lists.ts';
 import { canonicalFingerprint, canonicalSerial } from '../model/serial.ts';
 import { ServiceError } from '../model/service-error.ts';
 
@@ -26,8 +25,6 @@ export interface Peer {
  * listener. Only the listener for replicas reads it.
  */
 export const CLIENT_CERTIFICATE = 'x-treeline-client-certificate';
-/** A certificate that is parsed takes about 10 KiB; the others are parsed again. */
-const FORWARDED_MAX = 1_000;
 
 /** Its fingerprint is that of no certificate. All pages of a process have the share of one client. */
 const PAGE: Peer = {
@@ -40,8 +37,6 @@ const PAGE: Peer = {
 
 /** Of a connection, or of one request on a connection that several clients share. */
 const peers = new WeakMap<Duplex | IncomingMessage, Peer>();
-/** By their certificates, as they are sent. */
-const forwardedPeers = new Map<string, Peer>();
 
 /**
  * Returns whose share a request takes that was admitted: two authorities may give the same serial to different clients.
@@ -76,10 +71,9 @@ export function certificateToForward(request: IncomingMessage): string {
 /** Makes a request of another replica one of the client that it names. Throws ServiceError if it names none. */
 export function presentForwarded(request: IncomingMessage): void {
   const sent = String(request.headers[CLIENT_CERTIFICATE]);
-  const peer = forwardedPeers.get(sent) ?? readForwarded(sent);
+  const peer = sent === '' ? PAGE : readPeer(new X509Certificate(Buffer.from(sent, 'base64')));
   if (peer === undefined) throw new ServiceError('unauthorized', 'This needs a valid client certificate');
-  keepNewest(forwardedPeers, [sent, peer], FORWARDED_MAX);
-  peers.set(request, peer);
+  peers.set(request, { ...peer, isForwarded: true });
 }
 
 /** Returns whether a request came from another replica, and not from the client itself. */
@@ -90,11 +84,6 @@ export function isForwarded(request: IncomingMessage): boolean {
 /** Makes a request of a management listener one of its page, which may read and nothing else. */
 export function presentPage(request: IncomingMessage): void {
   peers.set(request, PAGE);
-}
-
-function readForwarded(sent: string): Peer | undefined {
-  const peer = sent === '' ? PAGE : readPeer(new X509Certificate(Buffer.from(sent, 'base64')));
-  return peer && { ...peer, isForwarded: true };
 }
 
 /** Returns what a certificate says; undefined if it has no serial that names a client. */

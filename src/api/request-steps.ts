@@ -2,7 +2,7 @@
 // route and cross-site requests of browsers, and has reads wait for the commit that they name. See docs/rest.md,
 // requests and answers.
 import type { IncomingMessage } from 'node:http';
-import type { Request, RequestHandler, Response } from 'express';
+import type { RequestHandler } from 'express';
 import { rateLimit } from 'express-rate-limit';
 import type { Clock } from '../base/clock.ts';
 import type { Metrics } from '../base/metrics.ts';
@@ -13,43 +13,38 @@ import { clientOf, findClient, type RequestStep } from './authenticate.ts';
 import { fingerprintOf } from './peer.ts';
 
 /**
- * Returns the steps that count each request once its answer has ended, by the pattern of its route: names never become
+ * Returns the step that counts each request once its answer has ended, by the pattern of its route: names never become
  * labels. A request that is answered by no route is counted as "unknown".
  */
-export function countRequests(metrics: Metrics | undefined, clock: Clock): readonly RequestHandler[] {
-  if (metrics === undefined) return [];
-  const count = (request: Request, response: Response, begin: number): void => {
-    // Nothing was answered: the client has gone.
-    if (!response.headersSent) return;
-    const route = String((request.route as { readonly path?: string } | undefined)?.path ?? 'unknown');
-    const role = findClient(request)?.role ?? 'none';
-    const code = String(response.statusCode);
-    metrics.count('treeline_http_requests_total', { route, role, code });
-    metrics.observe('treeline_http_request_duration_seconds', { route }, (clock.monotonic() - begin) / 1000);
+export function countRequests(metrics: Metrics | undefined, clock: Clock): RequestHandler {
+  return (request, response, next) => {
+    const begin = clock.monotonic();
+    response.on('close', () => {
+      // Nothing was answered: the client has gone.
+      if (!response.headersSent) return;
+      const route = String((request.route as { readonly path?: string } | undefined)?.path ?? 'unknown');
+      const role = findClient(request)?.role ?? 'none';
+      const code = String(response.statusCode);
+      metrics?.count('treeline_http_requests_total', { route, role, code });
+      metrics?.observe('treeline_http_request_duration_seconds', { route }, (clock.monotonic() - begin) / 1000);
+    });
+    next();
   };
-  return [
-    (request, response, next) => {
-      const begin = clock.monotonic();
-      response.on('close', () => count(request, response, begin));
-      next();
-    },
-  ];
 }
 
-/** Returns the steps that refuse a client's requests beyond so many in a second; 0: they refuse none. */
-export function limitRate(requestsPerSecond: number): readonly RequestHandler[] {
-  if (requestsPerSecond === 0) return [];
+/** Returns the step that refuses a client's requests beyond so many in a second; 0: it refuses none. */
+export function limitRate(requestsPerSecond: number): RequestHandler {
   const message = `Too many requests: this client has sent more than ${requestsPerSecond} within a second`;
-  const limit = rateLimit({
+  return rateLimit({
     windowMs: 1_000,
     limit: requestsPerSecond,
+    skip: () => requestsPerSecond === 0,
     // Two authorities may give the same serial to different clients.
     keyGenerator: fingerprintOf,
     handler: (_request, _response, next) => next(new ServiceError('too_many_requests', message)),
     legacyHeaders: false,
     validate: false,
   });
-  return [limit];
 }
 
 /** Returns the path of a request, without its query. */

@@ -54,14 +54,6 @@ describe('the handshake refuses', () => {
     const old = connect({ ...options, minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' });
     await expect(once(old, 'secureConnect')).rejects.toThrow(/alert|protocol/);
   });
-
-  test('what is no TLS', async () => {
-    const socket = connectPlain(api.server.port, '127.0.0.1');
-    socket.on('error', () => socket.destroy());
-    socket.write('GET /tree HTTP/1.1\r\nHost: x\r\n\r\n');
-    await new Promise((resolve) => socket.once('close', resolve));
-    expect(await refusal()).toMatchObject({ reason: 'ERR_SSL_HTTP_REQUEST' });
-  });
 });
 
 // Another certificate in the second handshake would hide from a reload the one that the requests are judged by.
@@ -107,15 +99,6 @@ async function openSession(version: 'TLSv1.2' | 'TLSv1.3', session?: Buffer) {
 }
 
 describe.each(['TLSv1.2', 'TLSv1.3'] as const)('a resumed session of %s', (version) => {
-  test('is authenticated like a new one', async () => {
-    const { ticket } = await openSession(version);
-    const again = await openSession(version, ticket);
-    expect(again).toMatchObject({ reused: true, answer: expect.stringContaining('HTTP/1.1 200') });
-    api.reader.registry.delete(api.identities.administrator.serial);
-    const removed = await openSession(version, ticket);
-    expect(removed).toMatchObject({ reused: true, answer: expect.stringContaining('client_not_registered') });
-  });
-
   test('is not resumed after a reload, so that a removed authority and a revocation count', async () => {
     const { ticket } = await openSession(version);
     api.api.reload(api.tls);
@@ -348,11 +331,6 @@ test('a client that is refused again and again fills no log', async () => {
 });
 
 describe('listening', () => {
-  test('says when the address is taken', async () => {
-    const options = { host: '127.0.0.1', port: api.server.port, tls: api.tls, log: createLog('silent') };
-    await expect(startListener({ ...options, handler: () => undefined })).rejects.toThrow(/EADDRINUSE/);
-  });
-
   test('close ends idle connections at once', async () => {
     const agent = keepAlive();
     await api.request('/types', { agent });

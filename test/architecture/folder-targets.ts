@@ -10,8 +10,8 @@ export interface FolderTarget {
 
 export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'src/agents': { most: 2044, goal: 1900 },
-  'src/api': { most: 4226, goal: 3600 },
-  'src/base': { most: 1633, goal: 1400 },
+  'src/api': { most: 4040, goal: 3600 },
+  'src/base': { most: 1610, goal: 1400 },
   'src/catalog': { most: 2233, goal: 2150 },
   'src/cli': { most: 5989, goal: 4900 },
   'src/compose': { most: 1584, goal: 1450 },
@@ -34,9 +34,9 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'src/store': { most: 3163, goal: 2600 },
   'src/yaml-edit': { most: 392, goal: 250 },
   'test/agents': { most: 1035, goal: 800 },
-  'test/api': { most: 6178, goal: 4500 },
+  'test/api': { most: 5910, goal: 4500 },
   'test/architecture': { most: 469, goal: 350 },
-  'test/base': { most: 96, goal: 100 },
+  'test/base': { most: 76, goal: 100 },
   'test/bench': { most: 157, goal: 250 },
   'test/catalog': { most: 1489, goal: 1400 },
   'test/cli': { most: 4000, goal: 2600 },
@@ -67,6 +67,6 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/texts': { most: 665, goal: 450 },
   'test/yaml-edit': { most: 714, goal: 450 },
   bench: { most: 2817, goal: 2500 },
-  src: { most: 58_276, goal: 51_000 },
-  test: { most: 68_792, goal: 55_000 },
+  src: { most: 58_103, goal: 51_000 },
+  test: { most: 68_528, goal: 55_000 },
 };
