@@ -14,7 +14,7 @@ import type { ListenAddress, Listening } from './base/listen.ts';
 import type { Logger } from './base/log.ts';
 import type { Metrics } from './base/metrics.ts';
 import { composeLeader } from './compose/leader.ts';
-import { measureReplica, observeCommits, openMetrics } from './compose/open-metrics.ts';
+import { measureReplica, openMetrics } from './compose/open-metrics.ts';
 import type { SharedParts } from './compose/open-parts.ts';
 import type { SharedDatabase } from './compose/open-store.ts';
 import { PresentRole } from './compose/present-role.ts';
@@ -83,7 +83,7 @@ export async function startController(
 
 async function compose(
   settings: Settings,
-  { log, clock, adapting, opened }: SharedParts,
+  { log, clock, adapting, opened }: SharedParts & Pick<Platform, 'adapting'>,
 ): Promise<Omit<Controller, 'stop'>> {
   await warnOfOpenFiles(log, filesOfSecrets(settings));
   const audit = openAudit(settings, { log, clock, opened });
@@ -95,7 +95,8 @@ async function compose(
   const replica = await openReplica(settings, {
     log,
     clock,
-    adapting: observeCommits(metrics, { clock, adapting }),
+    adapting,
+    onSaved: (ms) => metrics.observe('treeline_store_commit_duration_seconds', {}, ms / 1000),
     opened,
     waitsFor: present.waitsFor,
     handler: present.handler,
@@ -176,10 +177,7 @@ function followTls(tls: TlsFiles, api: Listener, streams: EventStreams): void {
 }
 
 /** It is closed last, so that it records all answers. */
-function openAudit(
-  { audit, replica }: Settings,
-  { log, clock, opened }: Omit<SharedParts, 'adapting'>,
-): AuditLog | undefined {
+function openAudit({ audit, replica }: Settings, { log, clock, opened }: SharedParts): AuditLog | undefined {
   if (audit === null) return undefined;
   return opened.adopt(new AuditLog({ ...audit, replica: replica.name, clock, log }), (it) => it.close());
 }
@@ -193,7 +191,7 @@ function endingOf({ what, digest, name, from, until }: Expiry): EndingCertificat
 
 async function openWebhook(
   { webhook }: Settings,
-  { log, clock, opened, poll }: Omit<SharedParts, 'adapting'> & { readonly poll: () => void },
+  { log, clock, opened, poll }: SharedParts & { readonly poll: () => void },
 ): Promise<Controller['webhook']> {
   if (webhook === null) return null;
   const hooks = await createWebhook({ ...webhook, poll, clock, log });

@@ -57,7 +57,6 @@ export interface Core {
   readonly commits: CommitWait;
   readonly follower: Follower;
   readonly requests: RowRequests;
-  /** Whether a commit is followed, or a write on its way to one. */
   /** Ends reads that wait for a commit, refuses new writes, and waits for the writes in progress. */
   stopWaiting(): Promise<void>;
 }
@@ -65,7 +64,7 @@ export interface Core {
 type PossibleOutages = { readonly [Name in OutageName]?: Outage | undefined };
 
 /** The inputs of {@link wireCore}: all external parts and all numbers from the settings. */
-interface OutsideParts extends Omit<SharedParts, 'adapting'> {
+interface OutsideParts extends SharedParts {
   readonly store: Store;
   /** What is shown of the store, where that lives longer than the core; left out: the core's own. */
   readonly shown?: ShownStore;
@@ -249,6 +248,7 @@ interface OperatorParts extends ShownStore, Pick<ReturnType<typeof wireReads>, '
 function wireOperator(outside: OutsideParts, parts: OperatorParts): Core['operator'] {
   const { registry, clock, execution } = outside;
   const { ledger, current, views, stallsOf, requests, follower, reconciler } = parts;
+  const { checks } = reconciler;
   const listed = ({ name, implementation }: { readonly name: string; readonly implementation: string }) => ({
     name,
     implementation,
@@ -259,7 +259,9 @@ function wireOperator(outside: OutsideParts, parts: OperatorParts): Core['operat
     ...views,
     stallsOf,
     waitOf: waitsIn(reconciler, { ledger, clock }),
-    ...checkOperations(reconciler),
+    checkFailureOf: (server) => checks.failureOf(server),
+    requestCheck: (server) => checks.request(server),
+    retryCheck: (server) => checks.retry(server),
     requests,
     entries: entriesOf(registry),
     leader: outside.leader,
@@ -368,17 +370,6 @@ async function orLost<Value>(work: Promise<Value>): Promise<Value | null> {
     if (error instanceof SourceError) return null;
     throw error;
   }
-}
-
-/** Returns the operations on scheduled checks. */
-function checkOperations({
-  checks,
-}: Reconciler): Pick<Parameters<typeof createOperator>[0], 'checkFailureOf' | 'requestCheck' | 'retryCheck'> {
-  return {
-    checkFailureOf: (server) => checks.failureOf(server),
-    requestCheck: (server) => checks.request(server),
-    retryCheck: (server) => checks.retry(server),
-  };
 }
 
 /** Returns the longest wait of a server for its next try. */

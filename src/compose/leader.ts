@@ -39,7 +39,10 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   let reporter: StatusReporter | undefined;
   let notifier: Notifier | undefined;
   // Who leads next begins with what is saved, and not with who watches it here.
-  opened.defer(() => forgetWatchers(shown));
+  opened.defer(() => {
+    shown.ledger.forgetWatchers();
+    shown.current.forgetWatchers();
+  });
   // Ended last of these, so that it sees how all calls ended.
   opened.defer(async () => void (await Promise.all([reporter?.stop(), notifier?.stop()])));
   const outside = {
@@ -149,9 +152,4 @@ function watchAttention(
   shown.ledger.watch(() => watch.wake());
   shown.current.watch(() => watch.wake());
   return watch;
-}
-
-function forgetWatchers({ ledger, current }: ShownStore): void {
-  ledger.forgetWatchers();
-  current.forgetWatchers();
 }

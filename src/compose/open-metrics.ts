@@ -10,7 +10,6 @@ import { stallsIn } from '../reconcile/waits/wait-graph.ts';
 import type { AttentionItem } from '../service/answers.ts';
 import type { AttentionWatch } from '../service/progress/attention-watch.ts';
 import { countDrift, measureRecorded, secondsSince } from '../service/progress/measure.ts';
-import type { LowdbStoreOptions } from '../store/lowdb-store.ts';
 import type { Store } from '../store/store.ts';
 import type { WiredCore } from './core.ts';
 import type { SharedParts } from './open-parts.ts';
@@ -114,28 +113,4 @@ function measureAttention(items: Iterable<AttentionItem>, set: SetGauge): void {
     set('treeline_attention', { kind, acknowledged: 'false' }, open);
     set('treeline_attention', { kind, acknowledged: 'true' }, known);
   }
-}
-
-/** Returns what stands between the store and its adapter, so that the time of each commit is observed. */
-export function observeCommits(
-  metrics: Metrics,
-  { clock, adapting = (adapter) => adapter }: Pick<SharedParts, 'clock' | 'adapting'>,
-): NonNullable<LowdbStoreOptions['adapting']> {
-  return (adapter) => {
-    const adapted = adapting(adapter);
-    const { readChanges } = adapted;
-    return {
-      read: () => adapted.read(),
-      async write(document) {
-        const begin = clock.monotonic();
-        await adapted.write(document);
-        metrics.observe('treeline_store_commit_duration_seconds', {}, (clock.monotonic() - begin) / 1000);
-      },
-      events: (range) => adapted.events(range),
-      ...(readChanges && {
-        readChanges: (...args: Parameters<typeof readChanges>) => readChanges.apply(adapted, args),
-      }),
-      close: () => adapted.close(),
-    };
-  };
 }

@@ -26,13 +26,11 @@ import { Notifier } from '../statuses/notifier.ts';
 import { createSendNotification } from '../statuses/send-notification.ts';
 import { createSendStatus } from '../statuses/send-status.ts';
 import { StatusReporter } from '../statuses/status-reporter.ts';
-import type { LowdbStoreOptions } from '../store/lowdb-store.ts';
 
 /** The parts that all others are built with. */
 export interface SharedParts {
   readonly log: Logger;
   readonly clock: Clock;
-  readonly adapting: LowdbStoreOptions['adapting'];
   /** Closes all parts in reverse order. */
   readonly opened: AsyncDisposableStack;
 }
@@ -50,7 +48,7 @@ export interface Repository {
 /** Returns the parts that reach the repository of the settings. `opened` closes them. */
 export async function openRepository(
   { repository, store }: Pick<Settings, 'repository' | 'store'>,
-  { log, clock, opened }: Omit<SharedParts, 'adapting'>,
+  { log, clock, opened }: SharedParts,
 ): Promise<Repository> {
   const { url, access, branch, directory, verify, writes } = repository;
   const sign = repository.sign === null ? undefined : createSigner(repository.sign.sshKeyFile);
@@ -87,7 +85,7 @@ function openTriggers(
  */
 export async function openProviders(
   { execution, store }: Settings,
-  { log, clock, opened }: Omit<SharedParts, 'adapting'>,
+  { log, clock, opened }: SharedParts,
 ): Promise<ProviderRegistry> {
   const runner = await ProgramRunner.open(join(store.directory, 'running'), log);
   const make = (entry: ProviderSettings): Provider => {

@@ -12,7 +12,7 @@ import type { DatabaseSettings, Settings } from '../model/settings.ts';
 import { refuseNetwork } from '../store/database.ts';
 import { makeDirectory } from '../store/files.ts';
 import { lockDirectory } from '../store/lock.ts';
-import { createLowdbStore, type LowdbStore } from '../store/lowdb-store.ts';
+import { createLowdbStore, type LowdbStore, type LowdbStoreOptions } from '../store/lowdb-store.ts';
 import { readDatabaseSettings } from '../store/postgres/database-url.ts';
 import { Lease, type LeaseOptions } from '../store/postgres/lease.ts';
 import { migrate } from '../store/postgres/migrate.ts';
@@ -48,11 +48,13 @@ export interface EarlierState {
   accept(): void;
 }
 
-/** What follows if this process begins or ceases to lead, and what answers requests that other replicas forward. */
-export type Leadership = Pick<LeaseOptions, 'onTaken' | 'onLost' | 'onOver'> & { readonly handler: RequestListener };
-
-/** The parts that a store is opened with. */
-interface OpeningParts extends SharedParts, Leadership {
+/** The parts that a store is opened with, and what follows if this process begins or ceases to lead. */
+export interface OpeningParts
+  extends SharedParts,
+    Pick<LowdbStoreOptions, 'adapting' | 'onSaved'>,
+    Pick<LeaseOptions, 'onTaken' | 'onLost' | 'onOver'> {
+  /** Answers requests that other replicas forward. */
+  readonly handler: RequestListener;
   /** What {@link findEarlierFile} returned before anything was opened. */
   readonly left: string | undefined;
   /** Is called with the reason while the store is waited for. */
@@ -64,19 +66,19 @@ interface OpeningParts extends SharedParts, Leadership {
  * makes the tables. Throws StoreError where waiting does not help.
  */
 export async function openConfiguredStore(settings: Settings, parts: OpeningParts): Promise<OpenedStore> {
-  const { log, clock, adapting, opened, left } = parts;
+  const { log, clock, adapting, onSaved, opened, left } = parts;
   if (settings.store.kind === 'lowdb') {
     const { directory } = settings.store;
     // Before a store is made there.
     requireEmbedded(directory, () => storeRevision(directory));
-    const opening = (): Promise<LowdbStore> => createLowdbStore(directory, { log, clock, adapting });
+    const opening = (): Promise<LowdbStore> => createLowdbStore(directory, { log, clock, adapting, onSaved });
     const store = opened.adopt(await untilUsable(parts, opening), (it) => it.close());
     const isThere = left === undefined || left === 'store.sqlite' || left === 'journal';
     const sign = `the store is empty, and its directory has "${left}" of an earlier one`;
     return {
       store,
       database: undefined,
-      earlier: untilAccepted(() => (isThere ? undefined : sign)),
+      earlier: { sign: () => (isThere ? undefined : sign), accept: () => undefined },
     };
   }
   const place = settings.store;
@@ -88,10 +90,7 @@ export async function openConfiguredStore(settings: Settings, parts: OpeningPart
   return {
     store,
     database,
-    earlier: untilAccepted(
-      () => signIn(store, { left, seen }),
-      () => seen.accept(),
-    ),
+    earlier: { sign: () => signIn(store, { left, seen }), accept: () => seen.accept() },
   };
 }
 
@@ -99,7 +98,7 @@ export async function openConfiguredStore(settings: Settings, parts: OpeningPart
 async function openDatabase(
   place: DatabaseSettings,
   settings: Settings,
-  { log, clock, adapting, opened, onTaken, onLost, onOver, handler }: OpeningParts,
+  { log, clock, adapting, onSaved, opened, onTaken, onLost, onOver, handler }: OpeningParts,
 ): Promise<{ readonly store: LowdbStore; readonly database: SharedDatabase; readonly seen: SeenFile }> {
   // Read for each try: they may be corrected meanwhile.
   const { replica } = settings;
@@ -109,7 +108,7 @@ async function openDatabase(
   await using parts = new AsyncDisposableStack();
   const held = { ...replica, onTaken, onLost, onOver, clock, log };
   const lease = parts.adopt(new Lease(options, held), (it) => it.close());
-  const store = await openPostgresStore(options, { log, clock, adapting, lease });
+  const store = await openPostgresStore(options, { log, clock, adapting, onSaved, lease });
   parts.adopt(store, (it) => it.close());
   const { directory } = settings.store;
   const seen = parts.adopt(new SeenFile({ directory, store, clock, log }), async (it) => it.close());
@@ -131,17 +130,6 @@ function signIn(
     return `the database was set back: this replica has seen its revision ${lost.revision} at ${lost.at}`;
   if (store.revision > 0 || left === undefined || !isFirst) return undefined;
   return `the database is empty, and the directory of the store has "${left}" of an earlier one`;
-}
-
-function untilAccepted(sign: EarlierState['sign'], accept: () => void = () => undefined): EarlierState {
-  let isAccepted = false;
-  return {
-    sign: () => (isAccepted ? undefined : sign()),
-    accept() {
-      isAccepted = true;
-      accept();
-    },
-  };
 }
 
 /** Returns, as texts by name, the settings that are the same in all replicas, or a takeover changes what is done. */

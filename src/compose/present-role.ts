@@ -13,9 +13,9 @@ export interface ServingRole {
   /** Returns why no read is served, for an operator. */
   notReadyReason(): string;
   /** Works from now on: the listeners are there. */
-  begin(): void;
+  begin?(): void;
   /** Has the branch polled. */
-  poll(): void;
+  poll?(): void;
   /** Answers or refuses what waits, before the listeners close. */
   stopWaiting(): Promise<void>;
   /** Ends all parts. A leader also ends what it runs. */
@@ -61,17 +61,17 @@ export class PresentRole {
   /** Shows a role, which begins if the process listens. */
   show(role: ServingRole): void {
     this.#role = role;
-    if (this.#isListening) role.begin();
+    if (this.#isListening) role.begin?.();
   }
 
   /** The listeners are there: the role begins, and so does each later one. */
   begin(): void {
     this.#isListening = true;
-    this.#role?.begin();
+    this.#role?.begin?.();
   }
 
   poll(): void {
-    this.#role?.poll();
+    this.#role?.poll?.();
   }
 
   async stopWaiting(): Promise<void> {

@@ -12,8 +12,8 @@ import { productVersion } from '../base/product-files.ts';
 import type { Settings } from '../model/settings.ts';
 import type { ClientsSeen, EndingCertificate } from '../service/progress/clients-seen.ts';
 import { type ShownStore, showStore } from './core.ts';
-import { openRepository, type Repository, type SharedParts } from './open-parts.ts';
-import { findEarlierFile, type Leadership, type OpenedStore, openConfiguredStore } from './open-store.ts';
+import { openRepository, type Repository } from './open-parts.ts';
+import { findEarlierFile, type OpenedStore, type OpeningParts, openConfiguredStore } from './open-store.ts';
 
 /** The parts of a process that may lead or stand by. */
 export interface Replica extends OpenedStore {
@@ -38,10 +38,7 @@ export interface RoleParts {
 }
 
 /** Opens the parts of a replica; `opened` closes them. A database is waited for. Throws where an operator has to help. */
-export async function openReplica(
-  settings: Settings,
-  parts: SharedParts & Leadership & { readonly waitsFor?: (reason: string) => void },
-): Promise<Replica> {
+export async function openReplica(settings: Settings, parts: Omit<OpeningParts, 'left'>): Promise<Replica> {
   const { log, clock, opened } = parts;
   const left = await findEarlierFile(settings.store.directory);
   // The store first: other files without a store show that it was lost.

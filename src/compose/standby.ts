@@ -76,9 +76,6 @@ export function createStandby(parts: RoleParts, database: SharedDatabase, opened
     stopWaiting: async () => link.stop(),
     leads: () => `not leading: ${leaderOf(database)}`,
     notReadyReason,
-    begin: () => undefined,
-    // The leader polls.
-    poll: () => undefined,
     start() {
       present = new StandbyFollower(partsToFollow(parts));
       present.start();

@@ -44,7 +44,7 @@ interface Held {
 /** Renewals in a lease. */
 const RENEWALS = 3;
 /** The longest time between two looks at a lease that another process holds. */
-const POLL_MS_MAX = 1_000;
+const POLL_MS_MAX = 250;
 /** Looks in a short lease, and tries of a renewal that failed. */
 const POLLS = 8;
 const STATEMENT_MS_MIN = 500;

@@ -82,10 +82,10 @@ interface SeenOptions {
 
 /** Keeps the file of a replica up to date until it is closed: some seconds after a commit, and at the end. */
 export class SeenFile {
-  /** What was seen before, where the database is behind that; undefined: it is not. */
-  readonly lost: SeenState | undefined;
+  /** What was seen before, where the database is behind that; undefined: it is not, or that was accepted. */
+  lost: SeenState | undefined;
   /** This replica has not seen that database before. */
-  readonly isFirst: boolean;
+  isFirst: boolean;
   readonly #options: SeenOptions;
   #written: number | undefined;
   #cancel: (() => void) | undefined;
@@ -100,20 +100,26 @@ export class SeenFile {
     const isBehind = seen !== undefined && !this.isFirst && store.revision < seen.revision;
     this.lost = isBehind ? seen : undefined;
     // What is lost stays remembered until it was accounted for.
-    if (!isBehind) this.accept();
+    if (!isBehind) this.#keep();
   }
 
   /** From now on what the store shows counts as seen, also where that is behind what was seen before. */
   accept(): void {
-    this.#cancel?.();
-    this.#write();
-    this.#cancel = this.#options.clock.after(WRITE_MS, () => this.accept());
+    this.lost = undefined;
+    this.isFirst = false;
+    this.#keep();
   }
 
   close(): void {
     if (this.#cancel === undefined) return;
     this.#cancel();
     this.#write();
+  }
+
+  #keep(): void {
+    this.#cancel?.();
+    this.#write();
+    this.#cancel = this.#options.clock.after(WRITE_MS, () => this.#keep());
   }
 
   #write(): void {
