@@ -117,7 +117,6 @@ describe('of a desired state of 1,000 instances', () => {
       'head head': [undefined],
       'server instance-7-web-1': ['pending', 'updating', 'done'],
       'server instance-7-web-2': ['pending', 'updating', 'done'],
-      // The spec is written once, not with each state.
     });
   });
 

@@ -14,7 +14,7 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'src/base': { most: 1610, goal: 1400 },
   'src/catalog': { most: 2233, goal: 2150 },
   'src/cli': { most: 5989, goal: 4900 },
-  'src/compose': { most: 1584, goal: 1450 },
+  'src/compose': { most: 1528, goal: 1450 },
   'src/desired': { most: 2515, goal: 2200 },
   'src/expand': { most: 2040, goal: 1800 },
   'src/follow': { most: 2856, goal: 2300 },
@@ -67,6 +67,6 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/texts': { most: 665, goal: 450 },
   'test/yaml-edit': { most: 714, goal: 450 },
   bench: { most: 2817, goal: 2500 },
-  src: { most: 58_103, goal: 51_000 },
-  test: { most: 68_528, goal: 55_000 },
+  src: { most: 58_051, goal: 51_000 },
+  test: { most: 68_525, goal: 55_000 },
 };
