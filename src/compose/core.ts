@@ -37,8 +37,7 @@ import { type Signatures, type Source, SourceError, type Trigger } from '../repo
 import type { LeadingReplica, Outage, OutageName, Outages } from '../service/answers.ts';
 import { registryOf } from '../service/caller.ts';
 import { Deliveries } from '../service/deliveries/deliveries.ts';
-import { createExplainer, type Explainer } from '../service/explain/explainer.ts';
-import { createFileHistory, type FileHistory } from '../service/explain/file-history.ts';
+import { createExplainer, createFileHistory, type Explainer, type FileHistory } from '../service/explain/explainer.ts';
 import { createOperator, type Operator } from '../service/operate/operator.ts';
 import { type ClientsSeen, type EndingCertificate, endingCertificates } from '../service/progress/clients-seen.ts';
 import type { CommitWait } from '../service/read/commit-wait.ts';

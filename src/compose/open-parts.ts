@@ -21,10 +21,9 @@ import { parseRepositoryUrl } from '../repository/repository-url.ts';
 import { createSigner, SignatureCheck } from '../repository/signatures.ts';
 import type { Signatures, Source, Trigger } from '../repository/source.ts';
 import { createBranchWatch, createPollTimer } from '../repository/triggers.ts';
-import { takesProgress } from '../statuses/forge-request.ts';
 import { Notifier } from '../statuses/notifier.ts';
 import { createSendNotification } from '../statuses/send-notification.ts';
-import { createSendStatus } from '../statuses/send-status.ts';
+import { createSendStatus, takesProgress } from '../statuses/send-status.ts';
 import { StatusReporter } from '../statuses/status-reporter.ts';
 
 /** The parts that all others are built with. */

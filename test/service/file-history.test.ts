@@ -1,6 +1,6 @@
 // The last changes of files as explanations ask for them: never a failure.
 import { describe, expect, it } from 'vitest';
-import { createFileHistory, type FileHistory } from '../../src/service/explain/file-history.ts';
+import { createFileHistory, type FileHistory } from '../../src/service/explain/explainer.ts';
 
 const TIME = '2026-11-20T10:13:56Z';
 

@@ -11,7 +11,7 @@ import { isError } from '../../model/problem.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
 import { type LocalRepository, openLocalRepository } from '../../repository/local-repository.ts';
 import { SourceError } from '../../repository/source.ts';
-import { changeOf, unknownChange } from '../../service/explain/file-history.ts';
+import { changeOf, unknownChange } from '../../service/explain/explainer.ts';
 import { CommandFailure } from '../command-failure.ts';
 import { formatProblem } from '../format-problem.ts';
 import { readStacksDirectory } from '../user-directory.ts';

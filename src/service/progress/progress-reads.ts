@@ -1,15 +1,21 @@
 // The reads of progress: what instances and servers wait for, and what needs an operator. See docs/rest.md, operations.
 
 import type { DesiredState } from '../../desired/desired-state.ts';
+import { isBeingRemoved, isConverged } from '../../machine/existence.ts';
+import { RECOVERY } from '../../machine/recovery.ts';
 import { instanceAddress } from '../../model/address.ts';
 import { isValidEntry } from '../../model/entry.ts';
 import { compareNames } from '../../model/names.ts';
 import type { Client, Hierarchy } from '../../model/objects.ts';
+import type { ServerRow } from '../../model/rows.ts';
 import type {
   AttentionItem,
   FoundRecovery,
   Overview,
   OverviewInstance,
+  RecoveredInstance,
+  RecoveredServers,
+  Recovery,
   ServerDetails,
   ServerPage,
   Why,
@@ -17,13 +23,12 @@ import type {
 import { deliveredNode } from '../deliveries/delivered.ts';
 import { instanceNames, requireInstance } from '../read/instance-views.ts';
 import { Scope } from '../scope.ts';
-import { activeView, type PresentView, type ProgressFacts } from '../views.ts';
+import { activeView, type PresentView, type ProgressFacts, type RowsAtMoment } from '../views.ts';
 import { attentionIn, firstOf } from './attention.ts';
 import { type Causes, causesOf, outerCauses, unfollowed } from './causes.ts';
 import { type Facts, factsFor, type ProgressOptions } from './facts.ts';
 import { authorOf, heldItems } from './held-items.ts';
-import { recoveryIn } from './recovery.ts';
-import { StateCounter } from './server-items.ts';
+import { countStates } from './server-items.ts';
 import { describeOne, findServers, type ServerQuery } from './server-list.ts';
 import { causesByInstance, explainWaits, replicaFacts, STATUS_KINDS } from './why.ts';
 
@@ -93,8 +98,7 @@ function buildOverview(facts: Facts, desired: DesiredState | undefined): Overvie
     const { status, summary, counts } = explainWaits({ name, causes: causesIn(name) }, own, 1);
     return { name, status, summary, counts, ...whereWritten(name, desired), ...versionOf(name, view) };
   });
-  const counts = new StateCounter();
-  for (const [name, { state }] of view.rows.list('server')) scope.seesServer(name) && counts.add(state);
+  const servers = [...view.rows.list('server')].filter(([name]) => scope.seesServer(name));
   return {
     commit: view.desired.commit,
     newest: unfollowed(scope, refused),
@@ -102,7 +106,7 @@ function buildOverview(facts: Facts, desired: DesiredState | undefined): Overvie
     ...(scope.isProxy ? {} : { author, committed: desired?.catalog.time ?? null, ...outages }),
     ...replicaFacts(facts),
     ...firstOf(attentionIn(causes, facts)),
-    counts: counts.counts(),
+    counts: countStates(servers.map(([, { state }]) => state)),
     instances,
   };
 }
@@ -120,4 +124,45 @@ function whereWritten(name: string, desired: DesiredState | undefined): Pick<Ove
 function versionOf(name: string, { rows }: PresentView<ProgressFacts>): Pick<OverviewInstance, 'commit'> {
   const commit = rows.read('pinned', instanceAddress(name))?.commit;
   return commit ? { commit } : {};
+}
+
+/** Returns the recovery that is not over, with the servers that a client sees; null if there is none. */
+function recoveryIn(rows: RowsAtMoment, scope: Scope): Recovery | null {
+  const row = rows.read('recovery', RECOVERY);
+  if (row === undefined) return null;
+  const byInstance = new Map<string, Map<keyof RecoveredServers, string[]>>();
+  for (const name of [...rows.list('server').keys()].sort(compareNames)) {
+    const server = scope.seesServer(name) ? rows.server(name) : undefined;
+    if (server === undefined) continue;
+    const found = byInstance.get(server.instance) ?? new Map<keyof RecoveredServers, string[]>();
+    byInstance.set(server.instance, found);
+    found.set(groupOf(server), [...(found.get(groupOf(server)) ?? []), name]);
+  }
+  const instances = [...byInstance.keys()].sort(compareNames).map((instance): RecoveredInstance => {
+    const named = Object.fromEntries(byInstance.get(instance) ?? []);
+    return { instance, isHeld: rows.read('held', instance) !== undefined, ...NO_SERVERS, ...named };
+  });
+  return { ...row, instances };
+}
+
+const NO_SERVERS: RecoveredServers = {
+  found: [],
+  drifted: [],
+  waiting: [],
+  unchecked: [],
+  create: [],
+  update: [],
+  replace: [],
+  delete: [],
+};
+
+function groupOf(row: ServerRow): keyof RecoveredServers {
+  const { wanted, state, applied, checked, replacing } = row;
+  if (wanted === null) return isBeingRemoved(row) ? 'delete' : 'found';
+  if (state === 'blocked') return 'waiting';
+  if (state === 'unknown') return 'unchecked';
+  if (applied === null) return checked ? 'create' : 'unchecked';
+  if (state === 'drifted') return 'drifted';
+  if (replacing) return 'replace';
+  return isConverged(row) ? 'found' : 'update';
 }

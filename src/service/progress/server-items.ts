@@ -12,7 +12,6 @@ import { STATES, type State } from '../../model/state.ts';
 import type { SilentEntry } from '../../reconcile/checks/entry-answers.ts';
 import type { CheckFailure } from '../../reconcile/checks/server-checks.ts';
 import type { PropertyDifference, StateCounts, WaitingItem } from '../answers.ts';
-import type { RowsAtMoment } from '../views.ts';
 import { type Facts, seenRow } from './facts.ts';
 
 /** The order of items: first those that need an operator, last those that wait for others. */
@@ -32,29 +31,10 @@ const URGENCY: readonly State[] = [
 /** A server may wait for one that waits in turn; so many of these are followed. */
 const CHAIN_MAX = 100;
 
-/** Counts the servers in each state. */
-export class StateCounter {
-  readonly #counts = new Map<State, number>();
-
-  add(state: State): void {
-    this.#counts.set(state, (this.#counts.get(state) ?? 0) + 1);
-  }
-
-  /** Returns the counts, in the order of the states. */
-  counts(): StateCounts {
-    const counts = this.#counts;
-    return Object.fromEntries(STATES.flatMap((state) => (counts.has(state) ? [[state, counts.get(state)]] : [])));
-  }
-}
-
-/** Returns how many of the servers are in each state. */
-export function countStates(servers: readonly string[], rows: RowsAtMoment): StateCounts {
-  const counter = new StateCounter();
-  for (const server of servers) {
-    const state = rows.server(server)?.state;
-    if (state !== undefined) counter.add(state);
-  }
-  return counter.counts();
+/** Returns how many servers are in each state, in the order of the states. */
+export function countStates(states: Iterable<State>): StateCounts {
+  const found = Map.groupBy(states, (state) => state);
+  return Object.fromEntries(STATES.flatMap((state) => (found.has(state) ? [[state, found.get(state)?.length]] : [])));
 }
 
 /**
@@ -62,14 +42,7 @@ export function countStates(servers: readonly string[], rows: RowsAtMoment): Sta
  * not be checked, or keeps a value that no output gives any more; at most `countMax`.
  */
 export function serverItems(servers: readonly string[], facts: Facts, countMax: number): readonly WaitingItem[] {
-  const byState = new Map<State, string[]>();
-  for (const server of servers) {
-    const state = seenRow(server, facts)?.state;
-    if (state === undefined || state === 'done') continue;
-    const names = byState.get(state) ?? [];
-    names.push(server);
-    byState.set(state, names);
-  }
+  const byState = Map.groupBy(servers, (server) => seenRow(server, facts)?.state);
   const names = URGENCY.flatMap((state) => (byState.get(state) ?? []).sort(compareNames));
   const open = names.slice(0, countMax).flatMap((name) => {
     const row = seenRow(name, facts);

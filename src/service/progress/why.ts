@@ -59,7 +59,7 @@ export function explainWaits(
   const servers = rows.index.serversOf(name);
   const items = serverItems(servers, facts, itemsMax);
   const waiting = [...suspensions(name, facts), ...causes.map(itemOf), ...items].slice(0, itemsMax);
-  const counts = countStates(servers, rows);
+  const counts = countStates(servers.flatMap((server) => rows.server(server)?.state ?? []));
   return {
     status: instanceStatus(facts.view, name, facts.stallsOf),
     summary: summarize(
