@@ -1,7 +1,8 @@
 // Requests to a controller, of proxies and of the command line, over real TLS: what they return, and their limits.
 import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { createServer as createTcpServer, type Socket } from 'node:net';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type AnswerLimits, sendToController } from '../src/base/controller-request.ts';
 import { createAuthority, issueClientCertificate, issueServerCertificate } from '../src/base/development-pki.ts';
 import { BrokenAnswer } from '../src/base/http-request.ts';
@@ -49,6 +50,15 @@ describe('no answer', () => {
   it('where it pauses for too long after its beginning', async () => {
     const paused = sendTo((response) => void response.write('{'), { silenceMs: 300 });
     await expect(paused).rejects.toThrow(/^no answer within 0\.3 s$/);
+  });
+
+  it('where the peer accepts and says nothing: the limit counts from the start of the request', async () => {
+    const sockets: Socket[] = [];
+    const silent = createTcpServer((socket) => void sockets.push(socket));
+    onTestFinished(() => sockets.forEach((socket) => void socket.destroy()));
+    const url = new URL(`https://127.0.0.1:${await listenInTest(silent)}/`);
+    const asked = sendToController({ url, tls: pki.own, limits: { silenceMs: 300, bytesMax: 1_000 } });
+    await expect(asked).rejects.toThrow(/^no answer within 0\.3 s$/);
   });
 
   it('where it never ends', async () => {

@@ -1,6 +1,6 @@
 // The work of proxies as they see it: they ask for actions, claim them, and report how they ended.
 // Each is shown what is its own. See docs/rest.md, agent.
-import type { Clock } from '../base/clock.ts';
+import { type Clock, pause } from '../base/clock.ts';
 import { type ShareLimits, Shares } from '../base/shares.ts';
 import type { Answer } from '../model/call-result.ts';
 import type { JsonMap } from '../model/json.ts';
@@ -130,14 +130,10 @@ async function waitForOffer(options: AgentOptions, by: Client, { ms, signal }: O
   const end = clock.monotonic() + ms;
   for (let left = ms; left > 0 && !signal.aborted; left = end - clock.monotonic()) {
     if (work.hasOffer(tagsOf(by), seenBy(options, by))) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const forget = [work.watch(tagsOf(by), resolve), clock.after(left, resolve)];
-    const stop = (): void => resolve();
-    signal.addEventListener('abort', stop, { once: true });
-    await promise;
-    // A request that is woken often waits as often: what it leaves behind would add up.
-    signal.removeEventListener('abort', stop);
-    for (const end of forget) end();
+    const woken = new AbortController();
+    const forget = work.watch(tagsOf(by), () => woken.abort());
+    await pause(clock, left, AbortSignal.any([signal, woken.signal]));
+    forget();
   }
 }
 

@@ -46,10 +46,6 @@ export interface TaggedBody {
 export interface ControllerClientOptions {
   readonly server: string;
   readonly tls: ProxyTlsFiles;
-  /** How long the controller may be silent, beyond what it waits for actions; default: 30 s. */
-  readonly silenceMs?: number;
-  /** How long a request may take, beyond what it waits for actions; default: 2 minutes. */
-  readonly wholeMs?: number;
 }
 
 /** A client of the REST interface of one controller. */
@@ -80,12 +76,11 @@ export class ControllerClient {
   }
 
   async #ask({ path, body, waitMs = 0, signal, headers }: SentRequest): Promise<ControllerAnswer> {
-    const { silenceMs = SILENCE_MS, wholeMs = WHOLE_MS } = this.#options;
     return await sendToController({
       url: new URL(`${this.#options.server}${path}`),
       tls: { agent: await this.#currentAgent() },
       body: body === undefined ? undefined : JSON.stringify(body),
-      limits: { silenceMs: waitMs + silenceMs, wholeMs: waitMs + wholeMs, bytesMax: ANSWER_BYTES_MAX },
+      limits: { silenceMs: waitMs + SILENCE_MS, wholeMs: waitMs + WHOLE_MS, bytesMax: ANSWER_BYTES_MAX },
       signal,
       headers,
     });

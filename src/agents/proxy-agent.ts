@@ -1,7 +1,7 @@
 // The loop of a proxy: asks the controller for actions, claims those that it has a program and capacity for, and
 // carries them out. It opens no port, and continues while the line is cut.
 import { randomUUID } from 'node:crypto';
-import { type Clock, type ClockTimes, pause, readClocks } from '../base/clock.ts';
+import { type Clock, type ClockTimes, pause, readClocks, within } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { isMap, type JsonMap } from '../model/json.ts';
 import type { ProviderEntry, ProviderRegistry } from '../providers/provider-registry.ts';
@@ -79,10 +79,7 @@ export class ProxyAgent {
     await this.#polls;
     if (this.#runs.size > 0)
       log.info({ actions: this.#runs.size, seconds: ms / 1000 }, 'waiting for the actions under way');
-    const timeUp = Promise.withResolvers<void>();
-    const cancel = clock.after(ms, timeUp.resolve);
-    await Promise.race([Promise.allSettled(this.#runs.keys()), timeUp.promise]);
-    cancel();
+    await within(clock, ms, Promise.allSettled(this.#runs.keys()));
     this.#ending.abort(new Error('the proxy is stopping'));
     await Promise.allSettled(this.#runs.keys());
     await this.#reports.stop(LAST_REPORTS_MS);

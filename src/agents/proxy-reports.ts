@@ -1,7 +1,7 @@
 // Remembers the reports of proxies: a proxy that did not get the answer repeats its report, and gets the same answer.
 // In memory and bounded: a forgotten report is refused like one of an action that was given up.
 import { createHash } from 'node:crypto';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, within } from '../base/clock.ts';
 import { ServiceError } from '../model/service-error.ts';
 import { stopping } from '../reconcile/passes/claimed-passes.ts';
 
@@ -70,14 +70,13 @@ export class ProxyReports {
 
   /** Resolves once a report is recorded. Throws `not_ready` if that takes long: the report is to be repeated. */
   async recorded({ recorded }: KnownReport): Promise<void> {
-    const late = Promise.withResolvers<never>();
-    const error = new ServiceError('not_ready', 'The report could not be recorded yet; report it again');
-    const cancel = this.#clock.after(RECORD_MS, () => late.reject(error));
-    try {
-      await Promise.race([recorded.promise, late.promise]);
-    } finally {
-      cancel();
-    }
+    const isRecorded = await within(
+      this.#clock,
+      RECORD_MS,
+      recorded.promise.then(() => true),
+    );
+    if (isRecorded === undefined)
+      throw new ServiceError('not_ready', 'The report could not be recorded yet; report it again');
   }
 
   /** Ends every wait for a record. */

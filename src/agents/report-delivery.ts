@@ -1,6 +1,6 @@
 // Sends reports until the controller has answered them: the line may be cut for as long as it likes. A report is kept
 // on disk until then; one that the controller refuses is logged, and not sent again.
-import { type Clock, pause } from '../base/clock.ts';
+import { type Clock, pause, within } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { JsonMap } from '../model/json.ts';
 import type { KeptClaim, KeptClaims } from './claimed-work.ts';
@@ -44,10 +44,7 @@ export class ReportDelivery {
   /** Waits up to `ms` for reports under way. What is left is sent after the next start. */
   async stop(ms: number): Promise<void> {
     const { clock, log } = this.#options;
-    const timeUp = Promise.withResolvers<void>();
-    const cancel = clock.after(ms, timeUp.resolve);
-    await Promise.race([Promise.allSettled(this.#open), timeUp.promise]);
-    cancel();
+    await within(clock, ms, Promise.allSettled(this.#open));
     if (this.#open.size > 0) log.warn({ reports: this.#open.size }, 'reports are kept for the next start');
     this.#stopped.abort();
     await Promise.allSettled(this.#open);

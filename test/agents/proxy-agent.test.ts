@@ -53,7 +53,6 @@ async function agentWith(claimed: object, parts: Partial<Pick<ProxyAgentOptions,
     hasEnded: () => true,
     clock: systemClock,
     log,
-    random: () => 0,
     describe: String,
     ...parts,
   });

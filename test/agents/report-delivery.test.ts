@@ -20,7 +20,7 @@ async function deliver(answer: ReturnType<typeof readAnswer>, send: ControllerCl
   const work = new ClaimedWork(temporaryDirectory());
   const lines: JsonMap[] = [];
   const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });
-  const delivery = new ReportDelivery({ client: { send }, work, clock: systemClock, log, random: () => 0 });
+  const delivery = new ReportDelivery({ client: { send }, work, clock: systemClock, log });
   delivery.deliver(await work.end(await work.begin({ id: ACTION.id, lease: LEASE }), answer));
   await expect.poll(() => work.list(), { timeout: 10_000 }).toEqual([]);
   await delivery.stop(0);
@@ -63,7 +63,7 @@ it('continues if the claim of an accepted report cannot be removed', async () =>
     sent += 1;
     return {};
   };
-  const delivery = new ReportDelivery({ client: { send }, work, clock: systemClock, log, random: () => 0 });
+  const delivery = new ReportDelivery({ client: { send }, work, clock: systemClock, log });
   const kept = await work.end(await work.begin({ id: ACTION.id, lease: LEASE }), readAnswer('{ "outcome": "done" }'));
   // In the place of its file, a directory, which cannot be removed as a file.
   const path = join(directory, kept.file);

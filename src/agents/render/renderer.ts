@@ -61,11 +61,7 @@ export interface RendererOptions {
 
 /** Something that may fail for long: it is logged when that begins, changes or ends. */
 const FAILURES = {
-  unanswered: ['the controller gives no record; the last one is used on', 'the controller gives the record again'],
-  recordless: [
-    'the controller gives no record, and there is none of an earlier time: no file is made',
-    'the controller gives a record',
-  ],
+  unanswered: ['the controller gives no record; the files stay as they are', 'the controller gives the record again'],
   failed: ['the files are not as they should be; it is tried again', 'the files are as they should be again'],
 } as const;
 
@@ -140,8 +136,7 @@ export class Renderer {
     const unanswered = await this.#fetch(waitSeconds);
     if (signal.aborted) return { unanswered: null, failed: null, isIdle: this.#kept === undefined };
     const isIdle = this.#kept === undefined;
-    this.#report('recordless', isIdle ? unanswered : null);
-    this.#report('unanswered', isIdle ? null : unanswered);
+    this.#report('unanswered', unanswered);
     const failed = this.#kept === undefined ? null : await this.#apply(this.#kept);
     if (!signal.aborted) this.#report('failed', failed);
     if (this.#kept !== undefined && unanswered === null) await this.#confirm(this.#kept.record.etag, failed);

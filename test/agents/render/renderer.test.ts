@@ -106,7 +106,7 @@ it(
     const before = runs().length;
     writeFileSync(join(folder, 'app.conf'), 'by hand');
     const second = new ServingProcess(config, 'render');
-    await second.logged('the controller gives no record; the last one is used on');
+    await second.logged('the controller gives no record; the files stay as they are');
     await expect.poll(() => runs().slice(before), PATIENCE).toEqual(['one web-1', 'two web-1']);
     expect(read('app.conf')).toBe('listen 80\nlisten 443\n');
     writeFileSync(join(folder, 'log.conf'), 'by hand');
@@ -165,7 +165,7 @@ it(
     rmSync(join(site.folder, 'render-state/record.json'));
     expect(await once()).toMatchObject({
       code: 3,
-      stdout: expect.stringContaining('there is none of an earlier time: no file is made'),
+      stdout: expect.stringContaining('the files stay as they are'),
       stderr: expect.stringMatching(
         /^treeline: there is no record, and none of an earlier time: nothing listens there/,
       ),
