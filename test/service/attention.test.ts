@@ -12,18 +12,10 @@ import type { EndingCertificate } from '../../src/service/progress/clients-seen.
 import type { Facts } from '../../src/service/progress/facts.ts';
 import { Scope } from '../../src/service/scope.ts';
 import { answerOf } from '../reconcile/build.ts';
-import { Core, type CoreOptions } from '../reconcile/core.ts';
+import type { Core } from '../reconcile/core.ts';
+import { coreOn, type Files, failing, MOMENT, type Script } from './core-on.ts';
 
-const TREE = {
-  'tree.yaml': 'name: global\ntype: common\n',
-  'clients/A1.yaml': 'role: administrator\ndescription: Ada\n',
-};
-const MANY = { percent: 100, least: 100, most: 100 };
-const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const NO_SERVERS = { count: 0, examples: [] };
-
-type Files = Readonly<Record<string, string>>;
-type Script = Core['provider']['script'];
 
 function stack(name: string, count = 1, properties = ''): Files {
   const member = `resource_def: { properties: { name: "${name}-<<index>>", ${properties} } }`;
@@ -33,14 +25,6 @@ function stack(name: string, count = 1, properties = ''): Files {
 `,
     [`stacks/instances/${name}.yaml`]: `stackTemplate: ${name}\n`,
   };
-}
-
-async function coreOn(files: Files, script: Script = () => undefined, options: CoreOptions = {}): Promise<Core> {
-  const core = new Core({ budget: MANY, ...options });
-  core.provider.script = script;
-  core.source.commit({ ...TREE, ...files });
-  await core.poll();
-  return core;
 }
 
 function overview(core: Core, by: Client = core.order.by): Overview {
@@ -54,9 +38,6 @@ function attention(core: Core, by?: Client): readonly AttentionItem[] {
 function ids(core: Core): readonly string[] {
   return attention(core).map(({ id }) => id);
 }
-
-const failing: Script = ({ operation }) =>
-  operation === 'create' ? Promise.resolve(answerOf('failed', { message: 'no such image' })) : undefined;
 
 describe('what needs an operator', () => {
   it('is nothing where all is done, or goes on by itself', async () => {

@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { nodeReads } from '../../src/service/read/reader.ts';
-import { EVERYTHING } from '../../src/service/scope.ts';
 import { putObjectDraft } from '../../src/service/write/drafts.ts';
 import { open, refusal, SHOP } from './service.ts';
 
@@ -147,31 +145,4 @@ describe('records', () => {
     expect(refusal(() => reader.value('web-1', 'prot'))).toBe(key);
     expect(refusal(() => reader.explainedValue('web-1', '__proto__'))).toMatch(/^not_found/);
   });
-});
-
-/** A map that counts the values that are looked at one after the other. */
-class CountedMap<Key, Value> extends Map<Key, Value> {
-  looked = 0;
-
-  override *values(): MapIterator<Value> {
-    for (const value of super.values()) {
-      this.looked += 1;
-      yield value;
-    }
-  }
-}
-
-it('an unknown node costs no look at every node, however many there are', async () => {
-  const { repository, ledger } = await open();
-  const desired = repository.commit({});
-  const [unit] = desired.units.values();
-  const units = new CountedMap(
-    Array.from({ length: 5_000 }, (_, index) => [`stack-instance/i${index}`, unit] as const),
-  );
-  const many = nodeReads(() => ({ desired: { ...desired, units } as never, rows: ledger, now: 0 }), EVERYTHING);
-  for (const ask of [() => many.record('nope'), () => many.explainedRecord('nope'), () => many.value('nope', 'port')]) {
-    units.looked = 0;
-    expect(refusal(ask)).toMatch(/^not_found: There is no node "nope"/);
-    expect(units.looked).toBeLessThanOrEqual(1_000);
-  }
 });

@@ -55,13 +55,4 @@ describe('the status of the followed commit', () => {
     const { state, description } = headStatus({ progress, held, stall: undefined });
     expect(`${state}: ${description}`).toBe(words);
   });
-
-  it('has at most 140 characters', () => {
-    const many = progressOf(
-      50_000,
-      Array.from({ length: 50_000 }, () => 'pending' as const),
-    );
-    const held = { servers: 100_000, instances: 10_000 };
-    expect(headStatus({ progress: many, held, stall: 'blocked' }).description.length).toBeLessThanOrEqual(140);
-  });
 });

@@ -159,17 +159,6 @@ describe('a newer commit', () => {
 });
 
 describe('the number of requests', () => {
-  it('does not grow with the number of servers', async () => {
-    const told = new ReportingCore({ concurrency: 10 });
-    const calls = holdingCalls(told, 'create');
-    const first = await told.commit(groupFiles(300));
-    for (let second = 0; second < 60; second += 1) {
-      await calls.release(5);
-      await told.pass(1_000);
-    }
-    expect(told.told(first, 'apply')).toEqual(['in progress: 300 servers: 0 done', 'success: 300 servers done']);
-  });
-
   it('is one in ten minutes while only the numbers change', async () => {
     const told = new ReportingCore();
     const calls = holdingCalls(told, 'create');
@@ -206,16 +195,6 @@ describe('a forge that cannot be reached', () => {
 });
 
 describe('a restart', () => {
-  it('sends nothing twice', async () => {
-    const told = new ReportingCore();
-    await told.commit(groupFiles(2));
-    await told.commit({ 'stacks/instances/new.yaml': 'nonsense: 1\n' });
-    const sent = told.requests.length;
-    await told.restart();
-    await told.restart({ isKilled: true });
-    expect(told.requests).toHaveLength(sent);
-  });
-
   it('with another forge, project or name of the controller sends the statuses there', async () => {
     const told = new ReportingCore();
     const first = await told.commit(shopFiles({ a: 'size: small' }));

@@ -151,7 +151,7 @@ function objectReads(view: () => View<DesiredState>, scope: Scope) {
  * Returns the reads of nodes. `view` returns the present moment. Hiera takes "unknown" for "ask the next level": a
  * limited client is refused each node that it does not see, whether there is one or not.
  */
-export function nodeReads(view: () => View<DesiredState>, scope: Scope) {
+function nodeReads(view: () => View<DesiredState>, scope: Scope) {
   function node(name: string): NodeAtMoment {
     const present = view();
     if (!scope.seesNode(name))
