@@ -7,7 +7,6 @@ import { momentOf, reasonOf } from '../base/wording.ts';
 import type { DesiredState } from '../desired/desired-state.ts';
 import type { Writings } from '../model/writing.ts';
 import { Queue } from '../reconcile/queue.ts';
-import type { PreparedCommits } from '../repository/publisher.ts';
 import type { Trigger } from '../repository/source.ts';
 import { Arrivals } from './arrivals.ts';
 import { BranchPoll, type BranchPollOptions } from './branch-poll.ts';
@@ -88,13 +87,9 @@ export class Follower {
     return this.#arrivals.wait(commit, () => this.poll());
   }
 
-  /**
-   * Takes commits before they are pushed, with the clients that write them. The function that it returns is to be
-   * called once the branch has them, and resolves like {@link desiredAt} for the last one.
-   */
-  announce({ base, commits }: PreparedCommits, writings: Writings): () => Promise<DesiredState> {
+  /** Takes commits before they are pushed, with the clients that write them. */
+  announce(writings: Writings): void {
     this.#pushes.add(writings);
-    return () => this.desiredAt(commits.at(-1) ?? base);
   }
 
   /** Asks for a poll, and resolves with the desired state of the commit that it finds; see Arrivals. Throws like {@link desiredAt}. */

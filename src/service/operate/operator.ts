@@ -80,14 +80,6 @@ export function createOperator(options: OperatorOptions) {
   };
 }
 
-interface SoughtHold extends OperatorOptions {
-  readonly scope: Scope;
-}
-
-function findHeld({ rows, refused, scope }: SoughtHold, isMeant: (item: HeldItem) => boolean): HeldItem | undefined {
-  return heldItems(rows, refused(), scope).find(isMeant);
-}
-
 function clientsIn(by: Client, options: OperatorOptions): readonly ClientSeen[] {
   const { desired, rows } = activeView(options);
   const scope = new Scope(by, options);
@@ -136,17 +128,18 @@ function problemsIn(options: OperatorOptions): CommitProblems {
 
 function approvals(options: OperatorOptions) {
   /** An approval is for what is held when it is written. */
-  function accept(order: Order, find: (sought: SoughtHold) => HeldItem): Promise<HeldItem> {
+  function accept(order: Order, choose: (held: readonly HeldItem[]) => HeldItem): Promise<HeldItem> {
     const scope = new Scope(order.by, options);
-    return options.requests.approve(() => requireOwn(scope, find({ ...options, scope })), askedBy(order));
+    const find = () => requireOwn(scope, choose(heldItems(options.rows, options.refused(), scope)));
+    return options.requests.approve(find, askedBy(order));
   }
 
   return {
     /** Lets happen what is held under a digest. */
     async approve(order: Order, digest: string): Promise<string> {
-      const item = await accept(order, (sought) => {
-        const held = findHeld(sought, (one) => one.digest === digest);
-        if (held !== undefined) return held;
+      const item = await accept(order, (held) => {
+        const found = held.find((one) => one.digest === digest);
+        if (found !== undefined) return found;
         const message = `Nothing is held under the digest "${digest}"; what is held may have changed: look at it again`;
         throw new ServiceError('not_found', message);
       });
@@ -157,10 +150,10 @@ function approvals(options: OperatorOptions) {
       const head = heldHead(options);
       // The branch may have moved on since the person has read it.
       const isHeld = head === commit || (head !== undefined && (await options.isBefore(commit, head)));
-      await accept(order, (sought) => {
-        const held = findHeld(sought, ({ kind }) => kind === 'history');
-        if (isHeld && held !== undefined && heldHead(options) === head)
-          return { ...held, digest: historyDigest(commit) };
+      await accept(order, (held) => {
+        const found = held.find(({ kind }) => kind === 'history');
+        if (isHeld && found !== undefined && heldHead(options) === head)
+          return { ...found, digest: historyDigest(commit) };
         throw new ServiceError('not_found', `No history is held at the commit "${commit}"; give its full id`);
       });
       return `The history is accepted at ${commit}`;

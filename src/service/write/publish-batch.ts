@@ -120,14 +120,14 @@ async function publishCommits(
     commits.map(({ commit }) => commit),
   );
   if (prepared.is !== 'prepared') return prepared;
-  const arrival = proposal === null ? parts.branch.announce(prepared, listWritings(commits, prepared)) : undefined;
+  if (proposal === null) parts.branch.announce(listWritings(commits, prepared));
   for (const { write } of commits) write.isSent = true;
   const outcome = await pushUntilKnown(parts, prepared, proposal);
   if (outcome.is !== 'pushed') {
     for (const { write } of commits) write.isSent = false;
     return outcome;
   }
-  const unseen = arrival === undefined ? undefined : await follow(parts, prepared, arrival);
+  const unseen = proposal === null ? await follow(parts, prepared) : undefined;
   const ids = new Map(commits.map((verdict, index) => [verdict, prepared.commits[index] ?? null]));
   for (const verdict of verdicts) {
     if (verdict.is !== 'refused' && unseen !== undefined) {
@@ -138,9 +138,6 @@ async function publishCommits(
   }
   return outcome;
 }
-
-/** Waits until what was pushed is followed. */
-type Arrival = () => Promise<DesiredState>;
 
 function listWritings(commits: readonly AcceptedWrite[], prepared: PreparedCommits): Writings {
   const writings = new Map<string, Writing>();
@@ -155,22 +152,19 @@ function listWritings(commits: readonly AcceptedWrite[], prepared: PreparedCommi
 async function follow(
   { branch, clock }: PublishParts,
   { base, commits }: PreparedCommits,
-  first: Arrival,
 ): Promise<string | undefined> {
   const head = commits.at(-1) ?? base;
   const until = clock.monotonic() + GIVE_UP_MS;
   let reason = 'it takes too long';
-  let arrival = first;
   while (clock.monotonic() < until) {
     try {
-      const desired = await within(clock, until - clock.monotonic(), arrival());
+      const desired = await within(clock, until - clock.monotonic(), branch.desiredAt(head));
       if (desired !== undefined) return undefined;
     } catch (error) {
       reason = reasonOf(error);
       // The commit is refused; only a new commit or an approval can change that.
       if (error instanceof ServiceError && error.code === 'conflict') break;
       await pause(clock, PAUSE_MS);
-      arrival = () => branch.desiredAt(head);
     }
   }
   return `Committed as ${head}, but this server does not answer from that commit yet: ${reason}`;
@@ -191,7 +185,7 @@ export interface FollowedBranch {
   readonly followed: DesiredState | undefined;
   newest(): Promise<DesiredState>;
   desiredAt(commit: string): Promise<DesiredState>;
-  announce(prepared: PreparedCommits, writings: Writings): () => Promise<DesiredState>;
+  announce(writings: Writings): void;
 }
 
 /** The branch, the publisher and the clock. */
