@@ -44,9 +44,9 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/contract': { most: 461, goal: 450 },
   'test/contrib': { most: 2142, goal: 1600 },
   'test/desired': { most: 1924, goal: 1600 },
-  'test/expand': { most: 1441, goal: 1100 },
+  'test/expand': { most: 1335, goal: 1100 },
   'test/follow': { most: 1848, goal: 1600 },
-  'test/hiera': { most: 1469, goal: 900 },
+  'test/hiera': { most: 1378, goal: 900 },
   'test/import': { most: 1207, goal: 900 },
   'test/long': { most: 880, goal: 900 },
   'test/machine': { most: 2397, goal: 2400 },
@@ -68,5 +68,5 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/yaml-edit': { most: 714, goal: 450 },
   bench: { most: 2817, goal: 2500 },
   src: { most: 57_972, goal: 51_000 },
-  test: { most: 68_410, goal: 55_000 },
+  test: { most: 68_213, goal: 55_000 },
 };

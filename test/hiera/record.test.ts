@@ -69,30 +69,6 @@ describe('a record', () => {
     expect(explainValue(node, factsOf(outputs), 'db_password')?.value).toBe('secret/db');
   });
 
-  test('nothing that a provider reports can break it', () => {
-    const outputs: JsonMap = {
-      ip: null,
-      level: { a: 1 },
-      ntp: 5,
-      tags: [1],
-      name: 'x',
-      stackInstance: 'x',
-      zone: 'x',
-      'a/b': 'x',
-    };
-    const record = buildPlainRecord(nodeOf({ environment: 'prod' }), factsOf(outputs));
-    expect(record).toMatchObject({
-      name: 'web-1',
-      ip: 'unknown',
-      level: 'warning',
-      ntp: ['5', 'a', 'b'],
-      stackInstance: ['shop'],
-    });
-    expect(Object.keys(record)).not.toEqual(expect.arrayContaining(['a/b']));
-    expect(record).not.toHaveProperty('zone');
-    expect(record).not.toHaveProperty('tags');
-  });
-
   test('of a hand-written clientcert has no instance', () => {
     const clientcert = objectEntry('types/clientcert/lab-db.yaml', 'description: Lab\nrole: web\nsize: 5');
     const { node } = resolveNode({ server: null, clientcert }, scopeOf({ objects: OBJECTS }));
@@ -123,34 +99,6 @@ describe('a record', () => {
 describe('explaining', () => {
   const explained = explainRecord(NODE, factsOf({ ip: '10.0.0.1' }));
 
-  test('a value names its source and what it hides, from specific to general', () => {
-    expect(explained.level).toEqual({
-      value: 'debug',
-      type: 'clientcert',
-      name: 'web-1',
-      file: 'types/clientcert/web-1.yaml',
-      line: 1,
-      merge: 'first',
-      overrides: [
-        { value: 'error', type: 'role', name: 'web', file: 'types/role/web.yaml', line: 4 },
-        { value: 'warning', type: 'environment', name: 'prod', file: 'types/environment/prod.yaml', line: 1 },
-        { value: 'info', type: 'common', name: 'base', file: 'types/common/base.yaml', line: 3 },
-      ],
-    });
-  });
-
-  test('a joined list is that of its most specific layer, the others are listed; the line is that of the key', () => {
-    expect(explained.ntp).toEqual({
-      value: ['c', 'a', 'b'],
-      type: 'role',
-      name: 'web',
-      file: 'types/role/web.yaml',
-      line: 2,
-      merge: 'unique',
-      overrides: [{ value: ['a', 'b'], type: 'common', name: 'base', file: 'types/common/base.yaml', line: 2 }],
-    });
-  });
-
   test('what a provider reported stands in no file, what it hides does', () => {
     expect(explained.ip).toEqual({
       value: '10.0.0.1',
@@ -162,17 +110,6 @@ describe('explaining', () => {
       overrides: [
         { value: 'unknown', type: 'environment', name: 'prod', file: 'types/environment/prod.yaml', line: 3 },
       ],
-    });
-  });
-
-  test.each(['name', 'description', 'type', 'stackInstance', 'last_stack_update'])('%s is computed', (key) => {
-    expect(explained[key]).toMatchObject({
-      type: 'clientcert',
-      name: 'web-1',
-      file: null,
-      line: null,
-      merge: 'first',
-      overrides: [],
     });
   });
 });

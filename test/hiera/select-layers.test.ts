@@ -38,11 +38,6 @@ function select(properties: Properties, parts: ScopeParts = {}) {
 describe('layers that are selected', () => {
   test.each<[string, Properties, string[]]>([
     ['nothing but the root without properties', {}, ['common/base']],
-    [
-      'one of each type, in the order of the hierarchy and not of the properties',
-      { configuration: 'shop', role: 'web', shape: 'small', zone: 'eu-1', location: 'eu', environment: 'prod' },
-      ['common/base', 'environment/prod', 'location/eu', 'zone/eu-1', 'shape/small', 'role/web', 'configuration/shop'],
-    ],
     ['an empty string selects none', { environment: '', role: '', shape: 'small' }, ['common/base', 'shape/small']],
     [
       'a node of the tree without object has an empty layer',
@@ -81,11 +76,6 @@ describe('layers that are selected', () => {
 
 describe('compound layers', () => {
   test.each<[string, Properties, string[]]>([
-    [
-      'stand where the order has them',
-      { environment: 'prod', location: 'eu', zone: 'eu-1' },
-      ['common/base', 'environment/prod', 'location/eu', 'configuration/prod-eu', 'zone/eu-1'],
-    ],
     [
       'are skipped where no such object exists',
       { environment: 'prod', location: 'us' },
