@@ -1,6 +1,7 @@
 // Defines the error of a command, with a message for the user, and describes an error of the operating system: its
 // cause, its place and what to do.
 import { dirname } from 'node:path';
+import { whyUnusable } from '../base/wording.ts';
 
 /** Exit code of a command that found errors in what it looked at. */
 export const EXIT_PROBLEMS = 1;
@@ -51,39 +52,16 @@ interface SystemError extends Error {
   readonly setting?: string;
 }
 
-type Describe = (error: SystemError) => string;
-
-const BY_CODE: Readonly<Record<string, Describe>> = {
-  EADDRINUSE: (error) =>
-    `${addressOf(error)} is in use by another program: stop that one, or set another ${error.setting ?? 'port'}`,
-  EACCES: (error) =>
-    hasPort(error)
-      ? `${addressOf(error)} may not be listened on by this user: set ${error.setting ?? 'a port'} above 1023`
-      : `${pathOf(error)} cannot be used: permission denied. Choose another place, or change its owner or mode`,
-  EROFS: (error) => `${pathOf(error)} cannot be written: the file system is read-only. Choose another place`,
-  ENOENT: (error) => `${pathOf(error)} is not there: make its folder first, or check the path`,
-  ENOSPC: (error) => `${pathOf(error)} cannot be written: no space is left on its disk`,
-};
-
 /** Returns one line for an error of the operating system, or undefined for any other error. */
 export function describeSystemError(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error) || !('syscall' in error)) return undefined;
-  const system = error as SystemError;
-  return Object.hasOwn(BY_CODE, system.code) ? BY_CODE[system.code]?.(system) : system.message;
-}
-
-function hasPort({ port = -1 }: SystemError): boolean {
-  return port >= 0;
-}
-
-function addressOf(error: SystemError): string {
-  const { address = 'the address', port } = error;
-  return hasPort(error) ? `${address}:${port}` : address;
-}
-
-/** A Unix socket is named by its folder: its own name says nothing to the user who chose the folder. */
-function pathOf(error: SystemError): string {
-  const { path, address } = error;
-  if (path === undefined && address !== undefined && !hasPort(error)) return dirname(address);
-  return path ?? 'a file';
+  const { code, path, address = '', port = -1, setting = 'port' } = error as SystemError;
+  if (port >= 0) {
+    const where = `${address}:${port}`;
+    if (code === 'EADDRINUSE') return `${where} is in use by another program: stop that one, or set another ${setting}`;
+    if (code === 'EACCES') return `${where} may not be listened on by this user: set ${setting} above 1023`;
+  }
+  // A Unix socket is named by its folder: its own name says nothing to the user who chose the folder.
+  const place = path ?? (address === '' ? undefined : dirname(address));
+  return place === undefined ? error.message : `${place} cannot be used: ${whyUnusable(error)}`;
 }

@@ -15,44 +15,32 @@ interface Credentials {
   readonly ca: string;
 }
 
-type Describe = (error: NodeJS.ErrnoException, files: Credentials) => string;
+/** The server's certificate is of another authority. */
+const OTHER_AUTHORITY = /^(?:SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)|CERT_SIGNATURE_FAILURE)/;
+/** The server has ended the connection. ALERT: such as "tlsv13 alert certificate required". */
+const ENDED = /^(?:ECONNRESET|EPIPE|ERR_SSL_.*ALERT)/;
 
-const otherAuthority: Describe = ({ message }, { ca }) =>
-  `${ca} is not the authority that signed the server's certificate (${message})`;
-
-/** Mostly TLS says only that the connection ended. */
-const endedByServer: Describe = ({ message }, { cert }) => {
+/** Returns why a request had no answer, for an error of the connection. */
+export function describeConnectionFailure(error: NodeJS.ErrnoException, { cert, ca }: Credentials): string {
+  const { message } = error;
+  // The reason of a signal is a DOMException, whose code is a number.
+  const code = String(error.code);
+  if (code === 'ECONNREFUSED') {
+    return `nothing listens there (${message}): start the controller (treeline serve, or treeline demo), or check the address`;
+  }
+  if (code === 'ENOTFOUND') return `there is no such host (${message}): check the address`;
+  if (code === 'CERT_HAS_EXPIRED') {
+    return "the server's certificate has expired: renew it, and check the clock of this machine";
+  }
+  if (OTHER_AUTHORITY.test(code)) return `${ca} is not the authority that signed the server's certificate (${message})`;
+  if (!ENDED.test(code)) return `${message}; check the address, ${ca} and ${cert}`;
+  // Mostly TLS says only that the connection ended.
   const fault = faultOfClient(cert);
   if (fault !== undefined) return `it ended the connection (${message}): ${fault}`;
   return (
     `it ended the connection (${message}), as it does with a certificate that it does not admit: ${cert} has to come from an ` +
     'authority in api.tls.clientCa of the controller, and not be revoked'
   );
-};
-
-const BY_CODE: Readonly<Record<string, Describe>> = {
-  ECONNREFUSED: ({ message }) =>
-    `nothing listens there (${message}): start the controller (treeline serve, or treeline demo), or check the address`,
-  ENOTFOUND: ({ message }) => `there is no such host (${message}): check the address`,
-  SELF_SIGNED_CERT_IN_CHAIN: otherAuthority,
-  DEPTH_ZERO_SELF_SIGNED_CERT: otherAuthority,
-  UNABLE_TO_GET_ISSUER_CERT: otherAuthority,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: otherAuthority,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: otherAuthority,
-  CERT_SIGNATURE_FAILURE: otherAuthority,
-  CERT_HAS_EXPIRED: () => "the server's certificate has expired: renew it, and check the clock of this machine",
-  ECONNRESET: endedByServer,
-  EPIPE: endedByServer,
-};
-
-/** Returns why a request had no answer, for an error of the connection. */
-export function describeConnectionFailure(error: NodeJS.ErrnoException, files: Credentials): string {
-  // The reason of a signal is a DOMException, whose code is a number.
-  const code = typeof error.code === 'string' ? error.code : '';
-  if (Object.hasOwn(BY_CODE, code)) return BY_CODE[code]?.(error, files) ?? error.message;
-  // An alert of the server, such as "tlsv13 alert certificate required".
-  if (code.startsWith('ERR_SSL_') && code.includes('ALERT')) return endedByServer(error, files);
-  return `${error.message}; check the address, ${files.ca} and ${files.cert}`;
 }
 
 /** Returns the same for a request of `treeline proxy` or `treeline render`, which may have a refusal as its answer. */

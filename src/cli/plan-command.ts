@@ -10,20 +10,25 @@ import type { RecordedState } from '../service/answers.ts';
 import { DELETE_BUDGET } from '../settings/load-settings.ts';
 import { CommandFailure, EXIT_PROBLEMS, expecting } from './command-failure.ts';
 import { print } from './output.ts';
-import { markdownWithoutPlan } from './plan/markdown-report.ts';
-import { PLAN_REPORTS, type PlanReport } from './plan/plan-report.ts';
+import { type MarkdownOptions, markdownReport, markdownWithoutPlan } from './plan/markdown-report.ts';
 import { readMerge } from './plan/read-merge.ts';
 import { planOnRecorded, type RecordedOrder } from './plan/read-recorded.ts';
+import { jsonPlan, textPlan } from './plan/text-plan.ts';
 import { addOptionalServerOptions, getFrom, type ServerOptions, serverIn } from './server-connection.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
 const EXIT_CHANGES = 2;
+/** The default first. */
+const FORMATS = { text: textPlan, json: jsonPlan, markdown: markdownReport } as const satisfies Record<
+  string,
+  (plan: Plan, options: MarkdownOptions) => string
+>;
 
 interface PlanOptions extends Partial<ServerOptions> {
   readonly base?: string;
   readonly head: string;
   readonly node?: string;
-  readonly format: keyof typeof PLAN_REPORTS;
+  readonly format: keyof typeof FORMATS;
   readonly deleteBudget?: number;
   readonly commentId?: string;
 }
@@ -54,7 +59,7 @@ export function addPlanCommand(program: Command): void {
     .option('--base <revision>', 'the commit to merge into, such as origin/main')
     .option('--head <revision>', 'the commit to merge', 'HEAD')
     .option('--node <name>', 'only the server and the record of this name')
-    .addOption(new Option('--format <format>', 'how to print').choices(Object.keys(PLAN_REPORTS)).default('text'))
+    .addOption(new Option('--format <format>', 'how to print').choices(Object.keys(FORMATS)).default('text'))
     .addOption(new Option('--delete-budget <number>', 'how many deletes need no approval').argParser(parseCount))
     .option('--comment-id <id>', 'names a comment in Markdown (default: the folder)');
   addOptionalServerOptions(command)
@@ -69,8 +74,7 @@ export function addPlanCommand(program: Command): void {
         try {
           const server = await controllerIn(options, isAsked);
           const plan = await readPlan(repository, options, server);
-          const report: PlanReport = PLAN_REPORTS[options.format];
-          print(report(plan, { prefix, id, isRecorded: server !== undefined }));
+          print(FORMATS[options.format](plan, { prefix, id, isRecorded: server !== undefined }));
           process.exitCode = exitCodeOf(plan);
         } catch (error) {
           if (options.format === 'markdown') print(markdownWithoutPlan(id));

@@ -7,53 +7,37 @@ import { CommandFailure, describeSystemError, EXIT_FAILED } from './command-fail
 /** Adds a command, or several, to the program. */
 type Add = (program: Command) => void;
 
-/** The commands of operation-commands.ts. */
-const OPERATIONS: readonly string[] = [
-  'held',
-  'problems',
-  'approve',
-  'accept-history',
-  'suspend',
-  'resume',
-  'retry',
-  'adopt',
-  'retain',
-  'replace',
-  'check',
-  'acknowledge',
-  'notifications',
-];
-
 /**
  * The commands in the order of the help. Each is loaded on its own: the parts of the controller take longer to load
  * than most commands take to run.
  */
-const COMMANDS: readonly { readonly names: readonly string[]; readonly load: () => Promise<Add> }[] = [
-  { names: ['demo'], load: async () => (await import('./demo-command.ts')).addDemoCommand },
-  { names: ['serve'], load: async () => (await import('./serve-command.ts')).addServeCommand },
-  { names: ['validate'], load: async () => (await import('./validate-command.ts')).addValidateCommand },
-  { names: ['plan'], load: async () => (await import('./plan-command.ts')).addPlanCommand },
-  { names: ['explain'], load: async () => (await import('./explain-command.ts')).addExplainCommand },
-  { names: ['import'], load: async () => (await import('./import-command.ts')).addImportCommand },
-  { names: ['schemas'], load: async () => (await import('./schemas-command.ts')).addSchemasCommand },
-  { names: ['status'], load: async () => (await import('./status-command.ts')).addStatusCommand },
-  { names: ['why'], load: async () => (await import('./why-command.ts')).addWhyCommand },
-  { names: ['delivered'], load: async () => (await import('./delivered-command.ts')).addDeliveredCommand },
-  { names: ['events'], load: async () => (await import('./events-command.ts')).addEventsCommand },
-  { names: ['client'], load: async () => (await import('./client-command.ts')).addClientCommand },
-  { names: ['pki'], load: async () => (await import('./pki-command.ts')).addPkiCommand },
-  { names: ['provider'], load: async () => (await import('./provider-command.ts')).addProviderCommand },
-  { names: OPERATIONS, load: async () => (await import('./operation-commands.ts')).addOperationCommands },
-  { names: ['store'], load: async () => (await import('./store-command.ts')).addStoreCommand },
-  {
-    names: ['completion'],
-    load: async () => {
+const COMMANDS: readonly (readonly [name: string, load: () => Promise<Add>])[] = [
+  ['demo', async () => (await import('./demo-command.ts')).addDemoCommand],
+  ['serve', async () => (await import('./serve-command.ts')).addServeCommand],
+  ['validate', async () => (await import('./validate-command.ts')).addValidateCommand],
+  ['plan', async () => (await import('./plan-command.ts')).addPlanCommand],
+  ['explain', async () => (await import('./explain-command.ts')).addExplainCommand],
+  ['import', async () => (await import('./import-command.ts')).addImportCommand],
+  ['schemas', async () => (await import('./schemas-command.ts')).addSchemasCommand],
+  ['status', async () => (await import('./status-command.ts')).addStatusCommand],
+  ['why', async () => (await import('./why-command.ts')).addWhyCommand],
+  ['delivered', async () => (await import('./delivered-command.ts')).addDeliveredCommand],
+  ['events', async () => (await import('./events-command.ts')).addEventsCommand],
+  ['client', async () => (await import('./client-command.ts')).addClientCommand],
+  ['pki', async () => (await import('./pki-command.ts')).addPkiCommand],
+  ['provider', async () => (await import('./provider-command.ts')).addProviderCommand],
+  // These are several commands.
+  ['held', loadOperations],
+  ['store', async () => (await import('./store-command.ts')).addStoreCommand],
+  [
+    'completion',
+    async () => {
       const { addCompletionCommand } = await import('./completion-command.ts');
       return (program) => addCompletionCommand(program, createProgram);
     },
-  },
-  { names: ['render'], load: async () => (await import('./render-command.ts')).addRenderCommand },
-  { names: ['proxy'], load: async () => (await import('./proxy-command.ts')).addProxyCommand },
+  ],
+  ['render', async () => (await import('./render-command.ts')).addRenderCommand],
+  ['proxy', async () => (await import('./proxy-command.ts')).addProxyCommand],
 ];
 
 /** Commands of other tools, and what to use here. */
@@ -73,8 +57,17 @@ const OF_OTHER_TOOLS: ReadonlyMap<string | undefined, string> = new Map([
 /** Returns the command that is called; none for the version, and all for any other word, as for the help. */
 async function commandsFor(called: string | undefined): Promise<readonly Add[]> {
   if (called === '--version' || called === '-V') return [];
-  const one = COMMANDS.find(({ names }) => called !== undefined && names.includes(called));
-  return Promise.all((one === undefined ? COMMANDS : [one]).map(({ load }) => load()));
+  const one = COMMANDS.find(([name]) => name === called);
+  if (one !== undefined) return [await one[1]()];
+  const operations = await loadOperations();
+  const program = new Command();
+  operations(program);
+  if (program.commands.some((command) => command.name() === called)) return [operations];
+  return Promise.all(COMMANDS.map(([, load]) => load()));
+}
+
+async function loadOperations(): Promise<Add> {
+  return (await import('./operation-commands.ts')).addOperationCommands;
 }
 
 /** Returns the program with the command that is called, or with all commands. */

@@ -56,7 +56,9 @@ describe('treeline serve --check', () => {
   it('tells of a file that is not there, at the line that names it', async () => {
     const { code, stdout } = await check(RIGHT.replace('pki/ca.crt', 'pki/none.crt'));
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^treeline\.yaml:2:\d+: error: pki\/none\.crt is not there: .* \[wrong_file\]\n/);
+    expect(stdout).toMatch(
+      /^treeline\.yaml:2:\d+: error: pki\/none\.crt cannot be used: it is not there \[wrong_file\]\n/,
+    );
   });
 
   it('tells of a file without a usable URL of a database, and does not show what is in it', async () => {
@@ -68,7 +70,7 @@ describe('treeline serve --check', () => {
     expect(stdout).toMatch(/^treeline\.yaml:6:\d+: error: The URL of the database .* \[wrong_file\]\n/);
     expect(stdout).not.toContain('hunter2');
     expect((await check(settings)).stdout).toMatch(
-      /^treeline\.yaml:6:\d+: error: url is not there: .* \[wrong_file\]\n/m,
+      /^treeline\.yaml:6:\d+: error: url cannot be used: it is not there \[wrong_file\]\n/m,
     );
   });
 

@@ -21,15 +21,11 @@ describe('describeSystemError', () => {
     ['EACCES', { path: '/srv/x' }, '/srv/x cannot be used: permission denied'],
     ['EACCES', { address: '127.0.0.1', port: 443 }, '127.0.0.1:443 may not be listened on by this user'],
     ['EACCES', { address: '/srv/state/lock-0a', port: -1 }, '/srv/state cannot be used: permission denied'],
-    [
-      'EROFS',
-      { address: '/srv/state/lock-0a', port: -1 },
-      '/srv/state cannot be written: the file system is read-only',
-    ],
+    ['EROFS', { address: '/srv/state/lock-0a', port: -1 }, '/srv/state cannot be used: its file system is read-only'],
     ['EADDRINUSE', { address: '::', port: 9080, setting: 'management.port' }, 'set another management.port'],
-    ['EROFS', { path: '/srv/x' }, '/srv/x cannot be written: the file system is read-only'],
-    ['ENOENT', { path: '/srv/x' }, '/srv/x is not there'],
-    ['ENOSPC', { path: '/srv/x' }, '/srv/x cannot be written: no space is left'],
+    ['EROFS', { path: '/srv/x' }, '/srv/x cannot be used: its file system is read-only'],
+    ['ENOENT', { path: '/srv/x' }, '/srv/x cannot be used: it is not there'],
+    ['ENOSPC', { path: '/srv/x' }, '/srv/x cannot be used: no space is left'],
     ['EXDEV', { path: '/srv/x' }, 'as the system said it'],
   ])('says %s in words', (code, facts, words) => {
     const error = Object.assign(new Error('as the system said it'), { code, syscall: 'open', ...facts });
@@ -94,7 +90,7 @@ describe('a command that the system refuses something', () => {
     const missing = join(folder, 'missing');
     const ended = await treeline(['demo'], { cwd: folder, env: { TMPDIR: missing } });
     expect(ended.code).toBe(3);
-    const [, named] = /^treeline: (\S+) is not there: make its folder first, .*\n$/.exec(ended.stderr) ?? [];
+    const [, named] = /^treeline: (\S+) cannot be used: it is not there\n$/.exec(ended.stderr) ?? [];
     expect(dirname(named ?? '')).toBe(missing);
   });
 });

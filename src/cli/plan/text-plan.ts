@@ -1,9 +1,10 @@
-// Formats a plan for people in a terminal.
+// Formats a plan for people in a terminal, and as JSON. docs/pull-requests.md lists the fields.
 
 import { countOf, quote, shortOid } from '../../base/wording.ts';
 import { hasNoEffect, isKnownAfter, type Plan } from '../../plan/plan.ts';
 import { formatProblem } from '../format-problem.ts';
 import { visibleLine } from '../output.ts';
+import { publicProblem } from '../validate/report.ts';
 import { type PlanStyle, planHeadline, planSections, type Section } from './plan-sections.ts';
 
 const STYLE: PlanStyle = {
@@ -35,4 +36,10 @@ export function textPlan(plan: Plan): string {
 function writeSection({ title, note, items }: Section): string {
   const lines = items.flatMap(({ line, details }) => [`  - ${line}`, ...details.map((detail) => `      ${detail}`)]);
   return [title, ...(note === undefined ? [] : [`  ${note}`]), ...lines].join('\n');
+}
+
+/** Returns the plan as JSON. Its size depends on distinct changes; files are named from the layout. */
+export function jsonPlan(plan: Plan): string {
+  const problems = plan.problems.map((one) => ({ ...publicProblem(one), instances: one.instances ?? [] }));
+  return JSON.stringify({ ...plan, problems }, null, 2);
 }
