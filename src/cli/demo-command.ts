@@ -8,6 +8,7 @@ import { TlsFilesError } from '../api/tls/tls-files.ts';
 import { createLog, type Logger } from '../base/log.ts';
 import { type Controller, startController } from '../compose.ts';
 import type { Settings } from '../model/settings.ts';
+import { GitError } from '../repository/run-git.ts';
 import type { Reader } from '../service/read/reader.ts';
 import { loadSettings, SettingsError } from '../settings/load-settings.ts';
 import { lockDirectory } from '../store/lock.ts';
@@ -47,7 +48,7 @@ async function runDemo(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await requireStopped(join(folder, 'state'));
   const credentials = await ensureCredentials(join(folder, 'pki'), Date.now());
-  await ensureRepository(join(folder, 'stacks.git'), credentials.clients);
+  await expecting([GitError], () => ensureRepository(join(folder, 'stacks.git'), credentials.clients));
   const settings = await prepareSettings(folder, credentials);
   const sites = await writeSites(folder, credentials, settings.api.port);
   const log = createLog(settings.log.level, createWriteStream(join(folder, 'treeline.log')));

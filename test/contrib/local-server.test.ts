@@ -88,7 +88,7 @@ it('creates a process, checks it, gives it other properties and ends it; every c
 });
 
 it('answers requests to this machine only: a page of a stranger whose name leads here reads nothing', async () => {
-  const { call } = localServers();
+  const { call, folder, processesOf } = localServers();
   const { outputs } = await call('create', 'web-1', { properties: { shape: 'small' } });
   const { port } = new URL(String(outputs?.url));
   const statusFor = async (host: string): Promise<number | undefined> => {
@@ -106,29 +106,23 @@ it('answers requests to this machine only: a page of a stranger whose name leads
   for (const host of [`evil.example:${port}`, 'evil.example', 'localhost.evil.example', '127.0.0.1.evil.example']) {
     expect([host, await statusFor(host)]).toEqual([host, 421]);
   }
+  // A process whose files were removed ends.
+  rmSync(join(folder, 'servers'), { recursive: true });
+  await expect.poll(() => processesOf('web-1'), PATIENCE).toEqual([]);
 });
 
-it('finds a killed server absent, and makes it again at the same address', async () => {
-  const { call, pidOf } = localServers();
+it('finds a killed server absent, also where another process has its id, and makes it again at the same address', async () => {
+  const { call, folder, pidOf } = localServers();
   const created = await call('create', 'web-1');
   const pid = pidOf('web-1');
   process.kill(pid, 'SIGKILL');
   await expect.poll(async () => (await call('check', 'web-1')).outcome, PATIENCE).toBe('absent');
   expect(await call('update', 'web-1')).toMatchObject({ outcome: 'absent' });
+  const file = join(folder, 'servers/web-1/running.json');
+  writeFileSync(file, readFileSync(file, 'utf8').replace(`"pid": ${pid}`, `"pid": ${process.pid}`));
+  expect(await call('check', 'web-1')).toMatchObject({ outcome: 'absent' });
   expect((await call('create', 'web-1')).outputs).toEqual(created.outputs);
   expect(pidOf('web-1')).not.toBe(pid);
-});
-
-it('is not deceived by a process that has got the id of a server', async () => {
-  const { call, folder, pidOf } = localServers();
-  await call('create', 'web-1');
-  const file = join(folder, 'servers/web-1/running.json');
-  const text = readFileSync(file, 'utf8');
-  const pid = pidOf('web-1');
-  process.kill(pid, 'SIGKILL');
-  await expect.poll(() => existsSync(`/proc/${pid}`), PATIENCE).toBe(false);
-  writeFileSync(file, text.replace(`"pid": ${pid}`, `"pid": ${process.pid}`));
-  expect(await call('check', 'web-1')).toMatchObject({ outcome: 'absent' });
   expect(await call('delete', 'web-1')).toMatchObject({ outcome: 'done' });
 });
 
@@ -165,13 +159,6 @@ it('says which setting is missing', async () => {
     outcome: 'failed',
     message: 'LOCAL_SERVER_DIRECTORY is not set: add it to the environment of the provider entry',
   });
-});
-
-it('ends a process whose files were removed', async () => {
-  const { call, folder, processesOf } = localServers();
-  await call('create', 'web-1');
-  rmSync(join(folder, 'servers'), { recursive: true });
-  await expect.poll(() => processesOf('web-1'), PATIENCE).toEqual([]);
 });
 
 it('takes no call and prints its usage for an unknown command', async () => {

@@ -11,24 +11,6 @@ function mistake(directory: string): void {
   edit(directory, STAGING, ['stackTemplate: shop', 'stackTemplate: shpo']);
 }
 
-/** Commits that are wrong although what stands in the folder is right, or looks so; each with a way to stage it. */
-const WRONG_COMMITS: readonly [what: string, stage: (directory: string) => Promise<unknown>, message: RegExp][] = [
-  [
-    'a template whose removal is staged, and that still stands there',
-    (directory) => shell('git rm --quiet --cached stacks/templates/shop.yaml', directory),
-    /error: there is no stack template "shop"/,
-  ],
-  [
-    'a submodule in the place of a file',
-    (directory) =>
-      shell(
-        `git rm --quiet --cached ${STAGING}; git update-index --add --cacheinfo 160000,${'1'.repeat(40)},${STAGING}`,
-        directory,
-      ),
-    /shop-staging\.yaml:1:1: error: .*submodule/,
-  ],
-];
-
 interface Pipelines {
   readonly jobs: { readonly validate: { readonly steps: readonly { readonly run?: string }[] } };
   readonly 'treeline-validate': {
@@ -70,54 +52,38 @@ describe('contrib/gitlab-ci', () => {
 });
 
 describe('contrib/pre-commit', () => {
-  async function hooked(): Promise<string> {
+  it('refuses what is staged and wrong, whatever the folder holds, and nothing else', async () => {
     const directory = await repository();
-    const hook = join(directory, '.git/hooks/pre-commit');
     mkdirSync(join(directory, '.git/hooks'), { recursive: true });
-    cpSync(join(CONTRIB, 'pre-commit/pre-commit'), hook);
-    expect((await shell('git commit --quiet --no-verify --message first', directory)).code).toBe(0);
-    return directory;
-  }
-
-  it('refuses a mistake that is staged, and names it', async () => {
-    const directory = await hooked();
-    mistake(directory);
-    const { code, stdout, stderr } = await shell('git commit --quiet --all --message second', directory);
-    expect(code).toBe(1);
-    expect(stdout + stderr).toContain(`${STAGING}:5:16: error: there is no stack template "shpo"`);
-  });
-
-  it('takes no notice of what is not staged', async () => {
-    const directory = await hooked();
+    cpSync(join(CONTRIB, 'pre-commit/pre-commit'), join(directory, '.git/hooks/pre-commit'));
+    const run = (script: string) => shell(script, directory);
+    expect(await run('git commit --quiet --message first')).toMatchObject({ code: 0 });
     mistake(directory);
     writeFileSync(join(directory, 'types/zone/edge.yaml'), 'firewall: strict\n');
-    const { code } = await shell('git add types && git commit --quiet --message second', directory);
-    expect(code).toBe(0);
+    expect(await run('git add types && git commit --quiet --message second')).toMatchObject({ code: 0 });
+    const link = `160000,${'1'.repeat(40)},${STAGING}`;
+    for (const [stage, message] of [
+      ['git add --all', `${STAGING}:5:16: error: there is no stack template "shpo"`],
+      // What stands in the folder is right.
+      ['git rm --quiet --cached stacks/templates/shop.yaml', 'error: there is no stack template "shop"'],
+      [`git rm --quiet --cached ${STAGING}; git update-index --add --cacheinfo ${link}`, 'submodule'],
+    ]) {
+      const { code, stdout, stderr } = await run(`${stage}; git commit --quiet --message third`);
+      expect({ code, printed: stdout + stderr }).toEqual({ code: 1, printed: expect.stringContaining(message ?? '') });
+      await run('git reset --quiet --hard');
+    }
+    expect((await run('git log --format=%s')).stdout).toBe('second\nfirst\n');
   });
 
-  it.each(WRONG_COMMITS)('refuses %s', async (_, stage, message) => {
-    const directory = await hooked();
-    await stage(directory);
-    const { code, stdout, stderr } = await shell('git commit --quiet --message second', directory);
-    expect({ code, printed: stdout + stderr }).toEqual({ code: 1, printed: expect.stringMatching(message) });
-    expect((await shell('git log --format=%s', directory)).stdout).toBe('first\n');
-  });
-
-  describe('for the program pre-commit', () => {
+  it('passes what is right with the program pre-commit, which runs it whatever is committed', async () => {
     const config = load(readFileSync(join(CONTRIB, 'pre-commit/pre-commit-config.yaml'), 'utf8')) as {
       readonly repos: readonly { readonly hooks: readonly Readonly<Record<string, unknown>>[] }[];
     };
     const hook = config.repos[0]?.hooks[0];
+    // Without always_run, pre-commit skips a commit that only removes files.
+    expect(hook).toMatchObject({ language: 'system', pass_filenames: false, always_run: true });
     // It starts the entry by words, as a shell takes them.
-    const entry = `exec ${String(hook?.entry)}`;
-
-    it('runs whatever is committed: without that, pre-commit skips a commit that only removes files', () => {
-      expect(hook).toMatchObject({ language: 'system', pass_filenames: false, always_run: true });
-    });
-
-    it('passes what is right', async () => {
-      expect(await shell(entry, await repository())).toMatchObject({ code: 0 });
-    });
+    expect(await shell(`exec ${String(hook?.entry)}`, await repository())).toMatchObject({ code: 0 });
   });
 });
 

@@ -70,26 +70,6 @@ describe.skipIf(!HAS_SSH_SERVER)('with a real sshd (skipped where it, or its fol
     }
   });
 
-  it.each<[string, string, 'check' | 'create' | 'update' | 'delete', string, RegExp]>([
-    ['113, absent', 'exit 113', 'check', 'absent', /^$/],
-    [
-      '113 of a create, which cannot be absent',
-      'exit 113',
-      'create',
-      'retryable',
-      /create script of web-1 ended with 113/,
-    ],
-    ['114, replace', 'echo "another disk" >&2; exit 114', 'update', 'replace', /another disk/],
-    ['115, failed', 'echo "no licence" >&2; exit 115', 'create', 'failed', /ended with 115: no licence/],
-    ['1, try again', 'echo "apt is locked" >&2; exit 1', 'update', 'retryable', /ended with 1: apt is locked/],
-    ['0 and no JSON', 'echo hello', 'create', 'retryable', /printed no JSON object: "hello"/],
-    ['an output without end', 'yes', 'check', 'failed', /printed more than 1048576 bytes/],
-  ])('takes exit code %s', async (_, script, operation, outcome, message) => {
-    const { call } = createRig(await startSshServer(), { [operation]: `${script}\n` });
-    const answer = await call(operation, 'web-1', { properties: HERE });
-    expect(answer).toMatchObject({ outcome, message: expect.stringMatching(message) });
-  });
-
   itInFull('never calls a machine absent that it cannot reach', async () => {
     const server = await startSshServer();
     await server.stop();
@@ -158,7 +138,7 @@ describe.skipIf(!HAS_SSH_SERVER)('with a real sshd (skipped where it, or its fol
   }
 });
 
-describe('with a line that is cut', () => {
+describe('with a line to this machine', () => {
   /** A line to this very machine: its process can be killed, and the machine's side goes on, as behind a cut line. */
   const LINE = `#!/bin/sh
 for command; do :; done
@@ -179,6 +159,26 @@ wait $!
     const rig = createRig({ port: 1, key: '/dev/null', knownHosts: '/dev/null' }, scripts, environment);
     return { ...rig, bin, cut: () => process.kill(Number(readFileSync(pid, 'utf8')), 'SIGKILL') };
   }
+
+  it.each<[string, string, 'check' | 'create' | 'update' | 'delete', string, RegExp]>([
+    ['113, absent', 'exit 113', 'check', 'absent', /^$/],
+    [
+      '113 of a create, which cannot be absent',
+      'exit 113',
+      'create',
+      'retryable',
+      /create script of web-1 ended with 113/,
+    ],
+    ['114, replace', 'echo "another disk" >&2; exit 114', 'update', 'replace', /another disk/],
+    ['115, failed', 'echo "no licence" >&2; exit 115', 'create', 'failed', /ended with 115: no licence/],
+    ['1, try again', 'echo "apt is locked" >&2; exit 1', 'update', 'retryable', /ended with 1: apt is locked/],
+    ['0 and no JSON', 'echo hello', 'create', 'retryable', /printed no JSON object: "hello"/],
+    ['an output without end', 'yes', 'check', 'failed', /printed more than 1048576 bytes/],
+  ])('takes exit code %s', async (_, script, operation, outcome, message) => {
+    const { call } = rigWithLine({ [operation]: `${script}\n` });
+    const answer = await call(operation, 'web-1', { properties: HERE });
+    expect(answer).toMatchObject({ outcome, message: expect.stringMatching(message) });
+  });
 
   it('does not know how an action ended, and begins no second script beside the first', async () => {
     // It does not heed its end, as one that waits for a broken disk.

@@ -1,13 +1,8 @@
 // Creates the demo's certificates once. They are valid for a year.
 import { X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
-import {
-  createAuthority,
-  issueClientCertificate,
-  issueServerCertificate,
-  type KeyPair,
-} from '../../base/development-pki.ts';
+import { readFile, rename, rm } from 'node:fs/promises';
+import { createAuthority, issueClientCertificate, issueServerCertificate } from '../../base/development-pki.ts';
 import type { Client } from '../../model/objects.ts';
 import { CommandFailure } from '../command-failure.ts';
 import {
@@ -16,6 +11,7 @@ import {
   filesOf,
   makePrivateFolder,
   SERVER_CREDENTIAL,
+  writePair,
 } from '../credential-files.ts';
 
 /**
@@ -46,37 +42,32 @@ export interface DemoCredentials {
   readonly clients: Readonly<Record<DemoClient, CredentialFiles>>;
 }
 
-/**
- * Returns the files of all credentials below `folder`; missing ones are created. Throws CommandFailure if they have
- * expired.
- */
+/** Returns the files of all credentials in `folder`, which are made once. Throws CommandFailure if they have expired. */
 export async function ensureCredentials(folder: string, now: number): Promise<DemoCredentials> {
-  await makePrivateFolder(folder);
-  const ca = filesOf(folder, AUTHORITY_CREDENTIAL);
-  await ensure(ca, now, () => createAuthority({ now, commonName: 'Treeline development CA' }));
-  const authority = await readPair(ca);
   const server = filesOf(folder, SERVER_CREDENTIAL);
-  await ensure(server, now, () => issueServerCertificate(authority, { now }));
-  const clients: Record<string, CredentialFiles> = {};
+  if (!existsSync(server.cert)) await makeCredentials(folder, now);
+  if (new X509Certificate(await readFile(server.cert)).validToDate.getTime() <= now) {
+    throw new CommandFailure(`${server.cert} has expired: remove the folder of the demo, and start it again`);
+  }
+  const clients = Object.fromEntries(DEMO_CLIENT_NAMES.map((name) => [name, filesOf(folder, name)]));
+  return {
+    ca: filesOf(folder, AUTHORITY_CREDENTIAL).cert,
+    server,
+    clients: clients as Record<DemoClient, CredentialFiles>,
+  };
+}
+
+/** The folder has all of its files, or none. */
+async function makeCredentials(folder: string, now: number): Promise<void> {
+  const unfinished = `${folder}.new`;
+  await rm(unfinished, { recursive: true, force: true });
+  await makePrivateFolder(unfinished);
+  const authority = await createAuthority({ now, commonName: 'Treeline development CA' });
+  await writePair(filesOf(unfinished, AUTHORITY_CREDENTIAL), authority);
+  await writePair(filesOf(unfinished, SERVER_CREDENTIAL), await issueServerCertificate(authority, { now }));
   for (const name of DEMO_CLIENT_NAMES) {
-    const files = filesOf(folder, name);
-    clients[name] = files;
-    await ensure(files, now, () => issueClientCertificate(authority, { now, commonName: `demo ${name}` }));
+    const pair = await issueClientCertificate(authority, { now, commonName: `demo ${name}` });
+    await writePair(filesOf(unfinished, name), pair);
   }
-  return { ca: ca.cert, server, clients: clients as Record<DemoClient, CredentialFiles> };
-}
-
-/** Creates a credential if its files are missing. */
-async function ensure(files: CredentialFiles, now: number, make: () => Promise<KeyPair>): Promise<void> {
-  if (existsSync(files.key) && existsSync(files.cert)) {
-    if (new X509Certificate(await readFile(files.cert)).validToDate.getTime() > now) return;
-    throw new CommandFailure(`${files.cert} has expired: remove the folder of the demo, and start it again`);
-  }
-  const { key, cert } = await make();
-  await writeFile(files.key, key, { mode: 0o600 });
-  await writeFile(files.cert, cert);
-}
-
-async function readPair({ key, cert }: CredentialFiles): Promise<KeyPair> {
-  return { key: await readFile(key, 'utf8'), cert: await readFile(cert, 'utf8') };
+  await rename(unfinished, folder);
 }

@@ -1,17 +1,15 @@
 // Creates the demo's bare stacks repository from the sample and the demo's own clients. After that it belongs to the
 // user.
 
-import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { productPath } from '../../base/product-files.ts';
 import { canonicalSerial } from '../../model/serial.ts';
+import { Git } from '../../repository/run-git.ts';
 import { writeYaml } from '../../yaml-edit/print-yaml.ts';
-import { CommandFailure } from '../command-failure.ts';
 import type { CredentialFiles } from '../credential-files.ts';
 import { writeSchemas } from '../schemas-command.ts';
 import { DEMO_CLIENT_NAMES, DEMO_CLIENTS, type DemoClient } from './credentials.ts';
@@ -24,24 +22,35 @@ const MODELINE = '# yaml-language-server: $schema=../../schemas/client.schema.js
  */
 const INVENTED_ADMINISTRATOR = 'clients/A110C0DE0000000000000001.yaml';
 
-/** Makes the repository at `bare` where there is none, and registers the clients' certificates in it. */
+/** The demo's commits must not depend on how the user has set up git. */
+const IDENTITY = {
+  GIT_AUTHOR_NAME: 'Treeline demo',
+  GIT_AUTHOR_EMAIL: 'demo@treeline.example',
+  GIT_COMMITTER_NAME: 'Treeline demo',
+  GIT_COMMITTER_EMAIL: 'demo@treeline.example',
+};
+
+/**
+ * Makes the repository at `bare` unless it is there, and registers the clients' certificates in it. Throws GitError.
+ */
 export async function ensureRepository(
   bare: string,
   clients: Readonly<Record<DemoClient, CredentialFiles>>,
 ): Promise<void> {
-  if (!existsSync(join(bare, 'HEAD'))) await git('init', '--quiet', '--bare', '--initial-branch=main', bare);
-  // A first start that was interrupted leaves a repository without a commit.
-  const isNew = (await git('-C', bare, 'branch', '--list', 'main')) === '';
+  const git = new Git({ environment: IDENTITY });
+  if (!existsSync(join(bare, 'HEAD'))) await git.run(['init', '--quiet', '--bare', '--initial-branch=main', bare]);
   const work = await mkdtemp(join(tmpdir(), 'treeline-demo-'));
   try {
-    await git('clone', '--quiet', bare, work);
+    await git.run(['clone', '--quiet', bare, work]);
+    // A first start that was interrupted leaves a repository without a commit.
+    const isNew = !existsSync(join(work, 'tree.yaml'));
     if (isNew) await fillWithSample(work);
     await registerClients(work, clients);
-    await git('-C', work, 'add', '--all');
-    if ((await git('-C', work, 'status', '--porcelain')) === '') return;
+    await git.run(['-C', work, 'add', '--all']);
+    if ((await git.text(['-C', work, 'status', '--porcelain'])) === '') return;
     const subject = isNew ? 'Start from the sample repository' : 'Register the demo clients';
-    await git('-C', work, 'commit', '--quiet', '-m', subject);
-    await git('-C', work, 'push', '--quiet', 'origin', 'HEAD:refs/heads/main');
+    await git.run(['-C', work, 'commit', '--quiet', '-m', subject]);
+    await git.run(['-C', work, 'push', '--quiet', 'origin', 'HEAD:refs/heads/main']);
   } finally {
     await rm(work, { recursive: true, force: true });
   }
@@ -68,35 +77,4 @@ async function registerClients(work: string, clients: Readonly<Record<DemoClient
     };
     await writeFile(join(folder, `${serial}.yaml`), writeYaml(client, MODELINE));
   }
-}
-
-const TIMEOUT_MS = 60_000;
-const OUTPUT_BYTES_MAX = 1024 * 1024;
-
-/** The demo's commits must not depend on how the user has set up the system's git. */
-const ENVIRONMENT = {
-  GIT_CONFIG_GLOBAL: '/dev/null',
-  GIT_CONFIG_NOSYSTEM: '1',
-  GIT_AUTHOR_NAME: 'Treeline demo',
-  GIT_AUTHOR_EMAIL: 'demo@treeline.example',
-  GIT_COMMITTER_NAME: 'Treeline demo',
-  GIT_COMMITTER_EMAIL: 'demo@treeline.example',
-  GIT_TERMINAL_PROMPT: '0',
-};
-
-/** Runs git and returns what it printed. Throws CommandFailure with git's own words. */
-async function git(...args: readonly string[]): Promise<string> {
-  try {
-    const options = { env: { ...process.env, ...ENVIRONMENT }, timeout: TIMEOUT_MS, maxBuffer: OUTPUT_BYTES_MAX };
-    const { stdout } = await promisify(execFile)('git', args, options);
-    return stdout.trim();
-  } catch (error) {
-    throw new CommandFailure(`the demo needs git, and this failed: git ${args.join(' ')}\n${wordsOf(error)}`);
-  }
-}
-
-function wordsOf(error: unknown): string {
-  if (typeof error === 'object' && error !== null && 'stderr' in error && error.stderr !== '')
-    return String(error.stderr).trim();
-  return String(error);
 }
