@@ -1,140 +1,88 @@
-// The connection of the command line to a controller.
+// The connection of the command line to a controller: the demo of the folder, and a controller that does not answer yet.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpsServer } from 'node:https';
 import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createAuthority, issueClientCertificate } from '../../src/base/development-pki.ts';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { describeConnectionFailure } from '../../src/cli/connection-failure.ts';
 import { ensureCredentials } from '../../src/cli/demo/credentials.ts';
 import { writeLocalServerProgram } from '../../src/cli/demo/local-servers.ts';
 import { copySettings } from '../../src/cli/demo/settings-file.ts';
-import { createProgram } from '../../src/cli/run.ts';
 import { getFrom } from '../../src/cli/server-connection.ts';
+import { treeline } from '../support/command-here.ts';
 import { freePort } from '../support/free-port.ts';
 import { createGitRepository, runGit } from '../support/git-repository.ts';
 import { listenInTest } from '../support/listen-in-test.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const COMMIT = 'ab'.repeat(20);
+
+/** The files of a demo that does not run, and its address. */
+const folder = mkdtempSync(join(tmpdir(), 'treeline-'));
+const pki = (file: string): string => join(folder, '.treeline/pki', file);
+let address = '';
+
+beforeAll(async () => {
+  const demo = join(folder, '.treeline');
+  const credentials = await ensureCredentials(join(demo, 'pki'), Date.now());
+  const port = await freePort();
+  address = `https://localhost:${port}`;
+  await writeLocalServerProgram(demo, credentials, address);
+  await copySettings(demo, { api: port, management: 0 });
+  await createGitRepository(folder, { bare: false });
+  await runGit(['-C', folder, 'commit', '--quiet', '--allow-empty', '--message', 'x']);
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 it('counts its limit from the start of a request to a peer that accepts and says nothing', async () => {
-  const folder = temporaryDirectory();
-  const now = Date.now();
-  const authority = await createAuthority({ commonName: 'authority', now });
-  const { key, cert } = await issueClientCertificate(authority, { commonName: 'operator', now });
-  const files = { key: join(folder, 'key'), cert: join(folder, 'cert'), ca: join(folder, 'ca') };
-  for (const [file, text] of [
-    [files.key, key],
-    [files.cert, cert],
-    [files.ca, authority.cert],
-  ] as const) {
-    writeFileSync(file, text);
-  }
   const sockets: Socket[] = [];
   const silent = createServer((socket) => void sockets.push(socket));
   onTestFinished(() => sockets.forEach((socket) => void socket.destroy()));
   const server = `https://127.0.0.1:${await listenInTest(silent)}`;
+  const files = { key: pki('administrator.key'), cert: pki('administrator.crt'), ca: pki('ca.crt') };
   const asked = getFrom({ server, ...files }, '/operations/status', { timeoutMs: 1_000 });
   // Timers of one process fire in their order, however busy the machine is.
   const end = await Promise.race([asked.catch(String), wait(1_900, 'still waiting')]);
   expect(end).toMatch(/cannot be asked: no answer within 1 s/);
 });
 
-const VARIABLES = ['TREELINE_SERVER', 'TREELINE_CERT', 'TREELINE_KEY', 'TREELINE_CA'] as const;
-
-/** Runs a command in this process as if the user stood in a folder. */
-async function runIn(folder: string, ...args: readonly string[]): Promise<void> {
-  vi.stubEnv('npm_package_name', 'treeline');
-  vi.stubEnv('npm_lifecycle_event', 'treeline');
-  vi.stubEnv('INIT_CWD', folder);
-  onTestFinished(() => void vi.unstubAllEnvs());
-  const program = await createProgram(args[0]);
-  await program.parseAsync(['node', 'treeline', ...args]);
-}
-
-/** Returns a folder with the files of a demo that does not run, and its address. */
-async function makeDemo(folder = temporaryDirectory()): Promise<{ readonly folder: string; readonly server: string }> {
-  const demo = join(folder, '.treeline');
-  const credentials = await ensureCredentials(join(demo, 'pki'), Date.now());
-  const port = await freePort();
-  const server = `https://localhost:${port}`;
-  await writeLocalServerProgram(demo, credentials, server);
-  await copySettings(demo, { api: port, management: 0 });
-  return { folder, server };
-}
-
-const COMMIT = 'ab'.repeat(20);
-
 describe('the demo of the folder', () => {
-  let demo: Awaited<ReturnType<typeof makeDemo>>;
-  beforeAll(async () => {
-    demo = await makeDemo(mkdtempSync(join(tmpdir(), 'treeline-')));
-    await createGitRepository(demo.folder, { bare: false });
-    await runGit(['-C', demo.folder, 'commit', '--quiet', '--allow-empty', '--message', 'x']);
-  });
-  afterAll(() => rmSync(demo.folder, { recursive: true, force: true }));
-
   it.each([
-    ['status'],
-    ['status', 'shop'],
-    ['why', 'shop'],
-    ['events'],
-    ['delivered'],
-    ['held'],
-    ['problems'],
-    ['approve', 'ab'.repeat(32)],
-    ['accept-history', COMMIT],
-    ['suspend', 'shop', '--reason', 'x'],
-    ['resume', 'shop'],
-    ['retry', 'shop'],
-    ['adopt', 'shop'],
-    ['retain', 'web'],
-    ['replace', 'web'],
-    ['check', 'shop'],
-    ['acknowledge', 'gone', '--end'],
-    ['notifications'],
-    ['client', 'list'],
-    ['client', 'remove', 'AB'],
-    ['client', 'add', '.treeline/pki/administrator.crt', '--role', 'proxy'],
-    ['explain', 'web'],
-    ['plan', '.'],
-  ])('is what a command connects to without options: %j', async (...args) => {
-    const { folder, server } = demo;
-    await expect(runIn(folder, ...args)).rejects.toThrow(`${server} cannot be asked: nothing listens there`);
+    ...['status', 'status shop', 'why shop', 'events', 'delivered', 'held', 'problems', `approve ${'ab'.repeat(32)}`],
+    ...[`accept-history ${COMMIT}`, 'suspend shop --reason x', 'resume shop', 'retry shop', 'adopt shop', 'retain web'],
+    ...['replace web', 'check shop', 'acknowledge gone --end', 'notifications', 'client list', 'client remove AB'],
+    ...['client add .treeline/pki/administrator.crt --role proxy', 'explain web', 'plan .'],
+    `status --wait ${COMMIT} --timeout 1`,
+  ])('is what a command connects to without options: %s', async (args) => {
+    const { code, stderr } = await treeline(args.split(' '), { cwd: folder });
+    expect(code).toBe(3);
+    expect(stderr).toContain(`${address} cannot be asked: nothing listens there`);
   });
 
   it('is found from a folder below, also if variables are empty', async () => {
-    const { folder, server } = await makeDemo();
-    mkdirSync(join(folder, 'my-stacks'));
-    for (const name of VARIABLES) vi.stubEnv(name, '');
-    await expect(runIn(join(folder, 'my-stacks'), 'held')).rejects.toThrow(`${server} cannot be asked`);
+    const cwd = join(folder, 'my-stacks');
+    mkdirSync(cwd);
+    const env = { TREELINE_SERVER: '', TREELINE_CERT: '', TREELINE_KEY: '', TREELINE_CA: '' };
+    expect((await treeline(['held'], { cwd, env })).stderr).toContain(`${address} cannot be asked`);
   });
 
   it('does not replace an address that is given and empty, nor the layout that is explained', async () => {
-    const { folder } = await makeDemo();
-    await expect(runIn(folder, 'held', '--server', '')).rejects.toThrow('all four are needed');
+    expect((await treeline(['held', '--server', ''], { cwd: folder })).stderr).toContain('all four are needed');
     writeFileSync(join(folder, 'tree.yaml'), 'name: all\ntype: common\n');
-    await expect(runIn(folder, 'explain', 'web')).rejects.toThrow('"web"');
+    onTestFinished(() => rmSync(join(folder, 'tree.yaml')));
+    expect((await treeline(['explain', 'web'], { cwd: folder })).stderr).toContain('there is no node "web"');
   });
 });
 
 it.each([COMMIT, COMMIT.slice(0, 8)])('status --wait %s waits until the controller listens', async (commit) => {
-  const { folder, server: address } = await makeDemo();
-  const pki = (file: string): Buffer => readFileSync(join(folder, '.treeline/pki', file));
-  const server = createHttpsServer({ key: pki('server.key'), cert: pki('server.crt') }, (_, response) => {
-    response.writeHead(418).end();
-  });
+  const [key, cert] = ['server.key', 'server.crt'].map((file) => readFileSync(pki(file)));
+  const server = createHttpsServer({ key, cert }, (_, response) => void response.writeHead(418).end());
   onTestFinished(() => void server.close());
-  const ended = runIn(folder, 'status', '--wait', commit, '--timeout', '30').catch(String);
+  const ended = treeline(['status', '--wait', commit, '--timeout', '30'], { cwd: folder });
   // The first attempt is refused before this passes.
   setTimeout(() => server.listen(Number(new URL(address).port), '127.0.0.1'), 500);
-  expect(await ended).toContain('answered 418');
-});
-
-it('status --wait ends with the refused connection when its time is over', async () => {
-  const { folder } = await makeDemo();
-  await expect(runIn(folder, 'status', '--wait', COMMIT, '--timeout', '1')).rejects.toThrow('nothing listens there');
+  expect((await ended).stderr).toContain('answered 418');
 });
 
 it('describes a request that was aborted, as when a renderer stops', () => {
