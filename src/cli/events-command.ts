@@ -1,6 +1,6 @@
 // `treeline events`: prints what happened to an instance, or to all of them, and with --follow what happens.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { shortOid } from '../base/wording.ts';
 import type { ListedEvents, ToldEvent } from '../service/answers.ts';
 import { CommandFailure } from './command-failure.ts';
@@ -15,7 +15,6 @@ const RETRY = { afterMs: 2_000, countMax: 30 };
 type EventOptions = ServerOptions & {
   readonly format: Format;
   readonly follow?: true;
-  readonly after: string;
   readonly since?: string;
 };
 
@@ -26,13 +25,10 @@ export function addEventsCommand(program: Command): void {
     .description('show what happened to instances and servers')
     .argument('[instance]', 'left out: all instances')
     .option('--follow', 'wait for more, and print it as it comes')
-    .option('--after <id>', 'only events after the one with this id', '0')
-    .addOption(
-      new Option('--since <when>', 'only events since 30m, 12h, 7d, a time (RFC 3339) or an id').conflicts('after'),
-    )
+    .option('--since <when>', 'only events since 30m, 12h, 7d, a time (RFC 3339) or an id')
     .addOption(formatOption());
   addServerOptions(command).action(async (instance: string | undefined, options: EventOptions) => {
-    const first = options.since === undefined ? options.after : String(readSince(options.since, Date.now()) - 1);
+    const first = options.since === undefined ? '0' : String(readSince(options.since, Date.now()) - 1);
     const last = await printAfter(instance, first, options);
     if (options.follow) await follow(instance, last, options);
   });

@@ -15,7 +15,7 @@ import type { RecordValue } from '../model/record.ts';
 import { CommandFailure, EXIT_PROBLEMS, expecting } from './command-failure.ts';
 import { formatProblem } from './format-problem.ts';
 import { readSources, SOURCE_KINDS, type SourceKind } from './import/read-sources.ts';
-import { type Format, formatOption, printAs, tableLines, visibleLine } from './output.ts';
+import { type Format, formatOption, printAs, tableLines } from './output.ts';
 import { writeSchemas } from './schemas-command.ts';
 import { fromUserDirectory, readStacksDirectory } from './user-directory.ts';
 
@@ -83,20 +83,18 @@ async function runImport(sources: readonly string[], options: Options): Promise<
   const directory = fromUserDirectory(options.out);
   requireEmpty(directory, options.out);
   const { kind, nodes, playbooks, layer, adopt = false, format } = options;
-  const inventory = await readSources(sources, { kind, nodes, playbooks, progress: tellProgress });
+  const inventory = await readSources(sources, { kind, nodes, playbooks });
   if (inventory.nodes.size === 0) {
     const reasons = leftOutLines(inventory.leftOut);
     throw new CommandFailure(['no server was found in the sources', ...reasons].join('\n'));
   }
   const { files, selections } = writeRepository(inventory, { layers: layer, adopt });
-  tellProgress(`writing ${countOf(files.size, 'file')}`);
   for (const [path, text] of files) {
     mkdirSync(dirname(join(directory, path)), { recursive: true });
     // Nothing that is there is opened, also where somebody writes at the same time.
     writeFileSync(join(directory, path), text, { flag: 'wx' });
   }
   await writeSchemas(join(directory, 'schemas'));
-  tellProgress('comparing the records with the sources');
   const derivation = derive(await readStacksDirectory(directory));
   const proof = proveImport(inventory, selections, derivation);
   const problems = problemsOf(derivation).filter(isError);
@@ -112,10 +110,6 @@ function requireEmpty(directory: string, shown: string): void {
   if (readdirSync(directory).some((name) => name !== '.git')) {
     throw new CommandFailure(`${shown} is not empty, and nothing is written over: name another folder with --out`);
   }
-}
-
-function tellProgress(line: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`${visibleLine(line)}\n`);
 }
 
 function countFiles(paths: Iterable<string>): Report['files'] {

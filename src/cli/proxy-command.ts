@@ -9,7 +9,7 @@ import { warnOfOpenFiles } from '../settings/secret-files.ts';
 import { StoreError } from '../store/store-error.ts';
 import { describeControllerFailure, readCredentials } from './connection-failure.ts';
 import { printSettingsProblems } from './format-problem.ts';
-import { EXIT_CODES_HELP, runUntilSignalled, serving, stopWhenInputEnds } from './run-until-signalled.ts';
+import { EXIT_CODES_HELP, runUntilSignalled, serving } from './run-until-signalled.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
 /**
@@ -41,7 +41,7 @@ interface ProxyOptions {
   readonly stopWithInput?: true;
 }
 
-async function runProxy(config: string, stopWithInput = false): Promise<void> {
+async function runProxy(config: string, stopWithInput?: true): Promise<void> {
   const settings = await loadProxySettings(fromUserDirectory(config));
   await readCredentials(settings.tls, 'tls.');
   const log = createLog(settings.log.level);
@@ -49,10 +49,7 @@ async function runProxy(config: string, stopWithInput = false): Promise<void> {
   await warnOfOpenFiles(log, [{ setting: 'tls.key', path: tls.key }]);
   const describe = (error: Error): string => describeControllerFailure(error, tls);
   const running = await startProxy(settings, { log, describe });
-  if (stopWithInput) stopWhenInputEnds();
-  await runUntilSignalled(running, log);
-  // It would keep the process alive.
-  if (stopWithInput) process.stdin.destroy();
+  await runUntilSignalled(running, log, stopWithInput);
 }
 
 /** Throws SettingsError for a file that is wrong. */

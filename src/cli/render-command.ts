@@ -15,7 +15,7 @@ import { StoreError } from '../store/store-error.ts';
 import { CommandFailure, EXIT_PROBLEMS, expecting } from './command-failure.ts';
 import { describeControllerFailure, readCredentials } from './connection-failure.ts';
 import { print } from './output.ts';
-import { runUntilSignalled, stopWhenInputEnds } from './run-until-signalled.ts';
+import { runUntilSignalled } from './run-until-signalled.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
 /** As the command line gives them. */
@@ -59,10 +59,7 @@ async function render({ config, once, noop, stopWithInput }: Options): Promise<v
   const renderer = await expecting([StoreError, LeftoverError], () => Renderer.open(settings, options));
   if (once) return await renderOnce(renderer);
   renderer.start();
-  if (stopWithInput) stopWhenInputEnds();
-  await runUntilSignalled(renderer, log);
-  // It would keep the process alive.
-  if (stopWithInput) process.stdin.destroy();
+  await runUntilSignalled(renderer, log, stopWithInput);
 }
 
 /** Keeps and confirms nothing, and takes no lock. */

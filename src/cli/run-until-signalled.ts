@@ -49,21 +49,23 @@ interface Running {
 
 /**
  * Resolves when `running` has stopped: after a signal, or with true once it had to end by itself. A second signal, at
- * least a second later, exits at once.
+ * least a second later, exits at once. `stopWithInput`: the end of the standard input is a signal, too.
  */
-export async function runUntilSignalled(running: Running, log: Logger): Promise<boolean> {
+export async function runUntilSignalled(running: Running, log: Logger, stopWithInput = false): Promise<boolean> {
+  if (stopWithInput) stopWhenInputEnds();
   // Timers of the controller keep no process alive, and while stopping nothing else may do so either.
   const keepAlive = setInterval(() => undefined, 60_000);
   const signal = await Promise.race([firstSignal(log), ...(running.over === undefined ? [] : [running.over])]);
   log.info({ signal }, 'stopping');
   await running.stop();
   clearInterval(keepAlive);
+  if (stopWithInput) process.stdin.destroy();
   log.info('stopped');
   return signal === undefined;
 }
 
 /** Sends this process the signal that stops it once its standard input ends. */
-export function stopWhenInputEnds(): void {
+function stopWhenInputEnds(): void {
   const stop = (): void => void process.kill(process.pid, 'SIGTERM');
   process.stdin.once('end', stop).once('error', stop).resume();
 }

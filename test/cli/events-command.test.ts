@@ -31,7 +31,7 @@ function answerWith(...pages: readonly (readonly Partial<InstanceEvent>[])[]): n
 
 it('prints a line for each event, and says where some are missing', async () => {
   expect(await commands.lines('events', 'shop')).toEqual([GAP, ...EVENTS.map(() => LINE)]);
-  expect(await commands.lines('events', 'shop', '--after', '5')).toEqual([LINE, LINE]);
+  expect(await commands.lines('events', 'shop', '--since', '6')).toEqual([LINE, LINE]);
   const all = LINE.replace('Z  ', 'Z  shop  ');
   expect(await commands.lines('events')).toEqual([GAP, ...EVENTS.map(() => all)]);
 });
@@ -39,7 +39,7 @@ it('prints a line for each event, and says where some are missing', async () => 
 it('prints one JSON object a line', async () => {
   const lines = await commands.lines('events', 'shop', '--format', 'json');
   expect(lines.map((line) => JSON.parse(line))).toEqual(EVENTS);
-  const [first = ''] = await commands.lines('events', '--after', '6', '--format', 'json');
+  const [first = ''] = await commands.lines('events', '--since', '7', '--format', 'json');
   expect(JSON.parse(first)).toEqual({ ...EVENTS[4], instance: 'shop' });
 });
 

@@ -6,7 +6,6 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { countOf } from '../../base/wording.ts';
 import { Inventory } from '../../import/inventory.ts';
 import { isInventoryJson, readAnsible } from '../../import/read-ansible.ts';
 import { type KnownNode, readHiera } from '../../import/read-hiera.ts';
@@ -24,8 +23,6 @@ export interface SourceOptions {
   readonly kind: SourceKind | undefined;
   readonly nodes: string | undefined;
   readonly playbooks: string | undefined;
-  /** Called after each source. */
-  readonly progress: (line: string) => void;
 }
 
 const HIERA_FILE = 'hiera.yaml';
@@ -38,7 +35,7 @@ const SKIPPED: ReadonlySet<string> = new Set(['.git', 'node_modules', 'vendor', 
  * cannot be used.
  */
 export async function readSources(sources: readonly string[], options: SourceOptions): Promise<Inventory> {
-  const { nodes, playbooks, progress } = options;
+  const { nodes, playbooks } = options;
   const read = sources.map((source) => [source, options.kind ?? kindOf(source)] as const);
   for (const [option, of] of [['nodes', 'hiera'] as const, ['playbooks', 'ansible'] as const]) {
     if (options[option] === undefined || read.some(([, kind]) => kind === of)) continue;
@@ -51,7 +48,6 @@ export async function readSources(sources: readonly string[], options: SourceOpt
     if (kind === 'hiera') await readTree(source, inventory, known);
     if (kind === 'ansible') await readHosts(source, inventory, playbooks);
     for (const path of kind === 'terraform' ? statesOf(source) : []) readTerraform(path, requiredText(path), inventory);
-    progress(`${source} (${kind}): ${countOf(inventory.nodes.size, 'server')} so far`);
   }
   return inventory;
 }

@@ -6,7 +6,15 @@ import { countOf, grouped, shortOid } from '../../base/wording.ts';
 import { isError, type Problem, placeOf } from '../../model/problem.ts';
 import { isKnownAfter, type Plan } from '../../plan/plan.ts';
 import { code, prose } from './markdown-text.ts';
-import { type Item, type PlanStyle, planHeadline, planSections, problemCounts, type Section } from './plan-sections.ts';
+import {
+  type Item,
+  knownProblemsText,
+  type PlanStyle,
+  planHeadline,
+  planSections,
+  problemCounts,
+  type Section,
+} from './plan-sections.ts';
 
 /** The length of a report. A comment of GitHub holds 65,536 characters. */
 export const MARKDOWN_LENGTH_MAX = 60_000;
@@ -50,7 +58,8 @@ export function markdownReport(plan: Plan, options: MarkdownOptions = {}): strin
     left -= text.length;
     blocks.push(text);
   }
-  return [...blocks, ...knownLines(plan), lastLine(plan, options, omitted)].join('\n\n');
+  const known = knownProblemsText(plan);
+  return [...blocks, ...(known === undefined ? [] : [known]), lastLine(plan, options, omitted)].join('\n\n');
 }
 
 /**
@@ -142,13 +151,6 @@ function listOf(items: readonly Item[]): readonly string[] {
 
 function itemText({ line, details }: Item): string {
   return [`- ${line}`, ...details.map((text) => `  - ${text}`)].join('\n');
-}
-
-/** Problems that base has too are for another pull request. */
-function knownLines({ knownProblems }: Plan): readonly string[] {
-  if (knownProblems === 0) return [];
-  const stay = knownProblems === 1 ? 'stays' : 'stay';
-  return [`${countOf(knownProblems, 'problem')} of base ${stay}: \`treeline validate\` shows them.`];
 }
 
 function lastLine({ base, head }: Plan, { prefix = '', isRecorded = false }: MarkdownOptions, omitted: number): string {

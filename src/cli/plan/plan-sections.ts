@@ -151,13 +151,10 @@ function propertiesText({ properties }: ServerChange, style: PlanStyle): readonl
 }
 
 function retainedSection({ retained }: Plan, style: PlanStyle): Section {
-  const [it, them] = retained.length === 1 ? ['it', 'it'] : ['they', 'them'];
   return {
     noun: 'server',
-    title: `Leaves ${countOf(retained.length, 'server')} as ${it === 'it' ? 'it is' : 'they are'}`,
-    note:
-      `No version contains ${them} any more, and the instance says \`deletion: retain\`: Treeline forgets ${them}, ` +
-      `and ${it} ${it === 'it' ? 'is' : 'are'} not deleted.`,
+    title: `Leaves ${countOf(retained.length, 'server')} undeleted`,
+    note: 'No version contains them any more, and the instance says `deletion: retain`: Treeline only forgets them.',
     items: groupAlike(retained, NAMES_MAX).map((alike) => serversItem(alike, style)),
   };
 }
@@ -294,4 +291,11 @@ export function problemCounts(problems: readonly Problem[]): readonly string[] {
     ...(errors === 0 ? [] : [countOf(errors, 'error')]),
     ...(warnings === 0 ? [] : [countOf(warnings, 'warning')]),
   ];
+}
+
+/** Returns the line about problems that base has too, which are for another pull request; undefined if there are none. */
+export function knownProblemsText({ knownProblems }: Plan): string | undefined {
+  if (knownProblems === 0) return undefined;
+  const stay = knownProblems === 1 ? 'stays' : 'stay';
+  return `${countOf(knownProblems, 'problem')} of base ${stay}: \`treeline validate\` shows them.`;
 }

@@ -1,7 +1,9 @@
-// Reads what a plan of a merge needs from a repository: the state in force at base, and the files after the merge.
+// Reads what a plan of a merge needs from a repository, the state in force at base and the files after the merge; and from
+// a running controller, what is recorded of its servers.
 
 import { wantsBlob } from '../../catalog/load-catalog.ts';
 import { TREE_FILE } from '../../catalog/paths.ts';
+import type { HeldBefore } from '../../desired/deletions.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { stateAt } from '../../follow/commit-plan.ts';
 import { COMMITS_MAX } from '../../follow/first-parents.ts';
@@ -9,10 +11,13 @@ import { approvedCountOf } from '../../follow/safety.ts';
 import type { Problem } from '../../model/problem.ts';
 import type { DeleteBudget } from '../../model/settings.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
-import type { Merge } from '../../plan/plan-merge.ts';
-import { safetyOfServers } from '../../plan/planned-safety.ts';
+import type { Plan } from '../../plan/plan.ts';
+import { type Merge, planMerge } from '../../plan/plan-merge.ts';
+import { safetyOfRecorded, safetyOfServers } from '../../plan/planned-safety.ts';
+import { withRecorded } from '../../plan/recorded-facts.ts';
 import type { LocalRepository, MergeCommit } from '../../repository/local-repository.ts';
 import { SourceError } from '../../repository/source.ts';
+import type { HeldItem, RecordedState } from '../../service/answers.ts';
 
 /** The parts of a repository that a plan reads. */
 type MergeRepository = Omit<LocalRepository, 'isShallow' | 'lastChanges' | 'close'>;
@@ -25,7 +30,7 @@ export interface MergeOrder {
 }
 
 /** A merge, and the number of deletes that trailers of its commits approve. */
-export type ReadMerge = Merge & { readonly approvedCount: number };
+type ReadMerge = Merge & { readonly approvedCount: number };
 
 /** Returns the merge of head into base. Throws SourceError with advice where a commit is not there. */
 export async function readMerge(repository: MergeRepository, { base, head, budget }: MergeOrder): Promise<ReadMerge> {
@@ -94,4 +99,50 @@ function needsRebase(file: string, base: string): Problem {
     message: `the file was changed differently here and in ${base} since both parted`,
     hint: `merge ${base} into the branch, or rebase it`,
   };
+}
+
+/** The recorded facts, and the limit of deletes. */
+export interface RecordedOrder {
+  readonly recorded: RecordedState;
+  /** The problems of the newest commit, as the controller lists them. */
+  readonly problems: { readonly commit: string; readonly problems: readonly Problem[] };
+  readonly budget: DeleteBudget | number;
+}
+
+/** Returns the effect of merging head into the commit that the controller follows. */
+export async function planOnRecorded(
+  repository: LocalRepository,
+  { head, node, ...order }: RecordedOrder & { readonly head: string; readonly node?: string | undefined },
+): Promise<Plan> {
+  const { recorded, budget } = order;
+  const merge = onRecorded(await readMerge(repository, { base: recorded.commit, head, budget }), order);
+  return planMerge({ ...merge, node });
+}
+
+function onRecorded(
+  { approvedCount, ...merge }: ReadMerge,
+  { recorded, problems: newest, budget }: RecordedOrder,
+): Merge {
+  const { servers, held, commit, isRecovering = false } = recorded;
+  if (merge.before === undefined) return merge;
+  const problemsBefore = newest.commit === commit ? newest.problems : merge.problemsBefore;
+  const limits = { servers, heldBefore: heldDeletes(held), budget };
+  const before = withRecorded(merge.before, servers, problemsBefore);
+  return {
+    ...merge,
+    before,
+    ...(problemsBefore === undefined ? {} : { problemsBefore }),
+    recorded: servers,
+    safety: safetyOfRecorded({ ...limits, approvedCount: isRecovering ? 0 : approvedCount, isRecovering }),
+  };
+}
+
+function heldDeletes(held: readonly HeldItem[]): ReadonlyMap<string, HeldBefore> {
+  return new Map(
+    held.flatMap(({ kind, instance, digest, resources, reason }) =>
+      (kind === 'deletes' || kind === 'unreadable') && instance !== null
+        ? [[instance, { digest, servers: resources, reason }] as const]
+        : [],
+    ),
+  );
 }

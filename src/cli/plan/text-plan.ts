@@ -1,11 +1,11 @@
 // Formats a plan for people in a terminal, and as JSON. docs/pull-requests.md lists the fields.
 
-import { countOf, quote, shortOid } from '../../base/wording.ts';
+import { quote, shortOid } from '../../base/wording.ts';
 import { hasNoEffect, isKnownAfter, type Plan } from '../../plan/plan.ts';
 import { formatProblem } from '../format-problem.ts';
 import { visibleLine } from '../output.ts';
 import { publicProblem } from '../validate/report.ts';
-import { type PlanStyle, planHeadline, planSections, type Section } from './plan-sections.ts';
+import { knownProblemsText, type PlanStyle, planHeadline, planSections, type Section } from './plan-sections.ts';
 
 const STYLE: PlanStyle = {
   name: visibleLine,
@@ -20,16 +20,16 @@ const STYLE: PlanStyle = {
 
 /** Returns the plan as text. */
 export function textPlan(plan: Plan): string {
-  const { base, head, problems, knownProblems } = plan;
+  const { base, head, problems } = plan;
   const [into, merged] = [base, head].map(shortOid);
   const isMerge = base !== head;
-  const known = `${countOf(knownProblems, 'problem')} of base ${knownProblems === 1 ? 'stays' : 'stay'}; see treeline validate`;
+  const known = knownProblemsText(plan);
   return [
     `${isMerge ? `merging ${merged} into ${into}` : `what is left to do at ${into}`}\n${planHeadline(plan)}`,
     ...(isMerge || !hasNoEffect(plan) ? [] : ['Base and head are the same commit: uncommitted changes are in no plan']),
     ...planSections(plan, STYLE).map(writeSection),
     ...problems.map((problem) => formatProblem(problem)),
-    ...(knownProblems === 0 ? [] : [known]),
+    ...(known === undefined ? [] : [known]),
   ].join('\n\n');
 }
 
