@@ -54,11 +54,6 @@ export function foldersOf(path: string): readonly string[] {
   return steps.map((_, index) => steps.slice(0, index + 1).join('/'));
 }
 
-/** Returns true where a path is the place of an instance, or of something that stands for it. */
-export function isPlaceOf(path: string, instance: string): boolean {
-  return placesOf(pathOf(instance)).includes(path);
-}
-
 /** Returns what stands under an instance's name. */
 export function fileStateOf(files: ModelFiles, instance: string): FileState {
   const path = pathOf(instance);

@@ -1,9 +1,8 @@
-// A small desired state that changes all the time: instances with a database and some web servers that depend on it, scaled up
-// and down, moved to another release, made and removed.
+// A small desired state in versions: instances with a database and some web servers that depend on it.
 import { compareNames } from '../../src/model/names.ts';
 import type { FileChanges } from './git-repository.ts';
 
-export interface Wanted {
+interface Wanted {
   /** In the template, so that it changes every server. */
   readonly release: number;
   /** Web servers by instance. */
@@ -11,11 +10,8 @@ export interface Wanted {
 }
 
 /** The instance that is always there. */
-export const LASTING = 'shop';
+const LASTING = 'shop';
 const PASSING = 'lab';
-const COUNT_MAX = 5;
-
-export const FIRST: Wanted = { release: 1, counts: { [LASTING]: 3, [PASSING]: 1 } };
 
 /** Returns every file of the desired state; those of instances that are not there are removed. */
 export function filesOf({ release, counts }: Wanted): FileChanges {
@@ -35,16 +31,6 @@ export function filesOf({ release, counts }: Wanted): FileChanges {
     [pathOf(LASTING)]: instanceOf(counts[LASTING]),
     [pathOf(PASSING)]: instanceOf(counts[PASSING]),
   };
-}
-
-/** Returns the next wish. `chance` gives numbers in [0, 1). */
-export function churned({ release, counts }: Wanted, chance: () => number): Wanted {
-  const kind = chance();
-  if (kind < 0.3) return { release: release + 1, counts };
-  const count = Math.floor(chance() * (COUNT_MAX + 1));
-  if (kind < 0.7) return { release, counts: { ...counts, [LASTING]: count } };
-  const { [PASSING]: passing, ...others } = counts;
-  return { release, counts: passing === undefined ? { ...counts, [PASSING]: count } : others };
 }
 
 /** Returns the release of every server that should be there, by its name. */

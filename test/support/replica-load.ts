@@ -17,8 +17,8 @@ const AFTER_MS = 8_000;
 const LED_MS_MIN = 1_000;
 
 /** When a client asked a replica, by `performance.now`. */
-export interface Told<Replica = ReplicaProcess> {
-  readonly replica: Replica;
+interface Told {
+  readonly replica: ReplicaProcess;
   readonly sent: number;
   readonly received: number;
 }
@@ -49,9 +49,6 @@ export interface LoadSummary {
   /** Requests, and those that failed. */
   readonly asked: number;
   readonly failed: number;
-  readonly looks: number;
-  /** Writes without an answer, or with one that nobody knows, that were committed after a later one of the same client was acknowledged. */
-  readonly late: number;
   /** The greatest age of an answer. */
   readonly oldestMs: number;
 }
@@ -72,7 +69,6 @@ export class ReplicaLoad {
   readonly #clients: Promise<unknown>[];
   #asked = 0;
   #failed = 0;
-  #looks = 0;
 
   /** With `isRetrying`, clients ask another replica once where one has failed. */
   constructor(replicas: ReplicatedSite, { isRetrying = false } = {}) {
@@ -107,8 +103,7 @@ export class ReplicaLoad {
     expect.soft(leadersAtOnce(this.#led)).toEqual([]);
     const oldestMs = this.#oldest(order, placeOf);
     expect.soft(oldestMs).toBeLessThan(AGE_MS_MAX);
-    const late = this.#countLate(order, placeOf);
-    const counts = { asked: this.#asked, failed: this.#failed, looks: this.#looks, late };
+    const counts = { asked: this.#asked, failed: this.#failed };
     const [acknowledged, refused] = [this.#acknowledged.length, Object.fromEntries(this.#refused)];
     return { acknowledged, refused, ...counts, oldestMs: Math.round(oldestMs) };
   }
@@ -172,7 +167,6 @@ export class ReplicaLoad {
   async #look(replica: ReplicaProcess): Promise<number> {
     const sent = performance.now();
     const { status } = await replica.health('/leaderz');
-    this.#looks += 1;
     if (status === 200) this.#led.push({ replica, sent, received: performance.now() });
     return PAUSES_MS.look;
   }
@@ -192,16 +186,6 @@ export class ReplicaLoad {
       oldest = Math.max(oldest, ...missed.map((write) => sent - write.received));
     }
     return oldest;
-  }
-
-  #countLate(order: ReadonlyMap<string, number>, placeOf: ReadonlyMap<string, number>): number {
-    const isBefore = (write: Acknowledged, place: number): boolean => (order.get(write.requestId) ?? place) < place;
-    return [...placeOf].filter(([key, place]) => {
-      const [instance, revision] = key.split(' ');
-      return this.#acknowledged.some(
-        (write) => write.instance === instance && Number(write.revision) > Number(revision) && isBefore(write, place),
-      );
-    }).length;
   }
 
   /** Returns the place in the history of each revision of each instance, and of its last removal. */
@@ -260,7 +244,7 @@ function codeOf(reply: Reply | Error): string {
 }
 
 /** Returns where a replica said that it leads between two moments at which another one led, without time to take the lease again. */
-export function leadersAtOnce(led: readonly Told<Pick<ReplicaProcess, 'name'>>[]): readonly string[] {
+function leadersAtOnce(led: readonly Told[]): readonly string[] {
   const faults: string[] = [];
   for (const [, own] of Map.groupBy(led, ({ replica }) => replica)) {
     own.forEach((first, index) => {

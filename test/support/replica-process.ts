@@ -232,19 +232,6 @@ const AUDIT = `
 export async function expectFenced({ server, url }: ReplicatedSite): Promise<number> {
   const states = await server.run('SELECT * FROM audit.states ORDER BY id', url);
   const writes = await server.run('SELECT DISTINCT replica, fencing FROM audit.writes', url);
-  const { faults, fencings } = judgeFencing(states, writes);
-  expect.soft(faults).toEqual([]);
-  return fencings;
-}
-
-/** A change of the state or of rows, as the database keeps it: numbers are text. */
-type KeptChange = Readonly<Record<string, unknown>>;
-
-/** Returns where fencing numbers or revisions did not go up one by one, and where another replica wrote with a number than the one that took it. */
-export function judgeFencing(
-  states: readonly KeptChange[],
-  writes: readonly KeptChange[],
-): { readonly faults: readonly string[]; readonly fencings: number } {
   const owners = new Map<unknown, unknown>();
   const faults: string[] = [];
   for (const { replica, fencing, former, revised } of states) {
@@ -256,5 +243,6 @@ export function judgeFencing(
   for (const { replica, fencing } of writes) {
     if (owners.get(fencing) !== replica) faults.push(`${replica} changed rows with ${fencing}`);
   }
-  return { faults, fencings: owners.size };
+  expect.soft(faults).toEqual([]);
+  return owners.size;
 }

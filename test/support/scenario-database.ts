@@ -1,12 +1,11 @@
 // Has sites of tests keep their store in a PostgreSQL database, where SCENARIO_STORE says so: one server for a run, which vitest starts
 // before the first test, and a database for each site. Without it, sites have the embedded store.
 import { randomUUID } from 'node:crypto';
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { startPostgresServer } from './postgres-server.ts';
-import type { Site } from './site-on-disk.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -39,15 +38,6 @@ export async function createScenarioDatabase(
   atEnd(() => run(`DROP DATABASE ${name} WITH (FORCE)`));
   writeFileSync(join(folder, 'database-url'), owner.replace(/\/made$/, `/${name}`), { mode: 0o600 });
   return '{ kind: postgres, urlFile: database-url, directory: state }';
-}
-
-/** Loses everything that a stopped controller has recorded or fetched. What its simulated provider has made stays. */
-export async function loseStore({ folder, state, servers }: Site): Promise<void> {
-  for (const name of readdirSync(state)) {
-    if (join(state, name) !== servers) rmSync(join(state, name), { recursive: true });
-  }
-  if (!IS_ON_POSTGRES) return;
-  await runStatement(readFileSync(join(folder, 'database-url'), 'utf8'), 'DROP SCHEMA treeline CASCADE');
 }
 
 async function runStatement(url: string, statement: string): Promise<void> {

@@ -55,10 +55,6 @@ export class TextSource implements Source {
     this.#head = this.#find(commit).oid;
   }
 
-  textsAtHead(): Readonly<Record<string, string>> {
-    return this.#head === undefined ? {} : this.#find(this.#head).texts;
-  }
-
   /** Takes a commit out of what is here, as a lost local copy does after a rewritten history. */
   forget(commit: string): void {
     this.#forgotten.add(commit);
