@@ -1,42 +1,9 @@
 // Configures the tests. With TEST_REPORT set, as .ci/run does, the results are also written to that file as JSON.
-// `npm run coverage` runs the tests of the pure stages again, and measures which branches they reach: measuring all tests would
-// keep every program that they start from using its compiled form.
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { COMPILED } from './test/support/bundle-once.ts';
-import { LongestFirst } from './test/support/longest-first.ts';
 
 const report = process.env.TEST_REPORT;
-/** Each by itself: one that is tested well must not make up for another. */
-const PURE = [
-  'src/catalog/**',
-  'src/yaml-edit/**',
-  'src/expand/**',
-  'src/hiera/**',
-  'src/desired/**',
-  'src/plan/**',
-  'src/machine/**',
-  'src/derive.ts',
-];
-
-/** Tests that start no process and keep nothing outside of themselves. They reach all of the pure stages. */
-const STATELESS = [
-  'test/catalog/**/*.test.ts',
-  'test/derive*.test.ts',
-  'test/desired/**/*.test.ts',
-  'test/expand/**/*.test.ts',
-  'test/follow/**/*.test.ts',
-  'test/golden.test.ts',
-  'test/hiera/**/*.test.ts',
-  'test/import/**/*.test.ts',
-  'test/machine/**/*.test.ts',
-  'test/model/**/*.test.ts',
-  'test/plan/**/*.test.ts',
-  'test/reconcile/**/*.test.ts',
-  'test/sample-repo.test.ts',
-  'test/service/**/*.test.ts',
-  'test/texts/problems.test.ts',
-  'test/yaml-edit/**/*.test.ts',
-];
 
 /** Tests that measure memory, count calls or depend on the state of their process: each starts a worker of its own. */
 const ALONE = [
@@ -50,6 +17,39 @@ const ALONE = [
 /** Commands that a test calls in its own process run in the root folder: in this one they would find a demo. */
 const IN_ROOT_FOLDER = { npm_package_name: 'treeline', npm_lifecycle_event: 'test', INIT_CWD: '/' };
 
+/** The files that take longest, mostly since they wait for processes. One that began last would run alone at the end. */
+const LONGEST = [
+  'test/readme.test.ts',
+  'test/compose/replicas.test.ts',
+  'test/page/page.test.ts',
+  'test/repository/fetch.test.ts',
+  'test/scenario/commits.test.ts',
+  'test/scenario/writes.test.ts',
+  'test/scenario/proxies.test.ts',
+  'test/store/postgres/lease.test.ts',
+  'test/store/postgres/postgres-store.test.ts',
+  'test/providers/exec/exec-provider.test.ts',
+  'test/contrib/ssh.test.ts',
+  'test/contrib/pipelines.test.ts',
+  'test/contrib/local-server.test.ts',
+  'test/packed.test.ts',
+  'test/cli/provider-command.test.ts',
+];
+
+/** Starts the files with a worker of their own first, since a shared worker ends where one of them is the next, and then the longest. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    return sorted.toSorted((a, b) => rankOf(a) - rankOf(b));
+  }
+}
+
+function rankOf({ moduleId, project }: TestSpecification): number {
+  if (project.name === 'alone') return -1;
+  const at = LONGEST.findIndex((file) => moduleId.endsWith(`/${file}`));
+  return at === -1 ? LONGEST.length : at;
+}
+
 export default defineConfig({
   test: {
     projects: [
@@ -60,12 +60,11 @@ export default defineConfig({
         test: {
           name: 'parts',
           include: ['test/**/*.test.ts'],
-          exclude: [...ALONE, ...STATELESS],
+          exclude: ALONE,
           isolate: false,
           globalSetup: 'test/support/bundle-once.ts',
         },
       },
-      { extends: true, test: { name: 'stateless', include: STATELESS, isolate: false } },
     ],
     reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],
     // Three times as many as two processors: much of what these tests do is wait for processes, deadlines and disks.
@@ -76,11 +75,5 @@ export default defineConfig({
     // A limit for tests that hang: on two busy processors the slowest ones take two minutes.
     testTimeout: 240_000,
     hookTimeout: 120_000,
-    coverage: {
-      provider: 'v8',
-      include: PURE,
-      reporter: ['text', 'json-summary'],
-      thresholds: Object.fromEntries(PURE.map((files) => [files, { branches: 95 }])),
-    },
   },
 });

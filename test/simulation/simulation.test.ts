@@ -3,17 +3,15 @@ import { loadKept } from './kept.ts';
 import { simulate } from './simulate.ts';
 
 /** A few seconds' worth. `npm run test:long` runs many more. */
-const SEEDS = 20;
+const SEEDS = 12;
 /** They take some seconds of a processor; on a machine that many share, that may be minutes. */
 const LIMIT_MS = 400_000;
 
 describe('a simulated run', () => {
   it('is the same for the same seed, to the last line of its story', async () => {
-    for (const seed of [5, 21]) {
-      const [first, second] = [await simulate(seed, { isTold: true }), await simulate(seed, { isTold: true })];
-      expect(second).toEqual(first);
-      expect(first.story.length).toBeGreaterThan(20);
-    }
+    const [first, second] = [await simulate(21, { isTold: true }), await simulate(21, { isTold: true })];
+    expect(second).toEqual(first);
+    expect(first.story.length).toBeGreaterThan(20);
   });
 
   it(
