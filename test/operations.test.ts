@@ -99,7 +99,7 @@ it('fetches a revocation list without a file that others could have put there', 
   const [recipe = ''] = blocksIn(install).flatMap(({ text }) => (text.includes('openssl crl -inform') ? [text] : []));
   const folder = temporaryDirectory();
   const now = Date.now();
-  const list = await createCrl(await createAuthority({ commonName: 'CA', now }), { now, revoked: [] });
+  const list = createCrl(await createAuthority({ commonName: 'CA', now }), { now, revoked: [] });
   writeFileSync(join(folder, 'list.pem'), list);
   await run('openssl', ['crl', '-in', 'list.pem', '-outform', 'DER', '-out', 'list.crl'], { cwd: folder });
   const fetch = (from: string) =>

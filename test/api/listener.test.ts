@@ -150,7 +150,7 @@ describe('reload', () => {
     [
       'was revoked',
       async () => ({
-        crl: await createCrl(api.authority, { now: Date.now(), revoked: [api.identities.proxy.serial] }),
+        crl: createCrl(api.authority, { now: Date.now(), revoked: [api.identities.proxy.serial] }),
       }),
     ],
     ['comes from an authority that was taken away', async () => ({ ca: foreign.cert })],

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { drawn } from '../simulation/chance.ts';
-import { actionsIn, callFaults, markedServers } from '../support/marked-calls.ts';
+import { actionsIn, callFaults, markedServers } from '../support/marking-server.ts';
 import { type PostgresServer, startPostgresServer } from '../support/postgres-server.ts';
 import { type LoadSummary, ReplicaLoad } from '../support/replica-load.ts';
 import {

@@ -68,11 +68,11 @@ test('a revoked client gets one more answer on its connection, and the work goes
   const site = await createSite(STACKS);
   const authority = authorityOf(site);
   const { serialNumber } = new X509Certificate(site.administrator.cert);
-  put(site, 'ca.crl', await createCrl(authority, { now: Date.now(), revoked: [] }));
+  put(site, 'ca.crl', createCrl(authority, { now: Date.now(), revoked: [] }));
   const running = await runController(site, withCrl(site));
   const agent = keepAlive();
   await expect.poll(async () => (await running.request('/tree', { agent })).status, PATIENCE).toBe(200);
-  put(site, 'ca.crl', await createCrl(authority, { now: Date.now(), revoked: [serialNumber] }));
+  put(site, 'ca.crl', createCrl(authority, { now: Date.now(), revoked: [serialNumber] }));
   await running.logged('TLS files reloaded');
   expect((await running.request('/tree', { agent })).headers.connection).toBe('close');
   await expect(running.request('/tree', { agent })).rejects.toThrow();
@@ -86,12 +86,12 @@ test('a revoked client gets one more answer on its connection, and the work goes
 test('an expired revocation list locks everybody out, which the log says, and the work goes on', async () => {
   const site = await createSite(STACKS);
   const authority = authorityOf(site);
-  put(site, 'ca.crl', await createCrl(authority, { now: Date.now() - 2 * DAY_MS, days: 1, revoked: [] }));
+  put(site, 'ca.crl', createCrl(authority, { now: Date.now() - 2 * DAY_MS, days: 1, revoked: [] }));
   const running = await runController(site, withCrl(site));
   await expect(running.request('/tree')).rejects.toThrow();
   expect(await running.logged('the TLS files are used as they are, but lock clients out')).toMatchObject({ level: 50 });
   await expect.poll(() => Object.keys(existing(site)), PATIENCE).toEqual(SERVERS);
-  put(site, 'ca.crl', await createCrl(authority, { now: Date.now(), revoked: [] }));
+  put(site, 'ca.crl', createCrl(authority, { now: Date.now(), revoked: [] }));
   await running.logged('TLS files reloaded');
   expect((await running.request('/tree')).status).toBe(200);
 });

@@ -1,11 +1,10 @@
 // Tests that nothing is done to a server when the repository looks as if nothing were wanted any more. Each cause is followed by the
 // files of before.
-import { mkdirSync, renameSync } from 'node:fs';
+import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { ROOT } from '../support/command-line.ts';
 import type { FileChanges } from '../support/git-repository.ts';
-import { actionsIn, markedServers } from '../support/marked-calls.ts';
+import { actionsIn, markedServers, markingEntry } from '../support/marking-server.ts';
 import { PATIENCE, type RunningController, runController } from '../support/running-controller.ts';
 import { createSiteIn, type Site } from '../support/site-on-disk.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -27,10 +26,8 @@ function below(folder: string, files: FileChanges): FileChanges {
 }
 
 async function upAndDone(servers: string): Promise<Scene> {
-  for (const each of ['servers', 'locks']) mkdirSync(join(servers, each));
-  const execution = `  providers:
-    - { name: local, provider: exec, command: [${ROOT}/test/support/programs/marking-server.sh, ${servers}],
-        environment: { REPLICA: any, SECONDS_OF_CALL: "0", PATH: "${process.env.PATH}" }, checkSeconds: 1, drift: heal }`;
+  const entry = markingEntry(servers, { seconds: 0 });
+  const execution = `  providers: [{ provider: exec, ${entry}, checkSeconds: 1, drift: heal }]`;
   const repository = `, directory: ${FOLDER}, pollSeconds: 1`;
   const site = await createSiteIn(temporaryDirectory(), { files: {}, repository, execution, provider: 'local' });
   const [client = ''] = (await site.repository.git('ls-tree', '-r', '--name-only', 'main')).split('\n');

@@ -1,11 +1,8 @@
 // The controller and real proxies, each in a process of its own, with real programs, whose log shows that nothing ran twice. The
 // simulator cuts the line between them and kills either.
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { ROOT } from '../support/command-line.ts';
 import { createHttpsClient, keepAll } from '../support/https-client.ts';
-import { actionsIn, callFaults } from '../support/marked-calls.ts';
+import { actionsIn, callFaults, markingEntry } from '../support/marking-server.ts';
 import { registerProxy } from '../support/registered-proxy.ts';
 import { ServingProcess } from '../support/serving-process.ts';
 import { createSiteIn } from '../support/site-on-disk.ts';
@@ -27,7 +24,6 @@ function stackOf(count: number) {
 
 it('two proxies with one tag share the work, and never do it twice', async () => {
   const provided = temporaryDirectory();
-  for (const each of ['servers', 'locks']) mkdirSync(join(provided, each));
   const execution = '  proxied: { timeoutSeconds: 60 }';
   const options = { files: stackOf(1), repository: ', pollSeconds: 1', execution, provider: 'none' };
   const site = await createSiteIn(temporaryDirectory(), options);
@@ -41,9 +37,7 @@ it('two proxies with one tag share the work, and never do it twice', async () =>
   };
   await expect.poll(states, PATIENCE).toEqual(['blocked']);
   for (const name of ['north', 'south']) {
-    const environment = { REPLICA: name, SECONDS_OF_CALL: '0.3', PATH: process.env.PATH };
-    const command = [join(ROOT, 'test/support/programs/marking-server.sh'), provided];
-    const entry = `name: files, command: ${JSON.stringify(command)}, environment: ${JSON.stringify(environment)}`;
+    const entry = markingEntry(provided, { seconds: 0.3, replica: name });
     const proxy = new ServingProcess(
       await registerProxy(name, { site, port, concurrency: 1, tags: ['lab'], entry }),
       'proxy',

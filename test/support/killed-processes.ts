@@ -2,15 +2,14 @@
 // while commits make, change and remove servers. In the end the wanted servers exist, and no others; the log of the programs shows
 // that no server was made twice and that no two calls for one server overlapped.
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { Chance } from '../simulation/chance.ts';
-import { ROOT } from './command-line.ts';
 import type { FileChanges } from './git-repository.ts';
 import { createHttpsClient } from './https-client.ts';
-import { callFaults, markedServers } from './marked-calls.ts';
+import { callFaults, markedServers, markingEntry } from './marking-server.ts';
 import { registerProxy } from './registered-proxy.ts';
 import { type Relay, startRelay } from './relay.ts';
 import { ServingProcess } from './serving-process.ts';
@@ -18,32 +17,16 @@ import { createSiteIn, type Site } from './site-on-disk.ts';
 import { statusesOf } from './statuses.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
-export interface KillOptions {
-  readonly kills: number;
-  /** Chooses victims, moments and commits; processes run as they run. */
-  readonly seed: number;
-  /** Instances of each of the two sites. */
-  readonly instances: number;
-  /** The least and the most servers of an instance. */
-  readonly servers: readonly [number, number];
-  /** How long a change of a server takes. */
-  readonly callSeconds: number;
-  /** How long a call may take. The servers of a proxy wait that long for a call that was lost with the controller. */
-  readonly timeoutSeconds: number;
-  /** The longest time between two kills. */
-  readonly pauseMsMax: number;
-}
-
 /** Few servers, which are made fast: most kills come in the middle of a call, a commit or a start. */
-export const SMALL_RUN: Omit<KillOptions, 'kills' | 'seed'> = {
-  instances: 2,
-  servers: [2, 8],
-  callSeconds: 0.4,
-  timeoutSeconds: 15,
-  pauseMsMax: 400,
-};
-
-const PROGRAM = join(ROOT, 'test/support/programs/marking-server.sh');
+const CALL_SECONDS = 0.4;
+/** Instances of each of the two sites. */
+const INSTANCES = 2;
+/** The least and the most servers of an instance. */
+const SERVERS = [2, 8] as const;
+/** The servers of a proxy wait that long for a call that was lost with the controller. */
+const TIMEOUT_SECONDS = 15;
+/** The longest time between two kills. */
+const PAUSE_MS_MAX = 400;
 const PROXIES = ['north', 'south'] as const;
 /** The servers of `near` are the controller's, those of `far` the proxies'. */
 const SITES = ['near', 'far'] as const;
@@ -55,57 +38,54 @@ const COMMITS_PER_KILL = 0.5;
 /** Between two lines of progress. */
 const KILLS_A_LINE = 100;
 
-/** Kills the processes `kills` times, lets everything settle, and checks what exists and what was done. */
-export async function killProcesses(options: KillOptions): Promise<void> {
-  process.stderr.write(`FAULTS_SEED=${options.seed}\n`);
-  const run = await startRun(options);
-  for (let kill = 1; kill <= options.kills; kill++) {
-    await sleep(options.pauseMsMax * run.chance.next());
+/**
+ * Kills the processes `kills` times, lets everything settle, and checks what exists and what was done. The seed chooses victims, moments
+ * and commits; processes run as they run.
+ */
+export async function killProcesses(kills: number, seed: number): Promise<void> {
+  process.stderr.write(`FAULTS_SEED=${seed}\n`);
+  const run = await startRun(new Chance(seed));
+  for (let kill = 1; kill <= kills; kill++) {
+    await sleep(PAUSE_MS_MAX * run.chance.next());
     if (run.chance.is(COMMITS_PER_KILL)) await run.churn();
     await run.killOne();
-    if (kill % KILLS_A_LINE === 0) process.stderr.write(`${kill} of ${options.kills} kills\n`);
+    if (kill % KILLS_A_LINE === 0) process.stderr.write(`${kill} of ${kills} kills\n`);
   }
   await run.settle();
   await run.stop();
   run.check();
 }
 
-async function startRun(options: KillOptions): Promise<Run> {
+async function startRun(chance: Chance): Promise<Run> {
   const folder = temporaryDirectory();
-  const wanted = firstWanted(options);
-  for (const site of SITES) {
-    for (const each of ['servers', 'locks']) mkdirSync(join(folder, site, each), { recursive: true });
-  }
+  const wanted = firstWanted();
   const site = await createSiteIn(join(folder, 'site'), {
     files: filesOf(wanted),
     repository: ', pollSeconds: 1',
-    execution: executionOf(entryOf(join(folder, 'near'), options), options),
-    provider: 'local',
+    execution: executionOf(entryOf(join(folder, 'near'))),
+    provider: 'files',
   });
   const controller = new ServingProcess(site.config);
   const relay = await startRelay(await controller.port());
-  const entry = entryOf(join(folder, 'far'), options);
+  const entry = entryOf(join(folder, 'far'));
   const configs: string[] = [];
   for (const name of PROXIES)
     configs.push(await registerProxy(name, { site, port: relay.port, concurrency: 50, tags: [], entry }));
-  return new Run({ site, relay, folder, configs, options }, controller, wanted);
+  return new Run({ site, relay, folder, configs, chance }, controller, wanted);
 }
 
-function executionOf(entry: string, { timeoutSeconds }: KillOptions): string {
+function executionOf(entry: string): string {
   return `  concurrency: 60
   graceSeconds: 2
   deleteBudget: { percent: 100, least: 10000, most: 10000 }
   retry: { attempts: 20, firstSeconds: 1, maxSeconds: 2, failedSeconds: 2 }
-  proxied: { timeoutSeconds: ${timeoutSeconds} }
+  proxied: { timeoutSeconds: ${TIMEOUT_SECONDS} }
   providers:
     - { match: { properties: { site: near } }, provider: exec, ${entry} }`;
 }
 
-/** Returns the keys of a provider entry, in flow style. */
-function entryOf(directory: string, { callSeconds, timeoutSeconds }: KillOptions): string {
-  const environment = { REPLICA: 'any', SECONDS_OF_CALL: String(callSeconds), PATH: process.env.PATH };
-  const limits = `timeoutSeconds: ${timeoutSeconds}, concurrency: 50`;
-  return `name: local, command: ${JSON.stringify([PROGRAM, directory])}, environment: ${JSON.stringify(environment)}, ${limits}`;
+function entryOf(directory: string): string {
+  return `${markingEntry(directory, { seconds: CALL_SECONDS })}, timeoutSeconds: ${TIMEOUT_SECONDS}, concurrency: 50`;
 }
 
 interface RunParts {
@@ -114,7 +94,7 @@ interface RunParts {
   readonly folder: string;
   /** The settings of the proxies. */
   readonly configs: readonly string[];
-  readonly options: KillOptions;
+  readonly chance: Chance;
 }
 
 class Run {
@@ -126,7 +106,7 @@ class Run {
   #commits = 0;
 
   constructor(parts: RunParts, controller: ServingProcess, wanted: Wanted) {
-    this.chance = new Chance(parts.options.seed);
+    this.chance = parts.chance;
     this.#parts = parts;
     this.#controller = controller;
     this.#proxies = parts.configs.map((config) => new ServingProcess(config, 'proxy'));
@@ -136,7 +116,7 @@ class Run {
   /** Commits another wish. */
   async churn(): Promise<void> {
     const kind = CHANGES[this.#commits++ % CHANGES.length] ?? 'size';
-    this.#wanted = churned(this.#wanted, kind, { ...this.#parts.options, chance: this.chance });
+    this.#wanted = churned(this.#wanted, kind, this.chance);
     await this.#parts.site.repository.commit(filesOf(this.#wanted), { message: APPROVED });
   }
 
@@ -194,14 +174,11 @@ interface Wanted {
   readonly counts: Readonly<Record<string, number>>;
 }
 
-function instancesOf({ instances }: KillOptions): readonly string[] {
-  return SITES.flatMap((site) => Array.from({ length: instances }, (_, index) => `${site}-${index + 1}`));
-}
+const NAMES = SITES.flatMap((site) => Array.from({ length: INSTANCES }, (_, index) => `${site}-${index + 1}`));
 
-function firstWanted(options: KillOptions): Wanted {
-  const [least, most] = options.servers;
-  const counts = instancesOf(options).map((name) => [name, Math.ceil((least + most) / 2)]);
-  return { release: 1, counts: Object.fromEntries(counts) };
+function firstWanted(): Wanted {
+  const [least, most] = SERVERS;
+  return { release: 1, counts: Object.fromEntries(NAMES.map((name) => [name, Math.ceil((least + most) / 2)])) };
 }
 
 type Change = 'release' | 'removal' | 'size';
@@ -209,26 +186,18 @@ type Change = 'release' | 'removal' | 'size';
 const CHANGES: readonly Change[] = ['size', 'release', 'size', 'removal', 'size'];
 
 /** Returns the next wish: another release of all, another size of an instance, or an instance that goes or comes back. */
-function churned(
-  { release, counts }: Wanted,
-  change: Change,
-  { chance, ...options }: KillOptions & { readonly chance: Chance },
-): Wanted {
+function churned({ release, counts }: Wanted, change: Change, chance: Chance): Wanted {
   if (change === 'release') return { release: release + 1, counts };
-  const names = instancesOf(options);
-  const name = names[chance.below(names.length)] ?? '';
+  const name = NAMES[chance.below(NAMES.length)] ?? '';
   const { [name]: present, ...others } = counts;
   if (change === 'removal' && present !== undefined) return { release, counts: others };
-  const [least, most] = options.servers;
+  const [least, most] = SERVERS;
   return { release, counts: { ...others, [name]: least + chance.below(most - least + 1) } };
 }
 
-const INSTANCES_MAX = 20;
-
 /** Returns every file; those of instances that are not wanted are removed. */
 function filesOf({ release, counts }: Wanted): FileChanges {
-  const all = SITES.flatMap((site) => Array.from({ length: INSTANCES_MAX }, (_, index) => `${site}-${index + 1}`));
-  const instances = all.map((name) => {
+  const instances = NAMES.map((name) => {
     const parameters = `{ count: "${counts[name]}", site: ${name.split('-')[0]} }`;
     const text = counts[name] === undefined ? null : `stackTemplate: web\nparameters: ${parameters}\n`;
     return [`stacks/instances/${name}.yaml`, text];

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createCrl, stampOf } from './create-crl.ts';
 
 /** What proves who somebody is, and what they may sign others with. */
 export interface Issued {
@@ -59,12 +60,11 @@ export function createOpensslPki(directory: string): OpensslPki {
     const write = (file: string, text: string): void => writeFileSync(join(directory, folder, file), text);
     write('index.txt', '');
     write('index.txt.attr', 'unique_subject = no\n');
-    write('crlnumber', '01\n');
     write('cert.pem', own);
     write('key.pem', key);
     write(
       'config',
-      `[ca]\ndefault_ca = a\n[a]\ndatabase = ${folder}/index.txt\nserial = ${folder}/serial\ncrlnumber = ${folder}/crlnumber\n` +
+      `[ca]\ndefault_ca = a\n[a]\ndatabase = ${folder}/index.txt\nserial = ${folder}/serial\n` +
         `new_certs_dir = ${folder}\ncertificate = ${folder}/cert.pem\nprivate_key = ${folder}/key.pem\ndefault_md = sha256\n` +
         'policy = p\nunique_subject = no\ncopy_extensions = none\n[p]\ncommonName = optional\n',
     );
@@ -86,7 +86,7 @@ export function createOpensslPki(directory: string): OpensslPki {
       writeFileSync(join(directory, `${file}.ext`), `[e]\n${extensions.join('\n')}\n`);
       run(
         ...['ca', '-batch', '-notext', '-config', `${folder}/config`, '-in', `${file}.csr`, '-out', `${file}.crt`],
-        ...['-startdate', stampOf(from), '-enddate', stampOf(until)],
+        ...['-startdate', stampOf(Date.now() + from * DAY_MS), '-enddate', stampOf(Date.now() + until * DAY_MS)],
         ...(by === undefined ? ['-selfsign', '-keyfile', `${file}.key`] : []),
         ...(digest === undefined ? [] : ['-md', digest]),
         ...(extensions.length === 0 ? [] : ['-extfile', `${file}.ext`, '-extensions', 'e']),
@@ -97,14 +97,9 @@ export function createOpensslPki(directory: string): OpensslPki {
       return { name, key: read(`${file}.key`), cert, own, serial: serialNumber, fingerprint: fingerprint256 };
     },
     revocationList(by, { revoked = [], until = 30 }) {
-      const folder = recordsOf(by);
-      for (const { own } of revoked) {
-        writeFileSync(join(directory, 'revoked.crt'), own);
-        run('ca', '-config', `${folder}/config`, '-revoke', 'revoked.crt');
-      }
-      const dates = ['-crl_lastupdate', stampOf(-2), '-crl_nextupdate', stampOf(until)];
-      run('ca', '-config', `${folder}/config`, '-gencrl', ...dates, '-out', 'list.crl');
-      return read('list.crl');
+      const now = Date.now() - 2 * DAY_MS;
+      const serials = revoked.map(({ serial }) => serial);
+      return createCrl({ key: by.key, cert: by.own }, { now, days: until + 2, revoked: serials });
     },
   };
 }
@@ -113,9 +108,4 @@ export function createOpensslPki(directory: string): OpensslPki {
 function usualKey(): string {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   return String(privateKey.export({ type: 'pkcs8', format: 'pem' }));
-}
-
-/** As openssl writes a time. */
-function stampOf(days: number): string {
-  return new Date(Date.now() + days * DAY_MS).toISOString().replace(/[-:T]|\.\d+/g, '');
 }

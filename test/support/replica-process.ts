@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
 import { isMap } from '../../src/model/json.ts';
-import { ROOT } from './command-line.ts';
 import { type Ask, createHttpsClient, keepAll, type Reply } from './https-client.ts';
+import { markingEntry } from './marking-server.ts';
 import type { PostgresServer } from './postgres-server.ts';
 import { type Relay, startRelay } from './relay.ts';
 import { ServingProcess } from './serving-process.ts';
@@ -17,7 +17,6 @@ export const LEASE_MS = 2_000;
 /** The exit code of a leader that has lost the lease. */
 const LEASE_LOST = 4;
 const READY = { timeout: 60_000, interval: 50 };
-const PROGRAM = join(ROOT, 'test/support/programs/marking-server.sh');
 
 /** A time by `performance.now`; without an end while it lasts. */
 export interface Span {
@@ -174,8 +173,7 @@ export async function startReplicas(
 ): Promise<ReplicatedSite> {
   const folder = temporaryDirectory();
   const provided = join(folder, 'provided');
-  for (const each of ['servers', 'locks']) mkdirSync(join(provided, each), { recursive: true });
-  const environment = { PATH: process.env.PATH, REPLICA: 'NAME', SECONDS_OF_CALL: '0.3' };
+  const entry = markingEntry(provided, { seconds: 0.3, replica: 'NAME' });
   const site = await createSiteIn(join(folder, 'site'), {
     files: FILES,
     repository: ', pollSeconds: 1',
@@ -184,13 +182,7 @@ export async function startReplicas(
   graceSeconds: 1
   deleteBudget: { percent: 100, least: 10000, most: 10000 }
   retry: { attempts: 20, firstSeconds: 1, maxSeconds: 2, failedSeconds: 2 }
-  providers:
-    - name: files
-      provider: exec
-      command: ${JSON.stringify([PROGRAM, provided])}
-      environment: ${JSON.stringify(environment)}
-      timeoutSeconds: 5
-      concurrency: 20`,
+  providers: [{ provider: exec, ${entry}, timeoutSeconds: 5, concurrency: 20 }]`,
   });
   const url = await server.create();
   await server.run(AUDIT, url);

@@ -31,10 +31,10 @@ beforeAll(async () => {
   const { key, cert } = await issueClientCertificate(ours, { commonName: 'Ada', now });
   client = { key, cert };
   lists = {
-    ours: await createCrl(ours, { now, revoked: [] }),
-    theirs: await createCrl(theirs, { now, revoked: [], days: 30 }),
-    old: await createCrl(ours, { now: now - 2 * DAY_MS, days: 1, revoked: [] }),
-    early: await createCrl(ours, { now: now + DAY_MS, revoked: [] }),
+    ours: createCrl(ours, { now, revoked: [] }),
+    theirs: createCrl(theirs, { now, revoked: [], days: 30 }),
+    old: createCrl(ours, { now: now - 2 * DAY_MS, days: 1, revoked: [] }),
+    early: createCrl(ours, { now: now + DAY_MS, revoked: [] }),
   };
 });
 

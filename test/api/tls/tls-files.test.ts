@@ -86,7 +86,7 @@ describe('opening', () => {
   test('goes on with a list that locks everybody out, and says so', async () => {
     const clock = new ManualClock();
     const site = await createTlsSite(clock.now());
-    writeOver(site.directory, { 'ca.crl': await site.crl({ now: clock.now() - 2 * DAY_MS, days: 1 }) });
+    writeOver(site.directory, { 'ca.crl': site.crl({ now: clock.now() - 2 * DAY_MS, days: 1 }) });
     const { lines } = await open(site, clock);
     expect(lines).toMatchObject([
       {
@@ -105,7 +105,7 @@ describe('a change is taken over', () => {
     ['replaced', replace],
   ])('whose files are %s', async (_name, write) => {
     const { site, files, lines, taken, poll } = await follow();
-    const texts = { ...site.texts, 'ca.crl': await site.crl({ days: 100 }) };
+    const texts = { ...site.texts, 'ca.crl': site.crl({ days: 100 }) };
     write(site.directory, texts);
     await poll();
     expect(files.material).toEqual(materialOf(texts));
@@ -131,7 +131,7 @@ describe('a change is taken over', () => {
   test('although what is in force locks everybody out for another reason', async () => {
     const { site, taken, poll } = await follow(async (site) => {
       const now = new ManualClock().now();
-      writeOver(site.directory, { 'ca.crl': await site.crl({ now: now - 2 * DAY_MS, days: 1 }) });
+      writeOver(site.directory, { 'ca.crl': site.crl({ now: now - 2 * DAY_MS, days: 1 }) });
       return site;
     });
     replace(site.directory, await site.issueServer());
@@ -185,7 +185,7 @@ describe('a change is kept out', () => {
 
   test('whose list does not hold yet, until it does', async () => {
     const { site, clock, lines, taken, poll } = await follow();
-    const crl = await site.crl({ now: clock.now() + 20 * MINUTE_MS });
+    const crl = site.crl({ now: clock.now() + 20 * MINUTE_MS });
     replace(site.directory, { 'ca.crl': crl });
     await poll();
     expect(lines).toMatchObject([{ ...KEPT, problems: [expect.stringContaining('does not hold before')] }]);
@@ -220,7 +220,7 @@ describe('what expires', () => {
       for (let minutes = 0; minutes < days * 24; minutes++) await poll(60 * MINUTE_MS);
       told.push(...lines.splice(0).map(({ level, msg }) => `${level} ${msg.split(':')[0]}`));
     };
-    replace(site.directory, { 'ca.crl': await site.crl({ now: clock.now(), days: 8 }) });
+    replace(site.directory, { 'ca.crl': site.crl({ now: clock.now(), days: 8 }) });
     await pass(5);
     // A quarter of eight days before its end is after six.
     expect(told.splice(0)).toEqual(['30 TLS files reloaded']);
@@ -229,7 +229,7 @@ describe('what expires', () => {
       ...Array(3).fill('40 a revocation list expires soon'),
       ...Array(2).fill('40 a revocation list has expired'),
     ]);
-    replace(site.directory, { 'ca.crl': await site.crl({ now: clock.now(), days: 30 }) });
+    replace(site.directory, { 'ca.crl': site.crl({ now: clock.now(), days: 30 }) });
     await pass(2);
     expect(told).toEqual(['30 TLS files reloaded']);
   });

@@ -1,6 +1,21 @@
-// Reads the log of marking-server.sh, and checks what programs were begun for each server.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+// The provider program marking-server.sh: the keys of its entries, what it has made, and what its log says of each server.
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ROOT } from './command-line.ts';
+
+/**
+ * Returns the keys `name`, `command` and `environment` of a provider entry, in flow style, whose servers are in a directory. Changes take
+ * `seconds`; `replica` is who makes the calls, for the log.
+ */
+export function markingEntry(
+  directory: string,
+  { seconds, replica = 'any' }: { readonly seconds: number; readonly replica?: string },
+): string {
+  for (const each of ['servers', 'locks']) mkdirSync(join(directory, each), { recursive: true });
+  const command = [join(ROOT, 'test/support/programs/marking-server.sh'), directory];
+  const environment = { REPLICA: replica, SECONDS_OF_CALL: String(seconds), PATH: process.env.PATH };
+  return `name: files, command: ${JSON.stringify(command)}, environment: ${JSON.stringify(environment)}`;
+}
 
 /** A line of the log. */
 interface MarkedCall {
