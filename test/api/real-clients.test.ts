@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { runProgram } from '../support/puppet.ts';
+import { run } from '../support/command-line.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
 
@@ -35,6 +35,6 @@ test.each([
   const path = status === '201' ? url : `${url}z1`;
   const identity = ['--cert', join(folder, 'cert'), '--key', join(folder, 'key'), '--cacert', join(folder, 'ca')];
   const quiet = ['-sS', '-o', '/dev/null', '-w', '%{http_code}'];
-  const { stdout, stderr } = await runProgram(['curl', ...quiet, ...identity, ...options, path]);
+  const { stdout, stderr } = await run('curl', [...quiet, ...identity, ...options, path]);
   expect({ stdout, stderr }).toEqual({ stdout: status, stderr: '' });
 });

@@ -1,8 +1,7 @@
 // A proxy for tests: whatever it is asked for, it leads to one port of this machine.
-import { once } from 'node:events';
 import http from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { listenInTest } from './listen-in-test.ts';
 
 export interface HttpProxy {
   readonly url: string;
@@ -24,7 +23,6 @@ export async function startHttpProxy(port: number): Promise<HttpProxy> {
   });
   server.on('connection', (socket) => {
     sockets.add(socket);
-    socket.on('error', () => socket.destroy());
     socket.on('close', () => sockets.delete(socket));
   });
   server.on('connect', (request, socket, head) => {
@@ -44,14 +42,7 @@ export async function startHttpProxy(port: number): Promise<HttpProxy> {
     target.write(head);
     socket.pipe(target).pipe(socket);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  const address = server.address();
-  const own = typeof address === 'object' && address !== null ? address.port : 0;
+  const own = await listenInTest(server);
   const proxy: HttpProxy = { url: `http://127.0.0.1:${own}`, requests, sockets, answer: undefined };
   return proxy;
 }

@@ -2,7 +2,6 @@
 // with the tables of Treeline or of an empty one. Nothing that it keeps must survive a power cut, so it does not sync.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import {
   chmodSync,
   existsSync,
@@ -15,15 +14,15 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
-import { connect, createServer, type Socket } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { onTestFinished } from 'vitest';
 import { migrate } from '../../src/store/postgres/migrate.ts';
 import { CACHE, ROOT } from './command-line.ts';
 import { freePort } from './free-port.ts';
+import { listenInTest } from './listen-in-test.ts';
 
 /**
  * The folder of the package that brings the server. POSTGRES_PACKAGE may name one of another version, as after `npm install
@@ -222,7 +221,6 @@ export type AtCommit = 'pass' | 'cut before' | 'cut after';
  * whether the line stays away for new connections.
  */
 export async function cutCommits(url: string, next: { atCommit: AtCommit; isAway?: boolean }): Promise<string> {
-  const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     if (next.isAway === true) {
       socket.destroy();
@@ -230,7 +228,6 @@ export async function cutCommits(url: string, next: { atCommit: AtCommit; isAway
     }
     const onward = connect(Number(new URL(url).port), '127.0.0.1');
     for (const end of [socket, onward]) {
-      sockets.add(end);
       end.on('error', () => end.destroy());
       end.on('close', () => {
         socket.destroy();
@@ -250,12 +247,6 @@ export async function cutCommits(url: string, next: { atCommit: AtCommit; isAway
       if (isCommit) next.atCommit = 'pass';
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  const address = server.address();
-  return url.replace(/:\d+\//, `:${typeof address === 'object' ? address?.port : 0}/`);
+  const port = await listenInTest(server);
+  return url.replace(/:\d+\//, `:${port}/`);
 }

@@ -1,10 +1,8 @@
 // Runs Puppet where the machine has it: Debian's package `puppet-agent`. Its folders, environments and facts are those of a test.
-import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { text } from 'node:stream/consumers';
-import { onTestFinished } from 'vitest';
 import { productPath } from '../../src/base/product-files.ts';
+import { type ProcessResult, run } from './command-line.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 const FOLDERS = (process.env.PATH ?? '').split(':');
@@ -19,28 +17,6 @@ export const NO_PUPPET = HAS_PUPPET
 /** The module, and the folder in which Puppet finds it. */
 export const MODULE = productPath('contrib/openvox/treeline');
 
-export interface Ended {
-  readonly code: number | null;
-  readonly stdout: string;
-  /** Without colours. */
-  readonly stderr: string;
-  readonly seconds: number;
-}
-
-/** Runs a program to its end; it does not outlive the running test. */
-export async function runProgram(
-  [program = '', ...args]: readonly string[],
-  environment: Readonly<Record<string, string>> = {},
-): Promise<Ended> {
-  const began = performance.now();
-  const child = spawn(program, args, { env: { ...process.env, ...environment }, stdio: ['ignore', 'pipe', 'pipe'] });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  const { promise, resolve, reject } = Promise.withResolvers<number | null>();
-  child.once('error', reject).once('close', resolve);
-  const [code, stdout, stderr] = await Promise.all([promise, text(child.stdout), text(child.stderr)]);
-  return { code, stdout, stderr, seconds: (performance.now() - began) / 1000 };
-}
-
 export interface PuppetSite {
   readonly folder: string;
   /** The options that make Puppet use the folders of this site alone. */
@@ -48,7 +24,7 @@ export interface PuppetSite {
   /** Makes an environment of these files; the module is in it. */
   addEnvironment(name: string, files: Readonly<Record<string, string>>): void;
   /** Runs `puppet` with these arguments. */
-  puppet(...args: readonly string[]): Promise<Ended>;
+  puppet(...args: readonly string[]): Promise<ProcessResult>;
 }
 
 /** Returns folders for Puppet, gone after the running test; of each of `nodes` it has facts, as agents have reported them. */
@@ -82,6 +58,6 @@ export function createPuppetSite(nodes: readonly string[]): PuppetSite {
         writeFileSync(file, content);
       }
     },
-    puppet: (...args) => runProgram(['puppet', ...args, ...options, '--color', 'false']),
+    puppet: (...args) => run('puppet', [...args, ...options, '--color', 'false']),
   };
 }

@@ -1,8 +1,7 @@
 // A line between two sites for tests: it passes bytes on to a port of this machine until it is cut, and again once it is
 // corrected. While it is cut nothing passes and nobody is told, as with a broken network.
-import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { listenInTest } from './listen-in-test.ts';
 
 export interface Relay {
   readonly port: number;
@@ -33,14 +32,7 @@ export async function startRelay(target: number): Promise<Relay> {
     socket.on('close', () => onward.destroy());
     onward.on('close', () => socket.destroy());
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const port = await listenInTest(server);
   const relay: Relay = {
     port,
     target,
