@@ -91,7 +91,7 @@ export function headStatus(facts: HeadFacts): CommitStatus {
   const own = ownStatus(facts);
   const { servers, instances } = facts.held;
   if (instances === 0 || own.state === 'failure') return own;
-  const words = `held until approved: deletes or replacements, ${countOf(servers, 'server')} in ${countOf(instances, 'instance')}`;
+  const words = `held until approved: deletes or replaces ${countOf(servers, 'server')} in ${countOf(instances, 'instance')}`;
   const isDone = own.state === 'success';
   return { state: 'in progress', description: isDone ? words : `${own.description}; ${words}` };
 }

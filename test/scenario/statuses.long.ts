@@ -54,7 +54,7 @@ it('tells a forge of right and wrong commits, of held deletes and of a restart',
   });
   expect(await untilShown(forge, held, 'validate', 'success')).toBe('valid, 1 instance');
   expect(await untilShown(forge, held, 'apply', 'running')).toBe(
-    'held until approved: deletes or replacements, 4 servers in 1 instance',
+    'held until approved: deletes or replaces 4 servers in 1 instance',
   );
   expect(await overview(running)).not.toHaveProperty('statuses');
 

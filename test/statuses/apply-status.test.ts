@@ -44,11 +44,11 @@ describe('the status of the followed commit', () => {
   });
 
   it.each([
-    [progressOf(3), 'in progress: held until approved: deletes or replacements, 1 server in 1 instance'],
+    [progressOf(3), 'in progress: held until approved: deletes or replaces 1 server in 1 instance'],
     [progressOf(3, ['failed']), 'failure: 4 servers: 1 failed, 3 done'],
     [
       progressOf(3, ['updating']),
-      'in progress: 4 servers: 3 done; held until approved: deletes or replacements, 1 server in 1 instance',
+      'in progress: 4 servers: 3 done; held until approved: deletes or replaces 1 server in 1 instance',
     ],
   ])('with something held is not a success', (progress, words) => {
     const held = { servers: 1, instances: 1 };

@@ -132,7 +132,7 @@ describe('servers that do not get done', () => {
     const second = await told.commit({ [SHOP]: groupOf(1) });
     expect(told.told(second, 'validate')).toEqual(['success: valid, 2 instances']);
     expect(told.told(second, 'apply')).toEqual([
-      'in progress: held until approved: deletes or replacements, 4 servers in 1 instance',
+      'in progress: held until approved: deletes or replaces 4 servers in 1 instance',
     ]);
     await told.core.approve(told.core.held('shop')?.digest ?? '');
     await told.pass(10_000);
