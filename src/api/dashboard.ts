@@ -5,7 +5,6 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { ServiceError } from '../model/service-error.ts';
 import type { Settings } from '../model/settings.ts';
 import { PAGE, PAGE_API, servePage } from '../page/serve-page.ts';
-import { sendError } from './errors.ts';
 import { presentPage } from './peer.ts';
 
 /** The reads that the page asks; none of them shows a client's fingerprint. */
@@ -35,18 +34,16 @@ export function dashboardAddress({ host, port, dashboard }: Settings['management
   return dashboard ? `http://${host.includes(':') ? `[${host}]` : host}:${port}${PAGE}` : null;
 }
 
-/** Returns what answers requests for the page. `handler` answers its reads as those of the interface. */
+/**
+ * Returns what answers requests for the page; it throws ServiceError for others. `handler` answers its reads as those of
+ * the interface.
+ */
 export function createDashboard(handler: RequestListener): RequestListener {
   const serve = servePage(PAGE_API);
   return (request, response) => {
-    try {
-      refuseStrangers(request);
-      if (request.url?.startsWith(`${PAGE_API}/`)) readData(request, response, handler);
-      else void serve(request, response, () => undefined);
-    } catch (error) {
-      if (!(error instanceof ServiceError)) throw error;
-      sendError(response, error);
-    }
+    refuseStrangers(request);
+    if (request.url?.startsWith(`${PAGE_API}/`)) readData(request, response, handler);
+    else void serve(request, response, () => undefined);
   };
 }
 

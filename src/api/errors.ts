@@ -49,19 +49,15 @@ export interface ErrorBody {
   readonly details?: readonly ErrorDetail[];
 }
 
-/** Returns the body that describes a failure. */
-export function errorBodyOf({ code, message, details = [] }: Failure): ErrorBody {
-  return { message, return_code: ERROR_STATUSES[code], error: code, ...(details.length === 0 ? {} : { details }) };
-}
-
 /** Answers with a failure, which the audit log records if it has to. */
-export function sendError(response: ServerResponse, failure: Failure): void {
-  const body = errorBodyOf(failure);
-  const isWorthARetry = failure.code === 'not_ready' || failure.code === 'too_many_requests';
+export function sendError(response: ServerResponse, { code, message, details = [] }: Failure): void {
+  const status = ERROR_STATUSES[code];
+  const isWorthARetry = code === 'not_ready' || code === 'too_many_requests';
   if (isWorthARetry) response.setHeader('Retry-After', RETRY_AFTER_SECONDS);
-  if (ENDS_CONNECTION.has(failure.code)) response.setHeader('Connection', 'close');
-  auditRefusal(response, failure.code, { status: body.return_code, message: failure.message });
-  writeJson(response, body.return_code, body);
+  if (ENDS_CONNECTION.has(code)) response.setHeader('Connection', 'close');
+  auditRefusal(response, code, { status, message });
+  const body: ErrorBody = { message, return_code: status, error: code };
+  writeJson(response, status, details.length === 0 ? body : { ...body, details });
 }
 
 /**

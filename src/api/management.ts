@@ -21,7 +21,7 @@ interface HealthSources {
   /** Resolves with all metrics in Prometheus' text format. */
   readonly metrics: () => Promise<string>;
   readonly clock: Clock;
-  /** Answers requests for the page. Omitted: it is not served here. */
+  /** Answers requests for the page, or throws ServiceError. Omitted: it is not served here. */
   readonly dashboard?: RequestListener | undefined;
 }
 
@@ -52,9 +52,9 @@ function createHealthApp({ ready, leads, metrics, clock, dashboard }: HealthSour
   };
   const app = express().disable('x-powered-by').disable('etag');
   app.use((request, response, next) => {
+    if (dashboard !== undefined && isForPage(request)) return dashboard(request, response);
     response.setHeader('Cache-Control', 'no-store');
-    if (dashboard !== undefined && isForPage(request)) dashboard(request, response);
-    else next();
+    next();
   });
   const routes = routerOf({
     '/': { GET: (_request, response) => sendEnvelope(response, 200, where) },

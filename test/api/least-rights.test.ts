@@ -2,13 +2,14 @@
 // with the rules of docs/rest.md, least rights. Every value that is hidden has a word of its own, which no answer may contain. Names of
 // hidden objects may be in texts only.
 import { X509Certificate } from 'node:crypto';
-import { EventEmitter } from 'node:events';
-import type { ServerResponse } from 'node:http';
+import { EventEmitter, once } from 'node:events';
+import { Agent, createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
+import { text as readText } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createApp } from '../../src/api/app.ts';
 import { EventStreams } from '../../src/api/event-streams.ts';
-import { CLIENT_CERTIFICATE } from '../../src/api/peer.ts';
+import { CLIENT_CERTIFICATE, presentForwarded } from '../../src/api/peer.ts';
 import { type Credential, createAuthority, issueClientCertificate } from '../../src/base/development-pki.ts';
 import { createLog } from '../../src/base/log.ts';
 import type { Client } from '../../src/model/objects.ts';
@@ -17,7 +18,7 @@ import { judgeRequest } from '../../src/service/write/judge-writes.ts';
 import { createWriter } from '../../src/service/write/writer.ts';
 import { Core } from '../reconcile/core.ts';
 import { countRuns } from '../support/count-runs.ts';
-import { linkTo } from '../support/leader-link.ts';
+import { listenInTest } from '../support/listen-in-test.ts';
 import { ROUTES } from '../support/route-table.ts';
 import { CONTROLLER } from '../support/sample-operator.ts';
 
@@ -331,8 +332,14 @@ async function start(estate: Estate): Promise<Controller> {
     log: createLog('silent'),
     ambiguityOf: () => undefined,
   });
-  const { ask: send, close } = await linkTo(app);
-  onTestFinished(close);
+  const port = await listenInTest(
+    createServer((request, response) => {
+      presentForwarded(request);
+      app(request, response);
+    }),
+  );
+  const connections = new Agent({ keepAlive: true });
+  onTestFinished(() => connections.destroy());
   return {
     core,
     async stream(kind) {
@@ -370,14 +377,11 @@ async function start(estate: Estate): Promise<Controller> {
       const sent = body === undefined ? undefined : JSON.stringify(body);
       const ofBody = sent === undefined ? {} : { 'content-type': 'application/json', 'content-length': sent.length };
       const headers = { [CLIENT_CERTIFICATE]: certificate, ...head, ...ofBody };
-      const answer = await send({ method, path, headers }, sent);
-      const { text } = answer;
-      return {
-        status: answer.status,
-        text,
-        head: answer.headers.join('\n'),
-        body: text === '' ? undefined : JSON.parse(text),
-      };
+      const asked = send({ port, host: '127.0.0.1', agent: connections, method, path, headers }).end(sent);
+      const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+      const text = await readText(answer);
+      const parsed: unknown = text === '' ? undefined : JSON.parse(text);
+      return { status: answer.statusCode ?? 0, text, head: answer.rawHeaders.join('\n'), body: parsed };
     },
   };
 }

@@ -10,7 +10,7 @@ export interface FolderTarget {
 
 export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'src/agents': { most: 2023, goal: 1900 },
-  'src/api': { most: 4040, goal: 3600 },
+  'src/api': { most: 4033, goal: 3600 },
   'src/base': { most: 1610, goal: 1400 },
   'src/catalog': { most: 2233, goal: 2150 },
   'src/cli': { most: 5885, goal: 4900 },
@@ -34,7 +34,7 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'src/store': { most: 3163, goal: 2600 },
   'src/yaml-edit': { most: 392, goal: 250 },
   'test/agents': { most: 998, goal: 800 },
-  'test/api': { most: 5910, goal: 4500 },
+  'test/api': { most: 5882, goal: 4500 },
   'test/architecture': { most: 469, goal: 350 },
   'test/base': { most: 76, goal: 100 },
   'test/bench': { most: 157, goal: 250 },
@@ -67,6 +67,6 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/texts': { most: 601, goal: 450 },
   'test/yaml-edit': { most: 714, goal: 450 },
   bench: { most: 2817, goal: 2500 },
-  src: { most: 57_868, goal: 51_000 },
-  test: { most: 67_615, goal: 55_000 },
+  src: { most: 57_861, goal: 51_000 },
+  test: { most: 67_587, goal: 55_000 },
 };

@@ -17,14 +17,6 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts';
 const SECRET = 'geheim';
 const LIMIT = 25 * 1024 * 1024;
 
-/** As these servers send it, shortened. */
-const PUSHES = {
-  github: '{"ref":"refs/heads/main","before":"aa","after":"bb","repository":{"full_name":"infra/stacks"}}',
-  gitlab: '{"object_kind":"push","ref":"refs/heads/main","project":{"path_with_namespace":"infra/stacks"}}',
-  gitea: '{\n  "ref": "refs/heads/main",\n  "repository": {\n    "full_name": "infra/stäcks"\n  }\n}',
-  bitbucket: '{"push":{"changes":[{"new":{"type":"branch","name":"main"}}]},"repository":{}}',
-};
-
 let clock: ManualClock;
 let polls: number;
 let lines: { readonly msg: string; readonly reason?: string; readonly level: number }[];
@@ -78,44 +70,18 @@ async function sendRaw(bytes: string): Promise<string> {
   return await text(socket);
 }
 
-describe.each([
-  [
-    'GitHub',
-    PUSHES.github,
-    (body: string, secret: string) => ({
-      'X-GitHub-Event': 'push',
-      'X-Hub-Signature-256': `sha256=${signatureOf(body, secret)}`,
-    }),
-  ],
-  [
-    'GitLab',
-    PUSHES.gitlab,
-    (_: string, secret: string) => ({ 'X-Gitlab-Event': 'Push Hook', 'X-Gitlab-Token': secret }),
-  ],
-  [
-    'Gitea',
-    PUSHES.gitea,
-    (body: string, secret: string) => ({ 'X-Gitea-Event': 'push', 'X-Gitea-Signature': signatureOf(body, secret) }),
-  ],
-  [
-    'Bitbucket',
-    PUSHES.bitbucket,
-    (body: string, secret: string) => ({
-      'X-Event-Key': 'repo:push',
-      'X-Hub-Signature': `sha256=${signatureOf(body, secret)}`,
-    }),
-  ],
-] as const)('a push hook of %s', (_, body, headersOf) => {
+describe('a push hook', () => {
+  const body = '{"ref":"refs/heads/main","repository":{"full_name":"infra/stäcks"}}';
+
   test('is accepted with the secret', async () => {
-    const answer = await ask({ body, headers: { 'Content-Type': 'application/json', ...headersOf(body, SECRET) } });
+    const answer = await hook(body);
     expect(answer).toMatchObject({ status: 202, body: { message: 'The repository is looked at', return_code: 202 } });
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
     expect(polls).toBe(1);
   });
 
   test('is refused with another, and with none', async () => {
-    for (const headers of [headersOf(body, 'other'), {}]) {
-      const answer = await ask({ body, headers: { 'Content-Type': 'application/json', ...headers } });
+    for (const answer of [await hook(body, 'other'), await ask({ body })]) {
       expect(answer).toMatchObject({ status: 401, body: { return_code: 401, error: 'unauthorized' } });
       expect(JSON.stringify(answer.body)).not.toContain(SECRET);
     }
@@ -134,13 +100,15 @@ describe('the payload', () => {
   });
 
   test('is signed as it arrives', async () => {
-    const headers = { 'X-Hub-Signature-256': `sha256=${signatureOf(PUSHES.github)}` };
-    expect((await ask({ body: `${PUSHES.github} `, headers })).status).toBe(401);
+    const headers = { 'X-Hub-Signature-256': `sha256=${signatureOf('{}')}` };
+    expect((await ask({ body: '{} ', headers })).status).toBe(401);
     expect(polls).toBe(0);
   });
 
   test('of more than 25 MiB is refused before it is sent', async () => {
-    const answer = await sendRaw(`POST /webhook HTTP/1.1\r\nHost: x\r\nContent-Length: ${LIMIT + 1}\r\n\r\n`);
+    const answer = await sendRaw(
+      `POST /webhook HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: ${LIMIT + 1}\r\n\r\n`,
+    );
     expect(answer).toMatch(/^HTTP\/1\.1 413 [\s\S]*25 MiB[\s\S]*"body_too_large"/);
     expect(polls).toBe(0);
   });
