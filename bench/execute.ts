@@ -2,7 +2,7 @@
 // a bare loop. docs/benchmarks.md says how to read it.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { encodeCall } from '../src/providers/call-json.ts';
+import { encodeCall } from '../src/providers/provider.ts';
 import { callOf } from '../test/support/calls.ts';
 import type { BenchContext, BenchPart, PartReport } from './bench-part.ts';
 import { rowOf } from './bench-row.ts';

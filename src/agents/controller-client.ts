@@ -4,7 +4,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { Agent } from 'node:https';
 import { type ControllerAnswer, sendToController } from '../base/controller-request.ts';
 import { isMap, type JsonMap } from '../model/json.ts';
-import { plainText } from '../providers/plain-text.ts';
+import { plainText } from '../providers/answer-json.ts';
 import type { ProxyTlsFiles } from './load-proxy-settings.ts';
 
 /** How long the controller may be silent, beyond what it waits for actions. */

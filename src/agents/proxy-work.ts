@@ -172,7 +172,7 @@ export class ProxyWork {
   /** Refuses what waits, and all that comes. */
   stop(): void {
     this.#isStopped = true;
-    this.#options.reconciler.refuseClaims();
+    this.#options.reconciler.claims.stop();
     this.#reports.stop();
     this.#options.reconciler.offers.wake();
   }
@@ -183,7 +183,7 @@ export class ProxyWork {
     { id, claim, ownTags }: Pick<ClaimOrder, 'ownTags'> & Pick<CurrentClaim, 'id' | 'claim'>,
     lease: string,
   ): Promise<ClaimedCall> {
-    await this.#options.reconciler.claim(server, {
+    await this.#options.reconciler.claims.run(server, {
       id,
       claimant: () => {
         const tags = ownTags();
@@ -224,7 +224,7 @@ export class ProxyWork {
   /** Returns true if no proxy has the call of a server, nor asks for it. */
   #isFree(server: string): boolean {
     const { reconciler } = this.#options;
-    return !reconciler.isClaimed(server) && !reconciler.isInFlight(server);
+    return !reconciler.claims.has(server) && !reconciler.capacity.isInFlight(server);
   }
 
   #row(server: string): ServerRow | undefined {

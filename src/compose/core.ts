@@ -251,7 +251,7 @@ function wireOperator(outside: OutsideParts, parts: OperatorParts): Core['operat
   const listed = ({ name, implementation }: { readonly name: string; readonly implementation: string }) => ({
     name,
     implementation,
-    running: reconciler.runningOf(name),
+    running: reconciler.capacity.runningOf(name),
     history: { end: momentOf(clock.now()), stepSeconds: 60 as const, ...reconciler.history.of(name) },
   });
   return createOperator({
@@ -285,7 +285,7 @@ function failuresOutside(
       silent: reconciler.answers.silent(),
       cycles: findCycles(ledger, clock.now()),
       unchecked: reconciler.checks.failing,
-      callOf: (server) => reconciler.callOf(server),
+      callOf: (server) => reconciler.capacity.callOf(server),
       unansweredOf: (entry) => reconciler.answers.unansweredOf(entry),
       isOfSilent: (server) => reconciler.answers.explains(server),
       unheardSince: (tags) => reconciler.presence.unheardSince(tags),

@@ -37,11 +37,6 @@ export function isToBeConfirmed({ state, wanted, applied, observed, adopting }: 
   return state === 'pending' && wanted !== null && applied !== null && observed === null && !adopting;
 }
 
-/** Returns true if a server is to be made again, since it was found gone, and no operator has asked for that. */
-export function isGoneToHeal(row: ServerRow): boolean {
-  return goneSince(row) !== undefined;
-}
-
 /**
  * Returns when a server that is to be made again, as no operator has asked for, was found gone: milliseconds since 1970.
  */

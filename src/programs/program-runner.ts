@@ -2,12 +2,12 @@
 // left is ended before any program begins. ARCHITECTURE.md, "Programs".
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from '../base/log.ts';
 import type { LostActionEnds } from '../model/rows.ts';
 import { type CallLabels, type CallRecord, CallRecords } from './call-records.ts';
-import { belongsTo, type CallProcesses, endProcesses } from './end-processes.ts';
 import { findLauncher, type Launcher, startAdvice } from './launcher.ts';
-import { identityOf, listProcesses, type ProcessIdentity } from './linux-processes.ts';
+import { identityOf, type ListedProcess, listProcesses, type ProcessIdentity, sendSignal } from './linux-processes.ts';
 import { LaunchError, type ProgramEnd, type ProgramOrder, RunningProgram } from './run-program.ts';
 
 type RunnerLog = Pick<Logger, 'warn' | 'error'>;
@@ -176,4 +176,46 @@ export class ProgramRunner {
 function processesOf(leader: ProcessIdentity | null, mark: string): CallProcesses {
   const group = leader === null || leader.pid <= 1 ? -1 : leader.pid;
   return { group, isOwn: group > 0 && identityOf(group)?.start === leader?.start, mark };
+}
+
+/** The processes of one call. */
+interface CallProcesses {
+  /** The id of the process group. */
+  readonly group: number;
+  /** False: the id may be that of another group by now, since the leader of this one has ended. */
+  readonly isOwn: boolean;
+  /** Undefined: only the group is ended. */
+  readonly mark: string | undefined;
+}
+
+/** The processes of a call that still run. */
+interface Survivors {
+  /** They were sent SIGKILL and have not ended: the kernel waits for a broken disk, for example. */
+  readonly ending: readonly number[];
+  /** This user may not signal them: they run as another user. */
+  readonly refused: readonly number[];
+}
+
+const FIRST_WAIT_MS = 10;
+const WAIT_MS_MAX = 500;
+
+/**
+ * Sends SIGKILL until none of the processes runs, or until only those run that may not be signalled; at most for `ms`.
+ */
+async function endProcesses(call: CallProcesses, ms: number): Promise<Survivors> {
+  const end = performance.now() + ms;
+  for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, WAIT_MS_MAX)) {
+    if (call.isOwn) sendSignal(-call.group, 'SIGKILL');
+    const found = (await listProcesses()).filter((each) => belongsTo(call, each)).map(({ pid }) => pid);
+    const refused = found.filter((pid) => sendSignal(pid, 'SIGKILL') === 'refused');
+    const ending = found.filter((pid) => !refused.includes(pid));
+    if (ending.length === 0 || performance.now() > end) return { ending, refused };
+    await wait(waitMs);
+  }
+}
+
+/** Returns true if a process belongs to a call. The mark of other users' processes cannot be read. */
+function belongsTo(call: CallProcesses, { pid, group, mark }: ListedProcess): boolean {
+  if (call.mark !== undefined && call.mark === mark) return true;
+  return group === call.group && (call.isOwn || sendSignal(pid, 0) === 'refused');
 }

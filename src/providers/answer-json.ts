@@ -1,11 +1,10 @@
 // Reads the answer of a program or service: one JSON object, version 1. Checks its whole shape, since its values reach
 // rows and records. docs/providers.md describes it.
 
-import { quote, quoteSome } from '../base/wording.ts';
+import { OBEYED, quote, quoteSome } from '../base/wording.ts';
 import type { Answer, AnswerOutcome } from '../model/call-result.ts';
 import { emptyMap, isExact, isMap, type Json, type JsonMap } from '../model/json.ts';
 import { isWellFormed, recordKeyFault, textLengthFault } from '../model/keys.ts';
-import { plainText } from './plain-text.ts';
 
 /** The largest answer, in bytes. */
 export const ANSWER_BYTES_MAX = 1024 * 1024;
@@ -136,4 +135,13 @@ function isPropertyValue(value: Json): boolean {
 
 function isRecordValue(value: Json): boolean {
   return isPropertyValue(value) || typeof value === 'boolean' || (typeof value === 'number' && isExact(value));
+}
+
+/**
+ * Returns a text without characters that a terminal obeys other than line feeds, without halves of surrogate pairs and
+ * surrounding space; truncated at its end.
+ */
+export function plainText(text: string, lengthMax: number): string {
+  const plain = text.replaceAll(/\r\n?/g, '\n').replaceAll('\t', ' ').replaceAll(OBEYED, ' ').trim();
+  return (plain.length <= lengthMax ? plain : `${plain.slice(0, lengthMax)}…`).toWellFormed();
 }

@@ -26,6 +26,16 @@ export interface Call {
   readonly deadline: string;
 }
 
+/** The version of the JSON contract that every call names. */
+const CONTRACT_VERSION = 1;
+
+/** Returns a call as one line of JSON. */
+export function encodeCall(call: Call): string {
+  const { operation, action, resource, kind, properties, record, applied, outputs, deadline } = call;
+  const facts = { operation, action, resource, kind, properties, record, applied, outputs, deadline };
+  return `${JSON.stringify({ version: CONTRACT_VERSION, ...facts })}\n`;
+}
+
 /**
  * Every call may be repeated: `create` of an existing server and `delete` of a missing one answer as if they had
  * succeeded. A call that throws has a lost outcome: it may have happened, or may still be running.

@@ -19,7 +19,7 @@ import { ServiceError } from '../model/service-error.ts';
 import type { DeleteBudget } from '../model/settings.ts';
 import type { Call } from '../providers/provider.ts';
 import type { ProviderRegistry } from '../providers/provider-registry.ts';
-import type { CallInFlight } from './calls/capacity.ts';
+import type { CallInFlight, Capacity } from './calls/capacity.ts';
 import { Executor, makeCall } from './calls/executor.ts';
 import { Absences } from './checks/absences.ts';
 import { CallHistory } from './checks/call-history.ts';
@@ -27,7 +27,7 @@ import { EntryAnswers } from './checks/entry-answers.ts';
 import { ServerChecks } from './checks/server-checks.ts';
 import type { CommitGate } from './commit-gate.ts';
 import type { Ledger } from './ledger.ts';
-import { type CallClaim, ClaimedPasses, claimedId } from './passes/claimed-passes.ts';
+import { ClaimedPasses, claimedId } from './passes/claimed-passes.ts';
 import { type ContextSources, decisionContextOf } from './passes/decision-context.ts';
 import { knownRecords, proxyTagsFor } from './passes/responsible-provider.ts';
 import { ServerPass } from './passes/server-pass.ts';
@@ -96,6 +96,10 @@ const ANY_CLAIM = { lease: '', client: '' };
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #queue: Queue;
+  /** The calls in flight. */
+  readonly capacity: Capacity;
+  /** The claims of proxies for the next call of a server. */
+  readonly claims: ClaimedPasses;
   /** The servers that wait for a proxy. */
   readonly offers = new ProxyOffers();
   readonly #executor: Executor;
@@ -111,7 +115,6 @@ export class Reconciler {
   readonly #absences: Absences;
   readonly #sources: ContextSources;
   readonly #resync: Resync;
-  readonly #claims: ClaimedPasses;
   #watcher: CallWatcher | undefined;
   readonly #logOnceAMinute: LogOnceAMinute;
   /** Servers whose last pass failed and is retried. */
@@ -131,13 +134,13 @@ export class Reconciler {
       onResult: (server, result, call) => this.#onResult(server, result, call),
     });
     const wake = (server: string): void => this.#add(server);
-    const { capacity } = this.#executor;
+    this.capacity = this.#executor.capacity;
     this.#wakeUps = new WakeUps({
       ledger,
       wake: (server) => this.wake(server),
       hasSlot: (server) => this.#hasSlot(server),
     });
-    this.#claims = new ClaimedPasses({ clock, wake, isInFlight: (server) => capacity.isInFlight(server) });
+    this.claims = new ClaimedPasses({ clock, wake, isInFlight: (server) => this.capacity.isInFlight(server) });
     const heard = (tags: readonly string[]): void => [...this.offers.for(tags)].forEach(wake);
     this.presence = new ProxyPresence({ clock, registered: () => options.proxies?.(), heard });
     const recordOf = knownRecords(ledger, options.recordOf);
@@ -154,7 +157,7 @@ export class Reconciler {
       contextOf: (server) => decisionContextOf(server, this.#sources),
       checks: this.checks,
       absences: this.#absences,
-      claims: this.#claims,
+      claims: this.claims,
     });
     this.#resync = new Resync({ ...options, queue: this.#queue });
   }
@@ -208,11 +211,6 @@ export class Reconciler {
     return proxyTagsFor(server, this.#options.ledger.server(server), this.#sources);
   }
 
-  /** Returns true if a call for this server was begun here and has not ended. */
-  isInFlight(server: string): boolean {
-    return this.#executor.capacity.isInFlight(server);
-  }
-
   /**
    * Returns when an action of a server that this process does not run can no longer be running, milliseconds since
    * 1970.
@@ -229,7 +227,10 @@ export class Reconciler {
     const { ledger, registry, clock } = this.#options;
     const recorded = ledger.server(server);
     if (recorded === undefined || this.#pass.hasResult(server)) return undefined;
-    const granted = { hasCapacity: () => true, claimantOf: () => ({ claim: ANY_CLAIM, tags: own }) };
+    const granted = {
+      capacity: { isInFlight: (name: string) => this.capacity.isInFlight(name), mayClaim: () => true },
+      claims: { claimantOf: () => ({ claim: ANY_CLAIM, tags: own }) },
+    };
     const step = decide(recorded, decisionContextOf(server, { ...this.#sources, ...granted }));
     const { row, next } = step;
     if (row === null || claimedId(server, step) === undefined) return undefined;
@@ -237,21 +238,6 @@ export class Reconciler {
     const deadline = clock.now() + (registry.proxied?.timeoutSeconds ?? 0) * 1000;
     const record = this.#sources.recordOf?.(server) ?? {};
     return { call: makeCall(server, { row, operation }, { record, deadline }), row };
-  }
-
-  /** Returns true if a claim for the next call of a server is open. */
-  isClaimed(server: string): boolean {
-    return this.#claims.has(server);
-  }
-
-  /** Runs a pass with a claim in its context; see {@link ClaimedPasses.run}. */
-  claim(server: string, claim: CallClaim): Promise<void> {
-    return this.#claims.run(server, claim);
-  }
-
-  /** Refuses the claims that are open. */
-  refuseClaims(): void {
-    this.#claims.stop();
   }
 
   /** Has the next pass conclude a call that this process did not begin. */
@@ -265,15 +251,10 @@ export class Reconciler {
     this.#watcher = watcher;
   }
 
-  /** Returns the call in flight for a server. */
-  callOf(server: string): CallInFlight | undefined {
-    return this.#executor.capacity.callOf(server);
-  }
-
   /** Starts no more calls, waits up to `ms` for running ones, and records how they ended. */
   async stop(ms: number): Promise<void> {
     this.#resync.stop();
-    this.#claims.stop();
+    this.claims.stop();
     await this.#executor.stop(ms);
     await this.#queue.stop();
   }
@@ -295,15 +276,6 @@ export class Reconciler {
     const isFailed = answered === undefined || FAILURES.has(answered.answer.outcome);
     const seconds = (this.#options.clock.monotonic() - claimed.monotonic) / 1000;
     this.history.note(provider, { isFailed, seconds });
-  }
-
-  /** Returns the calls in flight of a provider entry. */
-  runningOf(entry: string): number {
-    return this.#executor.capacity
-      .calls()
-      .values()
-      .filter(({ provider }) => provider === entry)
-      .toArray().length;
   }
 
   /** Adds the members of its group that may continue, since its call has ended or does not begin. */
@@ -333,13 +305,13 @@ export class Reconciler {
       const repeats = isKnown ? undefined : this.#logOnceAMinute(error);
       if (repeats) this.#options.log.error({ server: name, err: error, ...repeats }, 'pass failed; it is tried again');
       this.#failed.add(name);
-      this.#executor.capacity.leave(name);
-      this.#executor.capacity.release(name);
+      this.capacity.leave(name);
+      this.capacity.release(name);
       this.#wakeForCapacity();
       this.#wakeGroupOf(name);
       this.#queue.addAfter(name, isConflict ? 0 : RETRY_PASS_MS);
     }
-    this.#claims.passed(name);
+    this.claims.passed(name);
     if (!this.#pass.hasResult(name)) this.#watcher?.concluded(name);
     const tags = this.offers.tagsOf(name);
     if (tags !== undefined) this.offers.wake(tags);
@@ -347,7 +319,7 @@ export class Reconciler {
 
   /** Adds the servers whose turn for capacity it is. */
   #wakeForCapacity(): void {
-    for (const server of this.#executor.capacity.next()) this.wake(server);
+    for (const server of this.capacity.next()) this.wake(server);
   }
 
   #nextOf(
@@ -364,7 +336,7 @@ export class Reconciler {
    * something else.
    */
   #hasSlot(server: string): boolean | undefined {
-    const isInLine = this.#executor.capacity.isWaiting(server) || this.offers.tagsOf(server) !== undefined;
+    const isInLine = this.capacity.isWaiting(server) || this.offers.tagsOf(server) !== undefined;
     const step = isInLine ? undefined : this.#nextOf(server);
     if (step === undefined) return undefined;
     const { row, after, next } = step;
@@ -382,18 +354,15 @@ export class Reconciler {
       waitMsMax,
       proxies: this.presence,
       recordOf: knownRecords(ledger, recordOf),
-      claimantOf: (server) => this.#claims.claimantOf(server),
+      capacity: this.capacity,
+      executor: this.#executor,
+      checks: this.checks,
+      claims: this.claims,
+      absences: this.#absences,
       get now() {
         return clock.now();
       },
       removalsMax: () => removalsMax(deleteBudget, serverCount(ledger, clock.now())),
-      isInFlight: (server) => this.#executor.capacity.isInFlight(server),
-      hasCapacity: (server, provider, isRoutine) => this.#executor.capacity.mayClaim(server, provider, isRoutine),
-      lastCheckOf: (server, own) => this.checks.lastOf(server, own),
-      isCheckDue: (server) => this.checks.isDue(server),
-      lostMsLeft: (server, action) => this.#executor.lostMsLeft(server, action),
-      lostBecause: (server) => this.#executor.lostBecause(server),
-      isFoundSince: (row, since) => this.#absences.isFoundSince(row, since),
     };
   }
 }

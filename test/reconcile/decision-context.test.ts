@@ -51,13 +51,11 @@ async function contextIn(
   for (const server of inFlight) ledger.index.setInFlight(server, true);
   return decisionContextOf('web-1', {
     ...{ ledger, registry, now: NOW, waitMsMax: 3_600_000, removalsMax: () => 5 },
-    ...{ isInFlight, hasCapacity: (_server, name) => name === 'lab' },
-    lastCheckOf: () => undefined,
-    isCheckDue: () => false,
-    lostMsLeft: () => 30_000,
-    lostBecause: () => undefined,
-    claimantOf: () => undefined,
-    isFoundSince: () => true,
+    capacity: { isInFlight, mayClaim: (_server, name) => name === 'lab' },
+    checks: { lastOf: () => undefined, isDue: () => false },
+    executor: { lostMsLeft: () => 30_000, lostBecause: () => undefined },
+    claims: { claimantOf: () => undefined },
+    absences: { isFoundSince: () => true },
     ...known,
   });
 }

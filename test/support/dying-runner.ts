@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { CallRecords } from '../../src/programs/call-records.ts';
 import { findLauncher } from '../../src/programs/launcher.ts';
 import { RunningProgram } from '../../src/programs/run-program.ts';
-import { encodeCall } from '../../src/providers/call-json.ts';
+import { encodeCall } from '../../src/providers/provider.ts';
 import { callOf } from './calls.ts';
 
 /** More than a socket holds. */

@@ -9,7 +9,7 @@ import { reasonOf, whyUnusable } from '../../base/wording.ts';
 import { FILE_BYTES_MAX } from '../../catalog/decode-text.ts';
 import { isMap, isSame, type JsonMap, parseJson } from '../../model/json.ts';
 import { ProgramRunner } from '../../programs/program-runner.ts';
-import { plainText } from '../../providers/plain-text.ts';
+import { plainText } from '../../providers/answer-json.ts';
 import { makeDirectory } from '../../store/files.ts';
 import { lockDirectory } from '../../store/lock.ts';
 import { ControllerClient, ControllerRefusal, type TaggedBody } from '../controller-client.ts';

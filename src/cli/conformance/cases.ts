@@ -2,7 +2,7 @@
 // values, and calls that are ended. docs/providers.md has the contract.
 import { existsSync } from 'node:fs';
 import type { Answer } from '../../model/call-result.ts';
-import { encodeCall } from '../../providers/call-json.ts';
+import { encodeCall } from '../../providers/provider.ts';
 import { LIFE_CASES } from './life-cases.ts';
 import { type ConformanceCase, Deviation, runLifeCycle, type Trial, toldOutcome } from './trial.ts';
 

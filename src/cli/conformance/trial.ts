@@ -7,8 +7,7 @@ import { isSame } from '../../model/json.ts';
 import type { Properties } from '../../model/objects.ts';
 import type { Spec } from '../../model/spec.ts';
 import type { Operation } from '../../model/state.ts';
-import { encodeCall } from '../../providers/call-json.ts';
-import type { Call } from '../../providers/provider.ts';
+import { type Call, encodeCall } from '../../providers/provider.ts';
 
 const NOT_JSON = 'is not one JSON object';
 

@@ -6,10 +6,8 @@ import type { Answer } from '../../model/call-result.ts';
 import type { CallLabels } from '../../programs/call-records.ts';
 import type { ProgramRunner } from '../../programs/program-runner.ts';
 import { LaunchError, type Program, type ProgramEnd } from '../../programs/run-program.ts';
-import { ANSWER_BYTES_MAX, AnswerError, readAnswer } from '../answer-json.ts';
-import { encodeCall } from '../call-json.ts';
-import { plainText } from '../plain-text.ts';
-import type { Call, Provider } from '../provider.ts';
+import { ANSWER_BYTES_MAX, AnswerError, plainText, readAnswer } from '../answer-json.ts';
+import { type Call, encodeCall, type Provider } from '../provider.ts';
 
 /** The options of a provider that runs a program. */
 export interface ExecOptions extends Program {

@@ -8,10 +8,8 @@ import { readSecretFile, readSettingFile, SecretFileError } from '../../base/sec
 import { quote, reasonOf } from '../../base/wording.ts';
 import type { Answer } from '../../model/call-result.ts';
 import type { ServiceSettings } from '../../model/settings.ts';
-import { ANSWER_BYTES_MAX, AnswerError, readAnswer } from '../answer-json.ts';
-import { encodeCall } from '../call-json.ts';
-import { plainText } from '../plain-text.ts';
-import type { Provider } from '../provider.ts';
+import { ANSWER_BYTES_MAX, AnswerError, plainText, readAnswer } from '../answer-json.ts';
+import { encodeCall, type Provider } from '../provider.ts';
 
 /** The service that is asked, and its clock. */
 export interface HttpOptions extends ServiceSettings {

@@ -84,6 +84,11 @@ export class Capacity {
     return this.#calls.get(server);
   }
 
+  /** Returns the number of calls in flight of a provider entry. */
+  runningOf(entry: string): number {
+    return [...this.#calls.values()].filter(({ provider }) => provider === entry).length;
+  }
+
   /** Returns the calls in flight by server, the oldest first. */
   calls(): ReadonlyMap<string, CallInFlight> {
     return this.#calls;

@@ -2,7 +2,7 @@
 // wrongly. A site is a provider entry, or the tags of proxies. docs/decisions/0020.
 
 import { type Clock, type ClockTimes, msSince } from '../../base/clock.ts';
-import { countsAsGone, goneMax, isGoneToHeal } from '../../machine/drift.ts';
+import { countsAsGone, goneMax, goneSince } from '../../machine/drift.ts';
 import { siteKeyOfRow } from '../../machine/responsibility.ts';
 import type { CallResult } from '../../model/call-result.ts';
 import type { ServerRow } from '../../model/rows.ts';
@@ -42,7 +42,7 @@ export class Absences {
     if (before === undefined || before.monotonic < call.claimed.monotonic) this.#found.set(site, call.claimed);
     for (const other of ledger.index.serversAt(site).gone) {
       const gone = ledger.server(other);
-      if (gone !== undefined && isGoneToHeal(gone)) wake(other);
+      if (gone !== undefined && goneSince(gone) !== undefined) wake(other);
     }
   }
 

@@ -18,8 +18,12 @@ import { isPlainSecret } from '../../machine/secret-values.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../../machine/suspension.ts';
 import { PROXIED } from '../../model/names.ts';
 import type { RunningAction, ServerRow } from '../../model/rows.ts';
-import { actionIdOf } from '../calls/executor.ts';
+import type { Capacity } from '../calls/capacity.ts';
+import { actionIdOf, type Executor } from '../calls/executor.ts';
+import type { Absences } from '../checks/absences.ts';
+import type { ServerChecks } from '../checks/server-checks.ts';
 import type { Ledger } from '../ledger.ts';
+import type { ClaimedPasses } from './claimed-passes.ts';
 import { type ProviderSources, providerFor } from './responsible-provider.ts';
 
 type LedgerReads = Pick<Ledger, 'server' | 'index' | 'read'>;
@@ -33,21 +37,11 @@ export interface ContextSources extends ProviderSources, SecretRules {
   readonly waitMsMax: number;
   /** How many deletes and replacements without approval may be in progress or have happened within the last hour. */
   readonly removalsMax: () => number;
-  readonly isInFlight: (server: string) => boolean;
-  /** Returns true if the next call of a server, or a check of it while it is settled, may take capacity of a provider now. */
-  readonly hasCapacity: (server: string, provider: string, isRoutine: boolean) => boolean;
-  /** Returns how a server's last check by proxies with one of these tags ended, or by any; see ServerChecks.lastOf. */
-  readonly lastCheckOf: (server: string, own?: readonly string[]) => CheckEnd | undefined;
-  /** Returns true if a scheduled or requested check of a server may start now. */
-  readonly isCheckDue: (server: string) => boolean;
-  /** Returns for how many more milliseconds a lost action may be running. */
-  readonly lostMsLeft: (server: string, action: RunningAction) => number;
-  /** Returns why the last action of a server ended without an answer, if this process knows it. */
-  readonly lostBecause: (server: string) => string | undefined;
-  /** Returns the proxy that asks for the next call of a server; undefined if none does. */
-  readonly claimantOf: (server: string) => Claimant | undefined;
-  /** Returns true if a server of the site of this row was found since a time; see Absences. */
-  readonly isFoundSince: (row: ServerRow, since: number) => boolean;
+  readonly capacity: Pick<Capacity, 'isInFlight' | 'mayClaim'>;
+  readonly executor: Pick<Executor, 'lostMsLeft' | 'lostBecause'>;
+  readonly checks: Pick<ServerChecks, 'lastOf' | 'isDue'>;
+  readonly claims: Pick<ClaimedPasses, 'claimantOf'>;
+  readonly absences: Pick<Absences, 'isFoundSince'>;
 }
 
 /** Returns the decision context of the server `name` now. */
@@ -109,7 +103,7 @@ class LazyContext extends RecordedNeeds implements DecisionContext {
 
   constructor(name: string, around: ContextSources) {
     super(name, around);
-    this.isInFlight = around.isInFlight(name);
+    this.isInFlight = around.capacity.isInFlight(name);
     this.#name = name;
     this.#around = around;
   }
@@ -128,28 +122,28 @@ class LazyContext extends RecordedNeeds implements DecisionContext {
   }
 
   get lastCheck(): CheckEnd | undefined {
-    return this.#around.lastCheckOf(this.#name, this.claimant?.tags);
+    return this.#around.checks.lastOf(this.#name, this.claimant?.tags);
   }
 
   get isCheckDue(): boolean {
-    return this.#around.isCheckDue(this.#name);
+    return this.#around.checks.isDue(this.#name);
   }
 
   get claimant(): Claimant | undefined {
-    return this.#around.claimantOf(this.#name);
+    return this.#around.claims.claimantOf(this.#name);
   }
 
   /** What is for proxies begins when one of them asks for it. */
   hasCapacity(provider: string, isRoutine = false): boolean {
     if (provider === PROXIED && this.claimant === undefined) return false;
-    return this.#around.hasCapacity(this.#name, provider, isRoutine);
+    return this.#around.capacity.mayClaim(this.#name, provider, isRoutine);
   }
 
   /** Routine checks of the site find another server within two intervals, if it has one. */
   siteAwaitedUntil(row: ServerRow): number | undefined {
-    const { registry, isFoundSince, now } = this.#around;
+    const { registry, absences, now } = this.#around;
     const since = goneSince(row);
-    if (since === undefined || row.place !== undefined || isFoundSince(row, since)) return undefined;
+    if (since === undefined || row.place !== undefined || absences.isFoundSince(row, since)) return undefined;
     const { checkSeconds = 0 } = registry.byName(row.provider ?? '') ?? {};
     return Math.min(since, now) + 2 * checkSeconds * 1000;
   }
@@ -163,7 +157,7 @@ class LazyContext extends RecordedNeeds implements DecisionContext {
   }
 
   get lostBecause(): string | undefined {
-    return this.#around.lostBecause(this.#name);
+    return this.#around.executor.lostBecause(this.#name);
   }
 
   mayReplace(): boolean | undefined {
@@ -201,5 +195,5 @@ function lostActionEnds(name: string, action: RunningAction, around: ContextSour
   if (ends === 'with the controller') return 0;
   const call = { resource: name, action: actionIdOf(name, action), deadline: action.deadline };
   if (ends === 'with its call' && provider?.hasEnded?.(call) === true) return 0;
-  return around.now + around.lostMsLeft(name, action);
+  return around.now + around.executor.lostMsLeft(name, action);
 }
