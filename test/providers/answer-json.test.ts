@@ -60,3 +60,16 @@ describe('the place of an answer', () => {
     }
   });
 });
+
+it.each<[json: string, words: string]>([
+  ['{"outcome":"ok"}', 'the answer has the outcome "ok"; it has to be one of done, absent'],
+  ['{"outcome":"done","output":{}}', 'the answer has unknown fields: "output"; known are outcome'],
+  [
+    '{"outcome":"done","observed":{"port":80}}',
+    'the key "port" of "observed" has the value 80; it has to be a text or a list',
+  ],
+  ['{"outcome":"done","outputs":{"address":{"v4":"10.0.0.1"}}}', 'the key "address" of "outputs" has the value'],
+  ['{"outcome":"done","outputs":{"__proto__":"x"}}', 'the key "__proto__" of "outputs" is a reserved word'],
+])('readAnswer refuses %s', (json, words) => {
+  expect(() => readAnswer(json)).toThrow(words);
+});

@@ -18,11 +18,8 @@ import type { Provider } from '../../src/providers/provider.ts';
 import { desiredAfter } from '../../src/service/write/check-edits.ts';
 import type { Draft } from '../../src/service/write/draft.ts';
 import { putObjectDraft } from '../../src/service/write/drafts.ts';
-import { createLowdbStore } from '../../src/store/lowdb-store.ts';
-import { backUpStore, restoreStore } from '../../src/store/store-file.ts';
 import { callOf } from '../support/calls.ts';
 import { countRuns } from '../support/count-runs.ts';
-import { serverRow } from '../support/rows.ts';
 import { SERVICE_SECRET, startService } from '../support/service-of-servers.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { TextRepository } from '../support/text-repository.ts';
@@ -167,20 +164,4 @@ describe.each([
     expect(isSame(observed, readAnswer(answerOf(ANSWER_BYTES_MAX)).observed)).toBe(true);
     await expect(ask(ANSWER_BYTES_MAX + 1)).rejects.toThrow(/more than 1048576 bytes/);
   });
-});
-
-it('the largest answer is recorded, and a backup that is put back has it', async () => {
-  const { observed, outputs } = readAnswer(
-    JSON.stringify({ ...JSON.parse(answerOf(ANSWER_BYTES_MAX)), outputs: { key: 'ü'.repeat(32_000) } }),
-  );
-  const value = serverRow({ observed, outputs });
-  const [first, second, backup] = [temporaryDirectory(), temporaryDirectory(), join(temporaryDirectory(), 'backup')];
-  const store = await createLowdbStore(first);
-  await store.commit([{ kind: 'server', name: 'web-1', value, expected: undefined }]);
-  await store.close();
-  await backUpStore(first, backup);
-  await restoreStore(second, backup, { force: false, now: 0, renew: () => [] });
-  const restored = await createLowdbStore(second);
-  expect(isSame(jsonOf(restored.list('server').get('web-1')), jsonOf(value))).toBe(true);
-  await restored.close();
 });

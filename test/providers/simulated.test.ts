@@ -75,25 +75,6 @@ describe('time', () => {
     await expect(answer).rejects.toThrow('the deadline has passed');
     expect(clock.pending).toBe(0);
   });
-
-  it('cut short leaves the effect of some actions and not of others, and the same call again ends all as one', async () => {
-    const clock = new ManualClock();
-    const provider = open({ createMs: 1000 }, clock);
-    let effects = 0;
-    for (let index = 0; index < 40; index++) {
-      const call = { resource: `web-${index}`, action: `c-${index}` };
-      const controller = new AbortController();
-      const lost = perform(provider, call, controller.signal);
-      controller.abort(new Error('lost'));
-      await expect(lost).rejects.toThrow('lost');
-      if ((await outcomeOf(provider, { ...call, operation: 'check' })) === 'done') effects++;
-      const again = perform(provider, call);
-      clock.advance(1000);
-      expect((await again).outcome).toBe('done');
-    }
-    expect(effects).toBeGreaterThan(5);
-    expect(effects).toBeLessThan(35);
-  });
 });
 
 describe('failures', () => {
@@ -113,16 +94,6 @@ describe('failures', () => {
     expect(failed).toBeLessThan(85);
     expect(await outcomes({ failRate: 0.3, seed: 7 })).toEqual(found);
     expect(await outcomes({ failRate: 0.3, seed: 8 })).not.toEqual(found);
-  });
-
-  it('differ from try to try of one action, so that each succeeds in the end', async () => {
-    const provider = open({ failRate: 0.5 });
-    for (let index = 0; index < 50; index++) {
-      const call = { resource: `web-${index}`, action: `c-${index}` };
-      let tries = 1;
-      while ((await outcomeOf(provider, call)) !== 'done') tries++;
-      expect(tries).toBeLessThan(20);
-    }
   });
 
   it('have no effect, say which try it was, and never hit a check', async () => {
@@ -164,13 +135,6 @@ describe('effects', () => {
     const answer = await perform(provider, { action: 'c2', properties: { owner: 'me' } });
     expect(answer).toMatchObject({ outcome: 'done', observed: { owner: 'somebody' } });
   });
-
-  it('need a server to update', async () => {
-    expect(await perform(open(), { operation: 'update' })).toMatchObject({
-      outcome: 'failed',
-      message: 'there is no server "web-1"',
-    });
-  });
 });
 
 describe('the file', () => {
@@ -209,12 +173,5 @@ describe('the file', () => {
       `${file} is no file of the simulated provider: file is not a database. Restore the file, or delete it`,
     );
     expect(readFileSync(file, 'utf8')).toBe(text);
-  });
-
-  it('is written no more after close', async () => {
-    const provider = open();
-    await provider.close();
-    await provider.close();
-    await expect(perform(provider, { resource: 'web-2', action: 'c2' })).rejects.toThrow('finalized');
   });
 });

@@ -30,15 +30,6 @@ describe('a server that waited for its dependency', () => {
     expect(core.calls('create')).not.toContain('web');
     expect(core.calls('delete')).toEqual(['db']);
   });
-
-  it('is checked again when its turn comes, once, and then created', async () => {
-    const core = await waiting();
-    await core.pass(59 * MINUTE);
-    expect(core.calls('check').filter((name) => name === 'web')).toHaveLength(1);
-    await core.pass(MINUTE);
-    expect(core.states()).toEqual({ db: 'done', web: 'done' });
-    expect(core.calls('check').filter((name) => name === 'web')).toHaveLength(2);
-  });
 });
 
 describe('a create that failed', () => {

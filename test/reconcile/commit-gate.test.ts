@@ -40,24 +40,6 @@ describe('shared work', () => {
   });
 });
 
-describe('an exclusive turn', () => {
-  it('is not starved by shared work that never stops coming', async () => {
-    const gate = new CommitGate();
-    let isOver = false;
-    let passes = 0;
-    async function pass(): Promise<void> {
-      for (; !isOver && passes < 10_000; passes++) await gate.shared(() => settle());
-    }
-    const passing = [pass(), pass(), pass()];
-    await settle();
-    const turn = gate.exclusive(async () => {
-      isOver = true;
-    });
-    await Promise.all([turn, ...passing]);
-    expect(passes).toBeLessThan(100);
-  });
-});
-
 describe('work that fails', () => {
   it('tells its caller, and holds up nobody', async () => {
     const gate = new CommitGate();

@@ -200,18 +200,6 @@ describe('a deadline', () => {
   });
 });
 
-describe('an exception', () => {
-  it.each([
-    ['an error', new Error('connection reset'), 'no answer: connection reset'],
-    ['anything else', 'out of paper', 'no answer: out of paper'],
-  ])('of a check, %s, makes it one to be tried again', async (_case, thrown, message) => {
-    const { check, provider, ended } = open();
-    provider.script = () => Promise.reject(thrown);
-    await check('web-1');
-    expect(ended).toEqual([['web-1', { kind: 'check', provider: 'lab', answer: answerOf('retryable', { message }) }]]);
-  });
-});
-
 describe('capacity', () => {
   /** Whether the next call of a server that waits in no line may begin. */
   function room({ capacity }: Executor, provider: string, isRoutine = false): boolean {

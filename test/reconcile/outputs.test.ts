@@ -81,21 +81,6 @@ describe('a server that takes an output', () => {
     expect(reasonOf('proxy')).toBe(`waits until web is done, on which it depends; web is blocked (${held})`);
   });
 
-  it('gets another value by an update, and its record is another one from then on', async () => {
-    const { core, addresses } = await addressed();
-    const { updated, generation } = core.ledger.server('web') ?? {};
-    await core.pass(MINUTE);
-    addresses.db = { address: '10.0.0.2' };
-    await check(core);
-    expect(core.calls('update')).toEqual(['web']);
-    expect(made(core)).toMatchObject({ url: 'db://10.0.0.2/' });
-    const row = core.ledger.server('web');
-    expect(row).toMatchObject({ generation: (generation ?? 0) + 1, state: 'done' });
-    expect(Date.parse(row?.updated ?? '')).toBeGreaterThan(Date.parse(updated ?? ''));
-    await check(core);
-    expect(core.calls('update'), 'the same output changes nothing').toEqual(['web']);
-  });
-
   it('is not touched where the output is for configuration only, and a commit follows from it all the same', async () => {
     const { core, addresses } = await addressed({ db: DB, web: `${WEB}, configuration_only: url` });
     addresses.db = { address: '10.0.0.2' };

@@ -5,11 +5,6 @@ import { Core } from './core.ts';
 import { shopFiles } from './shop.ts';
 
 const MINUTE = 60_000;
-const REASON = {
-  code: 'no_proxy',
-  tags: ['lab'],
-  text: 'no proxy with the tag "lab" has asked for work for 5 minutes: look at "treeline proxy" where it runs, or at the line from there',
-};
 const CLIENTS = { 'clients/B1.yaml': 'role: proxy\ntags: [lab]\n', 'clients/B2.yaml': 'role: proxy\ntags: [edge]\n' };
 
 function proxy(serial: string, tag: string): Client {
@@ -18,7 +13,6 @@ function proxy(serial: string, tag: string): Client {
 }
 
 const LAB = proxy('B1', 'lab');
-const EDGE = proxy('B2', 'edge');
 
 function servers(tags: Readonly<Record<string, string>>) {
   return shopFiles(
@@ -65,16 +59,6 @@ describe('servers whose proxies do not ask', () => {
     await core.pass(57_000);
     const asked = `${words}; last request 57 s ago; ${others}`;
     expect(told()).toEqual([asked, asked]);
-  });
-
-  it('are blocked after 5 minutes, with the reason, and others are not', async () => {
-    const core = await coreOf({ a: 'lab', b: 'edge', c: 'lab' });
-    await minutes(core, 4, EDGE);
-    expect(core.states()).toEqual({ a: 'pending', b: 'pending', c: 'pending' });
-    await minutes(core, 2, EDGE);
-    expect(core.states()).toEqual({ a: 'blocked', b: 'pending', c: 'blocked' });
-    expect(core.ledger.server('a')?.reason).toEqual(REASON);
-    expect(await core.missedWakeUps()).toBe(0);
   });
 
   it('go on by themselves when one asks, all of them, and are offered to it at once', async () => {

@@ -3,26 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { Core } from './core.ts';
 import { shopFiles, TEMPLATE, templateText } from './shop.ts';
 
-it('stays with its instance: a server that another one takes over is updated there', async () => {
-  const instance = (prefix: string, size: string): string =>
-    `stackTemplate: t\nparameters: { prefix: ${prefix}, size: ${size} }\n`;
-  const core = new Core();
-  core.source.commit({
-    ...shopFiles({}),
-    [TEMPLATE]: `parameters: { prefix: z, size: small }
-resources: { s: { type: Platform::Server, properties: { name: "<<prefix>>-1", size: "<<size>>" } } }
-`,
-    'stacks/instances/a.yaml': instance('x', 'small'),
-  });
-  await core.poll();
-  await core.operator.suspend(core.order, { instance: 'a', until: null });
-  core.source.commit({ 'stacks/instances/a.yaml': null, 'stacks/instances/c.yaml': instance('x', 'large') });
-  await core.poll();
-  await core.settle();
-  expect([...core.ledger.list('suspension').keys()]).toEqual([]);
-  expect(core.calls('update')).toEqual(['x-1']);
-});
-
 describe('ends with its instance, although one of the same name comes back', () => {
   const A = 'stacks/instances/a.yaml';
   const RETAIN = 'deletion: retain\n';

@@ -1,5 +1,5 @@
 // The provider that runs programs, on programs that misbehave: how each call ends, and that nothing of it is left.
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -175,25 +175,6 @@ describe('a program', () => {
     await (await trialOf('good', { shared: next })).perform();
     expect([next.ended.get('web-1'), recordsIn(directory)]).toEqual([undefined, []]);
   });
-
-  it('gets no input where its process cannot be recorded', async () => {
-    const { perform, directory, running } = await trialOf('good');
-    const unrecorded = { outcome: 'retryable', message: expect.stringContaining('could not be recorded') };
-    rmSync(join(directory, 'running'), { recursive: true });
-    expect(await perform()).toMatchObject(unrecorded);
-    mkdirSync(join(directory, 'running'));
-    expect(await perform()).toMatchObject({ outcome: 'done' });
-    rmSync(join(directory, 'input'));
-    rmSync(join(directory, 'running'), { recursive: true });
-    expect(await perform()).toMatchObject(unrecorded);
-    // The program may have begun to wait for its input. It was ended while it waited.
-    const input = join(directory, 'input');
-    expect([existsSync(input) ? readFileSync(input, 'utf8') : '', pidsIn(directory).length, running()]).toEqual([
-      '',
-      1,
-      [],
-    ]);
-  });
 });
 
 /** Returns a function that starts trials on one runner, for tests that leave it as it is. */
@@ -215,12 +196,6 @@ describe('an answer', () => {
     ['nothing', 'there is no answer: the output is empty'],
     ['twice', 'the answer is not one JSON object'],
     ['killed', 'the program was ended by SIGKILL, without an answer'],
-    ['wrong-outcome', 'the answer has the outcome "ok"; it has to be one of done, absent'],
-    ['wrong-field', 'the answer has unknown fields: "output"; known are outcome'],
-    ['wrong-observed', 'the key "port" of "observed" has the value 80; it has to be a text or a list of texts'],
-    ['wrong-outputs', 'the key "address" of "outputs" has the value'],
-    ['large-outputs', '"outputs" takes 80015 bytes as JSON, and 65536 are kept of a server: report where the rest'],
-    ['reserved', 'the key "__proto__" of "outputs" is a reserved word'],
   ])('is lost: %s', async (mode, words) => {
     const { perform, running } = await trial(mode);
     await expect(perform()).rejects.toThrow(words);

@@ -43,12 +43,6 @@ except KeyError: json.loads("no JSON")' ;;
   twice) echo "$good"; echo "$good" ;;
   killed) kill -9 $$ ;;
   answer-and-fail) echo '{"outcome":"failed"}'; printf 'quota \033[31mexceeded\n' >&2; exit 5 ;;
-  wrong-outcome) echo '{"outcome":"ok"}' ;;
-  wrong-field) echo '{"outcome":"done","output":{}}' ;;
-  wrong-observed) echo '{"outcome":"done","observed":{"port":80}}' ;;
-  wrong-outputs) echo '{"outcome":"done","outputs":{"address":{"v4":"10.0.0.1"}}}' ;;
-  large-outputs) printf '{"outcome":"done","outputs":{"a":"%040000d","b":"%040000d"}}\n' 0 0 ;;
-  reserved) echo '{"outcome":"done","outputs":{"__proto__":"x"}}' ;;
   environment) env | sort >&2; pwd >&2; exit 1 ;;
   ignores-input) exec < /dev/null; echo "$good" ;;
 esac
