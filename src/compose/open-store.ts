@@ -23,6 +23,7 @@ import { storeRevision } from '../store/store-file.ts';
 import type { SharedParts } from './open-parts.ts';
 import { openPeers, type Peers } from './open-peers.ts';
 
+const STORE_FILE = 'store.sqlite';
 /** Between two tries to open a store. */
 const RETRY_MS = 2_000;
 
@@ -73,7 +74,7 @@ export async function openConfiguredStore(settings: Settings, parts: OpeningPart
     requireEmbedded(directory, () => storeRevision(directory));
     const opening = (): Promise<LowdbStore> => createLowdbStore(directory, { log, clock, adapting, onSaved });
     const store = opened.adopt(await untilUsable(parts, opening), (it) => it.close());
-    const isThere = left === undefined || left === 'store.sqlite' || left === 'journal';
+    const isThere = left === undefined || left === STORE_FILE;
     const sign = `the store is empty, and its directory has "${left}" of an earlier one`;
     return {
       store,
@@ -183,6 +184,6 @@ export async function findEarlierFile(directory: string): Promise<string | undef
     if (codeOf(error) === 'ENOENT') return [];
     throw error;
   });
-  const store = ['store.sqlite', 'journal'].find((name) => names.includes(name));
-  return store ?? names.sort().find((name) => /^(?:repository|running|simulated-.*|replaced-.*)$/.test(name));
+  if (names.includes(STORE_FILE)) return STORE_FILE;
+  return names.sort().find((name) => /^(?:repository|running|simulated-.*|replaced-.*)$/.test(name));
 }

@@ -213,19 +213,21 @@ const REPEATING: ReadonlySet<Problem['code']> = new Set([
   ...(['yaml_anchor', 'yaml_tag', 'yaml_syntax'] as const),
 ]);
 
-/** A line with the URL of a database, which may hold a password. */
-const DATABASE_URL = /\bpostgres(?:ql)?:/;
+/** A text with the environment of a provider, or the URL of a database. */
+const MAY_HOLD_SECRETS = /\benvironment["']?\s*:|\bpostgres(?:ql)?:/;
 
 /** A value in the environment of a provider may be a secret, and messages are logged: the problem comes without it. */
 function withoutSecret(problem: Problem, { text }: YamlDocument): Problem {
-  const { pointer, code, line, message } = problem;
-  const isUrl = pointer === '/store/url' && REPEATING.has(code);
-  if (isUrl || (code === 'yaml_syntax' && DATABASE_URL.test((text ?? '').split(/\r\n|[\r\n]/)[line - 1] ?? ''))) {
+  const { pointer, code, message } = problem;
+  if (code === 'yaml_syntax' && MAY_HOLD_SECRETS.test(text ?? '')) {
+    return { ...problem, message: 'this is no YAML; it is not shown, since it may be a secret', hint: 'use quotes' };
+  }
+  if (pointer === '/store/url' && REPEATING.has(code)) {
     const rule = 'the URL of the database has to be a text of up to 4,096 characters';
     return { ...problem, message: `${rule}; it is not shown, since it may hold a password`, hint: 'put it in quotes' };
   }
   const [isBelow, name, more] = ENVIRONMENT.exec(pointer) ?? [];
-  if (isBelow === undefined && !(code === 'yaml_syntax' && isInEnvironment(text ?? '', line))) return problem;
+  if (isBelow === undefined) return problem;
   if (REPEATING.has(code) || more !== undefined) {
     const what = name === undefined ? 'each value of "environment"' : `the value of ${quote(name)}`;
     const rule = `${what} has to be a text of up to 65,536 characters`;
@@ -234,14 +236,6 @@ function withoutSecret(problem: Problem, { text }: YamlDocument): Problem {
   // A key with its value, `NAME=value`.
   const key = name?.replaceAll('~1', '/').replaceAll('~0', '~') ?? '';
   return { ...problem, message: message.replace(quote(key), () => quote(key.replace(/\W[\s\S]*$/, '…'))) };
-}
-
-/** Tells by the indentation whether a line, of a text that may be no YAML, is in the environment of a provider. */
-function isInEnvironment(text: string, line: number): boolean {
-  const lines = text.split(/\r\n|[\r\n]/).slice(0, line);
-  const first = lines.findLastIndex((each) => /\benvironment["']?\s*:/.test(each));
-  const column = lines[first]?.search(/["']?\benvironment["']?\s*:/) ?? 0;
-  return first !== -1 && lines.slice(first + 1).every((each) => !/\S/.test(each) || each.search(/\S/) > column);
 }
 
 async function readBytes(path: string): Promise<Uint8Array> {

@@ -464,16 +464,11 @@ describe('a provider that runs a program', () => {
     ['a text with NUL', '"hunter2\\0"', MAP],
     ['a text that is too long', 'hunter2'.repeat(10_000), MAP],
     ['a reserved character', '@hunter2', MAP],
-    ['a text that goes on', '"x" hunter2', MAP],
     ['a text for the map', 'TOKEN=hunter2', '%'],
     ['a list for the map', '[TOKEN=hunter2]', '%'],
     ['a key with the value', 'hunter2', '{ "TOKEN=%": x, "TOKEN=%": x }'],
     ['no colon', 'TOKEN=hunter2', '\n      A: b\n      %\n    x: y'],
-    ['no space', 'TOKEN:hunter2', '\n      A: b\n      %\n      C: d'],
     ['a colon', 'x: hunter2', '\n      TOKEN: %'],
-    ['a percent sign', '%hunter2', '\n      TOKEN: %'],
-    ['a text after a bar', '| hunter2', '\n      TOKEN: %'],
-    ['deeper lines', 'hunter2: x', '\n      TOKEN: a\n        %'],
   ])('has no value of its environment repeated in a message: %s', async (_what, value, map) => {
     const start = `${LEAST}execution:\n  providers:\n  - name: a\n    provider: exec\n    command: [/bin/sh]\n`;
     const written = map.replaceAll('%', () => value);
@@ -598,7 +593,7 @@ describe('a store in PostgreSQL', () => {
     [
       'store: { kind: postgres, url: "postgres://hunter2 }',
       {},
-      'yaml_syntax a text or list that begins above is not closed',
+      'yaml_syntax this is no YAML; it is not shown, since it may be a secret',
     ],
     ['store: { kind: postgres, urlFile: x, poolSize: 1 }', {}, 'wrong_value "poolSize" is the number 1, but has to be'],
     ['replica: { name: "a b" }', {}, 'wrong_value "name" is the text "a b", but has to be at most 63 letters'],

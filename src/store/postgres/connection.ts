@@ -5,7 +5,7 @@ import pg from 'pg';
 import { invariant } from '../../base/invariant.ts';
 import { readDatabaseUrl } from './database-url.ts';
 import { type DatabaseAddress, explainFailure, isLost, LostCommit, nameOf } from './postgres-error.ts';
-import { beginReading, beginWriting, REPLICA_NAME, type ServerLimits } from './statements.ts';
+import { beginReading, beginWriting, type ServerLimits } from './statements.ts';
 
 /** Which database, and how. */
 export interface DatabaseOptions {
@@ -154,7 +154,7 @@ export class DatabaseConnections {
 
 /** PostgreSQL shows at most 63 characters. */
 function applicationName(replica: string | undefined): string {
-  return replica === undefined ? 'treeline command' : `${REPLICA_NAME}/${replica}`.slice(0, 63);
+  return replica === undefined ? 'treeline command' : `treeline/${replica}`.slice(0, 63);
 }
 
 function ignoreLoss(): void {

@@ -3,11 +3,10 @@
 import { withoutPause } from '../../base/breathe.ts';
 import type { StoreDocument } from '../store-document.ts';
 import { type BackedUp, exportStore, importStore, type RenewRows } from '../store-file.ts';
-import { DatabaseConnections, type DatabaseOptions } from './connection.ts';
+import type { DatabaseOptions } from './connection.ts';
 import { migrate } from './migrate.ts';
 import { PostgresAdapter } from './postgres-adapter.ts';
 import { databaseError } from './postgres-error.ts';
-import { REPLICAS_CONNECTED, STATE } from './statements.ts';
 
 /** Writes a backup of a database, as of one moment, also while replicas run. Throws StoreError if it cannot be read. */
 export async function exportDatabase(database: DatabaseOptions, target: string): Promise<BackedUp> {
@@ -21,8 +20,7 @@ export async function exportDatabase(database: DatabaseOptions, target: string):
 
 /**
  * Makes a database hold what the file `backup` holds, renewed, in one transaction; its tables are made if they are
- * missing. Throws StoreError, and leaves all as it was, if the backup is damaged, if a replica runs, and if the database
- * has a commit.
+ * missing. Throws StoreError, and leaves all as it was, if the backup is damaged and if the database has a commit.
  */
 export async function importDatabase(
   database: DatabaseOptions,
@@ -30,26 +28,16 @@ export async function importDatabase(
   renew: RenewRows,
 ): Promise<StoreDocument> {
   await migrate(database);
-  await requireUnused(database);
   const adapter = new PostgresAdapter(database, withoutPause);
   try {
+    const { revision } = await adapter.read();
+    if (revision > 0) {
+      const why = `has ${revision} commits already`;
+      const remedy = 'Stop all replicas, and name an empty database. Nothing was restored.';
+      throw databaseError(adapter.address, { why, remedy });
+    }
     return await importStore(backup, adapter, renew);
   } finally {
     await adapter.close();
-  }
-}
-
-async function requireUnused(database: DatabaseOptions): Promise<void> {
-  const connections = new DatabaseConnections(database);
-  try {
-    const remedy = 'Stop all replicas, and name an empty database. Nothing was restored.';
-    const [names, [[revision] = []]] = await connections.read(
-      async (run) => [await run(REPLICAS_CONNECTED), await run(STATE)] as const,
-    );
-    if (names.length > 0) throw databaseError(connections.address, { why: `is used by ${names.join(', ')}`, remedy });
-    if (Number(revision) > 0)
-      throw databaseError(connections.address, { why: `has ${revision} commits already`, remedy });
-  } finally {
-    await connections.close();
   }
 }

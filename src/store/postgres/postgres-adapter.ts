@@ -13,7 +13,7 @@ import { NotLeading, StoreError } from '../store-error.ts';
 import { DatabaseConnections, type DatabaseOptions, type RunStatement } from './connection.ts';
 import { type CommitLease, limitCommits } from './lease.ts';
 import { requireSchema } from './migrate.ts';
-import { databaseError, LostCommit } from './postgres-error.ts';
+import { type DatabaseAddress, databaseError, LostCommit } from './postgres-error.ts';
 import {
   ADD_EVENTS,
   CHANGED_ROWS,
@@ -79,6 +79,10 @@ export class PostgresAdapter implements DocumentAdapter {
     this.#connections = new DatabaseConnections({ ...options, ...(limits === undefined ? {} : { limits }) });
     this.#breathe = breathe;
     this.#lease = lease;
+  }
+
+  get address(): DatabaseAddress {
+    return this.#connections.address;
   }
 
   /** How messages name the database. */

@@ -49,14 +49,6 @@ export const CLAIM = `UPDATE ${SCHEMA}.state SET id = $1::text WHERE id IS NULL`
 /** The installation that the schema belongs to. */
 export const OWNER = `SELECT id FROM ${SCHEMA}.state`;
 
-/** How replicas name their connections; those of commands have another name. */
-export const REPLICA_NAME = 'treeline';
-
-/** The names of the replicas that are connected to this database. */
-export const REPLICAS_CONNECTED = `
-  SELECT DISTINCT substr(application_name, length('${REPLICA_NAME}/') + 1) FROM pg_stat_activity
-  WHERE datname = current_database() AND application_name LIKE '${REPLICA_NAME}/%' ORDER BY 1`;
-
 /** Begins a transaction that sees everything as of one moment, and changes nothing. */
 export function beginReading(limits: ServerLimits): string {
   return `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${limit(limits)}`;
