@@ -78,8 +78,8 @@ export interface AgentOptions {
   readonly clock: Clock;
   /** Returns the registered client of a serial. */
   readonly registered: (serial: string) => Client | undefined;
-  /** Returns whether a client sees a server. Left out: each sees all. */
-  readonly sees?: ((by: Client, server: string) => boolean) | undefined;
+  /** Returns true if a client sees a server. */
+  readonly sees: (by: Client, server: string) => boolean;
 }
 
 /** Requests that wait for actions. */
@@ -176,7 +176,7 @@ function serverIn(id: string): string {
 
 /** Returns a function that returns whether a proxy sees a server. */
 function seenBy({ sees }: AgentOptions, by: Client): (server: string) => boolean {
-  return (server) => sees?.(by, server) ?? true;
+  return (server) => sees(by, server);
 }
 
 function isFor(options: AgentOptions, by: Client, server: string): boolean {

@@ -2,7 +2,7 @@
 import type { InstanceEvent } from '../model/instance-event.ts';
 import type { Json, JsonMap } from '../model/json.ts';
 import type { Client } from '../model/objects.ts';
-import type { ApplyOutcome, HoldKind, NotificationRow, Reason, RecoveryRow } from '../model/rows.ts';
+import type { DeliveryRow, HoldKind, NotificationRow, RecoveryRow, ServerRow } from '../model/rows.ts';
 import type { DeliveryState, InstanceStatus, Operation, State } from '../model/state.ts';
 import type { RecordedFacts } from '../plan/recorded-facts.ts';
 import type { EntryCalls } from '../reconcile/checks/call-history.ts';
@@ -293,16 +293,11 @@ export interface DeliveredNode {
   readonly state: DeliveryState;
   /** That of its present record. */
   readonly digest: string;
-  readonly confirmed: {
-    readonly digest: string;
-    /** RFC 3339, with milliseconds: the time of the first of several identical confirmations. */
-    readonly time: string;
+  /** The message is empty for proxies. */
+  readonly confirmed: Pick<DeliveryRow, 'digest' | 'time' | 'outcome' | 'message'> & {
     /** Serial of the client, and its description; null: it is not registered any more. A proxy sees itself alone. */
     readonly client: string | null;
     readonly clientName: string | null;
-    readonly outcome: ApplyOutcome;
-    /** Empty for proxies. */
-    readonly message: string;
   };
 }
 
@@ -328,18 +323,12 @@ export interface InstanceEvents {
 }
 
 /** One server of a list. */
-export interface ListedServer {
+export interface ListedServer extends Pick<ServerRow, 'instance' | 'state' | 'since' | 'attempt'> {
   readonly name: string;
-  readonly instance: string;
   /** Its resource key in the template. */
   readonly group: string;
-  readonly state: State;
-  /** When it entered this state; RFC 3339, with milliseconds. */
-  readonly since: string;
   /** Why it does not progress or what it waits for, for an operator; null where it is done. */
   readonly reason: string | null;
-  /** Failed tries of the current step. */
-  readonly attempt: number;
   /** When that ends by itself or is tried again, RFC 3339 with milliseconds; null where that is not known. */
   readonly until: string | null;
   /** The advice: a command to type, or words; null where nothing has to be done. */
@@ -371,13 +360,7 @@ export interface ServerProperty {
 }
 
 /** One server with its properties, sorted by name; proxies are shown none. */
-export interface ServerDetails extends ListedServer {
-  /** The followed commit that last changed what is wanted of it. */
-  readonly commit: string;
-  /** How often that has changed. */
-  readonly generation: number;
-  /** The provider entry that made it; null where none was asked yet. */
-  readonly provider: string | null;
+export interface ServerDetails extends ListedServer, Pick<ServerRow, 'commit' | 'generation' | 'provider'> {
   readonly properties: readonly ServerProperty[];
   /** What the provider reported, without secrets. Omitted for proxies. */
   readonly outputs?: JsonMap;
@@ -406,11 +389,7 @@ export interface SentNotification extends Omit<NotificationRow, 'target'> {
 }
 
 /** One recorded server: what a plan reads of it, and what describes it besides. */
-export interface RecordedServer extends RecordedFacts {
-  readonly reason: Reason | null;
-  /** When it entered this state; RFC 3339, with milliseconds. */
-  readonly since: string;
-  readonly generation: number;
+export interface RecordedServer extends RecordedFacts, Pick<ServerRow, 'reason' | 'since' | 'generation'> {
   /** Its instance is held. */
   readonly held: boolean;
   readonly outputs: JsonMap;

@@ -16,21 +16,9 @@ import type { RowsAtMoment } from './views.ts';
 
 /** What a scope decides from: read at each question, so that a scope may outlive a commit. */
 interface ScopeSources {
-  readonly desired: () => DesiredState | undefined;
-  readonly rows: RowsAtMoment;
+  readonly desired?: (() => DesiredState | undefined) | undefined;
+  readonly rows?: RowsAtMoment | undefined;
 }
-
-type PartialSources = { readonly [Name in keyof ScopeSources]?: ScopeSources[Name] | undefined };
-
-const NOTHING: ScopeSources = {
-  desired: () => undefined,
-  rows: {
-    server: () => undefined,
-    read: () => undefined,
-    list: () => new Map(),
-    index: { serversOf: () => [] },
-  },
-};
 
 const WHOLE: ReadLimits = { key: '', tenant: '', tags: undefined, node: undefined };
 
@@ -50,9 +38,9 @@ export class Scope {
    * `by`: undefined for a caller inside the controller, which sees everything. Sources that are left out contain
    * nothing.
    */
-  constructor(by?: Client, sources: PartialSources = NOTHING) {
+  constructor(by?: Client, sources: ScopeSources = {}) {
     const limits = by && readLimitsOf(by);
-    this.#sources = { desired: sources.desired ?? NOTHING.desired, rows: sources.rows ?? NOTHING.rows };
+    this.#sources = sources;
     this.#limits = limits ?? WHOLE;
     this.#serial = by?.serial;
     this.isWhole = limits === undefined;
@@ -107,7 +95,7 @@ export class Scope {
     if (type === 'stack-instance') return this.seesInstance(name);
     if (address === 'tree' || address === 'hierarchy') return tags === undefined;
     if (!this.#fitsAll(this.#versionsOf(address), type === 'stack-template')) return false;
-    const isNode = type === 'clientcert' && (this.#ownerOf(name) ?? this.#sources.rows.server(name)) !== undefined;
+    const isNode = type === 'clientcert' && (this.#ownerOf(name) ?? this.#sources.rows?.server(name)) !== undefined;
     return isNode ? this.seesServer(name) : tags === undefined;
   }
 
@@ -119,7 +107,7 @@ export class Scope {
     if (serial === this.#serial) return true;
     if (this.isProxy || this.isWhole) return !this.isProxy;
     const { node, tags } = this.#limits;
-    const desired = this.#sources.desired();
+    const desired = this.#sources.desired?.();
     const versions = [desired?.clients.get(serial)?.entry, desired?.catalog.clients.get(serial)];
     const clients = versions.flatMap((entry) => (entry === undefined ? [] : [entry.object]));
     if (node !== undefined || !this.#fitsAll(clients)) return false;
@@ -131,7 +119,7 @@ export class Scope {
    */
   seesProblem({ file, instances = [] }: Problem): boolean {
     if (this.isWhole) return true;
-    const { type = null, name = '' } = this.#sources.desired()?.catalog.files.get(file) ?? {};
+    const { type = null, name = '' } = this.#sources.desired?.()?.catalog.files.get(file) ?? {};
     const address = type === 'tree' || type === 'hierarchy' ? type : type && addressOf(type, name);
     if (address === null || !this.seesObject(address)) return false;
     return instances.length === 0 || instances.some((instance) => this.seesInstance(instance));
@@ -141,7 +129,7 @@ export class Scope {
   mayHaveEvents(instance: string): boolean {
     const { node } = this.#limits;
     if (this.isWhole) return true;
-    if (node !== undefined) return this.seesNode(node) && this.#sources.rows.server(node)?.instance === instance;
+    if (node !== undefined) return this.seesNode(node) && this.#sources.rows?.server(node)?.instance === instance;
     return instance === EVERY_INSTANCE || this.#isInstanceOfTenant(instance);
   }
 
@@ -152,7 +140,7 @@ export class Scope {
     const { node, tags } = this.#limits;
     if (node !== undefined) return resource === node;
     if (resource === null) return instance === EVERY_INSTANCE || this.seesInstance(instance);
-    const isKnown = (this.#sources.rows.server(resource) ?? this.#ownerOf(resource)) !== undefined;
+    const isKnown = (this.#sources.rows?.server(resource) ?? this.#ownerOf(resource)) !== undefined;
     return isKnown ? this.seesServer(resource) : tags === undefined;
   }
 
@@ -161,8 +149,7 @@ export class Scope {
    * one.
    */
   owns(instance: string): boolean {
-    const { tenant } = this.#limits;
-    return tenant === '' || this.#versionsOf(instanceAddress(instance)).every((object) => tenantOf(object) === tenant);
+    return this.ownsObject(instanceAddress(instance));
   }
 
   /**
@@ -196,7 +183,7 @@ export class Scope {
 
   /** Returns the active version of an object, the newest one, and that of an instance that is being removed. */
   #versionsOf(address: string): readonly unknown[] {
-    const desired = this.#sources.desired();
+    const desired = this.#sources.desired?.();
     const [type, name] = splitAddress(address);
     const entries = [
       desired?.units.get(address)?.entry,
@@ -206,30 +193,30 @@ export class Scope {
       type === 'client' ? desired?.clients.get(name)?.entry : undefined,
       desired?.catalog.unreadable.get(address),
       desired && entryAtAddress(desired.catalog, address),
-      type === 'stack-instance' ? this.#sources.rows.read('terminating', name) : undefined,
+      type === 'stack-instance' ? this.#sources.rows?.read('terminating', name) : undefined,
     ];
     return entries.flatMap((entry) => (entry === undefined ? [] : [entry.object]));
   }
 
   #ownerOf(name: string) {
-    const desired = this.#sources.desired();
+    const desired = this.#sources.desired?.();
     return desired && unitOfNode(desired, name);
   }
 
   #serversOf(instance: string): readonly string[] {
-    const wanted = this.#sources.desired()?.units.get(instanceAddress(instance))?.servers.keys() ?? [];
-    return [...new Set([...wanted, ...this.#sources.rows.index.serversOf(instance)])];
+    const wanted = this.#sources.desired?.()?.units.get(instanceAddress(instance))?.servers.keys() ?? [];
+    return [...new Set([...wanted, ...(this.#sources.rows?.index.serversOf(instance) ?? [])])];
   }
 
   #isWithinLimits(name: string): boolean {
-    const exists = (this.#sources.rows.server(name) ?? this.#ownerOf(name)) !== undefined;
+    const exists = (this.#sources.rows?.server(name) ?? this.#ownerOf(name)) !== undefined;
     return exists && this.#isOfTenant(name) && this.#isOfSite(name);
   }
 
   /** A node is of the tenant of its instance, or of its file. While it moves to another instance, both count. */
   #isOfTenant(name: string): boolean {
     if (this.#limits.tenant === '') return true;
-    const row = this.#sources.rows.server(name);
+    const row = this.#sources.rows?.server(name);
     const unit = this.#ownerOf(name);
     const owners = [row && instanceAddress(row.instance), unit && addressOf(unit.type, unit.name)];
     return owners.every((owner) => owner === undefined || this.#fitsAll(this.#versionsOf(owner)));
@@ -237,9 +224,9 @@ export class Scope {
 
   #isOfSite(name: string): boolean {
     const { tags } = this.#limits;
-    const desired = this.#sources.desired();
+    const desired = this.#sources.desired?.();
     const { rows } = this.#sources;
-    if (tags === undefined || desired === undefined) return tags === undefined;
+    if (tags === undefined || desired === undefined || rows === undefined) return tags === undefined;
     const value = nodeAtMoment({ desired, rows }, name)?.value(PROXY_TAG)?.value ?? '';
     const present = proxyTagsOf({ [PROXY_TAG]: value });
     const row = rows.server(name);

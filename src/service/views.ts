@@ -2,19 +2,12 @@
 
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 import { isError, placeAndCode } from '../model/problem.ts';
-import type { RowKind, Rows, ServerRow } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 
 /** The rows of one moment; those of the present one until something is awaited. */
-export interface RowsAtMoment {
-  server(name: string): ServerRow | undefined;
-  read<Kind extends RowKind>(kind: Kind, name: string): Rows[Kind] | undefined;
-  list<Kind extends RowKind>(kind: Kind): ReadonlyMap<string, Rows[Kind]>;
-  readonly index: {
-    /** Names of the recorded servers of an instance, sorted. */
-    serversOf(instance: string): readonly string[];
-  };
+export interface RowsAtMoment extends Pick<Ledger, 'server' | 'read' | 'list'> {
+  readonly index: Pick<Ledger['index'], 'serversOf'>;
 }
 
 /** One moment, as the service answers it. */

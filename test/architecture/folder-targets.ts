@@ -28,7 +28,7 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'src/providers': { most: 862, goal: 850 },
   'src/reconcile': { most: 3647, goal: 3400 },
   'src/repository': { most: 3162, goal: 2700 },
-  'src/service': { most: 5946, goal: 5400 },
+  'src/service': { most: 5905, goal: 5400 },
   'src/settings': { most: 1166, goal: 950 },
   'src/statuses': { most: 1185, goal: 1050 },
   'src/store': { most: 3153, goal: 2600 },
@@ -67,6 +67,6 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/texts': { most: 601, goal: 450 },
   'test/yaml-edit': { most: 714, goal: 450 },
   bench: { most: 2817, goal: 2500 },
-  src: { most: 57_790, goal: 51_000 },
+  src: { most: 57_749, goal: 51_000 },
   test: { most: 67_416, goal: 55_000 },
 };
