@@ -41,8 +41,9 @@ type Edited<Document extends Parsed> =
  * Returns the file changed so that it reads as `wanted`. A line that the change does not concern stays as it is, as do
  * line ends, a byte order mark and a missing last line end. A changed line is written in the usual spacing.
  *
- * A new key comes last in its map. Items of a list are matched by value, by `name`, or by place. A removed key or item
- * takes the comments along that are directly above it, on its lines, or below it and indented deeper.
+ * A new key comes last in its map. Items of a list are matched by value, by `name`, or by place. The comments directly
+ * above a removed key or item, on its lines and inside it are removed with it; all others stay. A file with more than
+ * one indentation may be refused.
  *
  * `parse` is called with the new text. The edit is refused unless its document has the value `wanted`.
  */

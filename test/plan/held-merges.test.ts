@@ -1,4 +1,4 @@
-// Merges of which a part is held: what waits for it, and what an approval then does.
+// Merges of which a part is held: what an approval then does.
 import { expect, it } from 'vitest';
 import { planned } from './planned.ts';
 
@@ -19,17 +19,6 @@ const FILES = {
   'stacks/instances/front.yaml': instance('front', 1),
   'stacks/instances/back.yaml': instance('back', 3),
 };
-
-it('an instance that waits for a held one is no mistake of the author', () => {
-  // `back` gets the server of `front`, and loses three of its own.
-  const plan = planned(
-    { 'stacks/instances/back.yaml': instance('front', 1), 'stacks/instances/front.yaml': instance('edge', 1) },
-    { files: FILES, budget: 2 },
-  );
-  expect(plan.held).toMatchObject({ kind: 'budget', deletes: 3, instances: ['back'], waiting: ['front'] });
-  expect(plan.problems).toEqual([]);
-  expect(plan.invalid).toEqual([]);
-});
 
 it('an approval happens upon what is active by then, and a delete waits for a dependent', () => {
   // `front` comes to depend on a server of `back`, whose removal is held at first.
