@@ -1,6 +1,6 @@
 // Prints the output of commands: text for people, JSON for programs. Text of strangers cannot move the cursor, change
 // colours or titles, or look like a line of Treeline: it is escaped as in JSON.
-import { Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { escapeCharacter, visible } from '../base/wording.ts';
 import type { ReplicaFacts, StateCounts } from '../service/answers.ts';
 
@@ -10,6 +10,13 @@ export type Format = 'text' | 'json';
 /** Returns the option `--format text|json`. */
 export function formatOption(): Option {
   return new Option('--format <format>', 'how to print').choices(['text', 'json']).default('text');
+}
+
+/** Reads a number of seconds from 1 to 86,400, as an option. */
+export function secondsOf(text: string): number {
+  const seconds = Number(text);
+  if (/^\d+$/.test(text) && seconds >= 1 && seconds <= 86_400) return seconds;
+  throw new InvalidArgumentError('write a whole number of seconds from 1 to 86400');
 }
 
 /**

@@ -15,7 +15,7 @@ import { findProgram, programFault, serviceFault } from '../settings/load-provid
 import { CommandFailure } from './command-failure.ts';
 import { printCase, printPlan, printResult, runCases } from './conformance/run-cases.ts';
 import { type Send, Trial } from './conformance/trial.ts';
-import { type Format, formatOption, printJson } from './output.ts';
+import { type Format, formatOption, printJson, secondsOf } from './output.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
 interface TestOptions {
@@ -169,12 +169,4 @@ function addPair(text: string, pairs: Record<string, string>): Record<string, st
   const all = Object.assign(emptyMap<string>(), pairs);
   all[text.slice(0, at)] = text.slice(at + 1);
   return all;
-}
-
-function secondsOf(text: string): number {
-  const seconds = Number(text);
-  if (!Number.isInteger(seconds) || seconds < 1 || seconds > 86_400) {
-    throw new InvalidArgumentError('write a whole number from 1 to 86400');
-  }
-  return seconds;
 }

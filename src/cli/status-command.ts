@@ -1,6 +1,6 @@
 // `treeline status`: prints the status of the stacks and the commit that is followed.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { countOf, visible } from '../base/wording.ts';
 import type { AttentionItem, FoundRecovery, Overview, RecoveredServers, Recovery } from '../service/answers.ts';
 import type { InstanceView } from '../service/read/instance-views.ts';
@@ -15,6 +15,7 @@ import {
   formatReplicas,
   print,
   printAs,
+  secondsOf,
   visibleLine,
 } from './output.ts';
 import { addServerOptions, getFrom, type ServerOptions } from './server-connection.ts';
@@ -23,7 +24,6 @@ import { waitUntilSettled } from './wait-until-settled.ts';
 
 const EXIT_NOT_DONE = 1;
 const TIMEOUT_SECONDS = 300;
-const TIMEOUT_SECONDS_MAX = 86_400;
 /** The most names of servers in a line of a recovery. */
 const RECOVERED_MAX = 20;
 /** What a recovery found of servers, in words. */
@@ -59,7 +59,7 @@ export function addStatusCommand(program: Command): void {
     .argument('[instance]', 'show this one, with its servers')
     .option('--wait <commit>', 'first wait until this commit is followed and applied')
     .option('--delivered', 'with --wait: also wait until nodes run its records')
-    .addOption(new Option('--timeout <seconds>', 'how long --wait waits').argParser(secondsOf).default(TIMEOUT_SECONDS))
+    .option('--timeout <seconds>', 'how long --wait waits', secondsOf, TIMEOUT_SECONDS)
     .option('--watch', 'show it again every two seconds, until Ctrl-C')
     .option('--exit-code', 'end with 1 if something unacknowledged needs an operator')
     .option('--problems', 'show only what is not done')
@@ -94,12 +94,6 @@ async function wait(instance: string | undefined, options: Options & { readonly 
   if (!outcome.isDone) process.exitCode = EXIT_NOT_DONE;
   if (outcome.reason !== undefined) process.stderr.write(`treeline: ${visible(outcome.reason)}\n`);
   return outcome.isGone === true;
-}
-
-function secondsOf(text: string): number {
-  const seconds = Number(text);
-  if (/^\d+$/.test(text) && seconds >= 1 && seconds <= TIMEOUT_SECONDS_MAX) return seconds;
-  throw new CommandFailure(`--timeout takes a number of seconds from 1 to ${TIMEOUT_SECONDS_MAX}, not "${text}"`);
 }
 
 interface Shown {

@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -41,15 +41,6 @@ class Place {
     return (await promisify(execFile)(this.path('lab/local-server'), [...args])).stdout.trim();
   }
 
-  /** The process that has the proxy's directory open; undefined if none does. */
-  proxy(): number | undefined {
-    const state = this.path('lab/state/');
-    const isOpenIn = (pid: string): boolean =>
-      linksIn(`/proc/${pid}/fd`).some((target) => target.startsWith(state) && target.endsWith('/lock'));
-    const pid = readdirSync('/proc').find((name) => /^\d+$/.test(name) && isOpenIn(name));
-    return pid === undefined ? undefined : Number(pid);
-  }
-
   async status(): Promise<string> {
     return (await treeline(['status'], { cwd: this.folder })).stdout;
   }
@@ -82,15 +73,6 @@ class Place {
   }
 }
 
-/** Returns the targets of the links in a folder of /proc; none if the process has ended. */
-function linksIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder).map((name) => readlinkSync(join(folder, name)));
-  } catch {
-    return [];
-  }
-}
-
 function portIn(printed: string): number {
   return Number(/https:\/\/localhost:(\d+) \(mutual TLS\)/.exec(printed)?.[1]);
 }
@@ -108,7 +90,7 @@ function runs(pid: number | undefined): boolean {
 }
 
 itInFull(
-  'keeps everything when it is killed and when it is ended, and its proxy ends and comes back with it',
+  'keeps everything when it is killed and when it is ended, and its servers end and come back with it',
   async () => {
     const place = new Place(await smallDemoFolder());
     const first = new RunningDemo(place.folder);
@@ -131,10 +113,9 @@ itInFull(
     await expect.poll(() => place.lab('pid', WEB).catch(() => ''), SELDOM).toMatch(/^\d+$/);
     await expect.poll(() => place.status(), SELDOM).toMatch(DONE);
 
-    // A demo that is killed takes the proxy with it, and leaves the servers.
-    const [orphan, server] = [place.proxy(), await place.lab('pid', WEB)];
+    // A demo that is killed leaves the servers.
+    const server = await place.lab('pid', WEB);
     await first.end('SIGKILL');
-    await expect.poll(() => runs(orphan), LONG).toBe(false);
     expect(await shownBy(record, 'name')).toBe(WEB);
 
     // The next one finds them as they are.
@@ -142,7 +123,6 @@ itInFull(
     const creates = place.creates();
     expect(portIn(await second.printed())).toBe(portIn(printed));
     expect(await place.lab('pid', WEB)).toBe(server);
-    await expect.poll(() => place.proxy() !== undefined && runs(place.proxy()), LONG).toBe(true);
     await second.end('SIGKILL');
 
     // If another program uses its port, it says what to do.
@@ -157,10 +137,10 @@ itInFull(
     expect(await place.ask(await third.printed(), `/hiera/${WEB}/`)).toEqual(record);
     await place.setLogLevel('debug');
     await expect.poll(() => shownBy(record, 'log_level'), LONG).toBe('debug');
-    const [last, left] = [place.proxy(), await place.lab('pid', WEB)];
-    expect([runs(last), runs(Number(left))]).toEqual([true, true]);
+    const left = Number(await place.lab('pid', WEB));
+    expect(runs(left)).toBe(true);
     expect(await third.end('SIGINT')).toBe(0);
-    expect([runs(last), runs(Number(left))]).toEqual([false, false]);
+    expect(runs(left)).toBe(false);
     await expect(shownBy(record, 'log_level')).rejects.toThrow();
 
     // Servers that ended with the demo start with it.

@@ -84,17 +84,9 @@ describe('treeline store', () => {
     await controller.end('SIGKILL');
   });
 
-  it('overwrites no file', async () => {
-    const site = await createSite(filesOf(WANTED));
-    const before = readFileSync(site.config, 'utf8');
-    const { code, stderr } = await runStore(site, 'backup', site.config);
-    expect(code).toBe(3);
-    expect(stderr).toBe(`treeline: ${site.config} is there already; name another file\n`);
-    expect(readFileSync(site.config, 'utf8')).toBe(before);
-  });
-
   it.each([
     [['backup'], 'There is no store in'],
+    [['backup', 'treeline.yaml'], 'treeline.yaml is there already; name another file'],
     [['restore', 'no-such-file'], 'There is no backup'],
     [['restore', 'treeline.yaml'], 'or is no backup'],
     [['restore'], "missing required argument 'backup'"],
@@ -102,9 +94,11 @@ describe('treeline store', () => {
     [['bogus'], "unknown command 'bogus'"],
   ])('%j ends with 3 and says why', async (args, words) => {
     const site = await createSite(filesOf(WANTED));
+    const before = readFileSync(site.config, 'utf8');
     const ended = await runStore(site, ...args);
     expect(ended).toMatchObject({ code: 3, stdout: '' });
     expect(ended.stderr).toContain(words);
+    expect(readFileSync(site.config, 'utf8')).toBe(before);
     expect(ended.stderr).not.toMatch(/^ +at /m);
     expect(readdirSync(site.state)).toEqual([]);
   });

@@ -68,8 +68,6 @@ export const LIFE_CASES: readonly ConformanceCase[] = STEPS.map(([title, operati
   },
 }));
 
-const updated = new WeakMap<Trial, AnswerOutcome>();
-
 function propertiesOf(trial: Trial): Properties {
   return { ...trial.options.properties, name: trial.nameOf(SERVER) };
 }
@@ -81,15 +79,16 @@ function judgeCreated(answer: Answer, trial: Trial): void {
 }
 
 function keepUpdate({ outcome }: Answer, trial: Trial): void {
-  updated.set(trial, outcome);
+  trial.updated = outcome;
 }
 
 function judgeUpdated(answer: Answer, trial: Trial): void {
-  const change = updated.get(trial) === 'done' ? trial.options.change : {};
+  const change = trial.updated === 'done' ? trial.options.change : {};
   expectObserved(answer, { ...propertiesOf(trial), ...change });
 }
 
 function judgeRepeated(answer: Answer, trial: Trial): void {
-  const first = updated.get(trial);
-  if (first !== undefined && answer.outcome !== first) throw new Deviation(`update ${toldOutcome(answer, [first])}`);
+  const { updated } = trial;
+  if (updated === undefined || answer.outcome === updated) return;
+  throw new Deviation(`update ${toldOutcome(answer, [updated])}`);
 }

@@ -44,6 +44,8 @@ export class Trial {
   readonly made = new Set<string>();
   /** The places in answers about a server, in their order; undefined: the answer names none. */
   readonly places: (string | undefined)[] = [];
+  /** What the first update answered. */
+  updated: AnswerOutcome | undefined;
   #actions = 0;
 
   constructor(options: TrialOptions) {
