@@ -55,7 +55,7 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/plan': { most: 1211, goal: 900 },
   'test/programs': { most: 278, goal: 250 },
   'test/providers': { most: 1004, goal: 800 },
-  'test/reconcile': { most: 6075, goal: 5500 },
+  'test/reconcile': { most: 6005, goal: 5500 },
   'test/repository': { most: 2230, goal: 2000 },
   'test/scenario': { most: 2312, goal: 2500 },
   'test/service': { most: 3777, goal: 2600 },
@@ -68,5 +68,5 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/yaml-edit': { most: 714, goal: 450 },
   bench: { most: 2817, goal: 2500 },
   src: { most: 57_744, goal: 51_000 },
-  test: { most: 67_371, goal: 55_000 },
+  test: { most: 67_301, goal: 55_000 },
 };

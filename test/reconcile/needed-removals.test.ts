@@ -44,16 +44,6 @@ function expectRefused(core: Core): void {
 }
 
 describe('an approved removal of what another held version needs', () => {
-  it('comes to pass too where both are approved at once, and the other yes is not left lying about', async () => {
-    const core = await bothHeld();
-    const digests = core.operator.held().map(({ digest }) => digest);
-    await Promise.all(digests.map((digest) => core.operator.approve(core.order, digest)));
-    await core.settle();
-    expect([...core.calls('delete')].sort()).toEqual(['a-db', 'a-web-1', 'a-web-2', 'a-web-3']);
-    expectRefused(core);
-    expect(core.ledger.list('approval').size).toBe(0);
-  });
-
   it('keeps the server that is needed where the other came first', async () => {
     const core = await bothHeld();
     await core.approve(core.held('b')?.digest ?? '');
