@@ -70,8 +70,10 @@ const EVENTS_USUAL = 100;
 /** Returns the range of events that is asked for. */
 export function queryRange(request: Queried): EventRange {
   const after = queryNumber(request, 'after', { ...ANY_ID, other: 0 });
+  const before =
+    request.query.before === undefined ? undefined : queryNumber(request, 'before', { ...ANY_ID, other: 0 });
   const limit = queryNumber(request, 'limit', { least: 1, most: EVENTS_MAX, other: EVENTS_USUAL });
-  return { after, limit };
+  return { after, before, limit };
 }
 
 /** Returns the serial that is asked for. Throws `invalid_input` where none is. */

@@ -37,6 +37,8 @@ export interface NewEvent extends Omit<InstanceEvent, 'id' | 'clientName'> {
 export interface EventRange {
   /** Only events with a greater id. */
   readonly after: number;
+  /** Only events with a smaller id, and the newest of them. Left out: the oldest events of the range. */
+  readonly before?: number | undefined;
   readonly limit: number;
 }
 
@@ -61,7 +63,7 @@ export interface ListedEvent {
   readonly event: InstanceEvent;
 }
 
-/** The oldest events of a range. */
+/** Events of a range: the oldest, or the newest before `before`. */
 export interface ListedPage {
   /** Sorted by id. */
   readonly events: readonly ListedEvent[];

@@ -76,14 +76,21 @@ export function trimEvents(database: DatabaseSync): void {
   database.exec(TRIM);
 }
 
-/** Returns the oldest events of a range. */
-export function readEvents(database: DatabaseSync, { after, limit, instances }: ListedRange): ListedPage {
+/** Returns the events of a range. */
+export function readEvents(database: DatabaseSync, { after, before, limit, instances }: ListedRange): ListedPage {
   const names = instances && JSON.stringify([...instances]);
   const where = names === undefined ? '' : 'AND instance IN (SELECT value FROM json_each(:names))';
+  const part = before === undefined ? `${where} ORDER BY id` : `AND id < :before ${where} ORDER BY id DESC`;
   const events = database
-    .prepare(`SELECT id, instance, value FROM events WHERE id > :after ${where} ORDER BY id LIMIT :limit`)
-    .all({ after, limit, ...(names === undefined ? {} : { names }) })
+    .prepare(`SELECT id, instance, value FROM events WHERE id > :after ${part} LIMIT :limit`)
+    .all({
+      after,
+      limit,
+      ...(before === undefined ? {} : { before }),
+      ...(names === undefined ? {} : { names }),
+    })
     .map(({ id, instance, value }) => listedEvent([Number(id), String(instance), String(value)]));
+  if (before !== undefined) events.reverse();
   const gap = database.prepare(`SELECT 1 FROM trimmed WHERE id > :after ${where} LIMIT 1`);
   const newest = database.prepare('SELECT coalesce(max(id), 0) AS id FROM events').get()?.id;
   const isGap = gap.get({ after, ...(names === undefined ? {} : { names }) }) !== undefined;

@@ -825,6 +825,22 @@ test('a proxy of a tenant has the work of its tenant only, and few events among 
     await ask('administrator', 'POST', '/operations/resume', { instance: 'inst0' });
     await ask('administrator', 'POST', '/operations/check', { resource: 'inst0-s' });
     expect(await next(last)).toMatchObject({ resource: 'inst0-s' });
+    const idsOf = async (kind: string, query: string): Promise<readonly number[]> => {
+      const { body } = await ask(kind, 'GET', `/operations/events?${query}`);
+      return (body as { readonly events: readonly { readonly id: number }[] }).events.map(({ id }) => id);
+    };
+    // The newest before an id are the end of all of them, for a limited client and for one server too.
+    for (const [kind, query] of [
+      ['client of a node', ''],
+      ['administrator', '&resource=inst0-s'],
+      ['administrator', '&instance=inst1'],
+    ] as const) {
+      const all = await idsOf(kind, `limit=1000${query}`);
+      expect(all.length).toBeGreaterThan(2);
+      expect(await idsOf(kind, `limit=2&before=${Number.MAX_SAFE_INTEGER}${query}`)).toEqual(all.slice(-2));
+      expect(await idsOf(kind, `limit=1&before=${all.at(-1)}${query}`)).toEqual(all.slice(-2, -1));
+    }
+    expect(await idsOf('client of a node', 'resource=inst1-m')).toEqual([]);
   } finally {
     await core.stop();
   }

@@ -306,6 +306,9 @@ export function describeStore(name: string, makePlace: () => Promise<StorePlace>
         const after = events[0]?.event.id ?? 0;
         expect(await reasonsOf({ after, limit: 2 })).toEqual(['mail 2', '* 3']);
         expect(await reasonsOf({ ...ALL, instances: new Set(['shop', 'other']) })).toEqual(['shop 1', 'shop 4']);
+        const before = newest;
+        expect(await reasonsOf({ after: 0, before, limit: 2 })).toEqual(['mail 2', '* 3']);
+        expect(await reasonsOf({ ...ALL, before, instances: new Set(['shop']) })).toEqual(['shop 1']);
         // A time is a lower bound of an id.
         expect(await reasonsOf({ after: Date.parse(late) - 1, limit: 9 })).toEqual(['shop 4']);
         expect(await store.events({ after: newest, limit: 9 })).toEqual({ events: [], isGap: false, newest });

@@ -137,6 +137,6 @@ it.each([
 ])('%s shows %s', (address, kind, name) => {
   const view = viewAt(address);
   expect(view).toEqual({ kind, name });
-  const { needed, optional } = questionsOf(view, { search: 'a&b=c' }, 0);
+  const { needed, optional } = questionsOf(view, { search: 'a&b=c' });
   for (const path of Object.values({ ...needed, ...optional })) expect(path).toMatch(/^\/[^\s#]*$/);
 });

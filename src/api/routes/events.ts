@@ -4,7 +4,7 @@ import { writeAnswer } from '../answer.ts';
 import { clientOf, findRefusal, logOverShare } from '../authenticate.ts';
 import { EVENT_STREAM, type EventStreams } from '../event-streams.ts';
 import { fingerprintOf } from '../peer.ts';
-import { ANY_ID, queryNumber, queryRange, queryTexts, readNumber } from '../query.ts';
+import { ANY_ID, queryNumber, queryRange, queryText, queryTexts, readNumber } from '../query.ts';
 import { readsFrom } from '../reads.ts';
 import type { RouteParts, RouteRequest, RouteTable } from './route-table.ts';
 
@@ -18,7 +18,7 @@ export function eventRoutes(parts: RouteParts, streams: EventStreams): RouteTabl
     '/operations/events': {
       GET: list(async (request, client) => {
         const range = { ...queryRange(request), instances: instancesIn(request) };
-        return writeAnswer(await operator.listEvents(client, range));
+        return writeAnswer(await operator.listEvents(client, range, queryText(request, 'resource')));
       }),
     },
     '/events': {

@@ -27,14 +27,8 @@ export const CONTROLLER = '/operations/controller';
 const ROWS_A_PAGE = 100;
 /** All servers of a usual instance, so that they are sorted and drawn. */
 const SERVERS_OF_INSTANCE = 500;
-/** The most that the interface returns, the oldest first. */
-export const EVENTS_ASKED = 1_000;
-/** Ids of events are at least their time in milliseconds. */
-const HOUR_MS = 3_600_000;
-/** How many hours of events are shown, until the next longer time is asked for. */
-export const HOURS = ['1', '24', '168', '720', '8760'];
-/** Those of one instance or server are fewer. @param {boolean} isAll @param {Query} query */
-export const hoursOf = (isAll, { hours }) => hours ?? (isAll ? '1' : '24');
+/** The newest events that are shown, and as many again for each page of older ones. */
+export const EVENTS_ASKED = 200;
 
 /** Returns the view at an address. @param {string} pathname @returns {View} */
 export function viewAt(pathname) {
@@ -70,16 +64,14 @@ export function queryText(query) {
   return text === '' ? '' : `?${text}`;
 }
 
-/** Returns what a view asks for. @param {View} view @param {Query} query @param {number} arrived Events before that moment are shown. */
-export function questionsOf({ kind, name }, query, arrived) {
-  const { search = '', state = '', after = '', from = '', instance = '' } = query;
+/** Returns what a view asks for. @param {View} view @param {Query} query */
+export function questionsOf({ kind, name }, query) {
+  const { search = '', state = '', after = '', before = '', instance = '' } = query;
   const frame = { status: STATUS, controller: CONTROLLER };
   const at = encodeURIComponent(name);
   const limit = String(ROWS_A_PAGE);
-  const events = (/** @type {Query} */ filter) => {
-    const begin = Math.max(0, Math.floor(arrived - Number(hoursOf(kind === 'events', query)) * HOUR_MS));
-    return queryText({ after: from || String(begin), limit: String(EVENTS_ASKED), ...filter });
-  };
+  const events = (/** @type {Query} */ filter) =>
+    queryText({ before: before || String(Number.MAX_SAFE_INTEGER), limit: String(EVENTS_ASKED), ...filter });
   switch (kind) {
     case 'overview':
       return {
@@ -105,7 +97,7 @@ export function questionsOf({ kind, name }, query, arrived) {
           ...frame,
           server: `/operations/servers/${at}/`,
           explanation: `/operations/explain/${at}/`,
-          events: `/operations/events${events({})}`,
+          events: `/operations/events${events({ resource: name })}`,
         },
       };
     case 'instance': {

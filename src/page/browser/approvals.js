@@ -2,7 +2,7 @@
 // approve and to revert.
 import { html } from './markup.js';
 import { Ago, Command, Commit, Empty, Instance, Linked, Server } from './parts.js';
-import { counted, kindOf, signOf } from './words.js';
+import { byName, counted, kindOf, signOf } from './words.js';
 
 /** @type {Readonly<Record<string, string>>} */
 const TITLES = {
@@ -39,5 +39,5 @@ export function Approval({ item: { kind, digest, instance, reason, since, commit
 function Servers({ title, sign, names }) {
   if (names.length === 0) return null;
   return html`<div class="removed"><p><span class="sign bad" aria-hidden="true">${sign}</span><b>${title} ${counted(names.length, 'server')}</b></p>
-    <ul>${names.map((name) => html`<li key=${name}><${Server} name=${name} /></li>`)}</ul></div>`;
+    <ul>${names.toSorted(byName).map((name) => html`<li key=${name}><${Server} name=${name} /></li>`)}</ul></div>`;
 }

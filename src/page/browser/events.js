@@ -1,9 +1,9 @@
 // Events: what happened, the newest first, with the commit or the client that caused it.
-import { EVENTS_ASKED, HOURS, hoursOf } from './addresses.js';
+import { EVENTS_ASKED } from './addresses.js';
 import { html } from './markup.js';
 import { Choice } from './overview.js';
 import { Ago, Commit, Empty, Instance, Linked, Section, Server, State } from './parts.js';
-import { byName, duration } from './words.js';
+import { byName } from './words.js';
 
 /** @param {any} props */
 export function EventsView({ events, status, query, link, go }) {
@@ -21,23 +21,22 @@ export function EventSection(props) {
 }
 
 /** @param {any} props */
-function EventList({ of, query, link, hasInstance = false, server }) {
+function EventList({ of, query, link, hasInstance = false, isOfServer = false }) {
   if (of === undefined) return html`<${Empty}>No events are shown to this client.<//>`;
-  const events = of.events
-    .filter((/** @type {any} */ { resource }) => server === undefined || resource === server)
-    .toReversed();
-  const hours = hoursOf(hasInstance, query);
-  const more = HOURS[HOURS.indexOf(hours) + 1];
-  const isFull = of.events.length === EVENTS_ASKED;
+  const { events, gap } = of;
+  const isFull = events.length === EVENTS_ASKED;
   return html`${
     events.length === 0
-      ? html`<${Empty}>Nothing happened in the last ${duration(Number(hours) * 3_600_000)}.<//>`
-      : html`<ol class="events">${events.map(
-          (/** @type {any} */ event) =>
-            html`<${Entry} key=${event.id} event=${event} hasInstance=${hasInstance} isOfServer=${server !== undefined} />`,
-        )}</ol>`
+      ? html`<${Empty}>No ${query.before ? 'older ' : ''}events are kept.<//>`
+      : html`<ol class="events">${events
+          .toReversed()
+          .map(
+            (/** @type {any} */ event) =>
+              html`<${Entry} key=${event.id} event=${event} hasInstance=${hasInstance} isOfServer=${isOfServer} />`,
+          )}</ol>`
   }
-  <p class="pages">${isFull && html`<a href=${link({ from: String(of.events.at(-1).id) })}>Newer events</a> `}${more && html`<a href=${link({ hours: more, from: '' })} data-keep>Older events</a>`}</p>`;
+  ${!isFull && gap && html`<p class="quiet">Older events are not kept any more.</p>`}
+  <p class="pages">${query.before && html`<a href=${link({ before: '' })}>Newest events</a> `}${isFull && html`<a href=${link({ before: String(events[0].id) })}>Older events</a>`}</p>`;
 }
 
 /** Returns whether a server is gone if no state begins: an operation begins none either. @param {any} event */

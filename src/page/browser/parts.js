@@ -89,7 +89,7 @@ export function Command({ text }) {
 /** What helps: words, and commands to copy. @param {{ readonly of: string | null | undefined }} props */
 export function Advice({ of }) {
   if (!of) return null;
-  return html`<p class="advice">${actionParts(of).map(({ kind, text }) => (kind === 'command' ? html`<${Command} text=${text} />` : html`<${Linked} text=${text} />`))}</p>`;
+  return html`<p class="advice">${actionParts(of).map(({ kind, text }) => (kind === 'command' ? html`<${Command} text=${text} />` : html`<${Linked} text=${text.replace(/^[;,] /, '')} />`))}</p>`;
 }
 
 /** A commit: a link to what it changed, to copy, and to see at the forge. @param {{ readonly of: string }} props */

@@ -33,7 +33,7 @@ export function ServerView({ name, server, explanation, events, query, link }) {
     <h1 tabindex="-1">${name} ${server && html`<${State} of=${server.state} />`}</h1>
     ${server && html`<${Waiting} of=${server} /><${Facts} of=${server} /><${Attempts} of=${server.attempts ?? []} /><${Properties} of=${server} />`}
     ${explanation && html`<${Record} of=${explanation} />`}
-    <${EventSection} of=${events} query=${query} link=${link} server=${name} />`;
+    <${EventSection} of=${events} query=${query} link=${link} isOfServer />`;
 }
 
 /** @param {any} props */

@@ -42,7 +42,6 @@ const live = new Live(document.documentElement.dataset.api ?? '', () => show());
 const last = new Map();
 /** Another view was asked for, and is not shown yet: its heading gets the focus. */
 let isArriving = false;
-let arrivedAt = 0;
 /** What was announced last. */
 let announced = '';
 
@@ -60,7 +59,7 @@ function link(changes) {
 
 function show() {
   const { view, query } = here();
-  const { needed, optional } = questionsOf(view, query, arrivedAt);
+  const { needed, optional } = questionsOf(view, query);
   for (const [key, path] of Object.entries({ ...needed, ...optional })) {
     const body = live.body(path);
     if (body !== undefined) last.set(key, WRAPPED.includes(key) ? body[key] : body);
@@ -156,10 +155,9 @@ function go(address, { isSame = false } = {}) {
 function arrive(isSame) {
   const { view, query } = here();
   isArriving = !isSame;
-  if (!isSame) arrivedAt = live.now;
   if (!isSame) for (const key of last.keys()) if (key !== 'status' && key !== 'controller') last.delete(key);
   const filter = view.kind === 'instance' ? `?instance=${encodeURIComponent(view.name)}` : '';
-  const { needed, optional } = questionsOf(view, query, arrivedAt);
+  const { needed, optional } = questionsOf(view, query);
   live.show([...new Set(Object.values({ ...needed, ...optional }))], filter);
   show();
   if (isSame) return;

@@ -45,12 +45,13 @@ export function recordReads(options: RecordOptions) {
      */
     events: async (by: Client, instance: string, range: EventRange): Promise<InstanceEvents> =>
       await viewEvents({ instance, range, scope: new Scope(by, options) }, view()),
-    /** Resolves with events of several instances, or of all. */
-    async listEvents(by: Client, range: ListedRange): Promise<ListedEvents> {
+    /** Resolves with events of several instances, or of all. `resource`: of this server only. */
+    async listEvents(by: Client, range: ListedRange, resource?: string): Promise<ListedEvents> {
       const scope = new Scope(by, options);
-      const { events, isGap } = scope.isWhole
-        ? await options.rows.listEvents(range)
-        : await listSeenEvents(range, scope, view());
+      const { events, isGap } =
+        scope.isWhole && resource === undefined
+          ? await options.rows.listEvents(range)
+          : await listSeenEvents(range, { scope, resource }, view());
       return { events: events.map((event) => tellEvent(scope, event)), gap: isGap };
     },
     /** Returns the recorded servers that a client sees, for programs that compare a desired state with them. */
@@ -96,29 +97,53 @@ interface Asked {
 const EVENTS_A_READ = 500;
 const READS_MAX = 200;
 
+interface Seen {
+  readonly scope: Scope;
+  readonly resource: string | undefined;
+}
+
 /**
- * Resolves with the events that a limited client sees. It leaves out the events of former instances: their tenant is
- * not known.
+ * Resolves with the events that a client sees, of one server or of all. A limited client does not see the events of
+ * former instances: their tenant is not known.
  */
 async function listSeenEvents(
-  { after, limit, instances }: ListedRange,
-  scope: Scope,
+  { limit, ...range }: ListedRange,
+  { scope, resource }: Seen,
   view: PresentView<ProgressFacts>,
 ): Promise<ListedPage> {
-  const names = instances ?? [...instanceNames(view), EVERY_INSTANCE];
-  const meant = new Set([...names].filter((name) => scope.mayHaveEvents(name)));
-  const found: ListedEvent[] = [];
-  let [from, isGap] = [after, false];
+  const instances = eventsOf(range.instances, { scope, resource }, view);
+  const isNewest = range.before !== undefined;
+  let { after, before } = range;
+  let found: readonly ListedEvent[] = [];
+  let isGap = false;
   for (let count = 1; ; count += 1) {
-    const page = await view.rows.listEvents({ after: from, limit: EVENTS_A_READ, instances: meant });
+    const page = await view.rows.listEvents({ after, before, limit: EVENTS_A_READ, instances });
     if (count === 1) isGap = page.isGap;
-    found.push(...page.events.filter((listed) => scope.seesEvent(listed)));
-    const last = page.events.at(-1)?.event.id;
-    const isLast = last === undefined || page.events.length < EVENTS_A_READ || count === READS_MAX;
-    if (isLast || found.length >= limit) return { events: found.slice(0, limit), isGap, newest: page.newest };
-    from = last;
+    const seen = page.events.filter(
+      (listed) => scope.seesEvent(listed) && (resource === undefined || listed.event.resource === resource),
+    );
+    found = isNewest ? [...seen, ...found] : [...found, ...seen];
+    const events = isNewest ? found.slice(-limit) : found.slice(0, limit);
+    if (page.events.length < EVENTS_A_READ || count === READS_MAX || found.length >= limit)
+      return { events, isGap, newest: page.newest };
+    if (isNewest) before = page.events[0]?.event.id;
+    else after = page.events.at(-1)?.event.id ?? after;
     await systemClock.nextTurn();
   }
+}
+
+/** Returns the instances whose events are read; undefined: all. A recorded server has events of its instance only. */
+function eventsOf(
+  asked: ReadonlySet<string> | undefined,
+  { scope, resource }: Seen,
+  view: PresentView<ProgressFacts>,
+): ReadonlySet<string> | undefined {
+  const instance = resource === undefined ? undefined : view.rows.server(resource)?.instance;
+  if (instance !== undefined && asked === undefined)
+    return new Set([instance].filter((name) => scope.mayHaveEvents(name)));
+  if (scope.isWhole) return asked;
+  const names = asked ?? [...instanceNames(view), EVERY_INSTANCE];
+  return new Set([...names].filter((name) => scope.mayHaveEvents(name)));
 }
 
 /**

@@ -17,7 +17,7 @@ import { type DatabaseAddress, databaseError, LostCommit } from './postgres-erro
 import {
   ADD_EVENTS,
   CHANGED_ROWS,
-  EVENTS,
+  eventsStatement,
   FINISH,
   LOCKED_STATE,
   SAVE_ROWS,
@@ -279,10 +279,12 @@ function notSaved(error: Error): StoreError {
   return new StoreError(`${error.message} Nothing was saved.`, { cause: error });
 }
 
-async function readEvents(run: RunStatement, { after, limit, instances }: ListedRange): Promise<ListedPage> {
-  const names = instances && [...instances];
-  const [[lines, isGap, newest] = []] = await run(EVENTS, [after, limit, names ?? null]);
+async function readEvents(run: RunStatement, { after, before, limit, instances }: ListedRange): Promise<ListedPage> {
+  const values = [after, limit, instances === undefined ? null : [...instances]];
+  const isBefore = before !== undefined;
+  const [[lines, isGap, newest] = []] = await run(eventsStatement(isBefore), isBefore ? [...values, before] : values);
   const events = (lines as [number, string, string][]).map(listedEvent);
+  if (isBefore) events.reverse();
   return { events, isGap: isGap === true, newest: Number(newest) };
 }
 

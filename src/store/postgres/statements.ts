@@ -94,14 +94,15 @@ export const ADD_EVENTS = `
   INSERT INTO ${SCHEMA}.events (id, instance, value) SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[])`;
 
 /**
- * The oldest events after id $1, at most $2, of instances ($3; null: all), whether some of the range were removed, and
- * the id of the newest event.
+ * Returns the statement for at most $2 events after id $1, of instances ($3; null: all), whether some of the range were
+ * removed, and the id of the newest event. The events are the newest before id $4, or else the oldest.
  */
-export const EVENTS = `
+export const eventsStatement = (isBefore: boolean): string => `
   SELECT
     ARRAY(
       SELECT json_build_array(id, instance, value) FROM ${SCHEMA}.events
-      WHERE id > $1::bigint AND ($3::text[] IS NULL OR instance = ANY($3)) ORDER BY id LIMIT $2),
+      WHERE id > $1::bigint AND ($3::text[] IS NULL OR instance = ANY($3))
+      ${isBefore ? 'AND id < $4::bigint ORDER BY id DESC' : 'ORDER BY id'} LIMIT $2),
     EXISTS (
       SELECT FROM ${SCHEMA}.trimmed WHERE id > $1::bigint AND ($3::text[] IS NULL OR instance = ANY($3))),
     (SELECT coalesce(max(id), 0) FROM ${SCHEMA}.events)`;
