@@ -137,9 +137,9 @@ export class BranchPoll {
 
   /** Returns false where the commit is refused. */
   async #follow(commit: string, poll: Parameters<CommitFollower['follow']>[1]): Promise<boolean> {
-    const verdict = await this.#commits.follow(commit, poll);
-    if (verdict.kind === 'refused') await this.#refuse(verdict.refused, poll.log);
-    return verdict.kind === 'followed';
+    const refused = await this.#commits.follow(commit, poll);
+    if (refused !== undefined) await this.#refuse(refused, poll.log);
+    return refused === undefined;
   }
 
   /**

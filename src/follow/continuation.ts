@@ -13,29 +13,33 @@ interface Followed {
   readonly difference?: string | undefined;
 }
 
-/** Whether a commit continues what is followed. */
-export type Continuation =
-  | { readonly isNext: true }
-  /** `check`: what to do first, before the commit is accepted; undefined: nothing but that. */
-  | { readonly isNext: false; readonly reason: string; readonly check: string | undefined };
+/** Why a commit does not continue what is followed. */
+interface Break {
+  readonly reason: string;
+  /** What to do first, before the commit is accepted; undefined: nothing else. */
+  readonly check: string | undefined;
+}
 
 /** Returns true where what is recorded was followed by other settings. */
 export function isElsewhere({ place }: Pick<HeadRow, 'place'>, now: FollowedPlace): boolean {
   return changedKeys(place, now).length > 0;
 }
 
-/** Returns whether a commit of the branch, read where the settings say now, continues what is followed. */
-export async function judgeContinuation(source: Source, commit: string, followed: Followed): Promise<Continuation> {
+/**
+ * Returns why a commit of the branch, read where the settings say now, does not continue what is followed; undefined if
+ * it does.
+ */
+export async function breakBefore(source: Source, commit: string, followed: Followed): Promise<Break | undefined> {
   const { place: now } = source;
   const { place, isLost } = followed;
   const keys = changedKeys(place, now);
   const isAfter = !isLost && (await source.isAncestor(followed.commit, commit));
-  if (isAfter && keys.length === 0) return { isNext: true };
+  if (isAfter && keys.length === 0) return undefined;
   const reason = isAfter ? 'the settings have changed where the commits come from' : whyNotAfter(commit, followed);
   const changes = keys.map((key) => `; repository.${key} was "${place[key]}" and is "${now[key]}"`).join('');
   const named = keys.map((key) => `repository.${key}`).join(' and ');
   const check = keys.length === 0 ? undefined : `set ${named} back in the settings`;
-  return { isNext: false, reason: `${reason}${changes}`, check };
+  return { reason: `${reason}${changes}`, check };
 }
 
 function changedKeys(was: FollowedPlace, is: FollowedPlace): readonly (keyof FollowedPlace)[] {

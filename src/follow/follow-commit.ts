@@ -19,7 +19,7 @@ import type { Ledger } from '../reconcile/ledger.ts';
 import type { BadSignature, Commit, Signatures, Source } from '../repository/source.ts';
 import { type ActivationParts, activate, type Poll, textOf } from './activate.ts';
 import { acceptedEffect, type NewCommit } from './commit-rows.ts';
-import { type Continuation, judgeContinuation } from './continuation.ts';
+import { breakBefore } from './continuation.ts';
 import { firstParentLine, NEW_COMMITS_MAX } from './first-parents.ts';
 import { findLosses, SEARCHED_MAX } from './loss-policy.ts';
 import { HEAD } from './object-rows.ts';
@@ -38,10 +38,8 @@ export interface CommitFollowerOptions extends ActivationParts {
   readonly signatures?: Signatures | undefined;
 }
 
-/** The verdict on a commit. */
-type CommitVerdict =
-  | { readonly kind: 'followed' }
-  | { readonly kind: 'refused'; readonly refused: Omit<RefusedCommit, 'since'> };
+/** Why a commit is not followed. */
+type Refusal = Omit<RefusedCommit, 'since'>;
 
 interface Followed {
   readonly commit: string;
@@ -110,8 +108,11 @@ export class CommitFollower {
     });
   }
 
-  /** Follows a commit of the branch, if it continues what is followed and can be followed as a whole. */
-  async follow(commit: string, poll: JudgingPoll): Promise<CommitVerdict> {
+  /**
+   * Follows a commit of the branch, if it continues what is followed and can be followed as a whole. Returns why it is
+   * not followed; undefined if it is.
+   */
+  async follow(commit: string, poll: JudgingPoll): Promise<Refusal | undefined> {
     const { source } = this.#options;
     const followed = this.#followed();
     if (followed === undefined || poll.isReview) {
@@ -120,19 +121,20 @@ export class CommitFollower {
       const { place } = followed ?? source;
       return await this.#take(commit, poll, { followed, isNext: true, place, commits: [], between: [] });
     }
-    const continued = await judgeContinuation(source, commit, followed);
-    if (continued.isNext) return await this.#takeNext(commit, poll, followed);
+    const broken = await breakBefore(source, commit, followed);
+    if (broken === undefined) return await this.#takeNext(commit, poll, followed);
     // Anything else is followed only when an operator has accepted that very commit, or one that it comes after.
     if (isApproved(this.#options.ledger, historyDigest(commit))) {
       const arrival = { followed, isNext: false, place: source.place, commits: [], between: undefined };
       return await this.#take(commit, poll, arrival);
     }
     const accepted = await this.#acceptedBefore(commit);
-    const verdict = accepted === undefined ? undefined : await this.follow(accepted, poll);
-    if (verdict?.kind === 'followed') return await this.follow(commit, poll);
+    if (accepted !== undefined && (await this.follow(accepted, poll)) === undefined)
+      return await this.follow(commit, poll);
     const bad = await this.#firstBad([commit]);
     const effect = bad === undefined ? await this.#effectOf(commit, followed.baseline) : undefined;
-    return broken(commit, continued, { bad, effect });
+    const reason = bad === undefined ? broken.reason : `${broken.reason}; ${bad.reason}`;
+    return heldHistory(commit, reason, { check: broken.check, effect });
   }
 
   /** Returns what accepting a commit does; undefined if it cannot be followed. */
@@ -147,12 +149,12 @@ export class CommitFollower {
   /**
    * Follows a commit that comes after the followed one: up to the last one before the first without a valid signature.
    */
-  async #takeNext(commit: string, poll: JudgingPoll, followed: Followed): Promise<CommitVerdict> {
+  async #takeNext(commit: string, poll: JudgingPoll, followed: Followed): Promise<Refusal | undefined> {
     const { source, signatures } = this.#options;
     const commits = await source.commitsBetween(followed.commit, commit, NEW_COMMITS_MAX);
     const line = firstParentLine(commits, followed.commit).map(({ oid }) => oid);
     const isKnown = commits.length < NEW_COMMITS_MAX;
-    if (signatures !== undefined && !isKnown) return tooMany(commit);
+    if (signatures !== undefined && !isKnown) return heldHistory(commit, TOO_MANY);
     const bad = await this.#firstBad(line.toReversed());
     if (bad === undefined) {
       const between = isKnown || line.length > SEARCHED_MAX ? line.slice(1) : undefined;
@@ -174,7 +176,7 @@ export class CommitFollower {
    * Derives a commit beside other work, and judges and activates it in the exclusive section, in which nothing is read
    * from Git.
    */
-  async #take(commit: string, poll: JudgingPoll, arrival: Arrival): Promise<CommitVerdict> {
+  async #take(commit: string, poll: JudgingPoll, arrival: Arrival): Promise<Refusal | undefined> {
     const { source, ledger, gate, current, pushes, breathe } = this.#options;
     const { followed, place, commits, isNext } = arrival;
     const before = current.get();
@@ -197,7 +199,7 @@ export class CommitFollower {
       const desired = await judgeInTurns(proposed, { baseline, earlier: before, safety }, breathe);
       await activate(this.#options, desired, activation);
     });
-    return FOLLOWED;
+    return undefined;
   }
 
   /** Returns a commit and its signer; undefined for one that is followed already, and is only judged again. */
@@ -253,36 +255,22 @@ export class CommitFollower {
   }
 }
 
-const FOLLOWED: CommitVerdict = { kind: 'followed' };
 const TOO_MANY = `more than ${NEW_COMMITS_MAX} commits came at once, whose signatures are not checked`;
 
-interface BrokenFacts {
-  readonly bad: BadSignature | undefined;
-  readonly effect: AcceptedEffect | undefined;
+interface HistoryFacts extends Pick<NonNullable<RefusedCommit['hold']>, 'check' | 'effect'> {
+  readonly signature?: string;
 }
 
-function broken(commit: string, continued: Broken, { bad, effect }: BrokenFacts): CommitVerdict {
-  const refused = refusal(commit, continued, effect);
-  const reason = bad === undefined ? refused.reason : `${refused.reason}; ${bad.reason}`;
-  return { kind: 'refused', refused: { ...refused, reason } };
-}
-
-function unsigned(commit: string, { reason }: BadSignature): CommitVerdict {
-  const check = 'push it with a valid signature, in place of the present one';
-  const hold = { kind: 'history', digest: historyDigest(commit), check } as const;
-  return { kind: 'refused', refused: { commit, reason, signature: reason, problems: [], hold } };
-}
-
-function tooMany(commit: string): CommitVerdict {
-  const hold = { kind: 'history', digest: historyDigest(commit) } as const;
-  return { kind: 'refused', refused: { commit, reason: TOO_MANY, problems: [], hold } };
-}
-
-type Broken = Extract<Continuation, { isNext: false }>;
-
-function refusal(commit: string, { reason, check }: Broken, effect?: AcceptedEffect): Omit<RefusedCommit, 'since'> {
+/** Returns the refusal of a commit that an operator may accept with all that comes before it. */
+function heldHistory(commit: string, reason: string, facts: HistoryFacts = {}): Refusal {
+  const { signature, check, effect } = facts;
   const hold = { kind: 'history', digest: historyDigest(commit), check, effect } as const;
-  return { commit, reason, problems: [], hold };
+  return { commit, reason, problems: [], hold, ...(signature === undefined ? {} : { signature }) };
+}
+
+function unsigned(commit: string, { reason }: BadSignature): Refusal {
+  const check = 'push it with a valid signature, in place of the present one';
+  return heldHistory(commit, reason, { check, signature: reason });
 }
 
 function isApproved(ledger: Pick<Ledger, 'read'>, digest: string): boolean {
@@ -297,18 +285,17 @@ export async function refusalOfLost(
   source: Source,
   newest: string,
   followed: Pick<Followed, 'commit' | 'difference' | 'place'>,
-): Promise<Omit<RefusedCommit, 'since'>> {
-  const { commit, difference, place } = followed;
-  const continued = await judgeContinuation(source, newest, { commit, difference, place, isLost: true });
-  invariant(!continued.isNext, 'nothing continues a lost commit');
-  return refusal(newest, continued);
+): Promise<Refusal> {
+  const broken = await breakBefore(source, newest, { ...followed, isLost: true });
+  invariant(broken !== undefined, 'nothing continues a lost commit');
+  return heldHistory(newest, broken.reason, broken);
 }
 
-function wrong(commit: string, { problems: all, nothingLeft, cause }: RefusedDerivation): CommitVerdict {
+function wrong(commit: string, { problems: all, nothingLeft, cause }: RefusedDerivation): Refusal {
   // What is left is no matter of a place in a file.
   const reason = nothingLeft?.message ?? textOf(cause);
   // The first one is reported as the cause.
   const problems = [cause, ...all.filter((problem) => problem !== cause)];
   const hold = nothingLeft && ({ kind: 'nothing left', digest: nothingLeftDigest(commit) } as const);
-  return { kind: 'refused', refused: { commit, reason, problems, hold: hold ?? null } };
+  return { commit, reason, problems, hold: hold ?? null };
 }
