@@ -6,9 +6,7 @@ import { momentOf } from '../base/wording.ts';
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 import { refusalEvent } from '../machine/instance-events.ts';
 import { RECOVERY, recoveryChange } from '../machine/recovery.ts';
-import { EVERY_INSTANCE } from '../machine/suspension.ts';
 import { isError, placeAndCode } from '../model/problem.ts';
-import type { Ledger } from '../reconcile/ledger.ts';
 import type { Reviews } from '../reconcile/reviews.ts';
 import { logProblems, type Poll } from './activate.ts';
 import { refusedChanges } from './commit-rows.ts';
@@ -156,7 +154,7 @@ export class BranchPoll {
   }
 
   async #refuse(refused: Omit<RefusedCommit, 'since'>, log: Logger): Promise<void> {
-    const { current, clock, ledger } = this.#options;
+    const { current, clock } = this.#options;
     const { commit, reason, problems, signature } = refused;
     const last = current.refused;
     if (signature !== undefined && last?.commit === commit && last.reason === reason) return;
@@ -164,18 +162,20 @@ export class BranchPoll {
     this.notReadyReason = `commit ${commit} is not followed: ${reason}`;
     logProblems(problems, log);
     log.error({ commit, reason }, 'the commit is not followed; everything stays as it is');
-    const words = publicReason(refused);
-    await tellRefusal(ledger, { commit, reason: words }, clock.now());
     if (refused.hold?.kind === 'history') await this.#beginRecovery(reason);
-    await this.#recordRefused(commit, { isHeld: refused.hold !== null, reason: words });
+    await this.#recordRefused(commit, { isHeld: refused.hold !== null, reason: publicReason(refused) });
   }
 
+  /** Records a refused commit and an event of that, unless it is recorded already, as after a restart. */
   async #recordRefused(oid: string, refused: { readonly isHeld: boolean; readonly reason: string }): Promise<void> {
     const { source, ledger, gate, clock } = this.#options;
     const commit = await source.describe(oid);
+    const now = clock.now();
     await gate.exclusive(async () => {
-      const changes = refusedChanges(ledger, commit, { ...refused, now: clock.now() });
-      if (changes.length > 0) await ledger.commit(changes);
+      const changes = refusedChanges(ledger, commit, { ...refused, now });
+      if (changes.length === 0) return;
+      await ledger.recordEvents([refusalEvent({ commit: oid, reason: refused.reason }, now)]);
+      await ledger.commit(changes);
     });
   }
 
@@ -196,22 +196,8 @@ export class BranchPoll {
   }
 }
 
-const ALL = { after: 0, limit: Number.MAX_SAFE_INTEGER };
-
 /** Returns the reason without the text of files, since messages quote them and proxies read events. */
 function publicReason({ reason, hold, problems }: Omit<RefusedCommit, 'since'>): string {
   const first = problems.find(isError);
   return hold === null && first !== undefined ? `${placeAndCode(first)}; see treeline problems` : reason;
-}
-
-/** Records the event, unless it is the last one of its kind: after a restart the same commit is refused again. */
-async function tellRefusal(
-  ledger: Ledger,
-  refused: Pick<RefusedCommit, 'commit' | 'reason'>,
-  now: number,
-): Promise<void> {
-  const event = refusalEvent(refused, now);
-  const { events } = await ledger.events(EVERY_INSTANCE, ALL);
-  const last = events.findLast(({ to }) => to === event.to);
-  if (last?.commit !== refused.commit || last.reason !== event.reason) await ledger.recordEvents([event]);
 }

@@ -2,6 +2,7 @@
 // brought to rest, in one poll, in groups, and with restarts.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { firstParentLine } from '../../src/follow/first-parents.ts';
+import { EVERY_INSTANCE } from '../../src/machine/suspension.ts';
 import type { Commit } from '../../src/repository/source.ts';
 import { Core } from '../reconcile/core.ts';
 import type { TextChanges } from '../support/text-repository.ts';
@@ -205,6 +206,16 @@ describe('a commit that can never be read', () => {
     expect(core.current.refused?.problems).toMatchObject([{ code: 'unreadable_commit', message }]);
     expect(core.current.refused?.reason).toContain(message);
     expect(core.follower.failure).toBeUndefined();
+  });
+
+  it('is one event, also after a restart', async () => {
+    const core = await up();
+    const commit = core.source.commit({ [TOO_MUCH]: '' });
+    await core.poll();
+    const again = await core.restart();
+    await again.poll();
+    const { events } = await again.ledger.events(EVERY_INSTANCE, { after: 0, limit: 100 });
+    expect(events.filter(({ to }) => to === 'Not followed').map((event) => event.commit)).toEqual([commit]);
   });
 
   it.each(['one by one', 'at once'])('is passed over once a later one takes it back: %s', async (way) => {
