@@ -1,6 +1,6 @@
 // Creates the TLS listener: it verifies client certificates and limits times and connections. It does not know clients
 // or routes. See docs/rest.md, authentication and limits.
-import type { RequestListener } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
 import { createServer, type Server, type ServerOptions } from 'node:https';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
@@ -113,18 +113,23 @@ export function createLimited(limits: TimeLimits, options: ServerOptions): Serve
 }
 
 /**
- * Returns a function that ends each connection there is at its call with its next answer. A handshake that is under way
- * may end with the old certificates, so new connections get one answer for a while.
+ * Returns a function that ends each connection there is at its call with its next answer, or with the one under way if
+ * its head is not sent: a client that uses a connection again while it is ended would get no answer. A handshake that is
+ * under way may end with the old certificates, so new connections get one answer for a while.
  */
 function followConnections(server: Server, clock: Clock, handshakeMs: number): () => void {
   const begins = new WeakMap<Socket, number>();
+  const underWay = new Set<ServerResponse>();
   let oldUntil = Number.NEGATIVE_INFINITY;
   server.on('secureConnection', (socket) => begins.set(socket, clock.monotonic()));
   server.prependListener('request', ({ socket }, response) => {
+    underWay.add(response);
+    response.once('close', () => underWay.delete(response));
     if ((begins.get(socket) ?? 0) < oldUntil) response.setHeader('Connection', 'close');
   });
   return () => {
     oldUntil = clock.monotonic() + handshakeMs;
+    for (const response of underWay) if (!response.headersSent) response.setHeader('Connection', 'close');
   };
 }
 

@@ -230,7 +230,10 @@ describe('an answer under way', () => {
     return promise;
   }
 
-  test.each(['/late', '/early'])('is finished before close ends: %s', async (path) => {
+  test.each([
+    ['/late', 'close'],
+    ['/early', 'keep-alive'],
+  ])('is finished before close ends, and its connection with it: %s', async (path, connection) => {
     const { listener, gate, started } = await startSlow();
     const agent = keepAlive();
     const answer = ask(listener.port, path, agent);
@@ -238,19 +241,23 @@ describe('an answer under way', () => {
     const closed = listener.close();
     await expect(ask(listener.port, '/late', keepAlive())).rejects.toThrow(/ECONNREFUSED/);
     gate.resolve();
-    expect(await answer).toMatchObject({ text: '[]' });
+    expect(await answer).toEqual({ text: '[]', connection });
     await closed;
     agent.destroy();
   });
 
-  test.each(['/late', '/early'])('is finished after a reload, and its connection has one more: %s', async (path) => {
+  test.each([
+    ['/late', 'close'],
+    // Too late to say so: its connection has one more answer.
+    ['/early', 'keep-alive'],
+  ])('is finished after a reload, and no request is cut off: %s', async (path, connection) => {
     const { listener, gate, started } = await startSlow();
     const agent = keepAlive();
     const answer = ask(listener.port, path, agent);
     await started.promise;
     listener.reload(api.tls);
     gate.resolve();
-    expect(await answer).toEqual({ text: '[]', connection: 'keep-alive' });
+    expect(await answer).toEqual({ text: '[]', connection });
     expect((await ask(listener.port, '/late', agent)).connection).toBe('close');
     agent.destroy();
     await listener.close();
