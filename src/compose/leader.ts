@@ -35,7 +35,7 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   const { repository, store, shown, breathe, database, earlier } = replica;
   const leads = leadsAs(database);
   if (database !== undefined) await showAllWritten(partsToFollow(parts));
-  const registry = await openProviders(settings, { log, clock, opened });
+  const { registry, programs } = await openProviders(settings, { log, clock, opened });
   let reporter: StatusReporter | undefined;
   let notifier: Notifier | undefined;
   // Who leads next begins with what is saved, and not with who watches it here.
@@ -69,7 +69,7 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
     certificates: parts.certificates,
     outages: () => {
       const unsent = { statuses: reporter?.failure, notifications: notifier?.failure };
-      return { replicas: database?.peers.trouble(), ...unsent };
+      return { programs: programs(), replicas: database?.peers.trouble(), ...unsent };
     },
     leader: database && (() => database.lease.leader() ?? null),
   };

@@ -4,9 +4,10 @@
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
+import { momentOf, quote } from '../base/wording.ts';
 import type { CurrentState } from '../follow/current-state.ts';
 import type { ProviderSettings, Settings } from '../model/settings.ts';
-import { ProgramRunner } from '../programs/program-runner.ts';
+import { ProgramRunner, type UnendedProgram } from '../programs/program-runner.ts';
 import { createExecProvider } from '../providers/exec/exec-provider.ts';
 import { createHttpProvider } from '../providers/http/http-provider.ts';
 import type { Provider } from '../providers/provider.ts';
@@ -21,6 +22,7 @@ import { parseRepositoryUrl } from '../repository/repository-url.ts';
 import { createSigner, SignatureCheck } from '../repository/signatures.ts';
 import type { Signatures, Source, Trigger } from '../repository/source.ts';
 import { createBranchWatch, createPollTimer } from '../repository/triggers.ts';
+import type { Outage } from '../service/answers.ts';
 import { Notifier } from '../statuses/notifier.ts';
 import { createSendNotification } from '../statuses/send-notification.ts';
 import { createSendStatus, takesProgress } from '../statuses/send-status.ts';
@@ -79,13 +81,14 @@ function openTriggers(
 }
 
 /**
- * Returns the registry of all entries. Programs that an earlier controller has left are ended before; throws LeftoverError if one does not end. The store has to be open, since its
+ * Returns the registry of all entries, and the outage while programs of calls cannot be ended. Programs that an earlier
+ * controller has left are ended before; throws LeftoverError if one does not end. The store has to be open, since its
  * lock keeps another controller out.
  */
 export async function openProviders(
   { execution, store }: Settings,
   { log, clock, opened }: SharedParts,
-): Promise<ProviderRegistry> {
+): Promise<{ readonly registry: ProviderRegistry; readonly programs: () => Outage | undefined }> {
   const runner = await ProgramRunner.open(join(store.directory, 'running'), log);
   const make = (entry: ProviderSettings): Provider => {
     if (entry.implementation === 'exec') return createExecProvider({ ...entry, runner, log });
@@ -93,7 +96,16 @@ export async function openProviders(
     return createSimulatedProvider(entry.options, clock);
   };
   const made = createProviderRegistry(execution.providers, make, execution.proxied);
-  return opened.adopt(made, (it) => it.close());
+  return { registry: opened.adopt(made, (it) => it.close()), programs: () => outageOf(runner.unended()) };
+}
+
+/** Returns the outage of programs that run on after their call; undefined if there are none. */
+function outageOf(unended: readonly UnendedProgram[]): Outage | undefined {
+  const [first] = unended;
+  if (first === undefined) return undefined;
+  const named = unended.map(({ pid, about }) => `process ${pid} of ${quote(about.server ?? '')}`);
+  const reason = `${named.join(', ')} cannot be ended, since it runs as another user`;
+  return { reason, since: momentOf(first.since) };
 }
 
 interface OpeningParts {

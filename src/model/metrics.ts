@@ -48,7 +48,7 @@ const WAITS = [
 
 const ATTENTION = [
   ...['store', 'leader', 'recovery', 'repository', 'commit', 'held', 'gone', 'provider', 'proxies'],
-  ...['invalid', 'cycle', 'failed', 'lost', 'blocked'],
+  ...['programs', 'invalid', 'cycle', 'failed', 'lost', 'blocked'],
   ...['drifted', 'unchecked', 'unapplied', 'entry', 'certificate', 'replicas', 'statuses', 'notifications', 'audit'],
 ] as const;
 

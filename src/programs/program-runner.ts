@@ -12,10 +12,19 @@ import { LaunchError, type ProgramEnd, type ProgramOrder, RunningProgram } from 
 
 type RunnerLog = Pick<Logger, 'warn' | 'error'>;
 
+/** A program that cannot be ended, since it runs as another user. */
+export interface UnendedProgram extends ProcessIdentity {
+  readonly about: CallLabels;
+  /** When this was noticed, in milliseconds since 1970. */
+  readonly since: number;
+}
+
 /** How long a start waits for processes that SIGKILL has to end. */
 const LEFTOVER_MS_MAX = 60_000;
 /** After this time without success, the log says that processes do not end. */
 const ENDING_MS = 30_000;
+/** More are logged only. */
+const UNENDED_MAX = 100;
 const WITHOUT_LEADER =
   'setpriv of util-linux, env of coreutils, sh or /proc is missing: if this process is killed, its programs run on, and a ' +
   'lost action counts as running until its deadline and graceSeconds';
@@ -44,6 +53,7 @@ export class ProgramRunner {
   /** Distinguishes the marks of this start from those of others. */
   readonly #start = randomUUID();
   #count = 0;
+  #unended: readonly UnendedProgram[] = [];
 
   private constructor(directory: string, log: RunnerLog, launcher: Launcher | null) {
     this.#records = new CallRecords(directory);
@@ -64,10 +74,16 @@ export class ProgramRunner {
     return runner;
   }
 
+  /** Returns the programs that run on after their call. */
+  unended(): readonly UnendedProgram[] {
+    this.#unended = this.#unended.filter(({ pid, start }) => identityOf(pid)?.start === start);
+    return this.#unended;
+  }
+
   /**
    * Returns how the program ended. Throws LaunchError if it got no input, OutputError if it wrote too much, and the
    * signal's reason if that ended it. Nothing of its group runs by then, and after an end by force nothing with its
-   * mark. Otherwise it throws UnendedError.
+   * mark. Otherwise it throws UnendedError, and {@link unended} has the processes.
    */
   async run(order: ProgramOrder): Promise<ProgramEnd> {
     const { about, signal } = order;
@@ -141,6 +157,8 @@ export class ProgramRunner {
     const error = new UnendedError(`process ${pids.join(', ')} cannot be ended, since it runs as another user`);
     this.#log.error({ ...about, processes: pids }, `${error.message}; its server waits for the deadline of the call`);
     if (about.server !== undefined) this.ended.delete(about.server);
+    const added = pids.flatMap((pid) => identityOf(pid) ?? []).map((each) => ({ ...each, about, since: Date.now() }));
+    this.#unended = [...this.unended(), ...added].slice(-UNENDED_MAX);
     return error;
   }
 

@@ -167,6 +167,7 @@ export const ATTENTION_KINDS = [
   'gone',
   'provider',
   'proxies',
+  'programs',
   'invalid',
   'cycle',
   'failed',
@@ -222,9 +223,10 @@ export interface Attention {
 /** What fails beside the servers; what does not is omitted, and all of it for proxies. */
 export type Outages = Readonly<Partial<Record<OutageName, Outage>>>;
 /**
- * The branch was not read by the last poll, or not copied here; nothing is saved; replicas do not fit together; commit statuses are not sent; notifications are not delivered; the audit log loses lines.
+ * The branch was not read by the last poll, or not copied here; nothing is saved; a program cannot be ended; replicas do
+ * not fit together; commit statuses are not sent; notifications are not delivered; the audit log loses lines.
  */
-export type OutageName = 'repository' | 'store' | 'replicas' | 'statuses' | 'notifications' | 'audit';
+export type OutageName = 'repository' | 'store' | 'programs' | 'replicas' | 'statuses' | 'notifications' | 'audit';
 
 /** The progress of all instances. */
 export interface Overview extends ReplicaFacts, Attention, Outages {

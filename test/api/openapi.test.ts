@@ -181,6 +181,7 @@ const RARE = {
       repository: OUTAGE,
       store: OUTAGE,
       audit: OUTAGE,
+      programs: OUTAGE,
       replicas: OUTAGE,
       statuses: OUTAGE,
       notifications: OUTAGE,

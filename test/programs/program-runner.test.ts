@@ -122,7 +122,7 @@ describe('the leader in a record', () => {
   });
 });
 
-it('a program that runs as another user cannot be ended, and its action has not ended', async () => {
+it('a program that runs as another user is listed once its call was ended, and its action has not ended', async () => {
   const directory = temporaryDirectory();
   const runner = await ProgramRunner.open(join(directory, 'running'), SILENT);
   const kill = process.kill.bind(process);
@@ -145,10 +145,13 @@ it('a program that runs as another user cannot be ended, and its action has not 
   foreign = readPid();
   ending.abort(new Error('its deadline has passed'));
   await expect(lost).rejects.toThrow(`process ${foreign} cannot be ended, since it runs as another user`);
+  expect(runner.unended()).toMatchObject([{ pid: foreign, about }]);
   expect(runner.ended.get('web-1')).toBeUndefined();
   // The next start finds it too.
   const next = await ProgramRunner.open(join(directory, 'running'), SILENT);
-  expect(next.ended.get('web-1')).toBeUndefined();
+  expect([next.unended(), next.ended.get('web-1')]).toMatchObject([[{ pid: foreign, about }], undefined]);
+  kill(foreign, 'SIGKILL');
+  await expect.poll(() => runner.unended(), WAIT).toEqual([]);
 
   function readPid(): number {
     return Number(readFileSync(join(directory, 'pid'), 'utf8'));

@@ -208,6 +208,11 @@ const OUTAGES: Readonly<Record<OutageName, OutageWords>> = {
     means: 'the repository cannot be followed, and newer commits are not known',
     action: 'correct that; the repository is read again automatically',
   },
+  programs: {
+    id: 'programs:running',
+    means: 'a program runs on after its call',
+    action: 'end that process as root; its server continues after the deadline of the call and graceSeconds',
+  },
   replicas: {
     id: 'replicas:differing',
     means: 'the replicas do not fit together',
