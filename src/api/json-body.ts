@@ -27,6 +27,8 @@ export function jsonBody(bytesMax = BODY_BYTES_MAX): RequestHandler {
   return async (request, response, next) => {
     const isDelete = request.method === 'DELETE';
     if (!isDelete) requireJsonType(request);
+    // The old name of gzip (RFC 9110, 8.4.1.3), which Express does not know.
+    if (request.headers['content-encoding'] === 'x-gzip') request.headers['content-encoding'] = 'gzip';
     const failure = await new Promise((resolve) => read(request, response, resolve));
     if (failure !== undefined) throw bodyFault(failure, bytesMax);
     requireAllowed(request);

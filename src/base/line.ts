@@ -3,6 +3,8 @@
 /** A FIFO line that holds each name once. */
 export class Line {
   readonly #names = new Set<string>();
+  /** At the first name: a new iterator would pass over the places of all removed ones. */
+  #next = this.#names.values();
 
   get size(): number {
     return this.#names.size;
@@ -24,7 +26,11 @@ export class Line {
 
   /** Removes and returns the name that has waited longest; undefined if the line is empty. */
   shift(): string | undefined {
-    const [first] = this.#names;
+    let { value: first } = this.#next.next();
+    if (first === undefined) {
+      this.#next = this.#names.values();
+      first = this.#next.next().value;
+    }
     if (first !== undefined) this.delete(first);
     return first;
   }

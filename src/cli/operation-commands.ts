@@ -1,5 +1,6 @@
 // The table of commands that send one request to `/operations/`: what they post, or what they print. docs/rest.md has
 // the requests.
+import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { momentOf } from '../base/wording.ts';
@@ -61,7 +62,11 @@ const OPERATIONS: readonly Operation[] = [
     usage: 'accept-history <commit>',
     description: 'follow a rewritten history, at exactly this commit',
     help: 'The first 20 digits of a held commit are enough. "treeline held" prints the commit.',
-    body: async (text, given) => ({ commit: await findHeld(given, text, HISTORY) }),
+    body: async (text, given) => {
+      const commit = await findHeld(given, text, HISTORY);
+      await confirmHistory(given);
+      return { commit };
+    },
   },
   {
     usage: 'suspend [instance]',
@@ -218,6 +223,19 @@ function readTarget(
 function wholeOf(instance: string | undefined, options: Partial<Given>): { readonly instance?: unknown } {
   const { all, ...whole } = readTarget(instance, options, 'an instance, --all');
   return whole;
+}
+
+/** Prints the held history with what accepting it does, and asks on a terminal. Throws CommandFailure after a no. */
+async function confirmHistory(given: Given): Promise<void> {
+  const { held } = (await getFrom(given, '/operations/held')) as { readonly held: readonly AuthoredHold[] };
+  const found = held.filter(({ kind }) => kind === 'history');
+  if (found.length === 0) return;
+  print(linesOf(found, formatHeld, ''));
+  if (!process.stdin.isTTY) return;
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  const answer = await terminal.question('Accept it? (yes/no) ');
+  terminal.close();
+  if (answer.trim() !== 'yes') throw new CommandFailure('nothing was accepted');
 }
 
 function releaseOf({ kind, digest, check }: HeldItem): string {

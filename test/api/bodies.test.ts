@@ -131,6 +131,7 @@ test.each<[headers: Record<string, string>, body: string | Uint8Array]>([
   [{ 'Content-Type': 'application/json; charset=utf-8' }, '{"name":"zwölf"}'],
   [{ 'Content-Type': 'application/json;charset="UTF8"' }, '{"name":"zwölf"}'],
   [GZIP, packed('{"name":"zwölf"}')],
+  [{ 'Content-Encoding': 'x-gzip' }, packed('{"name":"zwölf"}')],
   [CHUNKED, '{"name":"zwölf"}'],
   // Of a key that stands twice, the last value counts.
   [{}, '{"name":"eins","name":"zwölf"}'],

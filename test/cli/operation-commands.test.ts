@@ -81,6 +81,13 @@ describe('treeline held', () => {
       '    release with: set it back; if it is meant: treeline accept-history c0ffee',
     ]);
     expect(await commands.json('held')).toEqual({ held: HELD });
+    // Without a terminal it does not ask, but shows what it accepts.
+    const accepted = await commands.lines('accept-history', 'c0ffee');
+    expect(accepted.slice(0, 2)).toEqual([
+      'commit: history, since 2026-11-20T10:13:57.000Z',
+      '    the history was rewritten',
+    ]);
+    expect(accepted.at(-1)).toBe('so it is');
   });
 });
 

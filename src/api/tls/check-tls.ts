@@ -30,7 +30,7 @@ export interface Expiry {
   /** Of a certificate: the beginning of its SHA-256 fingerprint, which distinguishes certificates of one name. */
   readonly digest?: string;
   readonly part: TlsPart;
-  /** The subject of a certificate; of a list, its setting and its number in the file. */
+  /** The subject of a certificate, the issuer of a list. */
   readonly name: string;
   /** Milliseconds since 1970, UTC. */
   readonly from: number;
@@ -40,9 +40,15 @@ export interface Expiry {
 /** The result of checking the material of a listener. */
 export interface CheckedTls {
   readonly faults: readonly TlsFault[];
-  /** Of everything that could be read. */
+  /** Of everything that could be read. Of several lists of one authority, the one that is valid longest. */
   readonly expiries: readonly Expiry[];
 }
+
+/** Version 1 has no extensions, so such a certificate cannot say that it is an authority. RFC 5280, 4.1.2.1. */
+const VERSION = Buffer.from('a003020102', 'hex');
+const VERSION_OFFSET_MAX = 16;
+/** More than any chain of authorities has. */
+const STEPS_MAX = 8;
 
 /** Returns what is wrong with `material` at the time `now` (milliseconds since 1970), and when it expires. */
 export function checkTls(material: TlsMaterial, now: number): CheckedTls {
@@ -61,7 +67,7 @@ export function checkTls(material: TlsMaterial, now: number): CheckedTls {
   const lists = material.crl === undefined ? undefined : read('crl', material.crl, readRevocationLists);
   faults.push(...checkPair(key, chain), ...checkAuthorities(authorities));
   faults.push(...checkDates(chain[0], now));
-  faults.push(...checkLists(lists ?? [], now));
+  if (lists !== undefined) faults.push(...checkLists(authorities.filter(isAuthority), lists, now));
   if (!faults.some(({ isBroken }) => isBroken)) faults.push(...tryOut(material));
   return { faults, expiries: listExpiries(chain, authorities, lists ?? []) };
 }
@@ -86,24 +92,50 @@ function readKey(text: string): KeyObject {
   }
 }
 
-function checkPair(key: KeyObject | undefined, [first]: readonly X509Certificate[]): TlsFault[] {
-  if (key === undefined || first === undefined) return [];
-  if (!first.checkPrivateKey(key)) {
-    const advice = 'both have to be replaced, and in a chain the own certificate comes first';
-    return [broken('cert', `it does not belong to the private key: ${advice}`)];
-  }
-  const unfit = purposeFault(first, 'server');
-  return unfit === undefined ? [] : [broken('cert', `it ${unfit}; name the server's own, with its key`)];
+function checkPair(key: KeyObject | undefined, chain: readonly X509Certificate[]): TlsFault[] {
+  if (key === undefined || chain.length === 0) return [];
+  const position = chain.findIndex((certificate) => certificate.checkPrivateKey(key));
+  const [first] = chain;
+  const unfit = position === 0 && first !== undefined ? purposeFault(first, 'server') : undefined;
+  if (unfit !== undefined) return [broken('cert', `it ${unfit}; name the server's own, with its key`)];
+  if (position === 0) return [];
+  const message =
+    position === -1
+      ? 'it does not belong to the private key: only one of the two has been replaced, or they were made apart'
+      : `the certificate of the private key is its number ${position + 1}: the server's own has to come first`;
+  return [broken('cert', message)];
 }
 
-/** OpenSSL admits clients only by certificates that may sign others. */
+function isAuthority({ ca, raw }: X509Certificate): boolean {
+  return ca || !raw.subarray(0, VERSION_OFFSET_MAX).includes(VERSION);
+}
+
+/** OpenSSL admits clients only by certificates that may sign others, and that lead to a root in the file. */
 function checkAuthorities(certificates: readonly X509Certificate[]): TlsFault[] {
-  const others = certificates.filter(({ ca }) => !ca);
-  const fault = others.length === certificates.length ? broken : lockingOut;
-  return others.map(({ subject }) => {
-    const message = `${nameOf(subject)} is no authority (it has no "CA:TRUE"): no client is let in by it`;
-    return fault('ca', `${message}; name the one that signs clients`);
+  const faults = certificates.flatMap((each) => {
+    const name = nameOf(each.subject);
+    if (!isAuthority(each)) {
+      const message = `${name} is no authority (it has no "CA:TRUE"): no client is let in by it`;
+      return [`${message}; name the one that signs clients`];
+    }
+    if (leadsToRoot(each, certificates)) return [];
+    const issuer = `its issuer ${nameOf(each.issuer)} is not in this file`;
+    return [
+      `${name} is an intermediate authority, and ${issuer}: no client is let in by it; add the authorities above it`,
+    ];
   });
+  const fault = faults.length === certificates.length ? broken : lockingOut;
+  return faults.map((message) => fault('ca', message));
+}
+
+function leadsToRoot(certificate: X509Certificate, all: readonly X509Certificate[], stepsMax = STEPS_MAX): boolean {
+  if (isRoot(certificate)) return true;
+  const issuers = stepsMax === 0 ? [] : all.filter((other) => other !== certificate && certificate.checkIssued(other));
+  return issuers.some((issuer) => leadsToRoot(issuer, all, stepsMax - 1));
+}
+
+function isRoot(certificate: X509Certificate): boolean {
+  return certificate.checkIssued(certificate);
 }
 
 function checkDates(certificate: X509Certificate | undefined, now: number): TlsFault[] {
@@ -113,12 +145,27 @@ function checkDates(certificate: X509Certificate | undefined, now: number): TlsF
   return period === undefined ? [] : [lockingOut('cert', `it ${period}, and clients would refuse to connect`)];
 }
 
-/** A list that has expired only locks clients out: the controller does its work without them. */
-function checkLists(lists: readonly RevocationList[], now: number): TlsFault[] {
-  return lists.flatMap((list, index) => {
-    const period = periodFault(list, now);
-    if (period === undefined) return [];
-    return [lockingOut('crl', `its list number ${index + 1} ${period}, and clients of its authority are locked out`)];
+/**
+ * OpenSSL needs a list that is valid now of every authority between a client and the root. A list that has expired only
+ * locks clients out: the controller does its work without them. Without the list of an intermediate, or any list,
+ * nobody was ever let in.
+ */
+function checkLists(
+  authorities: readonly X509Certificate[],
+  lists: readonly RevocationList[],
+  now: number,
+): TlsFault[] {
+  const withList = authorities.filter((authority) => lists.some((list) => list.isOf(authority)));
+  return authorities.flatMap((authority): TlsFault[] => {
+    const name = nameOf(authority.subject);
+    const periods = lists.filter((list) => list.isOf(authority)).map((list) => periodFault(list, now));
+    if (periods.includes(undefined)) return [];
+    const isMissing = periods.length === 0;
+    const fault = isMissing
+      ? `it holds no list of the authority ${name}`
+      : `its list of the authority ${name} ${periods.at(-1)}`;
+    const isBroken = isMissing && (!isRoot(authority) || withList.length === 0);
+    return [{ part: 'crl', message: `${fault}, and every client of that authority would be locked out`, isBroken }];
   });
 }
 
@@ -139,10 +186,16 @@ function listExpiries(
 ): Expiry[] {
   return [
     ...chain.map((certificate) => expiryOf(certificate, { what: 'server certificate', part: 'cert' })),
-    ...authorities.map((authority) => expiryOf(authority, { what: 'client authority', part: 'ca' })),
-    ...lists.map(({ from, until }, index): Expiry => {
-      return { what: 'revocation list', part: 'crl', name: `api.tls.crl (number ${index + 1})`, from, until };
-    }),
+    ...authorities.flatMap((authority) => [
+      expiryOf(authority, { what: 'client authority', part: 'ca' }),
+      ...lists
+        .filter((list) => list.isOf(authority))
+        .toSorted((a, b) => b.until - a.until)
+        .slice(0, 1)
+        .map(({ from, until }): Expiry => {
+          return { what: 'revocation list', part: 'crl', name: nameOf(authority.subject), from, until };
+        }),
+    ]),
   ];
 }
 

@@ -19,6 +19,8 @@ export interface RevocationList {
   readonly from: number;
   /** Infinity if the list names no end. */
   readonly until: number;
+  /** Returns true if the list names this authority as its issuer. OpenSSL verifies the signature. */
+  isOf(authority: X509Certificate): boolean;
 }
 
 interface Kind {
@@ -110,14 +112,33 @@ const TIME = String.raw`(?:\x17\x0d(\d{12})Z|\x18\x0f(\d{14})Z)`;
 /** One or two times in a row. */
 const TIMES = new RegExp(`${TIME}${TIME}?`);
 
-/** Node parses no lists. RFC 5280, 5.1.2: the dates are the first times; OpenSSL reads the rest. */
+/** Node parses no lists. RFC 5280, 5.1.2: the issuer's name, then the dates; OpenSSL reads the rest. */
 function readRevocationList(block: string): RevocationList {
   createSecureContext({ crl: block });
   const bytes = Buffer.from(block.split('\n').slice(1, -1).join(''), 'base64').toString('latin1');
   const times = TIMES.exec(bytes);
   if (times === null) throw new Error('it has no date');
   const [, from = times[2], , until = times[4]] = times;
-  return { from: momentOf(from), until: until === undefined ? Number.POSITIVE_INFINITY : momentOf(until) };
+  const toIssuer = bytes.slice(0, times.index);
+  return {
+    from: momentOf(from),
+    until: until === undefined ? Number.POSITIVE_INFINITY : momentOf(until),
+    isOf: (authority) => toIssuer.endsWith(subjectBytesOf(authority)),
+  };
+}
+
+/** RFC 5280, 4.1: in a certificate the subject comes after the two dates. Two names may look alike as text. */
+function subjectBytesOf({ raw }: X509Certificate): string {
+  const bytes = raw.toString('latin1');
+  const times = TIMES.exec(bytes);
+  const start = times === null ? 0 : times.index + times[0].length;
+  const [length, second, third] = [1, 2, 3].map((offset) => bytes.charCodeAt(start + offset)) as [
+    number,
+    number,
+    number,
+  ];
+  const end = length < 0x80 ? 2 + length : length === 0x81 ? 3 + second : 4 + 256 * second + third;
+  return bytes.slice(start, start + end);
 }
 
 /** Two digits of a year count from 1950. */

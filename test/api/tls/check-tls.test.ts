@@ -1,6 +1,9 @@
 // Tests the checks of keys, certificates and revocation lists before they are used.
 import { execFileSync } from 'node:child_process';
 import { createPrivateKey } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { checkTls, type TlsFault } from '../../../src/api/tls/check-tls.ts';
 import type { TlsMaterial } from '../../../src/api/tls/tls-material.ts';
@@ -22,6 +25,8 @@ let theirs: Credential;
 let server: Credential;
 let other: Credential;
 let client: Pick<Credential, 'key' | 'cert'>;
+/** An authority below a root, and the list of the root. */
+let below: { root: string; own: string; crl: string };
 let lists: { ours: string; theirs: string; old: string; early: string };
 beforeAll(async () => {
   ours = await createAuthority({ commonName: 'Ours', now });
@@ -30,16 +35,30 @@ beforeAll(async () => {
   other = await issueServerCertificate(ours, { now });
   const { key, cert } = await issueClientCertificate(ours, { commonName: 'Ada', now });
   client = { key, cert };
+  const directory = mkdtempSync(join(tmpdir(), 'treeline-'));
+  const pki = createOpensslPki(directory);
+  const extensions = ['basicConstraints=critical,CA:TRUE', 'keyUsage=critical,keyCertSign,cRLSign'];
+  const root = pki.issue('root', { extensions });
+  below = {
+    root: root.own,
+    own: pki.issue('sub', { by: root, extensions }).own,
+    crl: await createCrl(root, { now, revoked: [] }),
+  };
+  rmSync(directory, { recursive: true });
   lists = {
-    ours: createCrl(ours, { now, revoked: [] }),
-    theirs: createCrl(theirs, { now, revoked: [], days: 30 }),
-    old: createCrl(ours, { now: now - 2 * DAY_MS, days: 1, revoked: [] }),
-    early: createCrl(ours, { now: now + DAY_MS, revoked: [] }),
+    ours: await createCrl(ours, { now, revoked: [] }),
+    theirs: await createCrl(theirs, { now, revoked: [], days: 30 }),
+    old: await createCrl(ours, { now: now - 2 * DAY_MS, days: 1, revoked: [] }),
+    early: await createCrl(ours, { now: now + DAY_MS, revoked: [] }),
   };
 });
 
 function material(changes: Partial<TlsMaterial> = {}): TlsMaterial {
   return { key: server.key, cert: server.cert, ca: ours.cert, ...changes };
+}
+
+function oldAuthority(): string {
+  return createOpensslPki(temporaryDirectory()).issue('old', {}).own;
 }
 
 /** Returns a certificate that holds now, by openssl. */
@@ -65,6 +84,8 @@ describe('nothing is wrong with', () => {
     ['a certificate that lists no purposes', () => unlimited({})],
     ['one for clients and servers', () => unlimited({ extensions: ['extendedKeyUsage = clientAuth, serverAuth'] })],
     ['several authorities with a list each', () => ({ ca: ours.cert + theirs.cert, crl: lists.theirs + lists.ours })],
+    ['an authority of version 1, which cannot say that it is one', () => ({ ca: oldAuthority() })],
+    ['a list that holds beside others that do not', () => ({ crl: lists.old + lists.ours + lists.early })],
     ['a list of an authority that is not trusted', () => ({ crl: lists.ours + lists.theirs })],
   ])('%s', (_name, changes) => {
     expect(checkTls(material(changes()), now).faults).toEqual([]);
@@ -76,8 +97,7 @@ describe('nothing is wrong with', () => {
   }
 });
 
-const APART =
-  'it does not belong to the private key: both have to be replaced, and in a chain the own certificate comes first';
+const LOCKED_OUT = 'and every client of that authority would be locked out';
 
 describe('cannot be served:', () => {
   test.each<[string, () => Partial<TlsMaterial>, Omit<TlsFault, 'isBroken'>]>([
@@ -90,8 +110,23 @@ describe('cannot be served:', () => {
         message: 'its key has a passphrase, and it cannot be typed in: write it without ("openssl pkey")',
       },
     ],
-    ['the key of another certificate', () => ({ key: other.key }), { part: 'cert', message: APART }],
-    ['a chain the wrong way round', () => ({ cert: ours.cert + server.cert }), { part: 'cert', message: APART }],
+    [
+      'the key of another certificate',
+      () => ({ key: other.key }),
+      {
+        part: 'cert',
+        message:
+          'it does not belong to the private key: only one of the two has been replaced, or they were made apart',
+      },
+    ],
+    [
+      'a chain the wrong way round',
+      () => ({ cert: ours.cert + server.cert }),
+      {
+        part: 'cert',
+        message: "the certificate of the private key is its number 2: the server's own has to come first",
+      },
+    ],
     [
       'the certificate of a client',
       () => client,
@@ -114,6 +149,25 @@ describe('cannot be served:', () => {
       'half of the second authority',
       () => ({ ca: ours.cert + theirs.cert.slice(0, 100) }),
       { part: 'ca', message: 'a certificate in it is cut off' },
+    ],
+    [
+      'a list of another authority',
+      () => ({ crl: lists.theirs }),
+      { part: 'crl', message: `it holds no list of the authority CN=Ours, ${LOCKED_OUT}` },
+    ],
+    [
+      'an intermediate authority without the one above it',
+      () => ({ ca: below.own }),
+      {
+        part: 'ca',
+        message:
+          'CN=sub is an intermediate authority, and its issuer CN=root is not in this file: no client is let in by it; add the authorities above it',
+      },
+    ],
+    [
+      'the list of a root without that of the intermediate authority',
+      () => ({ ca: below.root + below.own, crl: below.crl }),
+      { part: 'crl', message: `it holds no list of the authority CN=sub, ${LOCKED_OUT}` },
     ],
   ])('%s', (_name, changes, fault) => {
     expect(checkTls(material(changes()), now).faults).toEqual([{ ...fault, isBroken: true }]);
@@ -150,14 +204,22 @@ describe('cannot be served:', () => {
 
 describe('locks clients out:', () => {
   test.each<[string, () => Partial<TlsMaterial>, string]>([
-    ['an expired list', () => ({ crl: lists.old }), 'number 1 has expired at 2026-11-19T10:00:00.000Z'],
     [
-      'a list of tomorrow beside one of today',
-      () => ({ crl: lists.ours + lists.early }),
-      'number 2 does not hold before 2026-11-21T09:55:00.000Z (is the clock of this machine right?)',
+      'an expired list',
+      () => ({ crl: lists.old }),
+      `its list of the authority CN=Ours has expired at 2026-11-19T10:00:00.000Z, ${LOCKED_OUT}`,
     ],
-  ])('%s', (_name, changes, list) => {
-    const message = `its list ${list}, and clients of its authority are locked out`;
+    [
+      'a list of tomorrow',
+      () => ({ crl: lists.early }),
+      `its list of the authority CN=Ours does not hold before 2026-11-21T09:55:00.000Z (is the clock of this machine right?), ${LOCKED_OUT}`,
+    ],
+    [
+      'a second authority without a list',
+      () => ({ ca: ours.cert + theirs.cert, crl: lists.ours }),
+      `it holds no list of the authority CN=Theirs, ${LOCKED_OUT}`,
+    ],
+  ])('%s', (_name, changes, message) => {
     expect(checkTls(material(changes()), now).faults).toEqual([{ part: 'crl', message, isBroken: false }]);
   });
 
@@ -180,8 +242,12 @@ describe('locks clients out:', () => {
   });
 });
 
-test('returns when each expires', () => {
-  const changes = { cert: server.cert + ours.cert, crl: lists.theirs + lists.ours };
+test('tells when each ends, of several lists the last', () => {
+  const changes = {
+    cert: server.cert + ours.cert,
+    ca: ours.cert + theirs.cert,
+    crl: lists.old + lists.theirs + lists.ours,
+  };
   const { expiries } = checkTls(material(changes), now);
   const from = now - 5 * 60_000;
   const [year, decade] = [now + 365 * DAY_MS, now + 3650 * DAY_MS];
@@ -189,7 +255,8 @@ test('returns when each expires', () => {
     { what: 'server certificate', part: 'cert', name: 'CN=localhost', from, until: year },
     { what: 'server certificate', part: 'cert', name: 'CN=Ours', from, until: decade },
     { what: 'client authority', part: 'ca', name: 'CN=Ours', from, until: decade },
-    { what: 'revocation list', part: 'crl', name: 'api.tls.crl (number 1)', from, until: now + 30 * DAY_MS },
-    { what: 'revocation list', part: 'crl', name: 'api.tls.crl (number 2)', from, until: year },
+    { what: 'revocation list', part: 'crl', name: 'CN=Ours', from, until: year },
+    { what: 'client authority', part: 'ca', name: 'CN=Theirs', from, until: decade },
+    { what: 'revocation list', part: 'crl', name: 'CN=Theirs', from, until: now + 30 * DAY_MS },
   ]);
 });
