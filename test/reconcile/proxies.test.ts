@@ -193,11 +193,11 @@ describe('a claim', () => {
     const core = await coreOf({ web: IN_LAB });
     const { id } = firstOf(core, LAB);
     const revoked = new ServiceError('unauthorized', 'revoked');
-    const claimed = agentOf(core).claim({ by: LAB, refusal: () => revoked }, id, null);
+    const claimed = agentOf(core).claim({ by: LAB, refusal: () => revoked }, id, 'key-1');
     claimed.catch(() => undefined);
     await core.settle();
     await expect(claimed).rejects.toMatchObject({ code: 'conflict' });
-    expect((await claim(core, LAB, id)).action.id).toBe(id);
+    expect((await claim(core, LAB, id, 'key-1')).action.id).toBe(id);
   });
 });
 

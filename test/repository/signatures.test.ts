@@ -55,6 +55,11 @@ describe('a commit signed with ssh', () => {
     expect(await check({ allowedSigners }, good, none, other)).toBe(
       `commit ${short(none)} by Test is not signed with an ssh key`,
     );
+    // Git checks a hundred at a time.
+    for (const count of [99, 100]) {
+      const before = Array<string>(count).fill(good);
+      expect(await check({ allowedSigners }, ...before, none, good)).toContain(short(none));
+    }
     expect(await check({ allowedSigners }, good, other)).toBe(
       `commit ${short(other)} by Test is signed with the key ${joe.id}, which repository.verify.allowedSigners does not list, or not for its time`,
     );

@@ -5,10 +5,12 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import type { NewEvent } from '../../src/model/instance-event.ts';
 import { refuseNetwork } from '../../src/store/database.ts';
+import type { DocumentAdapter } from '../../src/store/document-adapter.ts';
 import { createLowdbStore } from '../../src/store/lowdb-store.ts';
-import { StoreError } from '../../src/store/store-error.ts';
+import { NotLeading, StoreError } from '../../src/store/store-error.ts';
 import { backUpStore, restoreStore, storePath } from '../../src/store/store-file.ts';
 import { describeStore } from '../contract/store.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 import { pausing } from '../support/pausing.ts';
 import { writeText } from '../support/rows.ts';
 import { storePlace } from '../support/store-place.ts';
@@ -120,6 +122,35 @@ describe('limits', () => {
     expect(results.findIndex((result) => result.status === 'rejected')).toBe(10_000);
     await expect(commits[10_000]).rejects.toThrow('10000 commits wait for the disk already. Nothing was saved');
     expect(store.list('node').size).toBe(10_000);
+    await store.close();
+  });
+});
+
+describe('a failure to save', () => {
+  it('is known with the time of the first one until a commit is saved, unless this process only does not lead', async () => {
+    const clock = new ManualClock();
+    let failure: Error | undefined;
+    const adapting = (adapter: DocumentAdapter): DocumentAdapter => ({
+      read: () => adapter.read(),
+      write: (document) => (failure === undefined ? adapter.write(document) : Promise.reject(failure)),
+      events: (range) => adapter.events(range),
+      close: () => adapter.close(),
+    });
+    const store = await createLowdbStore(temporaryDirectory(), { clock, adapting });
+    const commit = () => store.commit([writeText('a', 'x')]);
+    failure = new NotLeading('another replica leads');
+    await expect(commit()).rejects.toThrow('another replica leads');
+    expect(store.failure).toBeUndefined();
+    failure = new Error('the disk is full');
+    const since = new Date(clock.now()).toISOString();
+    for (let count = 0; count < 2; count++) {
+      await expect(commit()).rejects.toThrow('the disk is full');
+      expect(store.failure).toEqual({ reason: expect.stringContaining('the disk is full'), since });
+      await clock.advance(1_000);
+    }
+    failure = undefined;
+    await commit();
+    expect(store.failure).toBeUndefined();
     await store.close();
   });
 });

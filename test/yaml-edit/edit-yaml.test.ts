@@ -64,6 +64,12 @@ describe('a map', () => {
       MAP.replace(/ {2}# About d\n.*\n\n/, '  g: 1\n').replace('  # About e\n  e: 4 # four\n', ''),
     ],
     [
+      'loses a key before two others: a comment that belongs to none stays once',
+      'a: 1\n# Of none\n\n# About b\nb: 2\nc: 3\nd: 4\n',
+      { a: 1, c: 3, d: 4 },
+      'a: 1\n# Of none\n\nc: 3\nd: 4\n',
+    ],
+    [
       'gets a nested key, before comments at its end',
       MAP,
       { a: 1, b: 2, c: { d: 3, e: 4, g: ['x'], h: { i: {} } }, f: 5 },
