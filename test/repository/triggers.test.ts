@@ -1,5 +1,5 @@
 // Tests the triggers of a poll: the interval, and the watch on a branch.
-import { rm } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createLog } from '../../src/base/log.ts';
@@ -95,6 +95,15 @@ describe('the branch watch', () => {
       await repository.commit({ a: `${n++}` });
       await repository.git('pack-refs', '--all');
     });
+  });
+
+  it('fires where refs are changed in the file of packed ones only', async () => {
+    const repository = await repositoryAt('packed.git', true);
+    await repository.git('pack-refs', '--all');
+    const file = join(repository.path, 'packed-refs');
+    const packed = await readFile(file, 'utf8');
+    let n = 0;
+    await watching(repository.path)(() => writeFile(file, `${packed}# ${n++}\n`));
   });
 
   it('fires for a repository that is removed and made again', async () => {
