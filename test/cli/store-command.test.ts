@@ -82,6 +82,11 @@ describe('treeline store', () => {
       stderr: expect.stringMatching(/^treeline: the folder .*treeline\.yaml cannot be made: /),
     });
     await controller.end('SIGKILL');
+
+    // The replica may have used a database since: what it has seen there holds no more.
+    writeFileSync(join(site.state, 'database-seen.json'), '{}');
+    expect(await runStore(site, 'restore', join('all/kept', kept[0] ?? ''), '--force')).toMatchObject({ code: 0 });
+    expect(readdirSync(site.state)).not.toContain('database-seen.json');
   });
 
   it.each([

@@ -98,6 +98,7 @@ describe('healing', () => {
     const [held] = core.operator.held();
     expect(held?.kind).toBe('failures');
     expect(held?.reason).toMatch(/^\d updates of commit commit-1 have failed, so the rest waits$/);
+    expect(core.operator.held({ ...core.order.by, tenant: 'other' })).toEqual([]);
   });
 
   it('goes on when an operator approves it, also after commits that change nothing of it', async () => {

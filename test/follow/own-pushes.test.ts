@@ -1,0 +1,25 @@
+// Which client changed an instance with commits that were pushed here.
+import { expect, it } from 'vitest';
+import { OwnPushes } from '../../src/follow/own-pushes.ts';
+import type { Commit } from '../../src/repository/source.ts';
+
+const WRITTEN = { c1: ['A1', 'shop'], c2: ['B2', 'shop'], c3: ['B2', 'mail'] } as const;
+
+function clientOf(instance: string, ...newestFirst: readonly string[]): string | null {
+  const pushes = new OwnPushes();
+  const writings = Object.entries(WRITTEN).map(([oid, [client, name]]) => {
+    return [oid, { client, address: `stack-instance/${name}` }] as const;
+  });
+  pushes.add(new Map(writings));
+  return pushes.findClients(newestFirst.map((oid) => ({ oid }) as Commit))(instance);
+}
+
+it.each<[what: string, instance: string, commits: readonly string[], client: string | null]>([
+  ['the one that wrote its file', 'mail', ['c3', 'c1'], 'B2'],
+  ['the one that wrote its file last', 'shop', ['c2', 'c1'], 'B2'],
+  ['the one that wrote all commits', 'other', ['c3', 'c2'], 'B2'],
+  ['not known where several wrote others', 'other', ['c2', 'c1'], null],
+  ['not known beside a commit of others', 'other', ['c2', 'elsewhere'], null],
+])('who changed an instance is %s', (_what, instance, commits, client) => {
+  expect(clientOf(instance, ...commits)).toBe(client);
+});
