@@ -91,6 +91,16 @@ it('a start in a copy of the directory ends no program of the first runner, and 
   expect(await end).toEqual({ exit: 0, output: 'well\n', complaint: '' });
 });
 
+it('a check leaves known which action of its server has ended', async () => {
+  const directory = temporaryDirectory();
+  const runner = await ProgramRunner.open(join(directory, 'running'), SILENT);
+  const about = { server: 'web-1', operation: 'update', action: 'c1' };
+  for (const each of [about, { ...about, operation: 'check', action: 'c2' }]) {
+    await runner.run(orderIn(directory, ['/bin/sh', '-c', ':'], { about: each }));
+  }
+  expect(runner.ended.get('web-1')).toEqual(about);
+});
+
 describe('the leader in a record', () => {
   /** Returns which groups and processes a start signals that finds this leader. No signal of this test reaches any. */
   async function signalledFor(leader: object | undefined): Promise<readonly number[]> {
