@@ -344,7 +344,9 @@ describe('treeline status --wait', () => {
   });
 
   it('ends with 0 for an instance that goes meanwhile, and fails for one that was never there', async () => {
-    answering(['Marked for delete', { deleting: 1 }], undefined);
+    const states = ['creating', 'updating', 'deleting', 'retrying', 'unknown'] as const;
+    const moving = states.map((state) => ['Marked for delete', { failed: 1, [state]: 1 }] as const);
+    answering(...moving, undefined);
     expect(await commands.run('status', 'shop', '--wait', OID)).toMatchObject({ code: 0, stdout: 'shop: gone\n' });
     expect(await wait('shop')).toEqual({
       code: 3,

@@ -17,14 +17,14 @@ const FILES = {
 };
 const HELD = { digest: 'd1', servers: ['web'], reason: 'too many', since: '2026-11-20T10:13:56.000Z', commit: 'c1' };
 
-it.each<[who: string, refusal: Error | undefined, approved: string | undefined]>([
+it.each<[who: string, refusal: ServiceError | undefined, approved: string | undefined]>([
   ['approves what is held of the instance', undefined, 'd1'],
   ['approves nothing if the client may not any more', new ServiceError('unauthorized', 'revoked'), undefined],
 ])('a delete %s', async (_who, refusal, approved) => {
   const remote = new ScriptedRemote(FILES);
   const ledger = new Ledger(new MemoryStore(), withoutPause);
   await ledger.commit([{ kind: 'held', name: 'shop', value: HELD, expected: undefined }]);
-  let now: Error | undefined;
+  let now: ServiceError | undefined;
   const asked: unknown[] = [];
   const requests = {
     async approve(find: () => { readonly digest: string } | undefined): Promise<void> {
@@ -36,6 +36,7 @@ it.each<[who: string, refusal: Error | undefined, approved: string | undefined]>
     ...{ writes: 'commit', source: remote, publisher: remote, follower: remote, ledger, requests },
     ...{ current: {}, safety: () => undefined, clock: new ManualClock(), breathe: withoutPause },
   } as unknown as Parameters<typeof wireWrites>[0]);
-  await writer.deleteInstance({ by: ADMINISTRATOR, refusal: () => now, requestId: 'request-1' }, 'shop');
+  const order = { by: ADMINISTRATOR, refusal: () => now, requestId: 'request-1' };
+  await writer.deleteInstance({ ...order, ifMatch: undefined, ifNoneMatch: undefined }, 'shop');
   expect(asked).toEqual([approved]);
 });
