@@ -4,10 +4,10 @@ import { withoutPause } from '../../src/base/breathe.ts';
 import { wireWrites } from '../../src/compose/wire-writes.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
-import { ADMINISTRATOR } from '../service/service.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { MemoryStore } from '../support/memory-store.ts';
 import { ScriptedRemote } from '../support/scripted-remote.ts';
+import { ADMINISTRATOR } from './service.ts';
 
 const FILES = {
   'tree.yaml': 'name: global\ntype: common\n',
