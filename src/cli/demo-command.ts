@@ -3,7 +3,7 @@ import { createWriteStream, existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { TlsFilesError } from '../api/tls/tls-files.ts';
 import { createLog, type Logger } from '../base/log.ts';
 import { type Controller, startController } from '../compose.ts';
@@ -17,14 +17,20 @@ import { CommandFailure, describeSystemError, expecting } from './command-failur
 import { type DemoCredentials, ensureCredentials } from './demo/credentials.ts';
 import { LAB, startPrograms } from './demo/demo-program.ts';
 import { instructions } from './demo/instructions.ts';
-import { type LocalServers, requireLocalServers, writeLocalServerProgram } from './demo/local-servers.ts';
-import { choosePorts, copySettings, DEMO_FOLDER, settingsFileIn } from './demo/settings-file.ts';
+import { canRunLocalServers, type LocalServers, writeLocalServerProgram } from './demo/local-servers.ts';
+import { changePorts, choosePorts, copySettings, DEMO_FOLDER, settingsFileIn } from './demo/settings-file.ts';
 import { ensureRepository } from './demo/stacks-repository.ts';
 import { print } from './output.ts';
 import { runUntilSignalled } from './run-until-signalled.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
 const RUNS_ALREADY = 'The demo runs here already: use it, or stop it with Ctrl-C; --dir starts another one elsewhere.';
+const PORT_MAX = 65_534;
+
+interface DemoOptions {
+  readonly dir: string;
+  readonly port?: number;
+}
 
 /** Adds the command. Exit code 0: stopped cleanly; 3: could not run. */
 export function addDemoCommand(program: Command): void {
@@ -32,24 +38,30 @@ export function addDemoCommand(program: Command): void {
     .command('demo')
     .description('run a controller on a sample repository, to try it')
     .option('--dir <directory>', 'the folder of the demo', DEMO_FOLDER)
+    .option('--port <port>', 'the port of the REST API; the page gets the next one', parsePort)
     .addHelpText(
       'after',
       '\nCtrl-C stops the demo and its servers, which are processes of this machine. The next start ' +
         'continues.\nNothing outside the directory is touched.',
     )
-    .action(async ({ dir }: { readonly dir: string }) => {
+    .action(async ({ dir, port }: DemoOptions) => {
       if (dir === '') throw new CommandFailure('--dir is empty: name a folder, or leave it out');
-      await runDemo(fromUserDirectory(dir));
+      await runDemo(fromUserDirectory(dir), port);
     });
 }
 
-async function runDemo(folder: string): Promise<void> {
-  requireLocalServers();
+function parsePort(text: string): number {
+  const port = Number(text);
+  if (Number.isInteger(port) && port > 0 && port <= PORT_MAX) return port;
+  throw new InvalidArgumentError(`name a number from 1 to ${PORT_MAX}`);
+}
+
+async function runDemo(folder: string, port: number | undefined): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await requireStopped(join(folder, 'state'));
   const credentials = await ensureCredentials(join(folder, 'pki'), Date.now());
   await expecting([GitError], () => ensureRepository(join(folder, 'stacks.git'), credentials.clients));
-  const settings = await prepareSettings(folder, credentials);
+  const settings = await prepareSettings(folder, credentials, port);
   const sites = await writeSites(folder, credentials, settings.api.port);
   const log = createLog(settings.log.level, createWriteStream(join(folder, 'treeline.log')));
   for (const site of sites) await site.start();
@@ -74,8 +86,12 @@ async function requireStopped(directory: string): Promise<void> {
   await expecting([StoreError], async () => lockDirectory(directory, RUNS_ALREADY)[Symbol.dispose]());
 }
 
-/** Returns the settings, which are copied at the first start. */
-async function prepareSettings(folder: string, credentials: DemoCredentials): Promise<Settings> {
+/** Returns the settings, which are copied at the first start. `port` replaces the ports in them. */
+async function prepareSettings(
+  folder: string,
+  credentials: DemoCredentials,
+  port: number | undefined,
+): Promise<Settings> {
   const file = settingsFileIn(folder);
   if (!existsSync(file)) {
     const ports = await choosePorts();
@@ -83,15 +99,20 @@ async function prepareSettings(folder: string, credentials: DemoCredentials): Pr
     await writeSites(folder, credentials, ports.api);
     await copySettings(folder, ports);
   }
+  const settings = await expecting([SettingsError], () => loadSettings(file));
+  if (port === undefined) return settings;
+  const ports = { api: settings.api.port, management: settings.management.port };
+  await changePorts(folder, ports, { api: port, management: port + 1 });
   return await expecting([SettingsError], () => loadSettings(file));
 }
 
-/** Writes the programs that make servers, for the controller and for the proxy. */
+/** Writes the programs that make servers, for the controller and for the proxy; none if servers are simulated. */
 async function writeSites(
   folder: string,
   credentials: DemoCredentials,
   port: number,
 ): Promise<readonly LocalServers[]> {
+  if (!canRunLocalServers()) return [];
   const lab = join(folder, LAB);
   await mkdir(lab, { recursive: true, mode: 0o700 });
   const url = `https://localhost:${port}`;
@@ -103,7 +124,8 @@ async function startOnPorts(settings: Settings, log: Logger): Promise<Controller
     return await expecting([StoreError, TlsFilesError], () => startController(settings, { log }));
   } catch (error) {
     if (codeOf(error) !== 'EADDRINUSE') throw error;
-    throw new CommandFailure(`${describeSystemError(error)}, or start another demo with --dir`, { cause: error });
+    const command = `treeline demo --port ${settings.api.port + 1000}`;
+    throw new CommandFailure(`${describeSystemError(error)}, as "${command}" does`, { cause: error });
   }
 }
 

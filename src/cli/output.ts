@@ -31,6 +31,11 @@ export function printEscaped(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
+/** Returns a word as a shell reads it, in quotes if it needs them. */
+export function shellWord(word: string): string {
+  return /^[\w./@:-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
+}
+
 /** Prints a value as JSON, indented. */
 export function printJson(value: unknown): void {
   print(JSON.stringify(value, null, 2));

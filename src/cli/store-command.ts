@@ -32,16 +32,16 @@ interface Options {
 /** Adds the commands. Exit code 0: done; 3: could not run, and nothing was changed. */
 export function addStoreCommand(program: Command): void {
   const store = program.command('store').description('back up and restore what the controller has recorded');
-  withOptions(store.command('backup'))
-    .description('write the store to a file, at any time')
+  withOptions(store.command('backup').alias('export'))
+    .description('write the store to a file, at any time; also "export"')
     .argument('[target]', 'a new file, or a folder for it', '.')
     .addHelpText(
       'after',
       '\nThe file contains properties and outputs of servers, but no keys or passwords of the controller.',
     )
     .action((target: string, options: Options) => expecting(EXPECTED, () => backUp(target, options)));
-  withOptions(store.command('restore'))
-    .description('replace the store by a backup, or fill a database')
+  withOptions(store.command('restore').alias('import'))
+    .description('fill a store or database from a backup; also "import"')
     .argument('<backup>', 'a file of treeline store backup')
     .option('--force', 'replace an embedded store that has commits')
     .addHelpText(

@@ -3,6 +3,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { devNull } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
+import { isOnPath } from '../base/on-path.ts';
 
 /** A repository, the connection to it, or git itself failed. Its message says what to do; `cause` holds the details. */
 export class GitError extends Error {
@@ -58,7 +59,7 @@ export interface RunOptions {
   readonly fileBytesMax?: number;
   /** Applied to what git printed before it appears in an error. */
   readonly redact?: (text: string) => string;
-  /** Ends git with the controller, also if that is killed; only on Linux. For runs that write or use the network. */
+  /** Ends git with the controller, also if that is killed; only on Linux with setpriv. For runs that write or use the network. */
   readonly endsWithParent?: boolean;
 }
 
@@ -155,7 +156,7 @@ export function endGroup({ pid }: RunningGit): void {
 export function startFailure(error: Error): GitError {
   const isMissing = 'code' in error && error.code === 'ENOENT';
   const message = isMissing
-    ? 'git cannot be started: install git, and on Linux util-linux (prlimit, setpriv), and add them to the PATH'
+    ? 'git cannot be started: install git, and add it to the PATH'
     : `git could not be started: ${error.message}`;
   return new GitError(message, { cause: error });
 }
@@ -173,8 +174,13 @@ export function inherit(names: readonly string[]): Record<string, string> {
 /** Programs that set a limit and then become git. */
 function wrappers({ fileBytesMax, endsWithParent }: RunOptions): readonly string[] {
   if (process.platform !== 'linux') return [];
-  const ending = endsWithParent === true ? ['setpriv', '--pdeathsig', 'TERM', '--'] : [];
-  return fileBytesMax === undefined ? ending : [...ending, 'prlimit', `--fsize=${fileBytesMax}`, '--'];
+  const ending = endsWithParent === true && isOnPath('setpriv') ? ['setpriv', '--pdeathsig', 'TERM', '--'] : [];
+  return fileBytesMax === undefined ? ending : [...ending, ...limit(fileBytesMax)];
+}
+
+/** A shell counts in blocks of 512 bytes. */
+function limit(fileBytesMax: number): readonly string[] {
+  return ['sh', '-c', `ulimit -f ${Math.ceil(fileBytesMax / 512)} && exec "$0" "$@"`];
 }
 
 /** The subcommand: the arguments may be long. */

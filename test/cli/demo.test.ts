@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -12,6 +12,7 @@ import { ensureCredentials } from '../../src/cli/demo/credentials.ts';
 import { ensureRepository } from '../../src/cli/demo/stacks-repository.ts';
 import { treeline } from '../support/command-line.ts';
 import { itInFull } from '../support/count-runs.ts';
+import { freePort } from '../support/free-port.ts';
 import { runGit } from '../support/git-repository.ts';
 import { createHttpsClient } from '../support/https-client.ts';
 import { RunningDemo, SMALL_DEMO, smallDemoFolder } from '../support/running-demo.ts';
@@ -23,6 +24,7 @@ const SELDOM = { timeout: 60_000, interval: 500 };
 const COLUMNS = 80;
 const DONE = /^orders-db: Done\nshop-production: Done\nshop-staging: Done\nservers: 3 done\ncommit /;
 const WEB = 'stage-web-1';
+const IN_USE = /:\d+ is in use by another program: .* "treeline demo --port \d+" does\n$/;
 
 /** What a demo keeps in a folder. */
 class Place {
@@ -83,6 +85,10 @@ async function shownBy(record: unknown, key: string): Promise<unknown> {
   return ((await (await fetch(`${url}config.json`)).json()) as Readonly<Record<string, unknown>>)[key];
 }
 
+async function pathOf(program: string): Promise<string> {
+  return (await promisify(execFile)('sh', ['-c', 'command -v "$0"', program])).stdout.trim();
+}
+
 /** Returns false also for a process of which only the exit code is left. */
 function runs(pid: number | undefined): boolean {
   const stat = `/proc/${pid}/stat`;
@@ -125,16 +131,19 @@ itInFull(
     expect(await place.lab('pid', WEB)).toBe(server);
     await second.end('SIGKILL');
 
-    // If another program uses its port, it says what to do.
+    // If another program uses its port, it says how to choose others; its servers follow it there.
     const holder = createServer().listen(portIn(printed), '127.0.0.1');
     await once(holder, 'listening');
     expect(await treeline(['demo'], { cwd: place.folder })).toMatchObject({
       code: 3,
-      stderr: expect.stringMatching(/:\d+ is in use by another program: .*, or start another demo with --dir\n$/),
+      stderr: expect.stringMatching(IN_USE),
     });
+    const port = await freePort();
+    const third = new RunningDemo(place.folder, ['--port', String(port)]);
+    const moved = await third.printed();
+    expect(portIn(moved)).toBe(port);
     holder.close();
-    const third = new RunningDemo(place.folder);
-    expect(await place.ask(await third.printed(), `/hiera/${WEB}/`)).toEqual(record);
+    expect(await place.ask(moved, `/hiera/${WEB}/`)).toEqual(record);
     await place.setLogLevel('debug');
     await expect.poll(() => shownBy(record, 'log_level'), LONG).toBe('debug');
     const left = Number(await place.lab('pid', WEB));
@@ -146,6 +155,7 @@ itInFull(
     // Servers that ended with the demo start with it.
     const fourth = new RunningDemo(place.folder);
     const again = await fourth.printed();
+    expect(portIn(again)).toBe(port);
     expect(await place.ask(again, `/hiera/${WEB}/`)).toMatchObject({ ...(record as object), log_level: 'debug' });
     await expect.poll(() => shownBy(record, 'log_level'), LONG).toBe('debug');
     expect(await place.ask(again, '/stacks/instances/orders-db/status')).toBe('Done');
@@ -154,6 +164,28 @@ itInFull(
   },
   240_000,
 );
+
+it('simulates servers if only git and a shell are installed, and takes other ports by --port', async () => {
+  const place = new Place(await smallDemoFolder());
+  const programs = temporaryDirectory();
+  for (const name of ['git', 'sh']) symlinkSync(await pathOf(name), join(programs, name));
+  const demo = new RunningDemo(place.folder, [], { PATH: programs });
+  const printed = await demo.printed();
+  expect(printed).not.toContain('local-server list');
+  expect(await place.status()).toMatch(DONE);
+  expect(await demo.end('SIGINT')).toBe(0);
+  const holder = createServer().listen(portIn(printed), '127.0.0.1');
+  await once(holder, 'listening');
+  expect(await treeline(['demo'], { cwd: place.folder, env: { PATH: programs } })).toMatchObject({
+    code: 3,
+    stderr: expect.stringMatching(IN_USE),
+  });
+  const port = await freePort();
+  const moved = new RunningDemo(place.folder, ['--port', String(port)], { PATH: programs });
+  expect(await moved.printed()).toMatch(new RegExp(`:${port} [^]*:${port + 1}/ui/`));
+  expect(await moved.end('SIGINT')).toBe(0);
+  holder.close();
+});
 
 it('fills a repository that an interrupted start has left empty', async () => {
   const folder = temporaryDirectory();

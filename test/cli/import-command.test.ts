@@ -1,6 +1,6 @@
 // Tests `treeline import` as an operator runs it: what it prints, writes and refuses, for each kind of source; and that the servers
 // of an imported estate come under a real controller without any action.
-import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { compareNames } from '../../src/model/names.ts';
@@ -31,7 +31,7 @@ const LISTED = JSON.stringify({
 const ANSIBLE = `#!/bin/sh
 echo "$@" >> arguments
 case "$2" in
-  broken) echo "ERROR! no such inventory" >&2; exit 1 ;;
+  broken) echo "ERROR! no such inventory, with $(ulimit -v) KiB" >&2; exit 1 ;;
   odd) echo "[WARNING]: Invalid characters were found in
 group names" >&2 ;;
 esac
@@ -122,7 +122,7 @@ not imported: 2 values
   });
 
   it('reads the JSON of ansible-inventory, and says how to make it if Ansible is not installed', async () => {
-    const directory = directoryOf({ 'listed.json': LISTED, hosts: '' });
+    const directory = directoryOf({ 'listed.json': LISTED, 'a b/hosts': '' });
     const imported = await importIn(directory, 'listed.json', '--out', 'stacks');
     expect([imported.code, imported.stderr, imported.stdout]).toEqual([
       0,
@@ -131,11 +131,11 @@ not imported: 2 values
     ]);
     symlinkSync('/bin/sh', join(directory, 'sh'));
     const alone = { cwd: directory, env: { PATH: directory } };
-    expect(await treeline(['import', 'hosts', '--out', 'other', '--kind', 'ansible'], alone)).toMatchObject({
+    expect(await treeline(['import', 'a b/hosts', '--out', 'other', '--kind', 'ansible'], alone)).toMatchObject({
       code: 3,
       stderr:
         'treeline: ansible-inventory is not installed: run this with Ansible, and import the file: ' +
-        'ansible-inventory -i hosts --list > inventory.json\n',
+        "ansible-inventory -i 'a b/hosts' --list > inventory.json\n",
     });
   });
 
@@ -146,7 +146,7 @@ not imported: 2 values
     const failed = await importIn(directory, 'broken', '--out', 'other');
     expect([failed.code, failed.stderr]).toEqual([
       3,
-      'treeline: ansible-inventory cannot read broken: ERROR! no such inventory\n',
+      'treeline: ansible-inventory cannot read broken: ERROR! no such inventory, with 4194304 KiB\n',
     ]);
   });
 
@@ -213,10 +213,17 @@ not imported: 2 values
       'inventory/hosts is no Terraform state of version 4',
     ],
     ['bytes that are no text', ['binary.csv', '--out', 'o'], 'binary.csv cannot be read: it is no text in UTF-8'],
+    [
+      'a file that is too large',
+      ['large.csv', '--out', 'o'],
+      'treeline: large.csv is too large: an import reads files of at most 64 MiB\n',
+    ],
   ])('refuses %s', async (_what, args, message) => {
     const directory = directoryOf(FILES);
     writeFileSync(join(directory, 'binary.csv'), Buffer.from([0xff, 0xfe, 0x41]));
     writeFileSync(join(directory, 'empty.csv'), 'name\n');
+    writeFileSync(join(directory, 'large.csv'), '');
+    truncateSync(join(directory, 'large.csv'), 600 * 1024 * 1024);
     const { code, stdout, stderr } = await importIn(directory, ...args);
     expect({ code, stdout, stderr }).toEqual({ code: 3, stdout: '', stderr: expect.stringContaining(message) });
     expect(readdirSync(directory)).not.toContain('o');

@@ -33,7 +33,7 @@ it('moves an installation into a database and back: no recovery begins, nothing 
   const place = `the database "${name}" at 127.0.0.1:${server.port}`;
   writeFileSync(join(site.folder, 'database-url'), `${url}\n`, { mode: 0o600 });
   choose(site, '{ kind: postgres, urlFile: database-url, directory: state }');
-  const imported = await runStore(site, 'restore', 'embedded');
+  const imported = await runStore(site, 'import', 'embedded');
   expect(imported).toEqual({ code: 0, stdout: expect.stringContaining(`\nto ${place}\n`), stderr: '' });
   await site.repository.commit(filesOf({ ...WANTED, release: 2 }));
   const shared = await serveUntilDone(site);
@@ -53,7 +53,7 @@ it('moves an installation into a database and back: no recovery begins, nothing 
   const left = join(site.state, 'store.sqlite');
   choose(site, '{ kind: postgres, urlFile: database-url, directory: state }');
   await rename(left, `${left}.old`);
-  expect(await runStore(site, 'backup', left)).toMatchObject({ code: 0, stderr: '' });
+  expect(await runStore(site, 'export', left)).toMatchObject({ code: 0, stderr: '' });
   choose(site, '{ kind: lowdb, directory: state }');
   const back = await serveUntilDone(site);
   expect(back.lines.filter(({ msg }) => /recovery begins/.test(String(msg)))).toEqual([]);

@@ -96,6 +96,8 @@ describe('treeline store', () => {
     [['restore', 'treeline.yaml'], 'or is no backup'],
     [['restore'], "missing required argument 'backup'"],
     [['backup', 'a', 'b'], 'too many arguments'],
+    [['export'], 'There is no store in'],
+    [['import', 'treeline.yaml'], 'or is no backup'],
     [['bogus'], "unknown command 'bogus'"],
   ])('%j ends with 3 and says why', async (args, words) => {
     const site = await createSite(filesOf(WANTED));

@@ -68,8 +68,8 @@ describe('Git.run', () => {
 
   it.runIf(process.platform === 'linux')('ends a git that writes a file beyond the limit', async () => {
     const folder = await fakeGit('head -c 20000 /dev/zero > "$(dirname "$0")/large"');
-    await expect(new Git({}).run(['x'], { fileBytesMax: 10_000 })).rejects.toBeInstanceOf(GitFailure);
-    expect(readFileSync(join(folder, 'large')).length).toBe(10_000);
+    await expect(new Git({}).run(['x'], { fileBytesMax: 10_240 })).rejects.toBeInstanceOf(GitFailure);
+    expect(readFileSync(join(folder, 'large')).length).toBe(10_240);
   });
 
   it('gives git no variable and no configuration of the user', async () => {

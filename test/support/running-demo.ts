@@ -16,9 +16,9 @@ export class RunningDemo {
   #printed = '';
 
   /** Starts it in a folder. */
-  constructor(folder: string, args: readonly string[] = []) {
+  constructor(folder: string, args: readonly string[] = [], env: Readonly<Record<string, string>> = {}) {
     this.#child = spawn(process.execPath, [BUNDLED, 'demo', ...args], {
-      ...{ cwd: folder, env: plainEnvironment() },
+      ...{ cwd: folder, env: { ...plainEnvironment(), ...env } },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     this.#closed = once(this.#child, 'close');

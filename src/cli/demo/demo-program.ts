@@ -2,6 +2,7 @@
 // location lab, and `treeline render` for one of the servers.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -25,9 +26,10 @@ interface RunningProgram {
   stop(): Promise<void>;
 }
 
-/** Starts the programs in the folder of a demo. The log of each is a file of its folder. */
+/** Starts the programs that have settings in the folder of a demo. The log of each is a file of its folder. */
 export async function startPrograms(demo: string, log: Logger): Promise<readonly RunningProgram[]> {
-  return await Promise.all(PROGRAMS.map(({ command, folder }) => start(command, join(demo, folder), log)));
+  const present = PROGRAMS.filter(({ command, folder }) => existsSync(join(demo, folder, `${command}.yaml`)));
+  return await Promise.all(present.map(({ command, folder }) => start(command, join(demo, folder), log)));
 }
 
 /**

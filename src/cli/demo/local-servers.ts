@@ -1,13 +1,14 @@
 // Runs the program of contrib/providers/local-server for the demo: each server of the demo is a process of this
 // machine.
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { isOnPath } from '../../base/on-path.ts';
 import { productPath } from '../../base/product-files.ts';
 import { reasonOf } from '../../base/wording.ts';
 import { CommandFailure } from '../command-failure.ts';
+import { shellWord } from '../output.ts';
 import type { DemoCredentials } from './credentials.ts';
 
 const PROGRAM = 'local-server';
@@ -21,10 +22,9 @@ export interface LocalServers {
   stop(): Promise<void>;
 }
 
-/** Throws CommandFailure unless this machine has what local servers need. */
-export function requireLocalServers(): void {
-  if (['/usr/bin/flock', '/bin/flock'].some((path) => existsSync(path))) return;
-  throw new CommandFailure('the demo needs Linux with flock: install util-linux');
+/** Returns true if this machine has what local servers need. */
+export function canRunLocalServers(): boolean {
+  return process.platform === 'linux' && isOnPath('flock');
 }
 
 /**
@@ -38,6 +38,7 @@ export async function writeLocalServerProgram(
 ): Promise<LocalServers> {
   const { key, cert } = clients['local-servers'];
   const variables = {
+    PATH: process.env.PATH ?? '',
     LOCAL_SERVER_DIRECTORY: join(folder, 'local-servers'),
     LOCAL_SERVER_URL: url,
     LOCAL_SERVER_CA: ca,
@@ -49,8 +50,8 @@ export async function writeLocalServerProgram(
   const lines = [
     '#!/bin/sh',
     '# Written by the demo at every start. Without arguments it is the provider; "list" shows all servers.',
-    ...Object.entries(variables).map(([name, value]) => `export ${name}=${quote(value)}`),
-    `exec ${quote(process.execPath)} ${quote(script)} "$@"`,
+    ...Object.entries(variables).map(([name, value]) => `export ${name}=${shellWord(value)}`),
+    `exec ${shellWord(process.execPath)} ${shellWord(script)} "$@"`,
     '',
   ];
   await writeFile(`${program}.new`, lines.join('\n'), { mode: PROGRAM_MODE });
@@ -67,8 +68,4 @@ async function run(program: string, command: string): Promise<void> {
   } catch (error) {
     throw new CommandFailure(`${program} ${command} failed: ${reasonOf(error)}`);
   }
-}
-
-function quote(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

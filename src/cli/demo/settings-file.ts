@@ -8,6 +8,7 @@ import { listenOn } from '../../base/listen.ts';
 import { productPath } from '../../base/product-files.ts';
 import { loadSettings, SettingsError } from '../../settings/load-settings.ts';
 import { filesOf } from '../credential-files.ts';
+import { canRunLocalServers } from './local-servers.ts';
 
 /** The folder in which `treeline demo` keeps everything by default. */
 export const DEMO_FOLDER = '.treeline';
@@ -21,8 +22,8 @@ export interface DemoPorts {
 /** The ports in the files of contrib/demo. */
 const WRITTEN: DemoPorts = { api: 8443, management: 9080 };
 const TEMPLATE = 'stage-web-1/shop.conf.liquid';
-/** Below the folder of the demo. */
-const FILES = [TEMPLATE, 'lab/proxy.yaml', 'stage-web-1/render.yaml', 'treeline.yaml'];
+/** The files that contain a port, below the folder of the demo. */
+const WITH_PORTS = ['lab/proxy.yaml', 'stage-web-1/render.yaml', 'treeline.yaml'];
 
 /** Returns where the demo's settings are. */
 export function settingsFileIn(folder: string): string {
@@ -48,14 +49,28 @@ async function freePort(port: number): Promise<number> {
 
 /** Copies the settings into the folder of a new demo, that of the controller last: an interrupted copy is repeated. */
 export async function copySettings(folder: string, ports: DemoPorts): Promise<void> {
-  for (const name of FILES) {
-    const text = await readFile(productPath('contrib/demo', name), 'utf8');
+  const isLocal = canRunLocalServers();
+  for (const name of [TEMPLATE, ...WITH_PORTS]) {
+    if (name.startsWith('lab/') && !isLocal) continue;
+    const source = name === 'treeline.yaml' && !isLocal ? 'treeline-simulated.yaml' : name;
+    const text = await readFile(productPath('contrib/demo', source), 'utf8');
     await mkdir(dirname(join(folder, name)), { recursive: true, mode: 0o700 });
-    const written = text
-      .replaceAll(String(WRITTEN.api), String(ports.api))
-      .replaceAll(String(WRITTEN.management), String(ports.management));
-    await writeFile(join(folder, name), written);
+    await writeFile(join(folder, name), withPorts(text, WRITTEN, ports));
   }
+}
+
+/** Replaces the ports in the settings of a demo. */
+export async function changePorts(folder: string, from: DemoPorts, to: DemoPorts): Promise<void> {
+  for (const file of WITH_PORTS.map((name) => join(folder, name)).filter((path) => existsSync(path))) {
+    await writeFile(file, withPorts(await readFile(file, 'utf8'), from, to));
+  }
+}
+
+function withPorts(text: string, from: DemoPorts, to: DemoPorts): string {
+  return text.replace(/\b\d{1,5}\b/g, (number) => {
+    if (number === String(from.api)) return String(to.api);
+    return number === String(from.management) ? String(to.management) : number;
+  });
 }
 
 /** The address of the demo, and the files of its client. */

@@ -7,7 +7,7 @@ import type { DesiredState } from '../../desired/desired-state.ts';
 import { explanationOfNode, nodeNames } from '../../desired/node-records.ts';
 import { filesIn } from '../../hiera/explain-node.ts';
 import type { ExplainedLayer, FileChange, NodeExplanation } from '../../model/explanation.ts';
-import { isError } from '../../model/problem.ts';
+import { isError, sortProblems } from '../../model/problem.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
 import { type LocalRepository, openLocalRepository } from '../../repository/local-repository.ts';
 import { SourceError } from '../../repository/source.ts';
@@ -24,7 +24,7 @@ export interface Subject {
 
 /**
  * Returns the explanation of a node, or of one of its keys, in a directory given as an absolute path. Throws
- * CommandFailure if a mistake stops the whole directory, or if the node or the key does not exist.
+ * CommandFailure if a mistake stops the whole directory or the node's instance, or if the node or the key does not exist.
  */
 export async function explainDirectory(directory: string, { node, key }: Subject): Promise<NodeExplanation> {
   const snapshot = await readStacksDirectory(directory);
@@ -35,6 +35,7 @@ export async function explainDirectory(directory: string, { node, key }: Subject
     throw new CommandFailure([words, ...problems].join('\n'));
   }
   const { desired } = derivation;
+  refuseWrongInstance(desired, node);
   const whole = explanationOf(desired, node, undefined);
   if (whole === undefined) {
     const advice =
@@ -49,6 +50,18 @@ export async function explainDirectory(directory: string, { node, key }: Subject
   }
   const files = await lastChangesIn(directory, snapshot, filesIn(explained));
   return { ...explained, layers: explained.layers.map(withoutOutputs), files };
+}
+
+/**
+ * Throws CommandFailure if an instance that makes the node is wrong. It makes no servers here, so a clientcert file of
+ * one of them would look like a node of its own.
+ */
+function refuseWrongInstance(desired: DesiredState, node: string): void {
+  const wrong = [...desired.candidates].find(([key, unit]) => !desired.units.has(key) && unit.nodes.has(node))?.[1];
+  if (wrong === undefined) return;
+  const problems = sortProblems(wrong.problems.filter(isError)).map((problem) => formatProblem(problem));
+  const words = `${node} cannot be explained before its instance is corrected:`;
+  throw new CommandFailure([words, ...problems].join('\n'));
 }
 
 /** A controller's rows have outputs and times; here `last_stack_update` is that of the directory. */

@@ -11,6 +11,7 @@ import { isInventoryJson, readAnsible } from '../../import/read-ansible.ts';
 import { type KnownNode, readHiera } from '../../import/read-hiera.ts';
 import { readCsv, readNodes, readTerraform } from '../../import/read-tables.ts';
 import { CommandFailure } from '../command-failure.ts';
+import { shellWord } from '../output.ts';
 import { fromUserDirectory } from '../user-directory.ts';
 
 /** The kinds of sources. */
@@ -28,6 +29,8 @@ export interface SourceOptions {
 const HIERA_FILE = 'hiera.yaml';
 const STATE = /\.tfstate$/;
 const HIERA_DATA = /\.(?:ya?ml|eyaml|json)$/;
+const MIB = 1024 * 1024;
+const FILE_MIB_MAX = 64;
 const SKIPPED: ReadonlySet<string> = new Set(['.git', 'node_modules', 'vendor', '.terraform', '__pycache__']);
 
 /**
@@ -68,7 +71,9 @@ async function readHosts(source: string, inventory: Inventory, playbooks: string
 
 const ANSIBLE = 'ansible-inventory';
 const ANSIBLE_SECONDS_MAX = 300;
-const ANSIBLE_BYTES_MAX = 512 * 1024 * 1024;
+const ANSIBLE_KIBIBYTES_MAX = 4 * 1024 * 1024;
+const OUTPUT_MIB_MAX = 256;
+const PROGRAM_MISSING = 127;
 
 /**
  * Returns what Ansible prints of an inventory. It runs the programs that the inventory names, as every command of
@@ -80,20 +85,23 @@ async function runAnsible(source: string, args: readonly string[], inventory: In
     env: { ...process.env, ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED: 'true', ANSIBLE_NOCOLOR: 'true' },
     timeout: ANSIBLE_SECONDS_MAX * 1_000,
     killSignal: 'SIGKILL',
-    maxBuffer: ANSIBLE_BYTES_MAX,
+    maxBuffer: OUTPUT_MIB_MAX * MIB,
   } as const;
+  const limited = ['-c', `ulimit -v ${ANSIBLE_KIBIBYTES_MAX} && exec "$0" "$@"`, ANSIBLE, ...args];
   try {
-    const { stdout, stderr } = await promisify(execFile)(ANSIBLE, [...args], options);
+    const { stdout, stderr } = await promisify(execFile)('sh', limited, options);
     const warnings = stderr.split(/^\[WARNING\]: /m).slice(1);
     for (const text of warnings) inventory.leave({ file: source, line: 0 }, '', text.replaceAll(/\s+/g, ' ').trim());
     return stdout;
   } catch (error) {
     const { code, killed, stderr = '', message } = error as ExecFileException;
-    if (code === 'ENOENT') {
-      const advice = `run this with Ansible, and import the file: ${ANSIBLE} ${args.join(' ')} > inventory.json`;
+    if (code === PROGRAM_MISSING) {
+      const command = [ANSIBLE, ...args.map(shellWord)].join(' ');
+      const advice = `run this with Ansible, and import the file: ${command} > inventory.json`;
       throw new CommandFailure(`${ANSIBLE} is not installed: ${advice}`);
     }
-    const reason = killed ? `it was stopped after ${ANSIBLE_SECONDS_MAX} seconds` : String(stderr).trim();
+    const limits = `it took more than ${ANSIBLE_SECONDS_MAX} seconds, or printed more than ${OUTPUT_MIB_MAX} MiB`;
+    const reason = killed || code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER' ? limits : String(stderr).trim();
     throw new CommandFailure(`${ANSIBLE} cannot read ${source}: ${reason || message}`, { cause: error });
   }
 }
@@ -143,8 +151,14 @@ async function addBelow(folder: string, texts: Map<string, string>, inventory: I
   }
 }
 
-/** Returns undefined unless the file is UTF-8, or the UTF-16 that spreadsheets write. */
+/**
+ * Returns undefined unless the file is UTF-8, or the UTF-16 that spreadsheets write. Throws CommandFailure if it is too
+ * large.
+ */
 function textOf(path: string): string | undefined {
+  if (statSync(fromUserDirectory(path)).size > FILE_MIB_MAX * MIB) {
+    throw new CommandFailure(`${path} is too large: an import reads files of at most ${FILE_MIB_MAX} MiB`);
+  }
   const bytes = readFileSync(fromUserDirectory(path));
   const encoding = { fffe: 'utf-16le', feff: 'utf-16be' }[bytes.toString('hex', 0, 2)] ?? 'utf-8';
   try {

@@ -166,8 +166,12 @@ describe('treeline explain', () => {
     expect(await explain(path, 'shop-web-1 port')).toMatch(/role web .* types\/role\/web\.yaml:1 +not committed\n/);
   });
 
-  it('names the problem if all of the directory is wrong', async () => {
+  it('names the problem if the instance, or all of the directory, is wrong', async () => {
     const { path } = await workTree();
+    write(path, { 'types/role/web.yaml': 'environment: prod\n', 'types/clientcert/shop-web-1.yaml': 'port: 8080\n' });
+    expect(await explain(path, 'shop-web-1')).toMatch(
+      /^treeline: shop-web-1 cannot be explained before its instance is corrected:\ntypes\/role\/web\.yaml:1:1: error: /,
+    );
     write(path, { 'tree.yaml': 'name: [\n' });
     expect(await explain(path, 'shop-web-1')).toMatch(
       /^treeline: nothing can be explained in the directory before this is corrected:\ntree\.yaml:/,
