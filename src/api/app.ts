@@ -18,7 +18,7 @@ import type { EventStreams } from './event-streams.ts';
 import { type FollowedLeader, forwardToLeader } from './forward.ts';
 import { compressAnswers, markAnswers } from './present.ts';
 import { LISTS } from './reads.ts';
-import { countRequests, limitRate, refuseForeignOrigin, waitForMinCommit } from './request-steps.ts';
+import { checkUrl, countRequests, limitRate, refuseForeignOrigin, waitForMinCommit } from './request-steps.ts';
 import { type AgentRoutes, agentRoutes } from './routes/agent.ts';
 import { eventRoutes } from './routes/events.ts';
 import { hieraRoutes } from './routes/hiera.ts';
@@ -64,7 +64,7 @@ function createListener(options: Omit<AppOptions, 'commits'>, known: RequestStep
   app.disable('etag');
   app.set('query parser', 'simple');
   app.use(markAnswers(replica), ...(audit === undefined ? [] : [auditRequests(audit)]), countRequests(metrics, clock));
-  app.use(known, limitRate(requestsPerSecond), refuseForeignOrigin, servePage(), step);
+  app.use(checkUrl, known, limitRate(requestsPerSecond), refuseForeignOrigin, servePage(), step);
   app.use(...compressAnswers(), createRoutes(options), refuseUnknownPath, answerErrors(log));
   return app;
 }

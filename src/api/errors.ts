@@ -23,6 +23,7 @@ export const ERROR_STATUSES: Readonly<Record<ServiceErrorCode, number>> = {
   outcome_unknown: 503,
   precondition_failed: 412,
   body_too_large: 413,
+  uri_too_long: 414,
   unsupported_media_type: 415,
   breaks_others: 422,
   too_many_requests: 429,

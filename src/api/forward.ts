@@ -25,9 +25,12 @@ export interface FollowedLeader {
   readonly shows: (commit: string) => Promise<boolean>;
 }
 
-/** Headers of a request that belong to its connection. */
-const OF_CONNECTION = ['connection', 'keep-alive', 'expect', 'te', 'upgrade'];
-/** The same of an answer, and those that this replica sets itself. */
+/** The headers of a request that the interface knows, in lower case. No others are forwarded. */
+const HEADERS = [
+  ...['host', 'accept', 'accept-encoding', 'content-type', 'content-encoding', 'content-length', 'transfer-encoding'],
+  ...['if-match', 'if-none-match', 'last-event-id', 'origin', 'sec-fetch-site', 'x-treeline-min-commit'],
+];
+/** Headers of an answer that belong to its connection, or that this replica sets itself. */
 const NOT_SENT_ON = new Set([
   ...['date', 'keep-alive', 'transfer-encoding'],
   ...[REPLICA, REQUEST_ID].map((name) => name.toLowerCase()),
@@ -43,7 +46,7 @@ const PROGRESS = /^\/(?:operations\/(?:status|servers(?:\/[^/]+)?)|stacks\/insta
 const ONLY_OF_LEADER = [AGENT, /^\/operations\/(?:held|problems|clients|providers)\/?$/];
 /** A read that waits on the leader until its answer changes. */
 const LONG_POLL = /[?&]wait=/;
-/** Why the replica that forwards a request is behind. */
+/** Why the replica that forwards a request is behind. It is not in {@link HEADERS}, so no client sends it. */
 const LAG = 'x-treeline-lag';
 
 /** Returns the step that has the leader answer what this replica may not, and passes all other requests on. */
@@ -64,9 +67,7 @@ export function forwardToLeader(leader: FollowedLeader, clock: Clock): RequestSt
       gone.abort();
       return next();
     }
-    // What proxies read comes from the leader.
-    const isChanged = !isReading(request) && (answer.statusCode ?? 0) < 300 && !AGENT.test(urlPathOf(request));
-    if (isChanged) await within(clock, SHOWN_MS, leader.refresh()).catch(() => undefined);
+    if (isChanged(request, answer)) await waitUntilShown(response, leader, clock);
     await sendOn(answer, response);
   };
 }
@@ -88,6 +89,20 @@ async function unlessLate(
   });
   const answer = await (LONG_POLL.test(url) ? answered : within(clock, OPTIONAL_MS, answered));
   return answer?.statusCode === 503 ? undefined : answer;
+}
+
+/** What proxies read comes from the leader. */
+function isChanged(request: IncomingMessage, { statusCode = 0 }: IncomingMessage): boolean {
+  const isDryRun = request.url?.includes('dry_run=true') === true;
+  return !isReading(request) && !isDryRun && statusCode < 300 && !AGENT.test(urlPathOf(request));
+}
+
+/** Throws ServiceError `outcome_unknown` if this replica cannot show soon what the leader has done. */
+async function waitUntilShown(response: ServerResponse, leader: FollowedLeader, clock: Clock): Promise<void> {
+  const shown = leader.refresh().then(() => true);
+  if (await within(clock, SHOWN_MS, shown).catch(() => false)) return;
+  const message = `The leader has done this (request ${requestIdOf(response)}), and this replica cannot answer from it yet`;
+  throw new ServiceError('outcome_unknown', message);
 }
 
 async function sendOn(answer: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -116,7 +131,7 @@ function auditForwarded(request: IncomingMessage, response: ServerResponse): voi
 
 function questionOf(request: IncomingMessage, response: ServerResponse, leader: FollowedLeader) {
   const { method = '', url: path = '/', headers } = request;
-  const sent = Object.entries(headers).filter(([name]) => name !== LAG && !OF_CONNECTION.includes(name));
+  const sent = Object.entries(headers).filter(([name]) => HEADERS.includes(name));
   const lag = leader.lag();
   const all: OutgoingHttpHeaders = {
     ...Object.fromEntries(sent),

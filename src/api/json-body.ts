@@ -1,13 +1,20 @@
 // Reads the bodies of write requests: JSON objects with known fields. See docs/rest.md, requests.
-import { type Request, type RequestHandler, raw } from 'express';
+import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import type { Request, RequestHandler } from 'express';
+import { Shares } from '../base/shares.ts';
 import { didYouMean, reasonOf } from '../base/wording.ts';
 import { REASON_MAX } from '../model/instance-event.ts';
 import { fieldOf, isExact, isMap, type Json, type JsonMap } from '../model/json.ts';
 import { type ErrorDetail, ServiceError } from '../model/service-error.ts';
 import { requireAllowed } from './authenticate.ts';
+import { fingerprintOf } from './peer.ts';
 
 /** The largest body, but for reports of proxies. */
 export const BODY_BYTES_MAX = 1024 * 1024;
+/** Each body takes its whole length in memory until it has arrived. */
+const bodies = new Shares({ ofClient: 8, waitingOfClient: 1_000 });
 const NO_BODY = 'The body is missing: send a JSON object, {} where there is nothing to say';
 /** More of them are not read, and an answer would be many times as long as the body. */
 const FAULTS_MAX = 20;
@@ -19,20 +26,16 @@ const VALUES_MAX = 50_000;
 const SHOWN_MAX = 40;
 
 /**
- * Returns the handlers that read a JSON body into `request.body`. Only a DELETE may come without one. A client that has
+ * Returns the handler that reads a JSON body into `request.body`. Only a DELETE may come without one. A client that has
  * lost its rights before the body is there goes no further.
  */
 export function jsonBody(bytesMax = BODY_BYTES_MAX): RequestHandler {
-  const read = raw({ type: () => true, limit: bytesMax });
   return async (request, response, next) => {
     const isDelete = request.method === 'DELETE';
     if (!isDelete) requireJsonType(request);
-    // The old name of gzip (RFC 9110, 8.4.1.3), which Express does not know.
-    if (request.headers['content-encoding'] === 'x-gzip') request.headers['content-encoding'] = 'gzip';
-    const failure = await new Promise((resolve) => read(request, response, resolve));
-    if (failure !== undefined) throw bodyFault(failure, bytesMax);
+    const bytes = await bodies.run(fingerprintOf(request), () => readBody(request, bytesMax));
+    if (bytes === undefined || response.destroyed) return;
     requireAllowed(request);
-    const bytes: Uint8Array = request.body ?? Buffer.alloc(0);
     // The bytes count, not the headers: clients send a DELETE with Content-Length: 0, or with no chunk.
     if (bytes.length === 0 && !isDelete) throw new ServiceError('invalid_input', NO_BODY);
     if (bytes.length > 0 && isDelete) requireJsonType(request);
@@ -41,17 +44,43 @@ export function jsonBody(bytesMax = BODY_BYTES_MAX): RequestHandler {
   };
 }
 
-/** Returns the error for what Express says of a body. */
-function bodyFault(failure: unknown, bytesMax: number): unknown {
-  const { type, encoding } = failure as { readonly type?: string; readonly encoding?: string };
-  if (type === 'entity.too.large') {
-    return new ServiceError('body_too_large', `The body is larger than ${bytesMax / BODY_BYTES_MAX} MiB`);
+/** Resolves with the body, unpacked; undefined if the client is gone before. Throws ServiceError. */
+async function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer | undefined> {
+  const encoding = request.headers['content-encoding']?.toLowerCase() ?? 'identity';
+  // The connection has to outlive a body that is refused.
+  const read = decoded(request, encoding).iterator({ destroyOnReturn: false });
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of read as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > bytesMax) break;
+      chunks.push(chunk);
+    }
+  } catch {
+    if (request.destroyed && !request.complete) return undefined;
+    request.resume();
+    throw new ServiceError('invalid_input', `The body is not valid ${encoding}`);
   }
-  if (type === 'encoding.unsupported') {
-    const message = `The content encoding "${encoding}" is not known; send the body with "gzip", or as it is`;
-    return new ServiceError('unsupported_media_type', message);
-  }
-  return new ServiceError('invalid_input', `The body cannot be read: ${reasonOf(failure)}`);
+  if (bytes <= bytesMax) return Buffer.concat(chunks);
+  request.unpipe().resume();
+  throw new ServiceError('body_too_large', `The body is larger than ${bytesMax / BODY_BYTES_MAX} MiB`);
+}
+
+/** RFC 9110, 8.4.1.3: `x-gzip` is the same as `gzip`. */
+function decoded(request: IncomingMessage, encoding: string): Readable {
+  if (encoding === 'identity') return request;
+  if (encoding === 'gzip' || encoding === 'x-gzip') return unpacked(request);
+  const message = `The content encoding "${encoding}" is not known; send the body with "gzip", or as it is`;
+  throw new ServiceError('unsupported_media_type', message);
+}
+
+function unpacked(request: IncomingMessage): Readable {
+  const unzip = createGunzip();
+  request.once('close', () => {
+    if (!request.complete) unzip.destroy();
+  });
+  return request.pipe(unzip);
 }
 
 /**
@@ -60,11 +89,8 @@ function bodyFault(failure: unknown, bytesMax: number): unknown {
  */
 function parseBody(bytes: Uint8Array): Json {
   const text = decode(bytes);
+  refuseTooMuch(text);
   try {
-    // Counted first: to look at each number takes a second for a body of nothing but numbers.
-    if (countValues(JSON.parse(text)) > VALUES_MAX) {
-      refuse(`it has more than ${VALUES_MAX} keys and values, as no file may; send fewer`);
-    }
     return JSON.parse(text, refuseInexact) as Json;
   } catch (error) {
     if (error instanceof ServiceError) throw error;
@@ -80,10 +106,24 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-function countValues(value: Json, depth = 0): number {
-  if (depth > DEPTH_MAX) refuse(`it has more than ${DEPTH_MAX} objects and lists inside one another`);
-  if (typeof value !== 'object' || value === null) return 1;
-  return Object.values(value).reduce((sum: number, one) => sum + countValues(one, depth + 1), 1);
+/**
+ * Counts before the text is parsed: that takes long for what is nested deeply. In a text that is no JSON, the count is
+ * of no use.
+ */
+function refuseTooMuch(text: string): void {
+  let [depth, values, isString] = [0, 0, false];
+  for (let index = 0; index < text.length; index += 1) {
+    const character = text[index];
+    if (character === '\\') index += 1;
+    else if (character === '"') isString = !isString;
+    else if (!isString) {
+      if (character === '{' || character === '[') depth += 1;
+      else if (character === '}' || character === ']') depth -= 1;
+      else if (character === ':' || character === ',') values += 1;
+      if (depth > DEPTH_MAX) refuse(`it has more than ${DEPTH_MAX} objects and lists inside one another`);
+      if (values > VALUES_MAX) refuse(`it has more than ${VALUES_MAX} keys and values, as no file may; send fewer`);
+    }
+  }
 }
 
 /** `source`: the number as it is written. */

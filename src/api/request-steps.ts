@@ -12,6 +12,8 @@ import type { CommitWait } from '../service/read/commit-wait.ts';
 import { clientOf, findClient, type RequestStep } from './authenticate.ts';
 import { fingerprintOf } from './peer.ts';
 
+const URL_BYTES_MAX = 2 * 1024;
+
 /**
  * Returns the step that counts each request once its answer has ended, by the pattern of its route: names never become
  * labels. A request that is answered by no route is counted as "unknown".
@@ -45,6 +47,15 @@ export function limitRate(requestsPerSecond: number): RequestHandler {
     legacyHeaders: false,
     validate: false,
   });
+}
+
+/** Refuses a URL that is too long. Node returns it as one character a byte. */
+export function checkUrl({ url = '' }: IncomingMessage, _: unknown, next: () => void): void {
+  if (url.length > URL_BYTES_MAX) {
+    const message = `The URL is ${url.length} bytes long; at most ${URL_BYTES_MAX} are read`;
+    throw new ServiceError('uri_too_long', message);
+  }
+  next();
 }
 
 /** Returns the path of a request, without its query. */

@@ -18,6 +18,7 @@ export type ServiceErrorCode =
   | 'outcome_unknown'
   | 'precondition_failed'
   | 'body_too_large'
+  | 'uri_too_long'
   | 'unsupported_media_type'
   | 'breaks_others'
   | 'too_many_requests'

@@ -1,4 +1,6 @@
 // What a body may be, for every route that takes one: its type, encoding, size, and the JSON in it.
+import { once } from 'node:events';
+import { connect } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Ask } from '../support/https-client.ts';
@@ -10,6 +12,10 @@ const NO_JSON = 'The body has to be JSON, with Content-Type: application/json';
 const NO_OBJECT = 'The body has to be a JSON object';
 const NO_BODY = 'The body is missing: send a JSON object, {} where there is nothing to say';
 const NO_UTF8 = 'The body is not UTF-8: it has to be JSON in UTF-8';
+const NOT_JSON = expect.stringMatching(/^The body is not JSON: /);
+const LATIN_1 = expect.stringMatching(/^The charset "latin1" is not read/);
+const TOO_LARGE = 'The body is larger than 1 MiB';
+const LARGE = JSON.stringify({ name: 'x'.repeat(MIB) });
 const DEEP = 'The body: it has more than 64 objects and lists inside one another';
 const MANY = 'The body: it has more than 50000 keys and values, as no file may; send fewer';
 
@@ -41,66 +47,32 @@ const GZIP = { 'Content-Encoding': 'gzip' };
 const CHUNKED = { 'Transfer-Encoding': 'chunked' };
 
 describe('a body', () => {
-  test.each<
-    [
-      what: string,
-      body: string | Uint8Array | undefined,
-      headers: Record<string, string>,
-      status: number,
-      message: unknown,
-    ]
-  >([
+  test.each<[string, string | Uint8Array | undefined, Record<string, string>, number, unknown]>([
     ['of another type', '{}', { 'Content-Type': 'text/plain' }, 415, NO_JSON],
     ['of a form', 'a=1', { 'Content-Type': 'application/x-www-form-urlencoded' }, 415, NO_JSON],
     ['of a type that begins alike', '{}', { 'Content-Type': 'application/jsonp' }, 415, NO_JSON],
     ['without a type', '{}', { 'Content-Type': '' }, 415, NO_JSON],
-    [
-      'in Latin-1',
-      '{}',
-      { 'Content-Type': 'application/json; charset=latin1' },
-      415,
-      expect.stringMatching(/^The charset "latin1" is not read/),
-    ],
-    [
-      'in another encoding',
-      '{}',
-      { 'Content-Encoding': 'zip' },
-      415,
-      expect.stringMatching(/^The content encoding "zip" is not known/),
-    ],
+    ['in Latin-1', '{}', { 'Content-Type': 'application/json; charset=latin1' }, 415, LATIN_1],
+    ['in Brotli', '{}', { 'Content-Encoding': 'br' }, 415, expect.stringContaining('"br" is not known')],
+    ['in deflate', '{}', { 'Content-Encoding': 'deflate' }, 415, expect.stringContaining('"deflate" is not known')],
     ['that is missing', undefined, {}, 400, NO_BODY],
     ['of no chunk', '', CHUNKED, 400, NO_BODY],
-    ['that is said to be gzip', '{"name":"z1"} and more', GZIP, 400, 'The body cannot be read: incorrect header check'],
+    ['that is said to be gzip', '{"name":"z1"} and more', GZIP, 400, 'The body is not valid gzip'],
     ['with half of a character', Buffer.from('{"name":"z\xc3"}', 'latin1'), {}, 400, NO_UTF8],
-    ['of another syntax', "{'a': 1}", {}, 400, expect.stringMatching(/^The body is not JSON: /)],
-    ['of two objects', '{} {}', {}, 400, expect.stringMatching(/^The body is not JSON: /)],
-    [
-      'of closing brackets',
-      `{"a":${']'.repeat(1_000_000)}}`,
-      {},
-      400,
-      expect.stringMatching(/^The body is not JSON: /),
-    ],
-    [
-      'of a text without an end',
-      `{"a":"${'\\"'.repeat(500_000)}\\`,
-      {},
-      400,
-      expect.stringMatching(/^The body is not JSON: /),
-    ],
+    ['of another syntax', "{'a': 1}", {}, 400, NOT_JSON],
+    ['of two objects', '{} {}', {}, 400, NOT_JSON],
+    ['of closing brackets', `{"a":${']'.repeat(1_000_000)}}`, {}, 400, NOT_JSON],
+    ['of a text without an end', `{"a":"${'\\"'.repeat(500_000)}\\`, {}, 400, NOT_JSON],
     ['that is a list', '[{}]', {}, 400, NO_OBJECT],
     ['that is null', 'null', {}, 400, NO_OBJECT],
     ['that is nested deeply', packed(`${'{"a":'.repeat(150_000)}1${'}'.repeat(150_000)}`), GZIP, 400, DEEP],
     ['of many values', packed(`{"lease":[${'0,'.repeat(500_000)}0]}`), GZIP, 400, MANY],
-    ['of more than 1 MiB', JSON.stringify({ name: 'x'.repeat(MIB) }), {}, 413, 'The body is larger than 1 MiB'],
-    [
-      'of more than 1 MiB in chunks',
-      JSON.stringify({ name: 'x'.repeat(MIB) }),
-      CHUNKED,
-      413,
-      'The body is larger than 1 MiB',
-    ],
-    ['of more than 1 MiB once unpacked', packed(' '.repeat(2 * MIB)), GZIP, 413, 'The body is larger than 1 MiB'],
+    // Refused before it is parsed, which takes long: it is no JSON.
+    ['that is nested deeply, without an end', '['.repeat(500_000), {}, 400, DEEP],
+    ['of many values, without an end', `[${'0,'.repeat(500_000)}`, {}, 400, MANY],
+    ['of more than 1 MiB', LARGE, {}, 413, TOO_LARGE],
+    ['of more than 1 MiB in chunks', LARGE, CHUNKED, 413, TOO_LARGE],
+    ['of more than 1 MiB once unpacked', packed(' '.repeat(2 * MIB)), GZIP, 413, TOO_LARGE],
   ])('%s is refused', async (_what, body, headers, status, message) => {
     const reply = await post(body, headers);
     const error = { 400: 'invalid_input', 413: 'body_too_large', 415: 'unsupported_media_type' }[status];
@@ -111,6 +83,15 @@ describe('a body', () => {
     expect(reply.bytes.length).toBeLessThan(5_000);
     for (const { asked } of [api.writer, api.operator, api.agent]) expect(asked).toEqual([]);
   });
+});
+
+test('a body that is too large is refused before the rest of it comes', async () => {
+  const socket = connect({ host: '127.0.0.1', ...api.server, ...api.identities.administrator });
+  socket.write('POST /types/zone HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n');
+  socket.write(`Content-Length: ${9 * MIB}\r\n\r\n${'x'.repeat(MIB + 1)}`);
+  const [answer] = await once(socket, 'data');
+  socket.destroy();
+  expect(String(answer)).toMatch(/^HTTP\/1\.1 413 /);
 });
 
 test.each(['/operations/retry', '/agent/actions/x/heartbeat'])('POST %s reads bodies alike', async (path) => {
@@ -131,7 +112,7 @@ test.each<[headers: Record<string, string>, body: string | Uint8Array]>([
   [{ 'Content-Type': 'application/json; charset=utf-8' }, '{"name":"zwölf"}'],
   [{ 'Content-Type': 'application/json;charset="UTF8"' }, '{"name":"zwölf"}'],
   [GZIP, packed('{"name":"zwölf"}')],
-  [{ 'Content-Encoding': 'x-gzip' }, packed('{"name":"zwölf"}')],
+  [{ 'Content-Encoding': 'X-GZIP' }, packed('{"name":"zwölf"}')],
   [CHUNKED, '{"name":"zwölf"}'],
   // Of a key that stands twice, the last value counts.
   [{}, '{"name":"eins","name":"zwölf"}'],

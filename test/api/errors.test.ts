@@ -72,6 +72,13 @@ describe('bad percent-encoding', () => {
   });
 });
 
+test('a URL may be 2048 bytes long, and is 414 beyond', async () => {
+  expect((await api.request(`/tree?${'&'.repeat(2048 - 6)}`)).status).toBe(200);
+  const { status, body } = await api.request(`/tree?${'&'.repeat(2048 - 5)}`);
+  const message = 'The URL is 2049 bytes long; at most 2048 are read';
+  expect({ status, body }).toEqual({ status: 414, body: { message, return_code: 414, error: 'uri_too_long' } });
+});
+
 describe('what the reader throws', () => {
   /** Without what is described: no reader throws all of these where a tree is read. */
   const request = (path: string): Promise<Reply> => {

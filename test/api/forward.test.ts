@@ -10,6 +10,7 @@ import { ClientsSeen } from '../../src/service/progress/clients-seen.ts';
 import { StoreError } from '../../src/store/store-error.ts';
 import { type Ask, keepAlive, keepAll, type Reply } from '../support/https-client.ts';
 import { linkTo, type TestLink } from '../support/leader-link.ts';
+import { ACTION } from '../support/sample-agent.ts';
 import { WHY } from '../support/sample-operator.ts';
 import { createSampleReader } from '../support/sample-reader.ts';
 import { startTestApi, startTestStandby, type TestApi, type TestStandby } from '../support/test-api.ts';
@@ -207,6 +208,30 @@ describe('of a request', () => {
     expect(seen).toEqual([`POST ${shop}`, 'refresh']);
   });
 
+  test('no header travels that the interface does not know, nor an id of the client', async () => {
+    const sent: object[] = [];
+    followed.ask = (question, ...more) => {
+      sent.push(question.headers);
+      return usual.ask(question, ...more);
+    };
+    const id = '00000000-0000-4000-8000-000000000000';
+    const reply = await standby.request('/operations/held', {
+      headers: {
+        ...{ Cookie: 'a=b', 'X-Request-Id': id, 'X-Forwarded-For': 'x', Accept: 'x/y' },
+        // RFC 9110, 7.6.1: these end here, and so does what `Connection` names.
+        ...{ Connection: 'keep-alive, X-Own', 'X-Own': 'x', 'Keep-Alive': 'timeout=5', TE: 'trailers' },
+        // Only a replica says these.
+        ...{ 'X-Treeline-Lag': '%7B%7D', 'X-Treeline-Forwarded-By': 'x', 'X-Treeline-Client-Certificate': 'x' },
+      },
+    });
+    expect(reply.headers['x-request-id']).not.toBe(id);
+    expect(sent.map((headers) => Object.keys(headers).sort())).toEqual([
+      ['accept', 'host', 'x-request-id', 'x-treeline-client-certificate', 'x-treeline-forwarded-by'],
+    ]);
+    const raw = new X509Certificate(leader.identities.administrator.cert).raw.toString('base64');
+    expect(sent).toMatchObject([{ 'x-treeline-client-certificate': raw, 'x-treeline-forwarded-by': 'test-2' }]);
+  });
+
   test('a body that is answered before it was read leaves the connection usable', async () => {
     const body = JSON.stringify({ description: 'x'.repeat(900 * 1024) });
     const agent = keepAlive();
@@ -326,12 +351,22 @@ describe('what goes wrong between replicas', () => {
     }
   });
 
-  test('a write that this replica cannot show yet is answered as the leader has answered it', async () => {
+  test('a write that this replica cannot show yet is said to be unknown, and a dry run and a claim are not', async () => {
     followed.refresh = () => Promise.reject(new StoreError('It is away'));
-    expect((await standby.request('/stacks/instances/shop', write)).status).toBe(201);
+    const reply = await standby.request('/stacks/instances/shop', write);
+    expect(reply).toMatchObject({
+      status: 503,
+      body: {
+        error: 'outcome_unknown',
+        message: `The leader has done this (request ${reply.headers['x-request-id']}), and this replica cannot answer from it yet`,
+      },
+    });
     isLate = true;
     followed.refresh = () => new Promise(() => undefined);
-    expect((await standby.request('/stacks/instances/shop', write)).status).toBe(201);
+    expect(await standby.request('/stacks/instances/shop', write)).toMatchObject({ status: 503 });
+    expect((await standby.request('/stacks/instances/shop?dry_run=true', write)).status).toBe(201);
+    const claim = { ...write, identity: leader.identities.proxy };
+    expect((await standby.request(`/agent/actions/${ACTION.id}/claim`, claim)).status).toBe(200);
   });
 
   /** Has the replica ask another leader until the test is over. */

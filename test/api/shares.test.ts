@@ -1,4 +1,6 @@
 // The share of each client over real TLS: what one asks for keeps no other waiting.
+import { once } from 'node:events';
+import { connect } from 'node:tls';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { HeldItem } from '../../src/service/answers.ts';
 import { heldList } from '../support/held-list.ts';
@@ -59,4 +61,28 @@ test('one client with a list at work and others waiting keeps no other client fr
   expect(offered).toBe(0);
   release();
   for (const reply of await Promise.all(waiting)) expect(reply.status).toBe(200);
+});
+
+test('bodies of one client that do not arrive leave those of others to be read, and its own wait for their turn', async () => {
+  const { proxy, administrator } = api.identities;
+  const path = '/agent/actions/x/heartbeat';
+  const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000`;
+  const begun = Array.from({ length: 8 }, () => connect({ host: '127.0.0.1', ...api.server, ...proxy }));
+  for (const socket of begun) {
+    onTestFinished(() => void socket.destroy());
+    socket.on('error', () => undefined).write(`${head}\r\n\r\n{`);
+    await once(socket, 'secureConnect');
+  }
+  // On the same listener, so that the requests before it are there.
+  expect((await api.request('/tree', { identity: proxy })).status).toBe(200);
+  const post = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' };
+  let isAnswered = false;
+  const own = api.request(path, { ...post, identity: proxy }).then(({ status }) => {
+    isAnswered = true;
+    return status;
+  });
+  expect((await api.request('/operations/resume', { ...post, identity: administrator })).status).toBe(200);
+  expect(isAnswered).toBe(false);
+  begun[0]?.destroy();
+  expect(await own).toBeLessThan(500);
 });

@@ -27,6 +27,7 @@ export const WRONG_REQUESTS: Readonly<Record<string, readonly WrongRequest[]>> =
     { ask: 'GET /hiera/shop-web-1?info=yes' },
     { ask: 'GET /hiera/shop-web-1?info=true&info=true' },
     { ask: 'GET /types/%zz' },
+    { ask: `GET /${'x'.repeat(2_100)}` },
   ],
   Bodies: [
     { ask: 'POST /types/zone/' },
