@@ -134,13 +134,17 @@ export function policiesOf(
   followed: DesiredState | undefined,
 ): LossPolicies {
   const policies = new Map<string, LossPolicy>();
+  let proposed: Proposed | undefined;
   for (const [key, search] of searches) {
     const active = units.get(key);
     if (active === undefined) continue;
     const own = policyOf(active);
     // The version of the followed commit may be another one, if the instance is held or invalid there.
     const isActive = followed === undefined || followed.candidates.get(key) === active;
-    if (!isActive && !search.isEnded) search.add(proposedBy(followed.candidates));
+    if (!isActive && !search.isEnded) {
+      proposed ??= proposedBy(followed.candidates);
+      search.add(proposed);
+    }
     const policy = search.end((isActive ? undefined : followed.losses.get(key)) ?? own);
     if (policy.hold !== undefined || policy.protected !== own.protected || policy.deletion !== own.deletion)
       policies.set(key, policy);

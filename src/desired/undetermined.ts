@@ -45,22 +45,34 @@ export function receiversIn({ candidates, catalog: { files, places } }: Proposed
  */
 export function newReceivers(proposed: Proposed, baseline: Followed): (instance: string) => readonly string[] {
   const receivers = receiversIn(proposed);
+  const moved = newPathsByBlob(proposed.catalog, baseline.places);
   return (instance) => {
     const key = instanceAddress(instance);
     const known = baseline.receiversOfPinned.get(key) ?? baseline.receivers;
     const isGone = !proposed.candidates.has(key);
     const found = [...receivers].filter(([name, version]) => known.get(name) !== version);
     const meant = found.map(([name]) => name).filter((name) => isGone || !name.includes('/'));
-    const moved = isGone ? movedPaths(proposed.catalog, baseline.places, baseline.units.get(key)) : [];
-    return [...new Set([...meant, ...moved])];
+    const entry = isGone ? baseline.units.get(key)?.entry : undefined;
+    if (entry === undefined) return meant;
+    // The newest version of a pinned instance is another one than the active version, and invalid.
+    const blobs = [entry.oid, baseline.places.get(entry.path)?.oid];
+    return [...new Set([...meant, ...blobs.flatMap((oid) => moved.get(oid) ?? [])])];
   };
 }
 
-/** Returns the new paths that are not read and have the content of an instance's file. */
-function movedPaths({ files, places }: Catalog, before: Catalog['places'], unit: Unit | undefined): readonly string[] {
-  const isMoved = ([path, { oid }]: readonly [string, { readonly oid: string }]): boolean =>
-    oid === unit?.entry.oid && before.get(path)?.oid !== oid && files.get(path)?.type == null;
-  return [...places].filter(isMoved).map(([path]) => shown(path));
+/** Returns the new or changed paths that are not read, by the id of their content. */
+function newPathsByBlob(
+  { files, places }: Catalog,
+  before: Catalog['places'],
+): ReadonlyMap<string | undefined, readonly string[]> {
+  const paths = new Map<string, string[]>();
+  for (const [path, { oid }] of places) {
+    if (before.get(path)?.oid === oid || files.get(path)?.type != null) continue;
+    const same = paths.get(oid);
+    if (same === undefined) paths.set(oid, [shown(path)]);
+    else same.push(shown(path));
+  }
+  return paths;
 }
 
 /** A path has a slash, and the name of an instance has none. */

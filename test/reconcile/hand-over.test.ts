@@ -166,6 +166,17 @@ it.each([
   expect(then.held('a')?.reason).toMatch(/^"stacks\/instances\/c.yml" is not read in the commit/);
 });
 
+it.each([
+  ['its newest version, which is wrong', `${TEMPLATE_A}x: [\n`],
+  ['its active version', TEMPLATE_A],
+])('an instance that stays at an older commit is held where its file moves with %s', async (_what, text) => {
+  const core = await up();
+  await follow(core, { [A]: `${TEMPLATE_A}x: [\n` });
+  await follow(core, { [A]: null, 'attic/a.yaml': text });
+  expect(core.held('a')?.reason).toMatch(/^"attic\/a.yaml" is not read in the commit/);
+  expect(core.calls('delete')).toEqual([]);
+});
+
 describe('a file below stacks/instances that is not read holds nothing', () => {
   it.each<[what: string, files: Files]>([
     [
