@@ -4,7 +4,6 @@ import type { Logger } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { momentOf } from '../base/wording.ts';
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
-import { refusalEvent } from '../machine/instance-events.ts';
 import { RECOVERY, recoveryChange } from '../machine/recovery.ts';
 import { isError, placeAndCode } from '../model/problem.ts';
 import type { Reviews } from '../reconcile/reviews.ts';
@@ -173,9 +172,7 @@ export class BranchPoll {
     const now = clock.now();
     await gate.exclusive(async () => {
       const changes = refusedChanges(ledger, commit, { ...refused, now });
-      if (changes.length === 0) return;
-      await ledger.recordEvents([refusalEvent({ commit: oid, reason: refused.reason }, now)]);
-      await ledger.commit(changes);
+      if (changes.length > 0) await ledger.commit(changes, { kind: 'pass', now });
     });
   }
 

@@ -16,7 +16,7 @@ interface Moment {
   readonly now: number;
 }
 
-/** A pass over one server: time, or the answer of a provider. */
+/** A pass over one server (time, or the answer of a provider), or a commit that is not followed. */
 interface PassCause {
   readonly kind: 'pass';
 }
@@ -65,13 +65,6 @@ function makeEvent(facts: Facts, cause: Cause): NewEvent {
   };
 }
 
-/** Returns the event of a commit that is not followed. It concerns every instance. */
-export function refusalEvent(refused: { readonly commit: string; readonly reason: string }, now: number): NewEvent {
-  const { commit, reason } = refused;
-  const facts = { resource: null, from: null, to: 'Not followed', reason: shortened(reason), commit, client: null };
-  return { instance: EVERY_INSTANCE, time: momentOf(now), ...facts };
-}
-
 /**
  * Returns the event of an operation that changes no row: of one server, with its state, or of an instance
  * as a whole.
@@ -110,6 +103,8 @@ function collectFacts(change: Change, cause: Cause): Facts[] {
       return pinnedFacts(change, cause);
     case 'approval':
       return approvalFacts(change, cause);
+    case 'commit':
+      return refusalFacts(change, cause);
     default:
       return [];
   }
@@ -196,6 +191,12 @@ const INSTANCES = 'stack-instance/';
 function approvalFacts({ name, value }: ChangeOf<'approval'>, cause: Cause): Facts[] {
   if (value === null || cause.kind !== 'operation') return [];
   return [{ instance: cause.instance ?? EVERY_INSTANCE, reason: `${value.what}, under the digest ${name}` }];
+}
+
+/** A commit that is not followed concerns every instance. */
+function refusalFacts({ name, value }: ChangeOf<'commit'>, cause: Cause): Facts[] {
+  if (value === null || cause.kind !== 'pass') return [];
+  return [{ instance: EVERY_INSTANCE, to: 'Not followed', reason: value.reason ?? '', commit: name }];
 }
 
 function commitOf(cause: Cause): string | null {

@@ -1,6 +1,6 @@
 // Tests that protection, retention and approvals keep their meaning however many commits arrive together: one by one, each
 // brought to rest, in one poll, in groups, and with restarts.
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { firstParentLine } from '../../src/follow/first-parents.ts';
 import { EVERY_INSTANCE } from '../../src/machine/suspension.ts';
 import type { Commit } from '../../src/repository/source.ts';
@@ -208,10 +208,15 @@ describe('a commit that can never be read', () => {
     expect(core.follower.failure).toBeUndefined();
   });
 
-  it('is one event, also after a restart', async () => {
+  it('is one event, saved with its row, also after a restart', async () => {
     const core = await up();
+    const saved = vi.spyOn(core.store, 'commit');
     const commit = core.source.commit({ [TOO_MUCH]: '' });
     await core.poll();
+    const withEvents = saved.mock.calls.filter(([, events]) => events !== undefined && events.length > 0);
+    expect(withEvents.map(([changes]) => changes.map(({ kind, name }) => [kind, name]))).toEqual([
+      [['commit', commit]],
+    ]);
     const again = await core.restart();
     await again.poll();
     const { events } = await again.ledger.events(EVERY_INSTANCE, { after: 0, limit: 100 });
