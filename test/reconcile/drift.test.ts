@@ -99,6 +99,14 @@ describe('drift that is reported', () => {
 });
 
 describe('a check that fails', () => {
+  it.each(['off', 'report'] as const)('is shown at once where an operator asked for it: %s', async (drift) => {
+    const core = await shop({ drift });
+    core.provider.script = () => Promise.reject(new Error('the site is down'));
+    await core.operator.check(core.order, { resource: 'shop-web' });
+    await core.settle();
+    expect(core.operator.attention()?.items.map(({ id }) => id)).toEqual(['unchecked:shop']);
+  });
+
   it('changes nothing, comes back less and less often, and is told of after three', async () => {
     const core = await shop({ drift: 'heal' });
     const row = core.ledger.server('shop-web');

@@ -56,10 +56,12 @@ describe('a provider entry answers nothing', () => {
   });
 });
 
-it('explains servers whose last call had no answer, until the entry answers', () => {
+it('explains servers whose last call had no answer while their entry answers nothing', () => {
   const scene = new Scene();
   const explained = () => ['a', 'b', 'c'].filter((server) => scene.answers.explains(server));
-  for (const server of ['a', 'b', 'c']) scene.call(server, 'retryable');
+  for (const server of ['a', 'b']) scene.call(server, 'retryable', { ms: 60 * SECOND });
+  expect(explained()).toEqual([]);
+  scene.call('c', 'retryable');
   expect(explained()).toEqual(['a', 'b', 'c']);
   scene.call('a', 'done');
   expect(explained()).toEqual([]);

@@ -59,11 +59,11 @@ export class EntryAnswers {
   }
 
   /**
-   * Returns true if the last call of a server had no answer because its entry answers nothing, which is reported soon:
-   * then the server is no cause of its own.
+   * Returns true if the last call of a server had no answer because its entry answers nothing: then the server is no
+   * cause of its own.
    */
   explains(server: string): boolean {
-    return this.#unanswered.values().some(({ servers }) => servers.has(server));
+    return this.silent().some(({ servers }) => servers.has(server));
   }
 
   /**

@@ -136,7 +136,8 @@ export class ServerChecks {
     const isKnown = this.#servers.has(server);
     const checked = this.#checked(server);
     const before = checked.plan;
-    const provider = this.#checkerOf(row, before?.isRequested ?? false);
+    // A requested check that has failed is repeated until it is answered, also if the policy is `off`.
+    const provider = this.#checkerOf(row, before?.isRequested === true || before?.isShown === true);
     if (provider === null) {
       checked.plan = undefined;
       return;
