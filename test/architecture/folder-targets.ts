@@ -17,7 +17,7 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'src/compose': { most: 1526, goal: 1450 },
   'src/desired': { most: 2515, goal: 2200 },
   'src/expand': { most: 2040, goal: 1800 },
-  'src/follow': { most: 2828, goal: 2300 },
+  'src/follow': { most: 2825, goal: 2300 },
   'src/hiera': { most: 1076, goal: 1000 },
   'src/import': { most: 2003, goal: 1700 },
   'src/machine': { most: 3243, goal: 2800 },

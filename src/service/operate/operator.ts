@@ -86,13 +86,14 @@ function clientsIn(by: Client, options: OperatorOptions): readonly ClientSeen[] 
   const clients = [...desired.clients.values()].flatMap(({ entry }) => entry.object ?? []);
   const seen = clients.filter(({ serial }) => scope.seesClient(serial)).sort((a, b) => (a.serial < b.serial ? -1 : 1));
   const servers = [...rows.list('server')].filter(([name]) => scope.seesServer(name));
+  const claimed = Map.groupBy(servers, ([, { action }]) => action?.claim?.client);
   return seen.map(({ serial, role, description, tags = [], tenant, node = null }) => {
     const { notAfter = null, lastSeen = null } = options.seen?.of(serial, rows) ?? {};
     const shown = { serial, role, description, tags, tenant, node, notAfter, lastSeen };
     if (role !== 'proxy') return shown;
     const managed = rows.index.serversOfProxies((known) => fitsProxy(known, tags));
-    const work = servers.flatMap(([server, { action }]) =>
-      action?.claim?.client === serial ? [{ server, operation: action.operation, since: action.started }] : [],
+    const work = (claimed.get(serial) ?? []).flatMap(([server, { action }]) =>
+      action === null ? [] : [{ server, operation: action.operation, since: action.started }],
     );
     return { ...shown, servers: [...managed.values()].flat().filter((name) => scope.seesServer(name)).length, work };
   });

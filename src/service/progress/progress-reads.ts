@@ -136,7 +136,9 @@ function recoveryIn(rows: RowsAtMoment, scope: Scope): Recovery | null {
     if (server === undefined) continue;
     const found = byInstance.get(server.instance) ?? new Map<keyof RecoveredServers, string[]>();
     byInstance.set(server.instance, found);
-    found.set(groupOf(server), [...(found.get(groupOf(server)) ?? []), name]);
+    const names = found.get(groupOf(server)) ?? [];
+    found.set(groupOf(server), names);
+    names.push(name);
   }
   const instances = [...byInstance.keys()].sort(compareNames).map((instance): RecoveredInstance => {
     const named = Object.fromEntries(byInstance.get(instance) ?? []);

@@ -206,12 +206,12 @@ function typesOf(type: TypeName): readonly TypeName[] {
 
 /** Returns the names of all objects of a type, sorted. */
 function namesOfType(view: View<DesiredState>, type: TypeName): readonly string[] {
+  if (type === 'stack-instance') return [...instanceNames(view)].sort(compareNames);
   const start = addressOf(type, '');
-  const addresses = [...view.desired.objects.keys()].filter((address) => address.startsWith(start));
-  const written = addresses.map((address) => address.slice(start.length));
-  const recorded = type === 'clientcert' ? recordedNodes(view) : [];
-  const names = type === 'stack-instance' ? instanceNames(view) : [...written, ...recorded];
-  return [...new Set(names)].sort(compareNames);
+  const names = new Set(type === 'clientcert' ? recordedNodes(view) : []);
+  for (const address of view.desired.objects.keys())
+    if (address.startsWith(start)) names.add(address.slice(start.length));
+  return [...names].sort(compareNames);
 }
 
 /** A server that a stack makes: its own properties under what its clientcert file says, and not the merged record. */
