@@ -61,7 +61,7 @@ const OPERATIONS: readonly Operation[] = [
   {
     usage: 'accept-history <commit>',
     description: 'follow a rewritten history, at exactly this commit',
-    help: 'The first 20 digits of a held commit are enough. "treeline held" prints the commit.',
+    help: 'The first 20 digits of a held commit are enough. It shows what changes, and on a terminal asks first.',
     body: async (text, given) => {
       const commit = await findHeld(given, text, HISTORY);
       await confirmHistory(given);
