@@ -253,6 +253,7 @@ function buildDesiredState(admitted: Admitted): DesiredState {
     losses,
     awaited: instances.awaited,
     approved: instances.approved,
+    spent: instances.spent,
     unused: instances.unused,
     problems,
     counts: {

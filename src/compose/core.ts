@@ -162,7 +162,7 @@ export function wireCore(outside: OutsideParts): WiredCore {
   const accepted = acceptHistory(requests, outside.acceptedHistory);
   const { writes, publisher } = outside;
   const written = { writes, source, publisher, leads, current, follower, requests };
-  const wired = wireWrites({ ...shared, ...written, safety, breathe });
+  const wired = wireWrites({ ...shared, ...written, safety, review, breathe });
   const { writer, commits } = wired;
   const operator = wireOperator(outside, { ledger, current, views, stallsOf, requests, follower, reconciler });
   const stopWaiting = (): Promise<void> => {

@@ -11,11 +11,7 @@ import type { Ledger } from '../reconcile/ledger.ts';
 import type { RowRequests } from '../reconcile/row-requests.ts';
 import type { Publisher } from '../repository/publisher.ts';
 import type { Source } from '../repository/source.ts';
-import type { HeldItem } from '../service/answers.ts';
-import type { Caller } from '../service/caller.ts';
-import { heldItems } from '../service/progress/held-items.ts';
 import { type CommitWait, createCommitWait } from '../service/read/commit-wait.ts';
-import { EVERYTHING } from '../service/scope.ts';
 import { createPreview } from '../service/write/preview.ts';
 import { WriteQueue } from '../service/write/write-queue.ts';
 import { createWriter, type Writer } from '../service/write/writer.ts';
@@ -31,6 +27,8 @@ interface WritesParts {
   readonly requests: RowRequests;
   /** Returns the facts that decide which deletes may happen now. */
   readonly safety: () => Safety;
+  /** Judges again what is held. */
+  readonly review: () => void;
   readonly clock: Clock;
   readonly breathe: Breathe;
   readonly metrics?: Metrics | undefined;
@@ -58,7 +56,9 @@ export function wireWrites(parts: WritesParts): WiredWrites {
     follower: branch,
     current,
     ledger,
+    requests,
     safety,
+    review,
     clock,
     breathe,
     metrics,
@@ -69,9 +69,10 @@ export function wireWrites(parts: WritesParts): WiredWrites {
   const writer = createWriter({
     queue: writes === 'off' ? undefined : queue,
     preview: createPreview({ branch, clock, safety }),
-    approveHeld: (instance, by) => approveHeld(instance, by, parts),
+    approveDeletes: (instance, { by, refusal }) => requests.approveDeletes(instance, { by: by.serial, refusal }),
     isTerminating: (instance) => ledger.read('terminating', instance) !== undefined,
     recorded: ledger,
+    review,
   });
   const commits = createCommitWait({
     newest: () => branch.newest(),
@@ -85,17 +86,4 @@ export function wireWrites(parts: WritesParts): WiredWrites {
     return queue.stop(STOP_WRITING_MS);
   };
   return { writer, commits, stop };
-}
-
-/** Approves what is held of an instance, unless the client may not any more: then it stays held. */
-async function approveHeld(
-  instance: string,
-  { by, refusal }: Caller,
-  { ledger, requests }: Pick<WritesParts, 'ledger' | 'requests'>,
-): Promise<void> {
-  const find = (): HeldItem | undefined =>
-    refusal() === undefined
-      ? heldItems(ledger, undefined, EVERYTHING).find((item) => item.instance === instance)
-      : undefined;
-  await requests.approve(find, { by: by.serial, reason: `delete of ${instance}`, refusal: () => undefined });
 }

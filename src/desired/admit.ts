@@ -18,6 +18,7 @@ export interface AdmittedInstances extends AdmittedSet {
   readonly problems: readonly Problem[];
   readonly held: DeleteJudgement['held'];
   readonly approved: DeleteJudgement['approved'];
+  readonly spent: DeleteJudgement['spent'];
   readonly unused: DeleteJudgement['unused'];
 }
 
@@ -109,7 +110,7 @@ export function admitAsRecorded(
 const NONE: ReadonlySet<string> = new Set();
 const NO_LOSSES: LossPolicies = new Map();
 /** The judgement of deletes where nothing limits them. */
-const UNJUDGED = { held: new Map(), approved: NONE, unused: NONE };
+const UNJUDGED = { held: new Map(), approved: NONE, spent: NONE, unused: NONE };
 
 interface Attempt {
   readonly admission: Admission;

@@ -57,6 +57,8 @@ export interface DeleteJudgement {
   readonly held: ReadonlyMap<string, HeldDeletes>;
   /** Instances whose deletes an operator or a trailer approved, by name. These deletes do not count. */
   readonly approved: ReadonlySet<string>;
+  /** The digests of the approved deletes that happen: each approval is used up. */
+  readonly spent: ReadonlySet<string>;
   /**
    * The digests of approved deletes that do not happen yet, as their instance cannot become active for another reason.
    */
@@ -151,6 +153,7 @@ function judgeApproval(
   return {
     held: new Map(),
     approved: new Set(used.map(([instance]) => instance)),
+    spent: new Set(used.map(([, servers]) => deletesDigest(servers))),
     unused: new Set(unused.map(([, servers]) => deletesDigest(servers))),
   };
 }

@@ -74,6 +74,8 @@ export interface DesiredState extends Baseline {
   readonly held: ReadonlyMap<string, HeldDeletes>;
   /** Instances whose deletes were approved with this commit. */
   readonly approved: ReadonlySet<string>;
+  /** The digests of these deletes: an approval of one is used up. */
+  readonly spent: ReadonlySet<string>;
   /** The digests of approved deletes that do not happen yet, as their instance cannot become active. */
   readonly unused: ReadonlySet<string>;
   /** What was judged to count for instances that lose servers; see loss-policy.ts. */

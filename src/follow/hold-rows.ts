@@ -34,11 +34,16 @@ function isSameHold(a: Flags, b: Flags): boolean {
   return !a.isHandOver === !b.isHandOver;
 }
 
+/** How long an administrator's request to delete waits for the commit that it becomes. */
+const REQUEST_MS = 15 * 60 * 1000;
+
 interface Activated {
-  readonly desired: Pick<DesiredState, 'commit' | 'held' | 'unused'>;
+  readonly desired: Pick<DesiredState, 'commit' | 'held' | 'spent' | 'unused'>;
   /** The newest commit of the branch, followed or not; undefined before the first poll. */
   readonly newest: string | undefined;
   readonly rollouts: ReadonlyMap<string, RolloutRow>;
+  /** Milliseconds since 1970. */
+  readonly now: number;
 }
 
 /**
@@ -47,17 +52,23 @@ interface Activated {
  */
 export function keptApprovals(
   recorded: ReadonlyMap<string, ApprovalRow>,
-  { desired: { commit, held, unused }, newest, rollouts }: Activated,
+  { desired: { commit, held, spent, unused }, newest, rollouts, now }: Activated,
 ): ReadonlyMap<string, ApprovalRow> {
   const failures = new Set([...rollouts.keys()].map(failuresDigest));
   const deletes = new Set([...unused, ...[...held.values()].map(({ digest }) => digest)]);
   const isOpen = (digest: string): boolean =>
     newest === undefined || (newest !== commit && commitDigests(newest).includes(digest));
-  const isKept = (digest: string, { what }: ApprovalRow): boolean => {
+  const isKept = (digest: string, { what, time }: ApprovalRow): boolean => {
+    if (what === 'requested delete') return isApprovalOpen({ what, time }, now) && !spent.has(digest);
     if (what === 'history' || what === 'nothing left') return isOpen(digest);
     return what === 'failures' ? failures.has(digest) : deletes.has(digest);
   };
   return new Map([...recorded].filter(([digest, approval]) => isKept(digest, approval)));
+}
+
+/** Returns false where an approval was for a commit to come, and has waited for it too long. */
+export function isApprovalOpen({ what, time }: Pick<ApprovalRow, 'what' | 'time'>, now: number): boolean {
+  return what !== 'requested delete' || Date.parse(time) > now - REQUEST_MS;
 }
 
 function commitDigests(commit: string): readonly string[] {

@@ -2,10 +2,11 @@
 import type { Safety } from '../desired/admit.ts';
 import { isMade, wantsTheSame } from '../machine/existence.ts';
 import { recentRemovals, removalName, removalsMax, removalsUnderWay, serverCount } from '../machine/removals.ts';
-import type { ServerRow } from '../model/rows.ts';
+import type { ApprovalRow, ServerRow } from '../model/rows.ts';
 import type { DeleteBudget } from '../model/settings.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import type { Commit } from '../repository/source.ts';
+import { isApprovalOpen } from './hold-rows.ts';
 
 const TRAILER = /^Treeline-Approve-Deletes:[ \t]*(\d{1,6})[ \t]*$/gim;
 
@@ -34,7 +35,7 @@ export function readSafety(
       underWay: removalsUnderWay(ledger),
       goesOn: (server, spec) => wantsTheSame(spec, serverAt(server)?.wanted),
       incarnationOf: (server) => madeIncarnation(serverAt(server)),
-      isApproved: (digest) => approvals.has(digest),
+      isApproved: (digest) => isApproved(approvals.get(digest), now),
       heldBefore,
       approvedCount,
       isRecovering: ledger.list('recovery').size > 0,
@@ -55,6 +56,11 @@ function remembered<Value>(find: (name: string) => Value): (name: string) => Val
 /** Returns the facts as if nothing were approved. */
 export function withoutApprovals(safety: Safety): Safety {
   return { ...safety, deletions: { ...safety.deletions, isApproved: () => false } };
+}
+
+/** Activating a commit clears rows, so an approval that is over may still be there. */
+function isApproved(approval: ApprovalRow | undefined, now: number): boolean {
+  return approval !== undefined && isApprovalOpen(approval, now);
 }
 
 /** Returns the incarnation of a made server; undefined also where an approved delete of it runs already. */

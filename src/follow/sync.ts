@@ -57,7 +57,7 @@ export async function syncChanges(store: Read, sync: Sync): Promise<readonly Cha
   const recorded = instancesAfter(store.index, servers);
   const rowOf = (name: string): ServerRow | undefined => servers.get(name)?.value ?? store.read('server', name);
   const rollouts = rolloutRows(store.list('rollout'), openUpdatesAfter(store.index, [...servers.values()]));
-  const approvals = keptApprovals(store.list('approval'), { desired, newest, rollouts });
+  const approvals = keptApprovals(store.list('approval'), { desired, newest, rollouts, now });
   const terminating = terminatingRows(store, { desired, before: last }, recorded);
   const staying = recorded.difference(endingInstances(store, rowOf));
   const suspended = suspensionRows(store.list('suspension'), { desired, recorded: staying });

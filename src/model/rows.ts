@@ -95,7 +95,7 @@ export interface HeldRow {
 
 /** An operator's approval of a hold, named after its digest. Removed once it is used. */
 export interface ApprovalRow {
-  readonly what: HoldKind;
+  readonly what: HoldKind | 'requested delete';
   /** Serial of the client; null for the machine's own operator. */
   readonly by: string | null;
   readonly reason: string;

@@ -4,8 +4,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { momentOf } from '../base/wording.ts';
+import { isMade } from '../machine/existence.ts';
+import { deletesDigest } from '../machine/hold-digests.ts';
 import { type Cause, type OperationTarget, operationEvent } from '../machine/instance-events.ts';
 import { RECOVERY } from '../machine/recovery.ts';
+import type { Removal } from '../machine/removals.ts';
 import { EVERY_INSTANCE } from '../machine/suspension.ts';
 import type { ApprovalRow, Change, HoldKind, ServerRow } from '../model/rows.ts';
 import type { CommitGate } from './commit-gate.ts';
@@ -68,15 +71,14 @@ export class RowRequests {
   }
 
   /**
-   * Records the approval of what `find` returns, and returns it; nothing if that is undefined. `find` is called while
-   * nothing else is written; it may throw.
+   * Records the approval of what `find` returns, and returns it. `find` is called while nothing else is written; it may
+   * throw.
    */
-  async approve<Item extends Held | undefined>(find: () => Item, asked: Asked): Promise<Item> {
+  async approve<Item extends Held>(find: () => Item, asked: Asked): Promise<Item> {
     const { ledger, reviews } = this.#options;
     const { by, reason } = asked;
     const item = await this.#exclusive(asked, async () => {
       const found = find();
-      if (found === undefined) return found;
       const value = { what: found.kind, by, reason, time: this.#moment() };
       const expected = ledger.read('approval', found.digest);
       const cause = this.#cause(asked, found.kind === 'history' ? 'accept-history' : 'approve', found.instance);
@@ -86,9 +88,34 @@ export class RowRequests {
       );
       return found;
     });
-    if (item !== undefined) reviews.request();
-    if (item?.kind === 'failures') this.#enqueue(ledger.list('server').keys());
+    reviews.request();
+    if (item.kind === 'failures') this.#enqueue(ledger.list('server').keys());
     return item;
+  }
+
+  /**
+   * Records that an administrator wants an instance deleted, for the commit to come: its servers are then deleted
+   * without a hold. The approval is for the servers that exist now, and for no others. Records nothing for a client that
+   * may not ask any more. Resolves with a function that takes it back, unless it was used or given again meanwhile.
+   */
+  approveDeletes(instance: string, { by, refusal }: Omit<Asked, 'reason'>): Promise<() => Promise<void>> {
+    const { ledger, gate } = this.#options;
+    return gate.exclusive(async () => {
+      const removals = listRemovals(instance, ledger);
+      if (removals.length === 0 || refusal() !== undefined) return () => Promise.resolve();
+      const name = deletesDigest(removals);
+      const reason = `delete of ${instance}`;
+      const value = { what: 'requested delete', by, reason, time: this.#moment() } as const;
+      const cause = this.#cause({ by, reason: '' }, 'delete', instance);
+      const before = ledger.read('approval', name);
+      await ledger.commit([{ kind: 'approval', name, value, expected: before }], cause);
+      const given = ledger.read('approval', name);
+      return () =>
+        gate.exclusive(async () => {
+          if (given === undefined || ledger.read('approval', name) !== given) return;
+          await ledger.commit([{ kind: 'approval', name, value: before ?? null, expected: given }]);
+        });
+    });
   }
 
   /** Suspends an instance, or every one where it is null, until a time (RFC 3339) or until an operator resumes it. */
@@ -231,4 +258,14 @@ function approvedCommit(
   const approval = { by, reason, time, instance, servers: resources.slice(0, SERVERS_MAX) };
   const approvals = [...expected.approvals, approval].slice(-APPROVALS_MAX);
   return [{ kind: 'commit', name: commit, value: { ...expected, approvals }, expected }];
+}
+
+/** Returns the servers that would go with an instance, and those that are going already. */
+function listRemovals(instance: string, ledger: Ledger): readonly Removal[] {
+  const underWay = ledger.index.openRemovals().get(instance);
+  return ledger.index.serversOf(instance).flatMap((server) => {
+    const row = ledger.server(server);
+    const goes = row !== undefined && row.wanted !== null && row.policy.deletion === 'delete' && isMade(row);
+    return row !== undefined && (goes || underWay?.has(server)) ? [{ server, incarnation: row.incarnation }] : [];
+  });
 }

@@ -316,9 +316,10 @@ async function start(estate: Estate): Promise<Controller> {
       if (desired !== undefined) judgeRequest({ draft, order }, desired);
       return { diff: '', servers: [] };
     },
-    approveHeld: async () => undefined,
+    approveDeletes: async () => async () => undefined,
     isTerminating: (instance) => core.ledger.read('terminating', instance) !== undefined,
     recorded: core.ledger,
+    review: () => undefined,
   });
   const { reader, operator, explainer, agent, ledger, clock } = core;
   if (agent === undefined) throw new Error('there is no work for proxies');

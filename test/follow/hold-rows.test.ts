@@ -60,10 +60,11 @@ describe('an approval', () => {
     [failuresDigest('c2'), approval('failures')],
   ]);
 
-  const taken = (commit: string, held: DesiredState['held'] = new Map()) => ({
-    desired: { commit, held, unused: new Set<string>() },
+  const taken = (commit: string, held: DesiredState['held'] = new Map(), spent = new Set<string>()) => ({
+    desired: { commit, held, spent, unused: new Set<string>() },
     newest: commit as string | undefined,
     rollouts: new Map(),
+    now: NOW,
   });
 
   it('is used up when a commit is taken, but for failing updates that go on', () => {
@@ -81,6 +82,13 @@ describe('an approval', () => {
   it('of deletes stays while these are held', () => {
     const kept = keptApprovals(recorded, taken('c1', new Map([['shop', held('a')]])));
     expect([...kept.keys()]).toEqual([held('a').digest]);
+  });
+
+  it('of a delete that was asked for waits a quarter of an hour for its commit', () => {
+    const asked = new Map([[held('a').digest, approval('requested delete')]]);
+    const kept = (now: number) => keptApprovals(asked, { ...taken('c1'), now }).size;
+    expect([kept(NOW), kept(NOW + 15 * 60_000 - 1), kept(NOW + 15 * 60_000)]).toEqual([1, 1, 0]);
+    expect(keptApprovals(asked, taken('c1', new Map(), new Set([held('a').digest]))).size).toBe(0);
   });
 
   it('of something else does not stay for its name', () => {

@@ -235,6 +235,13 @@ export class Core {
     expect(this.#reconciler.missedWakeUps, 'wake-ups were missed').toBe(0);
   }
 
+  /** Commits the removal of an instance as a delete of an administrator does, up to the poll. */
+  async pushDelete(instance: string): Promise<void> {
+    const { by, refusal } = this.order;
+    await this.requests.approveDeletes(instance, { by: by.serial, refusal });
+    this.source.commit({ [`stacks/instances/${instance}.yaml`]: null });
+  }
+
   /** Says yes to what is held under a digest, and lets happen what follows. */
   async approve(digest: string): Promise<void> {
     await this.operator.approve(this.order, digest);

@@ -1,4 +1,5 @@
-// Deletes that are under way when a commit brings more: held with it, and let go with it.
+// Deletes that are under way when a commit brings more: held with it, and let go with it. Deletes of an administrator,
+// which hold nothing.
 import { describe, expect, it } from 'vitest';
 import { answerOf } from './build.ts';
 import { Core } from './core.ts';
@@ -75,5 +76,59 @@ describe('while the newest commit is not followed', () => {
     core.source.reset(followed);
     await core.poll();
     expect(core.operator.held()).toEqual([]);
+  });
+});
+
+describe('a delete of an administrator', () => {
+  const A = 'stacks/instances/a.yaml';
+
+  it('does not use up the budget', async () => {
+    const core = new Core();
+    core.source.commit({ ...FILES, 'stacks/instances/b.yaml': instance(2) });
+    await core.poll();
+    await core.pushDelete('b');
+    await core.poll();
+    core.source.commit({ [A]: instance(2) });
+    await core.poll();
+    expect(core.operator.held()).toEqual([]);
+    expect(core.states()).toEqual({ 'a-s-1': 'done', 'a-s-2': 'done' });
+    expect([core.ledger.list('removal').size, core.ledger.list('approval').size]).toEqual([1, 0]);
+  });
+
+  it('holds no delete of another instance that is pushed with it', async () => {
+    const core = new Core();
+    core.source.commit(FILES);
+    await core.poll();
+    await core.pushDelete('b');
+    core.source.commit({ [A]: instance(2) });
+    await core.poll();
+    expect(core.operator.held()).toEqual([]);
+    expect(core.states()).toEqual({ 'a-s-1': 'done', 'a-s-2': 'done' });
+  });
+
+  it('does not stop another delete that is under way, nor what is pushed later', async () => {
+    const core = await stuck();
+    await core.pushDelete('b');
+    await core.poll();
+    expect(core.operator.held()).toEqual([]);
+    core.provider.script = () => undefined;
+    await core.pass(60_000);
+    expect(core.states()).toEqual({ 'a-s-1': 'done', 'a-s-2': 'done' });
+    core.source.commit({ [A]: instance(3) });
+    await core.poll();
+    expect(core.operator.held()).toEqual([]);
+    expect(core.states()).toEqual({ 'a-s-1': 'done', 'a-s-2': 'done', 'a-s-3': 'done' });
+  });
+
+  it('stays approved if the process ends between the push and the poll', async () => {
+    const core = new Core();
+    core.source.commit(FILES);
+    await core.poll();
+    await core.pushDelete('b');
+    const again = await core.restart();
+    await again.poll();
+    expect(again.operator.held()).toEqual([]);
+    expect(Object.keys(again.states())).toEqual(['a-s-1', 'a-s-2', 'a-s-3']);
+    expect(again.ledger.list('approval').size).toBe(0);
   });
 });

@@ -96,9 +96,7 @@ describe('after a restored backup', () => {
   it('a delete that was under way is held, and what was approved is not any more', async () => {
     const first = await shop();
     answering(first, 'delete', async () => answerOf('retryable'));
-    first.source.commit({ [SHOP]: null });
-    const value = { what: 'deletes', by: 'A1', reason: '', time: new Date(first.clock.now()).toISOString() } as const;
-    await first.ledger.commit([{ kind: 'approval', name: 'd1', value, expected: undefined }]);
+    await first.pushDelete('shop');
     await first.poll();
     const core = await restore(first);
     expect(core.ledger.list('approval').size).toBe(0);

@@ -1,7 +1,8 @@
-// Tests that a request is carried out only if its client may still ask for it.
+// Tests what an approval covers: exactly the servers that a delete of the instance takes away now.
 
 import { describe, expect, it } from 'vitest';
 import { withoutPause } from '../../src/base/breathe.ts';
+import { deletesDigest } from '../../src/machine/hold-digests.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
 import { CommitGate } from '../../src/reconcile/commit-gate.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
@@ -23,6 +24,13 @@ async function ledgerWith(rows: Rows): Promise<Ledger> {
     await ledger.commit([{ kind: 'server', name, value, expected: undefined }]);
   }
   return ledger;
+}
+
+function approve(ledger: Ledger): Promise<() => Promise<void>> {
+  const clock = new ManualClock(NOW);
+  const nothing = { reconciler: { enqueue: () => undefined }, reviews: { request: () => undefined } };
+  const requests = new RowRequests({ ledger, clock, gate: new CommitGate(), ...nothing });
+  return requests.approveDeletes('shop', { by: 'A1', refusal: () => undefined });
 }
 
 // Each waits for its turn at the store, and is asked for its rights then.
@@ -51,6 +59,13 @@ describe('a client that loses its rights while another commit of the store is un
     await expect(asked).rejects.toBe(gone);
     expect([...ledger.list('approval'), ...ledger.list('suspension'), ...ledger.list('server')]).toEqual(before);
   });
+
+  it('approves no deletes, without failing the writes that are pushed with its own', async () => {
+    const { ledger, requests } = await open();
+    const takeBack = await requests.approveDeletes('shop', { by: 'A1', refusal: () => gone });
+    expect(ledger.list('approval').size).toBe(0);
+    await takeBack();
+  });
 });
 
 async function open() {
@@ -59,3 +74,27 @@ async function open() {
   const nothing = { reconciler: { enqueue: () => undefined }, reviews: { request: () => undefined } };
   return { ledger, gate, requests: new RowRequests({ ledger, gate, clock: new ManualClock(NOW), ...nothing }) };
 }
+
+function digest(...servers: readonly string[]): string {
+  return deletesDigest(servers.map((server) => ({ server, incarnation: 7 })));
+}
+
+const CASES: Readonly<Record<string, readonly [Rows, ...string[]]>> = {
+  'all of its servers, and nobody else': [{ a: {}, b: {}, x: { instance: 'office' } }, 'a', 'b'],
+  'also one that is on its way out, which counts already': [{ a: {}, b: { wanted: null } }, 'a', 'b'],
+  'not one whose delete is approved: that does not count': [{ a: {}, b: { wanted: null, approved: true } }, 'a'],
+  'one that is being replaced, once': [{ a: { replacing: true }, b: {} }, 'a', 'b'],
+  'not one that is kept when the instance goes': [
+    { a: {}, b: { policy: { ...rowIn('done').policy, deletion: 'retain' } } },
+    'a',
+  ],
+};
+
+describe('an approval is for', () => {
+  it.each(Object.entries(CASES))('%s', async (_, [rows, ...servers]) => {
+    const ledger = await ledgerWith(rows);
+    await approve(ledger);
+    expect([...ledger.list('approval').keys()]).toEqual([digest(...servers)]);
+    expect([...ledger.list('approval').values()]).toMatchObject([{ what: 'requested delete', by: 'A1' }]);
+  });
+});

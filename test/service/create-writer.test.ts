@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Role } from '../../src/model/names.ts';
 import type { Draft, Preview, WriteOrder, WriteResult } from '../../src/service/write/draft.ts';
+import type { BeforePush } from '../../src/service/write/pending-write.ts';
 import { createWriter, type Writer } from '../../src/service/write/writer.ts';
 import { allowed } from '../support/allowed.ts';
 import { ADMINISTRATOR } from './service.ts';
@@ -20,8 +21,9 @@ function open(
   mode: 'commit' | 'propose' = 'commit',
 ): { readonly writer: Writer; readonly log: string[] } {
   const log: string[] = [];
-  async function submit({ subject }: Draft): Promise<WriteResult> {
+  async function submit({ subject }: Draft, _order: WriteOrder, beforePush?: BeforePush): Promise<WriteResult> {
     if (outcome instanceof Error) throw outcome;
+    if (outcome.commit !== null) await beforePush?.();
     log.push(subject);
     return outcome;
   }
@@ -31,10 +33,12 @@ function open(
       log.push(`${subject}, tried${isApproved ? ' and approved' : ''}`);
       return PREVIEW;
     },
-    approveHeld: async (instance, { by }) => {
+    approveDeletes: async (instance, { by }) => {
       log.push(`${by.serial} approves ${instance}`);
+      return () => Promise.resolve();
     },
     isTerminating: () => false,
+    review: () => log.push('review'),
   });
   return { writer, log };
 }
@@ -46,22 +50,25 @@ const DELETES: readonly (readonly [string, (writer: Writer, order: WriteOrder) =
 ];
 
 describe.each(DELETES)('deleting an instance %s', (_how, remove) => {
-  it.each([
-    ['is written', COMMITTED],
-    ['has no file any more', NOTHING],
-  ])('approves what is held of it for an administrator, once it %s', async (_what, outcome) => {
-    const { writer, log } = open(outcome);
-    expect(await remove(writer, orderOf())).toEqual(outcome);
-    expect(log).toEqual(['Delete stack instance shop', 'A1 approves shop']);
+  it('is approved by an administrator before it is pushed', async () => {
+    const { writer, log } = open(COMMITTED);
+    expect(await remove(writer, orderOf())).toEqual(COMMITTED);
+    expect(log).toEqual(['A1 approves shop', 'Delete stack instance shop']);
   });
 
-  it.each<[string, Role, WriteResult]>([
-    ['by an automation', 'automation-endpoint', COMMITTED],
-    ['that is proposed', 'administrator', { ...COMMITTED, branch: 'treeline/x' }],
-  ])('%s approves nothing', async (_what, role, outcome) => {
-    const { writer, log } = open(outcome);
-    await remove(writer, orderOf(role));
+  it('is not approved by an automation', async () => {
+    const { writer, log } = open(COMMITTED);
+    await remove(writer, orderOf('automation-endpoint'));
     expect(log).toEqual(['Delete stack instance shop']);
+  });
+
+  it('whose file is gone already lets happen what is held', async () => {
+    const { writer, log } = open(NOTHING);
+    expect(await remove(writer, orderOf())).toEqual(NOTHING);
+    expect(log).toEqual(['Delete stack instance shop', 'A1 approves shop', 'review']);
+    const automation = open(NOTHING);
+    await remove(automation.writer, orderOf('automation-endpoint'));
+    expect(automation.log).toEqual(['Delete stack instance shop']);
   });
 
   it('as a dry run approves and writes nothing, and tells what an approval lets happen', async () => {
@@ -87,8 +94,12 @@ describe('a writer without a queue', () => {
   const writer = createWriter({
     queue: undefined,
     preview: async () => PREVIEW,
-    approveHeld: async (instance) => void approved.push(instance),
+    approveDeletes: async (instance) => {
+      approved.push(instance);
+      return () => Promise.resolve();
+    },
     isTerminating: () => false,
+    review: () => undefined,
   });
   const body = { name: 'shop', stackTemplate: 'web' };
 

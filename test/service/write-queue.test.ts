@@ -10,6 +10,7 @@ import {
   putClientDraft,
   putObjectDraft,
 } from '../../src/service/write/drafts.ts';
+import type { BeforePush } from '../../src/service/write/pending-write.ts';
 import { WriteQueue } from '../../src/service/write/write-queue.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { ScriptedRemote } from '../support/scripted-remote.ts';
@@ -39,7 +40,10 @@ class Scene {
   }
 
   /** Resolves with what the client is told: the commit, or the code and message of the refusal. */
-  async submit(draft: Draft, more: Partial<Pick<WriteOrder, 'by' | 'ifMatch' | 'ifNoneMatch' | 'refusal'>> = {}) {
+  async submit(
+    draft: Draft,
+    more: Partial<Pick<WriteOrder, 'by' | 'ifMatch' | 'ifNoneMatch' | 'refusal'>> & { beforePush?: BeforePush } = {},
+  ) {
     this.#count += 1;
     const order = {
       by: more.by ?? ADMINISTRATOR,
@@ -49,7 +53,7 @@ class Scene {
       ifNoneMatch: more.ifNoneMatch,
     };
     try {
-      const { commit, branch } = await this.queue.submit(draft, order);
+      const { commit, branch } = await this.queue.submit(draft, order, more.beforePush);
       return branch === null ? commit : `${commit} on ${branch}`;
     } catch (error) {
       if (error instanceof ServiceError) return `${error.code}: ${error.message}`;
@@ -399,6 +403,40 @@ describe('a repository that', () => {
     });
     await expect(submit(put('a', 1))).rejects.toThrow('a mistake of ours');
     expect(await submit(put('b', 1))).toBe('write-2');
+  });
+});
+
+describe('before the push', () => {
+  it('what the repository cannot say is recorded, once it is certain what is pushed', async () => {
+    const { remote, submit } = bound(new Scene());
+    const pushes: number[] = [];
+    const beforePush: BeforePush = async () => {
+      pushes.push(remote.pushes.length);
+      return async () => undefined;
+    };
+    expect(await submit(deleteObjectDraft('role', 'none'), { beforePush })).toMatch(/^not_found/);
+    expect(pushes).toEqual([]);
+    expect(await submit(deleteObjectDraft('role', 'web'), { beforePush })).toBe('write-1');
+    expect(pushes).toEqual([0]);
+  });
+
+  it.each([
+    ['refuse', 'commit', ['recorded', 'taken back']],
+    ['fail', 'commit', ['recorded', 'taken back']],
+    ['take', 'commit', ['recorded']],
+    ['lose', 'commit', ['recorded']],
+    ['take', 'propose', []],
+  ] as const)('it is taken back only if the write is certainly not there (%s, %s)', async (step, mode, expected) => {
+    const scene = new Scene(mode);
+    const { remote, submit } = bound(scene);
+    const log: string[] = [];
+    const beforePush: BeforePush = async () => {
+      log.push('recorded');
+      return async () => void log.push('taken back');
+    };
+    remote.steps.push(step);
+    await scene.patiently(submit(deleteObjectDraft('role', 'web'), { beforePush }));
+    expect(log).toEqual(expected);
   });
 });
 

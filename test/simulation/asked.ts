@@ -15,6 +15,8 @@ export class Asked {
   readonly replaced = new Set<string>();
   /** Those of them whose replacement was accepted, until a commit changes them: their deletes do not count. */
   readonly uncounted = new Set<string>();
+  /** Instances that people have asked to delete over REST. */
+  readonly deletes = new Set<string>();
 
   constructor(scheduler: Scheduler) {
     this.#scheduler = scheduler;

@@ -316,6 +316,7 @@ function remove(world: World, instance: string): void {
   const { core } = world;
   if (core === undefined) return;
   const order = { ...allowed(ADMINISTRATOR), requestId: world.pushes.request(undefined), ifMatch: undefined };
+  world.asked.deletes.add(instance);
   for (const [name, row] of core.ledger.list('server')) if (row.instance === instance) world.approved.add(name);
   // The newest commit may not be followed yet.
   const { shape } = world.git.at(world.git.head).files.get(pathOf(instance)) ?? {};

@@ -101,6 +101,7 @@ export class RowWatch {
       expected === undefined
     )
       this.#watchYes(name);
+    if (change.kind === 'approval' && change.value?.what === 'requested delete') this.#noteDelete(change.value.reason);
     if (change.kind === 'removal' && value !== null && expected === undefined) this.#watchRemoval(name);
     // An operator who approves the same twice in one millisecond, with a restart between, is answered twice.
     const isAskedAgain =
@@ -139,6 +140,14 @@ export class RowWatch {
       'an approval is for what is held',
       `nothing is held under ${digest}, and its approval is recorded`,
     );
+  }
+
+  /** What an instance has when its delete is recorded is approved, though another commit may be the one that removes it. */
+  #noteDelete(reason: string): void {
+    const { asked, approved } = this.#facts;
+    for (const [name, { instance }] of this.#store?.list('server') ?? []) {
+      if (asked.deletes.has(instance) && reason === `delete of ${instance}`) approved.add(name);
+    }
   }
 
   #watchRemoval(name: string): void {

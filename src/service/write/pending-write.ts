@@ -8,10 +8,17 @@ import type { Draft, WriteOrder, WriteResult } from './draft.ts';
 /** A write gives up after this long without the repository. */
 export const GIVE_UP_MS = 15_000;
 
+/** Takes back what was recorded before a push, if that did not reach the branch. */
+export type TakeBack = () => Promise<void>;
+
+/** Records what the repository cannot say, before a write is pushed to the branch. */
+export type BeforePush = () => Promise<TakeBack>;
+
 /** A write that was asked for, and its answer. */
 export interface PendingWrite extends PromiseWithResolvers<WriteResult> {
   readonly draft: Draft;
   readonly order: WriteOrder;
+  readonly beforePush: BeforePush | undefined;
   /** Until when it waits for the repository, by the monotonic clock. */
   readonly until: number;
   /** It may be on the remote, and its answer is not known yet. */
@@ -19,9 +26,9 @@ export interface PendingWrite extends PromiseWithResolvers<WriteResult> {
 }
 
 /** Returns a write that has no answer yet. */
-export function pendingWrite(draft: Draft, order: WriteOrder, clock: Clock): PendingWrite {
+export function pendingWrite(asked: Pick<PendingWrite, 'draft' | 'order' | 'beforePush'>, clock: Clock): PendingWrite {
   const until = clock.monotonic() + GIVE_UP_MS;
-  return { draft, order, until, isSent: false, ...Promise.withResolvers<WriteResult>() };
+  return { ...asked, until, isSent: false, ...Promise.withResolvers<WriteResult>() };
 }
 
 /** Answers a write because the controller ends, without a guess. */

@@ -10,7 +10,14 @@ import type { Writing, Writings } from '../../model/writing.ts';
 import type { PreparedCommits, Publisher, PushOutcome } from '../../repository/publisher.ts';
 import type { Source } from '../../repository/source.ts';
 import { judgeWrites, type WriteVerdict } from './judge-writes.ts';
-import { explainFailedPush, GIVE_UP_MS, nothingWritten, outcomeUnknown, type PendingWrite } from './pending-write.ts';
+import {
+  explainFailedPush,
+  GIVE_UP_MS,
+  nothingWritten,
+  outcomeUnknown,
+  type PendingWrite,
+  type TakeBack,
+} from './pending-write.ts';
 
 /** Between two questions to a remote, or polls of a branch. */
 const PAUSE_MS = 250;
@@ -120,10 +127,16 @@ async function publishCommits(
     commits.map(({ commit }) => commit),
   );
   if (prepared.is !== 'prepared') return prepared;
-  if (proposal === null) parts.branch.announce(listWritings(commits, prepared));
   for (const { write } of commits) write.isSent = true;
+  const takeBacks: TakeBack[] = [];
+  if (proposal === null) {
+    for (const { write } of commits) if (write.beforePush !== undefined) takeBacks.push(await write.beforePush());
+    parts.branch.announce(listWritings(commits, prepared));
+  }
   const outcome = await pushUntilKnown(parts, prepared, proposal);
   if (outcome.is !== 'pushed') {
+    // Commits that may still arrive keep what was recorded for them.
+    if (outcome.is !== 'unknown') for (const takeBack of takeBacks) await takeBack();
     for (const { write } of commits) write.isSent = false;
     return outcome;
   }

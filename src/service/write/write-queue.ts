@@ -6,7 +6,7 @@ import type { Metrics } from '../../base/metrics.ts';
 import type { LabelsOf } from '../../model/metrics.ts';
 import { ServiceError, type ServiceErrorCode } from '../../model/service-error.ts';
 import type { Draft, WriteOrder, WriteResult } from './draft.ts';
-import { abandon, type PendingWrite, pendingWrite } from './pending-write.ts';
+import { abandon, type BeforePush, type PendingWrite, pendingWrite } from './pending-write.ts';
 import { type PublishParts, publishBatch } from './publish-batch.ts';
 
 const WAITING_OF_CLIENT_MAX = 100;
@@ -35,15 +35,18 @@ export class WriteQueue {
     return this.#parts.mode;
   }
 
-  /** Resolves when the write is on the remote and followed here. Throws ServiceError. */
-  async submit(draft: Draft, order: WriteOrder): Promise<WriteResult> {
+  /**
+   * Resolves when the write is on the remote and followed here. `beforePush` runs once it is certain what is pushed, and
+   * not for a proposal. Throws ServiceError.
+   */
+  async submit(draft: Draft, order: WriteOrder, beforePush?: BeforePush): Promise<WriteResult> {
     if (this.#isStopping) throw new ServiceError('not_ready', 'The controller is stopping; nothing was written');
     const own = this.#waiting.filter((write) => write.order.by.serial === order.by.serial);
     if (own.length >= WAITING_OF_CLIENT_MAX) {
       const message = `${WAITING_OF_CLIENT_MAX} writes of this client wait already; ask again once one of them is answered`;
       throw new ServiceError('too_many_requests', message);
     }
-    const write = pendingWrite(draft, order, this.#parts.clock);
+    const write = pendingWrite({ draft, order, beforePush }, this.#parts.clock);
     this.#waiting.push(write);
     this.#draining ??= this.#drain();
     try {

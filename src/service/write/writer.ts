@@ -16,6 +16,7 @@ import {
   putTreeDraft,
   writableType,
 } from './drafts.ts';
+import type { BeforePush, TakeBack } from './pending-write.ts';
 import type { PreviewWrite } from './preview.ts';
 import type { WriteQueue } from './write-queue.ts';
 
@@ -24,12 +25,17 @@ interface WriterOptions {
   readonly queue: Pick<WriteQueue, 'mode' | 'submit'> | undefined;
   /** Says what a draft would do. */
   readonly preview: PreviewWrite;
-  /** Approves what is held of an instance, if anything is. */
-  readonly approveHeld: (instance: string, by: Caller) => Promise<void>;
+  /**
+   * Records that an administrator wants the servers of an instance deleted, before anything is pushed. Resolves with
+   * what takes it back.
+   */
+  readonly approveDeletes: (instance: string, by: Caller) => Promise<TakeBack>;
   /** Returns whether the servers of an instance are being deleted, so that no commit has its file any more. */
   readonly isTerminating: (instance: string) => boolean;
   /** What is recorded of servers that no commit may have any more. */
   readonly recorded?: PresentRows;
+  /** Judges again what is held. */
+  readonly review: () => void;
 }
 
 /**
@@ -42,13 +48,13 @@ export type Writer = ReturnType<typeof createWriter>;
 const WRITES_OFF = 'This controller takes no writes (repository.writes is off): commit the change with git instead';
 
 /** Returns the writer. */
-export function createWriter({ queue, preview, approveHeld, isTerminating, recorded }: WriterOptions) {
-  async function submit(draft: Draft, by: WriteOrder, approvesDeletes = false): Promise<WriteResult> {
+export function createWriter({ queue, preview, approveDeletes, isTerminating, recorded, review }: WriterOptions) {
+  async function submit(draft: Draft, by: WriteOrder, beforePush?: BeforePush): Promise<WriteResult> {
     const order = { ...by, recorded };
     order.submits?.(draft.address);
     if (queue === undefined) throw new ServiceError('not_allowed', WRITES_OFF);
-    if (order.isDryRun !== true) return await queue.submit(draft, order);
-    const isApproved = approvesDeletes && queue.mode === 'commit';
+    if (order.isDryRun !== true) return await queue.submit(draft, order, beforePush);
+    const isApproved = beforePush !== undefined && queue.mode === 'commit';
     return { commit: null, branch: null, preview: await preview(draft, order, { isApproved }) };
   }
 
@@ -58,15 +64,16 @@ export function createWriter({ queue, preview, approveHeld, isTerminating, recor
   }
 
   async function deleteInstance(order: WriteOrder, name: string): Promise<WriteResult> {
-    // An automation's delete may be held like that of a commit; an administrator's request approves it.
-    const approvesDeletes = order.by.role === 'administrator';
-    const written = await submit(
-      deleteInstanceDraft(name, () => isTerminating(name)),
-      order,
-      approvesDeletes,
-    );
-    const isProposed = written.branch !== null;
-    if (approvesDeletes && !isProposed && written.preview === undefined) await approveHeld(name, order);
+    const draft = deleteInstanceDraft(name, () => isTerminating(name));
+    // An automation's delete counts like that of a commit; an administrator's request is an approval.
+    if (order.by.role !== 'administrator') return await submit(draft, order);
+    const approve: BeforePush = () => approveDeletes(name, order);
+    const written = await submit(draft, order, approve);
+    if (written.commit === null && written.preview === undefined) {
+      // An earlier commit removed the file. What is held for that commit is approved, and no new commit reviews it.
+      await approve();
+      review();
+    }
     return written;
   }
 
