@@ -50,6 +50,7 @@ function createHealthApp({ ready, leads, metrics, clock, dashboard }: HealthSour
     const state = stateOf();
     sendEnvelope(response, state === true ? 200 : 503, state === true ? 'ok' : state);
   };
+  const made = oneAtATime(metrics);
   const app = express().disable('x-powered-by').disable('etag');
   app.use((request, response, next) => {
     if (dashboard !== undefined && isForPage(request)) return dashboard(request, response);
@@ -62,7 +63,7 @@ function createHealthApp({ ready, leads, metrics, clock, dashboard }: HealthSour
     '/readyz': { GET: health(ready) },
     '/leaderz': { GET: health(leads) },
     '/metrics': {
-      GET: (request, response) => sendMetrics(request, response, () => within(clock, METRICS_MS_MAX, metrics())),
+      GET: (request, response) => sendMetrics(request, response, () => within(clock, METRICS_MS_MAX, made())),
     },
   });
   app.use(routes, (_request: Request, response: Response) => {
@@ -74,6 +75,17 @@ function createHealthApp({ ready, leads, metrics, clock, dashboard }: HealthSour
     sendError(response, error instanceof ServiceError ? error : { code: 'internal', message });
   });
   return app;
+}
+
+/** All who ask while metrics are being made get the same ones. */
+function oneAtATime(make: HealthSources['metrics']): HealthSources['metrics'] {
+  let making: Promise<string> | undefined;
+  return () => {
+    making ??= make().finally(() => {
+      making = undefined;
+    });
+    return making;
+  };
 }
 
 async function sendMetrics(

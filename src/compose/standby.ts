@@ -66,7 +66,9 @@ export function createStandby(parts: RoleParts, database: SharedDatabase, opened
       refresh: () => (present === undefined ? store.refresh() : present.catchUp()),
       shows: async (commit) => {
         const head = shown.current.get()?.commit;
-        return head === commit || (head !== undefined && (await views.isAncestor(commit, head).catch(() => false)));
+        if (head === commit || head === undefined) return head === commit;
+        // A leader is asked instead, so that reads start no process of git here.
+        return lease.leader() === undefined && (await views.isAncestor(commit, head).catch(() => false));
       },
     },
   });

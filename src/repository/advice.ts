@@ -52,6 +52,10 @@ const ADVICE: readonly Row[] = [
     advice: 'has a certificate that cannot be verified: name its authority as repository.caFile, or check its dates',
   },
   {
+    fits: /HOST IDENTIFICATION HAS CHANGED/i,
+    advice: 'has another host key than before: find out why, and only then replace it in ~/.ssh/known_hosts',
+  },
+  {
     fits: /Host key verification failed/i,
     advice:
       'has a host key that is not known here: compare it with the one that the host publishes, and add it ' +

@@ -57,7 +57,7 @@ const NOT_ALLOWED =
   /denied|read[- ]?only|not allowed|write access|unauthorized|forbidden|error: 40[134]|Authentication/i;
 
 /** Another push is in progress. */
-const LOCKED = /lock|failed to update ref/i;
+const LOCKED = /cannot lock ref|failed to (?:lock|update ref)/i;
 /** Git gives the same reasons if the remote cannot write at all, or if a hook refuses. */
 const CANNOT_WRITE = /permission denied|read-only|no space left|quota exceeded|aborted by .*hook/i;
 

@@ -217,8 +217,11 @@ const REPEATING: ReadonlySet<Problem['code']> = new Set([
 const MAY_HOLD_SECRETS = /\benvironment["']?\s*:|\bpostgres(?:ql)?:/;
 
 /** A value in the environment of a provider may be a secret, and messages are logged: the problem comes without it. */
-function withoutSecret(problem: Problem, { text }: YamlDocument): Problem {
-  const { pointer, code, message } = problem;
+function withoutSecret(given: Problem, { text }: YamlDocument): Problem {
+  // A URL in a wrong place may have a password.
+  const [message = '', hint] = [given.message, given.hint].map((words) => words?.replaceAll(/\S+:\/\/\S+/g, '…'));
+  const problem: Problem = { ...given, message, hint: hint ?? null };
+  const { pointer, code } = problem;
   if (code === 'yaml_syntax' && MAY_HOLD_SECRETS.test(text ?? '')) {
     return { ...problem, message: 'this is no YAML; it is not shown, since it may be a secret', hint: 'use quotes' };
   }

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { text } from 'node:stream/consumers';
+import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createManagement } from '../../src/api/management.ts';
 import { systemClock } from '../../src/base/clock.ts';
@@ -113,6 +114,14 @@ test('metrics come as text, and it is said if they cannot be made', async () => 
   expect({ status: got.status, text: await got.text() }).toEqual({ status: 200, text: 'treeline_leader 1\n' });
   expect(got.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
   expect({ text: await head.text(), length: head.headers.get('content-length') }).toEqual({ text: '', length: '18' });
+  let made = 0;
+  metrics = async () => {
+    made += 1;
+    await setTimeout(50);
+    return '';
+  };
+  await Promise.all(Array.from({ length: 20 }, () => ask('/metrics')));
+  expect(made).toBeLessThan(10);
   metrics = () => Promise.reject(new Error('a gauge was wrong'));
   const failed = await ask('/metrics');
   expect({ status: failed.status, body: await failed.json() }).toEqual({

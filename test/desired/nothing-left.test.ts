@@ -57,6 +57,13 @@ describe('a commit that an operator accepted', () => {
     expect([desired.owners.size, desired.problems]).toEqual([0, []]);
   });
 
+  test('that leaves no instance is not held again by a later commit, while its deletes wait', () => {
+    const before = followed().commit({});
+    const later = { ...before, places: loadCatalog(snapshotOf({ 'tree.yaml': '' })).places, clients: new Map() };
+    expect(before.units.size).toBeGreaterThan(0);
+    expect(nothingLeft(loadCatalog(snapshotOf({ 'tree.yaml': '' })), later)).toBeUndefined();
+  });
+
   test('is followed where no client is left: the last administrator stays', () => {
     const desired = followed().commit({ 'clients/AA.yaml': null, 'clients/BB.yaml': null }, accepted);
     expect([...desired.clients.keys()]).toEqual(['AA']);

@@ -269,6 +269,7 @@ describe('a fetch that fails', () => {
     const { expectFailure } = await followRepository(async ({ path }) => ({ url: `ssh://git@git.example${path}` }));
     for (const [words, message] of [
       ['Host key verification failed.', /has a host key that is not known here/],
+      ['REMOTE HOST IDENTIFICATION HAS CHANGED! Host key verification failed.', /has another host key than before/],
       ['git@x: Permission denied (publickey).', /does not accept the key/],
       ['Welcome to the machine', /cannot be read: .*Welcome to the machine/],
     ] as const) {

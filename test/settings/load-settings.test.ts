@@ -589,6 +589,7 @@ describe('a store in PostgreSQL', () => {
       { TREELINE_STORE_URL: 'postgres://me:12?hunter2@db' },
       '1:1 wrong_value the environment variable TREELINE_STORE_URL: The URL of the database has other parameters than sslmode and host:',
     ],
+    ['store: postgres://me:hunter2@db/x', {}, '"store" is the text …'],
     ['store: { kind: postgres, url: [hunter2] }', {}, '3:31 wrong_type the URL of the database has to be a text'],
     [
       'store: { kind: postgres, url: "postgres://hunter2 }',

@@ -113,7 +113,8 @@ export function unfollowed(scope: Scope, refused: RefusedCommit | undefined): Un
 function releaseOf({ commit, hold: held }: RefusedCommit): string {
   if (held === null) return 'treeline problems; correct that, then push';
   const accept = held.kind === 'history' ? `treeline accept-history ${commit}` : `treeline approve ${held.digest}`;
-  return held.check === undefined ? accept : `${held.check}; if it is meant: ${accept}`;
+  const first = held.check ?? (held.kind === 'history' ? undefined : `revert ${commit}`);
+  return first === undefined ? accept : `${first}; if it is meant: ${accept}`;
 }
 
 /** A commit that waits for an approval is one of {@link commitCauses}. */
