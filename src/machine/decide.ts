@@ -4,7 +4,15 @@ import { momentOf } from '../base/wording.ts';
 import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Operation, State } from '../model/state.ts';
 import type { DecisionContext, Next, ResponsibleEntry, Step } from './decision.ts';
-import { isAtRest, isLeftGone, isToBeConfirmed, leftGone, soughtAgain, withoutObserved } from './drift.ts';
+import {
+  isAtRest,
+  isLeftGone,
+  isToBeConfirmed,
+  leftGone,
+  soughtAgain,
+  tooManyRereads,
+  withoutObserved,
+} from './drift.ts';
 import { isConverged, mayBeThere } from './existence.ts';
 import { rolloutWait, serverWait, stopWait } from './needs.ts';
 import { missingOutput } from './read-outputs.ts';
@@ -21,6 +29,11 @@ const REVIEW_MS = 30_000;
 const OUTPUT_MS = 10 * 60_000;
 /** Until then the server that has it is checked every so often, and later as rarely as that. */
 export const OUTPUT_CHECK_MS = 60_000;
+
+function outputFight(times: number): Reason {
+  const text = `outputs that it takes have changed ${times} times within 24 hours: find out why, then retry`;
+  return { code: 'output_fight', text };
+}
 
 const REST: Next = { kind: 'rest' };
 const PROTECTED: Reason = {
@@ -185,7 +198,7 @@ function decideWanted(row: ServerRow, context: DecisionContext): Step {
 
 /** A server that is not there reads outputs right before its create, or before the check that adopts it. */
 function readsAtOnce(row: ServerRow): boolean {
-  return row.applied !== null || isToAdopt(row);
+  return (row.applied !== null || isToAdopt(row)) && !isBlockedFor(row, 'output_fight');
 }
 
 /**
@@ -201,12 +214,19 @@ function reread(row: ServerRow, { outputs, now }: DecisionContext): ServerRow {
   return rereadRow(row, outputs, now);
 }
 
-/** Returns the step of a server that waits for an unknown output before any action; undefined: all are known. */
+/**
+ * Returns the step of a server that may start no action because of outputs that it uses: one is unknown, or they change
+ * again and again. Undefined: nothing stops it.
+ */
 function decideOutputs(row: ServerRow, context: DecisionContext): Step | undefined {
-  const { wanted, since } = row;
+  const { wanted, applied, since } = row;
   const { outputs, now } = context;
-  const unknown = wanted === null ? undefined : missingOutput(wanted, outputs);
-  if (unknown === undefined) return undefined;
+  if (wanted?.reads === undefined) return undefined;
+  const unknown = missingOutput(wanted, outputs);
+  if (unknown === undefined) {
+    const times = applied === null ? undefined : tooManyRereads(row, now);
+    return times === undefined ? undefined : hold(row, outputFight(times), context);
+  }
   const { server, output, fault } = unknown;
   const until = Math.max(Math.min(Date.parse(since), now), outputs.sinceOf(server)) + OUTPUT_MS;
   const wait = { kind: 'output', server, output } as const;

@@ -5,6 +5,7 @@ import { momentOf } from '../base/wording.ts';
 import type { Answer } from '../model/call-result.ts';
 import { emptyMap, fieldOf, isMap, isSame, type Json, type JsonMap } from '../model/json.ts';
 import type { DriftPolicy } from '../model/objects.ts';
+import { allServersRead } from '../model/outputs.ts';
 import type { Reason, ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 import { type ConcludeContext, gone, moment } from './call-outcome.ts';
@@ -14,6 +15,11 @@ import { advance, type Moment, requeue } from './transitions.ts';
 /** How often a property is healed within {@link FIGHT_MS} before healing stops. */
 const HEALS_MAX = 3;
 const FIGHT_MS = 24 * 3_600_000;
+/**
+ * How many updates changed outputs may start within {@link FIGHT_MS}: this many, or one more than the servers whose
+ * outputs are used.
+ */
+const REREADS_MAX = 10;
 /** The name under which {@link ServerRow.healing} counts a server that was gone; no property has it. */
 const GONE = '';
 /** The share of the servers of a site that healing may make again within {@link GONE_MS}: one at least, and {@link GONE_MOST} at most. */
@@ -85,11 +91,31 @@ export function withoutObserved(row: ServerRow): ServerRow {
   return rest;
 }
 
-/** Returns the row without the record of its heals, so that their count starts over. */
+/** Returns the row without the record of its heals, and of changed outputs, so that both counts start over. */
 export function withoutHealing(row: ServerRow): ServerRow {
-  if (row.healing === undefined) return row;
-  const { healing: _healing, ...rest } = row;
+  if (row.healing === undefined && row.rereads === undefined) return row;
+  const { healing: _healing, rereads: _rereads, ...rest } = row;
   return rest;
+}
+
+/** Returns the row with one more update that changed outputs have started; `before`: the earlier ones. */
+export function withReread(row: ServerRow, before: ServerRow['rereads'], now: number): ServerRow {
+  return { ...row, rereads: [...recentRereads(before, now), momentOf(now)].slice(-rereadsMax(row)) };
+}
+
+/** Returns how many updates changed outputs have started within 24 hours, if an operator has to look. */
+export function tooManyRereads(row: ServerRow, now: number): number | undefined {
+  const { length } = recentRereads(row.rereads, now);
+  return length >= rereadsMax(row) ? length : undefined;
+}
+
+function recentRereads(rereads: ServerRow['rereads'], now: number): readonly string[] {
+  return (rereads ?? []).filter((time) => Date.parse(time) > now - FIGHT_MS);
+}
+
+/** The outputs of many servers may change once each. */
+function rereadsMax({ wanted }: ServerRow): number {
+  return Math.max(REREADS_MAX, allServersRead(wanted?.reads).size + 1);
 }
 
 /**

@@ -12,6 +12,7 @@ import { requeue } from './transitions.ts';
  * try is a check.
  */
 export function retriedRow(row: ServerRow, now: string): ServerRow | undefined {
+  if (isBlockedFor(row, 'output_fight')) return requeue(withoutHealing(row), { now, attempt: 0 });
   const waits = row.state === 'failed' || row.state === 'retrying' || (row.state === 'unknown' && row.due !== null);
   return waits ? requeue(row, { now, attempt: 0 }) : undefined;
 }

@@ -8,7 +8,7 @@ import type { ExplainedRecord } from '../model/record.ts';
 import type { ServerRow } from '../model/rows.ts';
 import type { ServerPosition, Spec, WantedServer } from '../model/spec.ts';
 import type { State } from '../model/state.ts';
-import { isLeftGone, withoutHealing } from './drift.ts';
+import { isLeftGone, withoutHealing, withReread } from './drift.ts';
 import { isConverged, isSameSpec, needsNoAction, wantsTheSame } from './existence.ts';
 import { type OutputFacts, takeOutputs } from './read-outputs.ts';
 import { advance, FIRST_STATE } from './transitions.ts';
@@ -125,7 +125,7 @@ export function withOutputs(
  * `due` stay, so that outputs which change again and again start no try that is not due.
  */
 export function rereadRow(row: ServerRow, facts: OutputFacts, now: number): ServerRow {
-  const { wanted, commit, applied } = row;
+  const { wanted, commit, applied, rereads } = row;
   if (wanted?.reads === undefined) return row;
   const spec = takeOutputs(wanted, { specs: applied === null ? [] : [wanted, applied] }, facts);
   if (spec === wanted) return row;
@@ -134,8 +134,8 @@ export function rereadRow(row: ServerRow, facts: OutputFacts, now: number): Serv
   if (!changesServer) return next.state === 'done' && isConverged(next) ? { ...next, applied: next.wanted } : next;
   // One that waits for its try, or for an operator, takes the newest value with that.
   if (row.due !== null || isLeftGone(row) || applied === null || (row.state === 'pending' && !row.replacing))
-    return next;
-  return advance(next, 'want', { now: momentOf(now) });
+    return { ...next, ...(rereads && { rereads }) };
+  return withReread(advance(next, 'want', { now: momentOf(now) }), rereads, now);
 }
 
 function lastSpecs(row: Pick<ServerRow, 'wanted' | 'applied'> | undefined): readonly Spec[] {

@@ -266,6 +266,7 @@ export const REASON_CODES = [
   'drifted',
   'drift_fight',
   'no_output',
+  'output_fight',
   'many_gone',
 ] as const;
 /** The code of a reason. */
@@ -392,6 +393,11 @@ export interface ServerRow extends ServerPosition {
    * for the server that was gone. Omitted if there was none.
    */
   readonly healing?: Readonly<Record<string, readonly string[]>>;
+  /**
+   * When changed outputs of others started an update of it, within the last 24 hours; RFC 3339 with milliseconds.
+   * Omitted if none did.
+   */
+  readonly rereads?: readonly string[];
   /** `last_stack_update` of its record, RFC 3339. */
   readonly updated: string;
   /** Its last record, kept while it is unwanted and not gone. */

@@ -405,6 +405,8 @@ const NOT_REPORTED: Partial<ServerRow> = {
   state: 'blocked',
   reason: { code: 'no_output', text: 'the output "address" of db is not reported by its provider' },
 };
+/** The hours before, one after the other. */
+const HOURLY = Array.from({ length: 10 }, (_, hour) => at(NOW - (10 - hour) * 60 * MINUTES));
 const CHANGED = { generation: 3, updated: '2026-11-20T10:20:00Z' };
 
 const READERS: typeof CASES = {
@@ -475,7 +477,7 @@ const READERS: typeof CASES = {
     context: reported({ address: '10.0.0.2' }, { hasSlot: () => false }),
     next: { kind: 'slot', group: 'shop/web', until: undefined },
     changes: {
-      ...{ ...CHANGED, state: 'pending', ...SINCE_NOW },
+      ...{ ...CHANGED, state: 'pending', rereads: [at(NOW)], ...SINCE_NOW },
       wanted: { ...TAKEN, properties: { ...SMALL.properties, db: '10.0.0.2' } },
     },
   },
@@ -495,6 +497,19 @@ const READERS: typeof CASES = {
     row: rowIn('updating', { wanted: TAKEN, applied: SMALL, action: running('update', TAKEN) }),
     context: reported({ address: '10.0.0.2' }, { isInFlight: true }),
     next: REST,
+  },
+  'the output has changed too often': {
+    row: rowIn('done', { wanted: TAKEN, applied: TAKEN, rereads: HOURLY }),
+    context: reported({ address: '10.0.0.2' }),
+    next: REST,
+    changes: {
+      ...{ ...CHANGED, state: 'blocked', rereads: [...HOURLY.slice(1), at(NOW)], ...SINCE_NOW },
+      wanted: { ...TAKEN, properties: { ...SMALL.properties, db: '10.0.0.2' } },
+      reason: {
+        code: 'output_fight',
+        text: 'outputs that it takes have changed 10 times within 24 hours: find out why, then retry',
+      },
+    },
   },
 };
 

@@ -99,6 +99,12 @@ const PLAYS: Readonly<Record<keyof typeof EXITS, Play>> = {
     before: addressed({}),
     after: addressed({ address: '10.0.0.1' }),
   },
+  'blocked/output_fight/wanted': {
+    fields: { ...UPDATED, wanted: { ...READS, properties: LARGE.properties }, rereads: Array(10).fill(at(NOW)) },
+    before: addressed({ address: '10.0.0.1' }),
+    asks: retry,
+    after: addressed({ address: '10.0.0.1' }),
+  },
   'retrying/action_failed/wanted': { fields: { ...UPDATED, ...DUE, dirty: true } },
   'retrying/check_failed/wanted': { fields: { ...DUE, checked: false }, isAbsent: true },
   'retrying/outcome_lost/wanted': { fields: { ...UPDATED, ...DUE, dirty: true } },

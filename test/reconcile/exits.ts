@@ -26,6 +26,7 @@ export const EXITS = {
   'blocked/no_proxy/unwanted': 'treeline retain',
   'blocked/provider_changed/unwanted': 'treeline retain',
   'blocked/no_output/wanted': 'the provider of the other server reports it, or a commit that takes it no more',
+  'blocked/output_fight/wanted': 'treeline retry',
   'retrying/action_failed/wanted': 'the next try, at a known time',
   'retrying/check_failed/wanted': 'the next try, at a known time',
   'retrying/outcome_lost/wanted': 'the next try, at a known time',

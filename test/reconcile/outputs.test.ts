@@ -114,6 +114,49 @@ describe('what a server takes', () => {
   );
 });
 
+describe('an output that is another one in each check', () => {
+  it('starts nine updates within a day; then an operator has to look, and a retry updates again', async () => {
+    const { core, addresses } = await addressed();
+    const change = async (times: number): Promise<void> => {
+      for (let time = 0; time < times; time += 1) {
+        addresses.db = { address: `10.1.0.${core.calls('check').length}` };
+        await check(core);
+        await core.pass(MINUTE);
+      }
+    };
+    await change(12);
+    expect(core.calls('update')).toHaveLength(9);
+    expect(core.ledger.server('web')).toMatchObject({ state: 'blocked', reason: { code: 'output_fight' } });
+    expect(core.operator.attention()?.items).toMatchObject([
+      { kind: 'blocked', reason: expect.stringContaining('output_fight') },
+    ]);
+    await change(20);
+    expect(core.calls('update')).toHaveLength(9);
+    await core.operator.retry(core.order, { resource: 'web' });
+    await core.settle();
+    expect(core.states()).toEqual({ db: 'done', web: 'done' });
+    expect(core.calls('update')).toHaveLength(10);
+    await change(1);
+    expect(core.calls('update')).toHaveLength(11);
+  });
+
+  it('starts updates again with another commit, and after a day', async () => {
+    const { core, addresses } = await addressed();
+    const change = async (address: string): Promise<void> => {
+      addresses.db = { address };
+      await check(core);
+    };
+    for (let time = 1; time <= 12; time += 1) await change(`10.1.0.${time}`);
+    expect(core.states()).toEqual({ db: 'done', web: 'blocked' });
+    await follow(core, { [TEMPLATE]: templateText({ db: DB, web: `${WEB}, size: large` }) });
+    expect(made(core)).toMatchObject({ size: 'large', url: 'db://10.1.0.12/' });
+    for (let time = 1; time <= 9; time += 1) await change(`10.2.0.${time}`);
+    await core.pass(24 * 60 * MINUTE);
+    for (let time = 1; time <= 9; time += 1) await change(`10.3.0.${time}`);
+    expect(core.states()).toEqual({ db: 'done', web: 'done' });
+  });
+});
+
 describe('a group that takes an output', () => {
   const group = (count: number, more = ''): Record<string, string> => ({
     [TEMPLATE]: `resources:

@@ -163,7 +163,7 @@ function judgeSuspension(world: World, name: string): void {
 
 const WAITS_FOR_PEOPLE = [
   ...(['exists_already', 'no_provider', 'provider_changed', 'protected'] as const),
-  'no_output' as const,
+  ...(['no_output', 'output_fight'] as const),
 ];
 
 /** A row is at rest, or says whom it waits for. */

@@ -287,6 +287,8 @@ function unblocking(resource: string, row: ServerRow, target: string): string | 
       return 'register a proxy with that tag, and see that it runs; or add an entry to execution.providers in the settings';
     case 'no_output':
       return 'have its provider report that output, or correct the template, and push; it continues automatically';
+    case 'output_fight':
+      return `treeline retry --resource ${resource}`;
     case 'no_provider':
     case 'provider_changed': {
       const settings = 'correct execution.providers in the settings, and start the controller again';
