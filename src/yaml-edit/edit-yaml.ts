@@ -91,7 +91,8 @@ function editedText(whole: string, change: Change<JsonMap>): string | { readonly
   const printedLines = (): readonly string[] => printDocument(document, options).replaceAll('\n', eol).split('\n');
   const before = printedLines();
   document.contents = editNode(document, document.contents, change) as never;
-  const edited = mergeLines(written.split('\n'), before, printedLines()).join('\n');
+  const edited = mergeLines(written.split('\n'), before, printedLines())?.join('\n');
+  if (edited === undefined) return { fault: 'too many of its lines change at once' };
   return mark + (isOpen ? edited.replace(/\r?\n$/, '') : edited);
 }
 

@@ -2,13 +2,25 @@
 import { diffArrays } from 'diff';
 import { isMap, type Json } from '../model/json.ts';
 
-/** With more changes nothing is compared: the work grows with the square of the number of changes. */
+/** With more moves nothing is compared: the work grows with the square of their number. */
 const CHANGES_MAX = 2_000;
 
-/** Returns for each wanted item the index of the old item that it was, or -1 if it is new. The indices grow. */
+type Lines = readonly string[];
+
+/**
+ * Returns for each wanted item the index of the old item that it was, or -1 if it is new. The indices grow. A new item
+ * takes the place of a removed one.
+ */
 export function matchItems(old: readonly Json[], wanted: readonly Json[]): number[] {
-  const matched = match(old.map(identityOf), wanted.map(identityOf), true);
-  return matched ?? wanted.map((_item, index) => (index < old.length ? index : -1));
+  const same = match(old.map(identityOf), wanted.map(identityOf));
+  if (same === undefined) return wanted.map((_item, index) => (index < old.length ? index : -1));
+  let [free, end] = [0, -1];
+  return same.map((from, at) => {
+    if (from === -1 && end < free) end = same.slice(at).find((next) => next !== -1) ?? old.length;
+    if (from === -1 && free === end) return -1;
+    free = (from === -1 ? free : from) + 1;
+    return free - 1;
+  });
 }
 
 /** An item remains the same item while it has the same name, or else the same value. */
@@ -19,23 +31,31 @@ function identityOf(item: Json): string {
   );
 }
 
-/** Returns for each text the index of the same one before, or -1. `replaces`: a new one takes the place of a removed one. */
-function match(before: readonly string[], after: readonly string[], replaces = false): number[] | undefined {
-  const parts = diffArrays([...before], [...after], { maxEditLength: CHANGES_MAX });
-  const matched: number[] = [];
-  let [from, end] = [0, 0];
+/** Returns for each text the index of the same one before, or -1; undefined if too many have changed places. */
+function match(before: Lines, after: Lines): number[] | undefined {
+  const [left, right] = [indicesShared(before, after), indicesShared(after, before)];
+  const [old, now] = [left.map((index) => before[index]), right.map((index) => after[index])];
+  const matched = after.map(() => -1);
+  let [from, to] = [0, 0];
+  const parts = diffArrays(old, now, { maxEditLength: CHANGES_MAX });
   for (const { count, added, removed } of parts ?? []) {
-    if (!added) [from, end] = [removed && replaces ? from : end, end + count];
-    if (removed && !replaces) from = end;
-    for (let left = removed ? 0 : count; left > 0; left--) matched.push(from < end ? from++ : -1);
+    if (added) to += count;
+    else if (removed) from += count;
+    else for (let rest = count; rest > 0; rest--) matched[right[to++] ?? -1] = left[from++] ?? -1;
   }
   return parts && matched;
 }
 
-/** Returns `after` with the lines of the file in place of those that `before`, the printed file, has, too. */
-export function mergeLines(lines: readonly string[], before: readonly string[], after: readonly string[]): string[] {
-  const blocks = blocksOf(lines, before);
-  const same = match(before, after) ?? [];
+/** Returns where the texts are that the others have, too: no others can be the same. */
+function indicesShared(texts: Lines, others: Lines): readonly number[] {
+  const known = new Set(others);
+  return [...texts.keys()].filter((index) => known.has(texts[index] ?? ''));
+}
+
+/** Returns `after` with the file's own lines for those that `before`, it printed, has too; undefined: too many move. */
+export function mergeLines(lines: Lines, before: Lines, after: Lines): string[] | undefined {
+  const [blocks, same] = [blocksOf(lines, before), match(before, after)];
+  if (blocks === undefined || same === undefined) return undefined;
   const merged: string[] = [];
   for (let at = 0; at < after.length; ) {
     const from = same[at] ?? -1;
@@ -47,16 +67,10 @@ export function mergeLines(lines: readonly string[], before: readonly string[], 
   return merged;
 }
 
-/** Lines of a file, and how many lines are printed for them. */
-interface Block {
-  readonly lines: readonly string[];
-  readonly count: number;
-}
-
 /** Returns the blocks of a file by their first printed line: the shortest ones that read alike. */
-function blocksOf(lines: readonly string[], printed: readonly string[]): ReadonlyMap<number, Block> {
+function blocksOf(lines: Lines, printed: Lines) {
   const [bareLines, barePrinted] = [lines.map(bare), printed.map(bare)];
-  const blocks = new Map<number, Block>();
+  const blocks = new Map<number, { readonly lines: Lines; readonly count: number }>();
   let [line, at] = [0, 0];
   const add = (toLine: number, to: number): void => {
     if (to > at) blocks.set(at, { lines: lines.slice(line, to < printed.length ? toLine : undefined), count: to - at });
@@ -67,7 +81,8 @@ function blocksOf(lines: readonly string[], printed: readonly string[]): Readonl
     bareLines.map((text) => text || 'written'),
     barePrinted.map((text) => text || 'printed'),
   );
-  for (const [next, from] of [...(same ?? []), lines.length].entries()) {
+  if (same === undefined) return undefined;
+  for (const [next, from] of [...same, lines.length].entries()) {
     if (from === -1) continue;
     let [row, left, right] = [line, '', ''];
     for (let column = at; column < next; column++) {

@@ -213,6 +213,8 @@ test('a file of 4,000 lines', () => {
   expect(editText(before, Object.assign(Object.create(null), value))).toEqual({ ok: true, text: after });
 });
 
+const SIZES = Array.from({ length: 1_100 }, (_, index) => index);
+
 test.each<readonly [what: string, before: string, wanted: JsonMap, reason: RegExp]>([
   ['an anchor', 'a: &x 1\n', { a: 2 }, /^the file has a mistake already: line 1: the anchor "&x" is not supported$/],
   ['no YAML', 'a: [\n', { a: 2 }, /^the file has a mistake already: line 1: the \[ here is not closed$/],
@@ -227,6 +229,12 @@ test.each<readonly [what: string, before: string, wanted: JsonMap, reason: RegEx
   ],
   ['a character that no file can hold', 'a: 1\n', { a: 'x\0' }, /other values .*: line 1: the text holds an escape/],
   ['an empty key', 'a: 1\n', { a: 1, '': 1 }, /: line 2: a key is empty$/],
+  [
+    'a long list that is turned round',
+    `a:\n${SIZES.map((size) => `  - ${size}\n`).join('')}`,
+    { a: SIZES.toReversed() },
+    /^too many of its lines change at once$/,
+  ],
   ['a number beyond all bounds', 'a: 1\n', { a: 2 ** 60 }, /is too large to be kept exactly$/],
 ])('%s is refused', (_what, before, wanted, reason) => {
   expect(editText(before, wanted)).toEqual({ ok: false, reason: expect.stringMatching(reason) });

@@ -37,3 +37,17 @@ test('mergeLines keeps lines of the file that are printed otherwise, unless thei
   ]);
   expect(mergeLines(file, before, ['a: 2', '', 'b: [ x, y ]', 'c: "yes"'])).toEqual(['a: 2', ...file.slice(1)]);
 });
+
+describe('thousands of lines', () => {
+  const lines = Array.from({ length: 5_000 }, (_, index) => `key${index}:   v${index} # note`);
+  const printed = lines.map((line) => line.replace(/ +/, ' '));
+
+  test('mergeLines keeps those that do not change, however many others do', () => {
+    const changed = (line: string, index: number) => (index % 3 === 0 ? line.replace(/: +v/, ': w') : line);
+    expect(mergeLines(lines, printed, printed.map(changed))).toEqual(lines.map(changed));
+  });
+
+  test('mergeLines returns nothing if too many of them change their places', () => {
+    expect(mergeLines(lines, printed, printed.toReversed())).toBeUndefined();
+  });
+});
