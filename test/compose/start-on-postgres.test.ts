@@ -96,6 +96,25 @@ it('waits for a server that is away, and tells so', async () => {
   expect(JSON.stringify(lines)).not.toMatch(/se%|se%25/);
 });
 
+it('waits where the transactions of the database are read-only, and goes on once they are not', async () => {
+  const url = await server.create('empty');
+  const name = new URL(url).pathname.slice(1);
+  await server.run(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+  const settings = await settingsOn(url);
+  const starting = start(settings);
+  const reason = expect.stringMatching(
+    new RegExp(
+      `^The database "${name}" at 127\\.0\\.0\\.1:\\d+ can only be read: .*\\(default_transaction_read_only\\)\\. Name`,
+    ),
+  );
+  await expect.poll(() => lines, PATIENCE).toContainEqual(expect.objectContaining({ level: 40, reason }));
+  await server.run(`ALTER DATABASE ${name} RESET default_transaction_read_only`);
+  // Connections keep what they were opened with.
+  await server.run(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`);
+  const controller = await starting;
+  await vi.waitFor(() => expect(controller.ready()).toBe(true), PATIENCE);
+});
+
 it('ends at once with a wrong password, and releases what it has opened', async () => {
   const settings = await settingsOn(server.urlOf('made', 'treeline', 'wrong'));
   const error: unknown = await startController(settings, { log: createLog('silent') }).catch((thrown) => thrown);

@@ -16,6 +16,7 @@ import {
   SCHEMA,
   SERVER_FACTS,
   SERVER_VERSION_MIN,
+  TABLE_WITHOUT_RIGHTS,
 } from './statements.ts';
 
 const TABLE = 'migrations';
@@ -35,7 +36,9 @@ export async function migrate(options: DatabaseOptions, id?: string): Promise<re
       await run(LOCK_MIGRATIONS);
       const { hasSchema, made } = await requireOwnSchema(run, address);
       const missing = missingAfter(made);
-      if (made.length === 0) await makeTable(run, hasSchema);
+      // Who migrates is the owner.
+      if (missing.length === 0) await requireRights(run, address);
+      else if (made.length === 0) await makeTable(run, hasSchema);
       for (const name of missing) {
         await run(readFileSync(productPath(`migrations/${name}.sql`), 'utf8'));
         await run(ADD_MIGRATION, [name]);
@@ -89,6 +92,15 @@ async function requireServer(run: RunStatement, address: DatabaseAddress): Promi
     const why = `has the encoding ${encoding}, which does not have all characters`;
     throw databaseError(address, { why, remedy: "Make it with ENCODING 'UTF8' TEMPLATE template0." });
   }
+}
+
+/** Throws StoreError where this user may not write a table: a replica without that would lead, or stand by, in vain. */
+async function requireRights(run: RunStatement, address: DatabaseAddress): Promise<void> {
+  const [[table] = []] = await run(TABLE_WITHOUT_RIGHTS);
+  if (table === undefined) return;
+  const why = `does not let "${address.user}" read and write the table ${SCHEMA}.${table}`;
+  const remedy = `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${SCHEMA} TO "${address.user}".`;
+  throw databaseError(address, { why, remedy });
 }
 
 /**

@@ -49,6 +49,14 @@ export const CLAIM = `UPDATE ${SCHEMA}.state SET id = $1::text WHERE id IS NULL`
 /** The installation that the schema belongs to. */
 export const OWNER = `SELECT id FROM ${SCHEMA}.state`;
 
+/** The first table that this user may not read and write as a replica does. */
+export const TABLE_WITHOUT_RIGHTS = `
+  SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+  WHERE n.nspname = '${SCHEMA}' AND c.relkind IN ('r', 'p') AND c.relname <> 'migrations'
+    AND NOT (has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'UPDATE')
+      AND (c.relname IN ('state', 'lease') OR has_table_privilege(c.oid, 'INSERT') AND has_table_privilege(c.oid, 'DELETE')))
+  ORDER BY c.relname LIMIT 1`;
+
 /** Begins a transaction that sees everything as of one moment, and changes nothing. */
 export function beginReading(limits: ServerLimits): string {
   return `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${limit(limits)}`;

@@ -131,6 +131,13 @@ describe('what the operator reads', () => {
     const other = await server.create();
     await server.run('ALTER TABLE treeline.rows OWNER TO postgres; ', other);
     expect(await refusal({ url: other })).toContain('permission denied for table rows');
+    await server.run(
+      'ALTER TABLE treeline.rows OWNER TO treeline; ALTER TABLE treeline.lease OWNER TO postgres; GRANT SELECT ON treeline.lease TO treeline',
+      other,
+    );
+    expect(await refusal({ url: other }, migrate)).toContain(
+      'does not let "treeline" read and write the table treeline.lease. GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN',
+    );
   });
 
   it('where there are too many connections', async () => {
