@@ -74,8 +74,9 @@ export interface CommitSources extends ViewSources {
 
 const PREFIX_MIN = 7;
 const INSTANCES_SHOWN = 20;
-/** Servers and records of a commit that is planned. */
-const CHANGES_MAX = 1_000;
+/** Servers and records of a commit that is planned, and entries of each list of its plan. */
+const CHANGES_MAX = 2_000;
+const ENTRIES_MAX = 1_000;
 const PLAN_MS = 20_000;
 
 /** Returns the reads of the history. */
@@ -182,7 +183,25 @@ async function planIn({ commit, row }: SeenCommit, options: CommitSources, clock
   if (size > CHANGES_MAX) return { plan: null, planLeftOut: size };
   const plan = await within(clock, PLAN_MS, options.planOf({ base, head: commit }));
   if (plan === undefined) throw new ServiceError('not_ready', 'The commit is still being compared: ask again');
-  if (plan === null) return { plan };
-  const { base: _base, head: _head, digest: _digest, ...shown } = plan;
-  return { plan: shown };
+  return plan === null ? { plan } : shortened(plan);
+}
+
+function shortened({ base: _base, head: _head, digest: _digest, ...plan }: Plan): PlannedDetails {
+  let leftOut = 0;
+  const cut = <Item>(list: readonly Item[]): readonly Item[] => {
+    leftOut += Math.max(0, list.length - ENTRIES_MAX);
+    return list.slice(0, ENTRIES_MAX);
+  };
+  const shown: ShownPlan = {
+    ...plan,
+    access: cut(plan.access),
+    safety: cut(plan.safety),
+    changes: cut(plan.changes),
+    retained: cut(plan.retained),
+    nodes: cut(plan.nodes),
+    configuration: cut(plan.configuration),
+    invalid: cut(plan.invalid),
+    problems: cut(plan.problems),
+  };
+  return { plan: shown, ...(leftOut > 0 && { planLeftOut: leftOut }) };
 }
