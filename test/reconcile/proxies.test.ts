@@ -182,10 +182,11 @@ describe('a claim', () => {
     await carryOut(core, LAB, 'absent');
     const { action } = await claim(core, LAB);
     const whyOf = (by: Client) => core.operator.why(by, 'shop').waiting[0]?.reason;
-    expect(whyOf(core.order.by)).toBe('the proxy B1 carries out the create');
-    expect(whyOf(EDGE)).toBe('a proxy carries out the create');
+    const moment = new Date(core.clock.now()).toISOString();
+    expect(whyOf(core.order.by)).toBe(`the proxy B1, last heard of at ${moment}, carries out the create`);
+    expect(whyOf(EDGE)).toBe(`a proxy, last heard of at ${moment}, carries out the create`);
     const next = await core.restart();
-    expect(next.operator.why(LAB, 'shop').waiting[0]?.reason).toBe('the proxy B1 carries out the create');
+    expect(next.operator.why(LAB, 'shop').waiting[0]?.reason).toContain('not heard of since the start');
     expect(next.ledger.server('web')?.action?.id).toBe(action.id.slice('web.'.length));
   });
 

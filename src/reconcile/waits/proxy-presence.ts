@@ -56,6 +56,13 @@ export class ProxyPresence {
     if (isNew) this.#options.heard(proxy.tags);
   }
 
+  /** Returns when a proxy asked last, in milliseconds since 1970; undefined if it has not asked since the start. */
+  heardAt(serial: string): number | undefined {
+    this.#follow();
+    const proxy = this.#proxies.get(serial);
+    return proxy?.hasAsked === true ? this.#wallTime(proxy) : undefined;
+  }
+
   /** Returns true if a registered proxy that manages servers with these tags asks for work, or may soon. */
   isAsking(tags: readonly string[]): boolean {
     this.#follow();
@@ -79,9 +86,8 @@ export class ProxyPresence {
    */
   unheardSince(tags: readonly string[]): number | null | undefined {
     if (this.isAsking(tags)) return undefined;
-    const last = this.#lastOf(tags)?.since;
-    const { clock } = this.#options;
-    return last === undefined ? null : clock.now() - (clock.monotonic() - last);
+    const last = this.#lastOf(tags);
+    return last === undefined ? null : this.#wallTime(last);
   }
 
   /** Returns words on the last request of a proxy that manages servers with these tags: `last request 57 s ago`. */
@@ -109,6 +115,11 @@ export class ProxyPresence {
     this.#proxies.clear();
     for (const { serial, tags } of registered)
       this.#proxies.set(serial, { since, hasAsked: false, ...before.get(serial), tags });
+  }
+
+  #wallTime({ since }: KnownProxy): number {
+    const { clock } = this.#options;
+    return clock.now() - (clock.monotonic() - since);
   }
 
   #isRecent({ since }: KnownProxy): boolean {

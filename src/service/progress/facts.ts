@@ -20,6 +20,11 @@ interface Known {
   readonly waitOf: (server: string) => ToldWait | undefined;
   /** Returns how the checks of a server fail, once several in a row have failed; undefined otherwise. */
   readonly checkFailureOf: (server: string) => CheckFailure | undefined;
+  /**
+   * Returns when the proxy with this serial was last heard of, in milliseconds since 1970; undefined: not since the
+   * start. Omitted: it is not known.
+   */
+  readonly heardAt?: ((serial: string) => number | undefined) | undefined;
   /** See CurrentState. Omitted: it is not known. */
   readonly invalidSince?: ((instance: string) => Since | undefined) | undefined;
   /** Returns true if the settings have a provider entry of that name. Omitted: it is not known. */
@@ -46,6 +51,8 @@ export interface Noticed {
   ) => { readonly provider: string; readonly claimed: Pick<ClockTimes, 'wall'> } | undefined;
   /** Returns since when the calls of a provider entry have no answer; undefined if the last one had an answer. */
   readonly unansweredOf: (entry: string) => SilentEntry | undefined;
+  /** Returns why the last try of a server had no answer; undefined if it had one. */
+  readonly lostTryOf: (server: string) => string | undefined;
   /** Provider entries that answer nothing. */
   readonly silent: readonly SilentEntry[];
   /** Servers that wait for one another. */
@@ -77,7 +84,7 @@ export interface Facts extends Known {
  * provider entries and replicas: these concern the whole installation. `lag`: of the replica that was asked.
  */
 export function factsFor(by: Client | undefined, options: ProgressOptions, lag?: Outage): Facts {
-  const { stallsOf, waitOf, checkFailureOf, invalidSince } = options;
+  const { stallsOf, waitOf, checkFailureOf, heardAt, invalidSince } = options;
   const scope = new Scope(by, options);
   const whole = scope.isWhole ? options : undefined;
   return {
@@ -87,6 +94,7 @@ export function factsFor(by: Client | undefined, options: ProgressOptions, lag?:
     stallsOf,
     waitOf,
     checkFailureOf,
+    heardAt,
     invalidSince,
     noticed: whole?.noticed?.(),
     outages: whole?.outages?.() ?? {},
