@@ -130,10 +130,7 @@ describe('a server', () => {
       creates += 1;
       return creates > 1 ? untilAborted(signal) : Promise.resolve(answerOf('lost', { message: 'the line was cut' }));
     });
-    for (let minutes = 0; creates < 2; minutes += 1) {
-      expect(minutes).toBeLessThan(60);
-      await core.pass(60_000);
-    }
+    for (let minutes = 0; minutes < 60 && creates < 2; minutes += 1) await core.pass(60_000);
     expect(itemOf(core, 'shop-db')?.reason).toBe(
       'the provider entry "lab" carries out the create, try 2; the last try had no answer: the line was cut',
     );
