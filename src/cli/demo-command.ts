@@ -64,14 +64,20 @@ async function runDemo(folder: string, port: number | undefined): Promise<void> 
   const settings = await prepareSettings(folder, credentials, port);
   const sites = await writeSites(folder, credentials, settings.api.port);
   const log = createLog(settings.log.level, createWriteStream(join(folder, 'treeline.log')));
+  const stopSites = async (): Promise<void> => {
+    for (const site of sites) await site.stop();
+  };
   for (const site of sites) await site.start();
-  const controller = await startOnPorts(settings, log);
+  const controller = await startOnPorts(settings, log).catch(async (error: unknown) => {
+    await stopSites();
+    throw error;
+  });
   const programs = await startPrograms(folder, log);
   const stop = async (): Promise<void> => {
     // First, so that the controller still gets their reports.
     await Promise.all(programs.map((program) => program.stop()));
     await controller.stop();
-    for (const site of sites) await site.stop();
+    await stopSites();
   };
   const running = runUntilSignalled({ stop }, log);
   const isStopped = await Promise.race([running.then(() => true), waitUntilSettled(controller)]);

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
 import { sendToController } from '../base/controller-request.ts';
 import { BrokenAnswer } from '../base/http-request.ts';
+import { reasonOf } from '../base/wording.ts';
 import { CommandFailure } from './command-failure.ts';
 import { describeConnectionFailure, readCredentials } from './connection-failure.ts';
 import { findDemo } from './demo/settings-file.ts';
@@ -95,18 +96,21 @@ export class RefusedRequest extends CommandFailure {
 interface Read extends Pick<Sent, 'headers' | 'timeoutMs'> {
   /** Until then (`performance.now()`), a refused connection is tried again: the controller may be starting. */
   readonly refusedUntil?: number;
+  /** Is called with the reason each time that a connection is refused and tried again. */
+  readonly onRefused?: (reason: string) => void;
 }
 
 const REFUSED_RETRY_MS = 1_000;
 
 /** Returns the body of a read. Throws RefusedRequest with the server's own words, else CommandFailure. */
 export async function getFrom(server: ServerOptions, path: string, read: Read = {}): Promise<unknown> {
-  const { refusedUntil = 0, ...more } = read;
+  const { refusedUntil = 0, onRefused, ...more } = read;
   while (true) {
     try {
       return await send(server, { path, ...more });
     } catch (error) {
       if (!isConnectionRefused(error) || performance.now() >= refusedUntil) throw error;
+      onRefused?.(reasonOf(error));
     }
     await sleep(Math.min(REFUSED_RETRY_MS, Math.max(0, refusedUntil - performance.now())));
   }

@@ -120,7 +120,9 @@ async function fileFor(target: string, { id }: Settings): Promise<string> {
   if (target.endsWith('/')) await makeFolder(path);
   const isFolder = existsSync(path) && statSync(path).isDirectory();
   const file = isFolder ? join(path, `treeline-${id}-${moment}.backup`) : path;
-  if (existsSync(file)) throw new CommandFailure(`${file} is there already; name another file`);
+  // SQLite would read a log that another file of this name has left.
+  const taken = ['', '-wal', '-shm', '-journal'].map((end) => file + end).find((path) => existsSync(path));
+  if (taken !== undefined) throw new CommandFailure(`${taken} is there already; name another file`);
   return file;
 }
 

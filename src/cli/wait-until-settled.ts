@@ -80,11 +80,15 @@ async function look(waiting: Waiting, isLate: boolean): Promise<Outcome | undefi
 
 /** Returns the refusal of a controller that does not follow the commit yet, or is not ready. */
 async function readStatus(
-  { server, deadline }: Waiting,
+  { server, deadline, progress }: Waiting,
   headers: Readonly<Record<string, string>>,
 ): Promise<Overview | RefusedRequest> {
   try {
-    return (await getFrom(server, '/operations/status', { headers, refusedUntil: deadline })) as Overview;
+    return (await getFrom(server, '/operations/status', {
+      headers,
+      refusedUntil: deadline,
+      onRefused: progress,
+    })) as Overview;
   } catch (error) {
     if (error instanceof RefusedRequest && error.status === 503) return error;
     throw error;

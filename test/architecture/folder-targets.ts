@@ -58,7 +58,7 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/reconcile': { most: 6005, goal: 5500 },
   'test/repository': { most: 2230, goal: 2000 },
   'test/scenario': { most: 2312, goal: 2500 },
-  'test/service': { most: 3777, goal: 2600 },
+  'test/service': { most: 3922, goal: 2600 },
   'test/settings': { most: 864, goal: 600 },
   'test/simulation': { most: 6926, goal: 6500 },
   'test/statuses': { most: 1338, goal: 900 },

@@ -47,6 +47,14 @@ it('counts its limit from the start of a request to a peer that accepts and says
   expect(end).toMatch(/cannot be asked: no answer within 1 s/);
 });
 
+it('reports a refused connection while it tries again', async () => {
+  const files = { key: pki('administrator.key'), cert: pki('administrator.crt'), ca: pki('ca.crt') };
+  const reasons: string[] = [];
+  const read = { refusedUntil: performance.now() + 1_500, onRefused: (reason: string) => void reasons.push(reason) };
+  await expect(getFrom({ server: address, ...files }, '/operations/status', read)).rejects.toThrow('nothing listens');
+  expect(reasons[0]).toMatch(/cannot be asked: nothing listens there/);
+});
+
 describe('the demo of the folder', () => {
   it.each([
     ...['status', 'status shop', 'why shop', 'events', 'delivered', 'held', 'problems', `approve ${'ab'.repeat(32)}`],

@@ -82,6 +82,12 @@ describe('treeline store', () => {
       stderr: expect.stringMatching(/^treeline: the folder .*treeline\.yaml cannot be made: /),
     });
     await controller.end('SIGKILL');
+    // SQLite would read the log of a killed controller into the new file.
+    writeFileSync(join(site.folder, 'old-wal'), '');
+    expect(await runStore(site, 'backup', 'old')).toMatchObject({
+      code: 3,
+      stderr: expect.stringMatching(/old-wal is there/),
+    });
 
     // The replica may have used a database since: what it has seen there holds no more.
     writeFileSync(join(site.state, 'database-seen.json'), '{}');
