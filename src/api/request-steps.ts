@@ -58,10 +58,9 @@ export function checkUrl({ url = '' }: IncomingMessage, _: unknown, next: () => 
   next();
 }
 
-/** Returns the path of a request, without its query. */
+/** Returns the path of a request, without its query. The URL may be absolute (RFC 9112, 3.2.2). */
 export function urlPathOf({ url = '/' }: Pick<IncomingMessage, 'url'>): string {
-  const end = url.indexOf('?');
-  return end === -1 ? url : url.slice(0, end);
+  return url.replace(/^[a-z]+:\/\/[^/?]*/i, '').replace(/\?.*$/s, '');
 }
 
 const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);

@@ -3,6 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { FollowedLeader } from '../../src/api/forward.ts';
+import { urlPathOf } from '../../src/api/request-steps.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { type Credential, issueClientCertificate } from '../../src/base/development-pki.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
@@ -87,6 +88,13 @@ async function askBoth(path: string, ask: Ask = {}): Promise<Reply> {
   expect([direct, reply].map(({ headers }) => headers['x-treeline-replica'])).toEqual(['test-1', 'test-2']);
   return reply;
 }
+
+test.each([['/agent/actions?wait=1'], ['https://treeline.example:8443/agent/actions?wait=https://x']])(
+  'urlPathOf returns the path of %s',
+  (url) => {
+    expect(urlPathOf({ url })).toBe('/agent/actions');
+  },
+);
 
 describe('progress', () => {
   const PATHS = ['/operations/status', '/stacks/instances/shop/why'];

@@ -10,7 +10,7 @@ import {
   putClientDraft,
   putObjectDraft,
 } from '../../src/service/write/drafts.ts';
-import type { BeforePush } from '../../src/service/write/pending-write.ts';
+import { type BeforePush, GIVE_UP_MS } from '../../src/service/write/pending-write.ts';
 import { WriteQueue } from '../../src/service/write/write-queue.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { ScriptedRemote } from '../support/scripted-remote.ts';
@@ -188,6 +188,19 @@ describe('a race that is lost', () => {
     expect(others).toBe(38);
     expect(remote.written).toEqual([]);
   });
+});
+
+it('a write gives up after 15 s while the batch before it takes longer', async () => {
+  const scene = new Scene();
+  const { submit } = bound(scene);
+  const recording = Promise.withResolvers<() => Promise<void>>();
+  const first = submit(put('a', 1), { beforePush: () => recording.promise });
+  await new Promise(setImmediate);
+  const second = submit(put('b', 1));
+  scene.clock.advance(GIVE_UP_MS);
+  expect(await second).toMatch(/^not_ready: .*within 15 s; nothing was written$/);
+  recording.resolve(async () => undefined);
+  expect(await first).toBe('write-1');
 });
 
 describe('an author who loses the right to write', () => {

@@ -101,14 +101,16 @@ function objectReads(view: () => View<DesiredState>, scope: Scope) {
     const present = view();
     const served = scope.seesObject(addressOf(type, name)) ? viewObject(present, type, name) : undefined;
     if (served !== undefined) return served;
-    return unknown(kindOf(type), name, scope.suggested(typesOf(type).flatMap((each) => namesOfType(present, each))));
+    const names = scope.isWhole ? typesOf(type).flatMap((each) => [...namesOfType(present, each)]) : [];
+    return unknown(kindOf(type), name, names);
   }
 
   /** Sorted by name; for `all`, those of every other type, by type and name. */
   function objectsOf(type: TypeName): readonly JsonMap[] {
     const present = view();
     return typesOf(type).flatMap((each) =>
-      namesOfType(present, each)
+      [...namesOfType(present, each)]
+        .sort(compareNames)
         .filter((name) => scope.seesObject(addressOf(each, name)))
         .map((name) => viewObject(present, each, name)?.body)
         .filter((body) => body !== undefined),
@@ -204,14 +206,14 @@ function typesOf(type: TypeName): readonly TypeName[] {
   return type === 'all' ? TYPE_NAMES.filter((name) => name !== 'all').sort(compareNames) : [type];
 }
 
-/** Returns the names of all objects of a type, sorted. */
-function namesOfType(view: View<DesiredState>, type: TypeName): readonly string[] {
-  if (type === 'stack-instance') return [...instanceNames(view)].sort(compareNames);
+/** Returns the names of all objects of a type. */
+function namesOfType(view: View<DesiredState>, type: TypeName): Iterable<string> {
+  if (type === 'stack-instance') return instanceNames(view);
   const start = addressOf(type, '');
   const names = new Set(type === 'clientcert' ? recordedNodes(view) : []);
   for (const address of view.desired.objects.keys())
     if (address.startsWith(start)) names.add(address.slice(start.length));
-  return [...names].sort(compareNames);
+  return names;
 }
 
 /** A server that a stack makes: its own properties under what its clientcert file says, and not the merged record. */

@@ -6,7 +6,14 @@ import type { Metrics } from '../../base/metrics.ts';
 import type { LabelsOf } from '../../model/metrics.ts';
 import { ServiceError, type ServiceErrorCode } from '../../model/service-error.ts';
 import type { Draft, WriteOrder, WriteResult } from './draft.ts';
-import { abandon, type BeforePush, type PendingWrite, pendingWrite } from './pending-write.ts';
+import {
+  abandon,
+  type BeforePush,
+  GIVE_UP_MS,
+  nothingWritten,
+  type PendingWrite,
+  pendingWrite,
+} from './pending-write.ts';
 import { type PublishParts, publishBatch } from './publish-batch.ts';
 
 const WAITING_OF_CLIENT_MAX = 100;
@@ -49,6 +56,11 @@ export class WriteQueue {
     const write = pendingWrite({ draft, order, beforePush }, this.#parts.clock);
     this.#waiting.push(write);
     this.#draining ??= this.#drain();
+    // The batch before it may take longer. One that a batch has taken gives up there.
+    const cancel = this.#parts.clock.after(GIVE_UP_MS, () => {
+      const at = this.#waiting.indexOf(write);
+      if (at !== -1) this.#waiting.splice(at, 1)[0]?.reject(nothingWritten());
+    });
     try {
       const written = await write.promise;
       this.#parts.metrics?.count('treeline_writes_total', { outcome: 'written' });
@@ -56,6 +68,8 @@ export class WriteQueue {
     } catch (error) {
       this.#parts.metrics?.count('treeline_writes_total', { outcome: failureOf(error) });
       throw error;
+    } finally {
+      cancel();
     }
   }
 
