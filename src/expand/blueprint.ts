@@ -116,12 +116,12 @@ function readBlueprint(key: string, definition: Json): Blueprint {
     const value = written[field];
     if (typeof value === 'string') group.set(field, textAt(below(at, field), value));
   }
-  const own = mapIn(written.resource_def ?? null, 'properties');
+  const own = mapIn(written.resource_def, 'properties');
   const ownAt = below(at, 'resource_def', 'properties');
   return { key, pointer, group, propertiesPointer: ownAt, ...readProperties(own, ownAt) };
 }
 
-function mapIn(value: Json, field: string): JsonMap {
+function mapIn(value: Json | undefined, field: string): JsonMap {
   const map = isMap(value) ? value[field] : undefined;
   return isMap(map) ? map : emptyMap();
 }
@@ -129,8 +129,8 @@ function mapIn(value: Json, field: string): JsonMap {
 function readProperties(written: JsonMap, pointer: string): Pick<Blueprint, 'properties' | 'structure'> {
   const properties = new Map<string, PropertyText>();
   const structure = new Map<StructuralProperty, PropertyText>();
-  for (const name of Object.keys(written).sort(compareNames)) {
-    const property = readProperty(written[name] ?? null, below(pointer, name));
+  for (const [name, value] of Object.entries(written).sort(([a], [b]) => compareNames(a, b))) {
+    const property = readProperty(value, below(pointer, name));
     if (isStructural(name)) structure.set(name, property);
     else properties.set(name, property);
   }

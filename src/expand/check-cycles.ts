@@ -75,7 +75,7 @@ function cycleProblem(amended: AmendedTemplate, { steps, code, what, hint }: Cyc
   );
   const round = [...steps.slice(start), ...steps.slice(0, start)];
   const text: ProblemText = { code, message: `${what}: ${printCycle(round.map(({ label }) => label))}`, hint };
-  return problemInTemplate(amended, round[0]?.pointer ?? '', text);
+  return problemInTemplate(amended, (round[0] as CycleStep).pointer, text);
 }
 
 function literalsOf(property: PropertyText | undefined): readonly string[] {

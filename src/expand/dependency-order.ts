@@ -50,7 +50,7 @@ function cycleTo<Node>(node: Node, path: readonly Visit<Node>[]): readonly Node[
 
 /** Returns a cycle as an operator reads it: `a → b → a`, with the middle left out where it is very long. */
 export function printCycle(labels: readonly string[]): string {
-  const round = [...labels, labels[0] ?? ''];
+  const round = [...labels, ...labels.slice(0, 1)];
   if (round.length <= CYCLE_SHOWN_MAX) return round.join(' → ');
   const half = CYCLE_SHOWN_MAX / 2;
   return [...round.slice(0, half), `… (${round.length - CYCLE_SHOWN_MAX} more)`, ...round.slice(-half)].join(' → ');

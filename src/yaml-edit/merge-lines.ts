@@ -41,7 +41,7 @@ function match(before: Lines, after: Lines): number[] | undefined {
   for (const { count, added, removed } of parts ?? []) {
     if (added) to += count;
     else if (removed) from += count;
-    else for (let rest = count; rest > 0; rest--) matched[right[to++] ?? -1] = left[from++] ?? -1;
+    else for (let rest = count; rest > 0; rest--) matched[right[to++] as number] = left[from++] as number;
   }
   return parts && matched;
 }
@@ -49,7 +49,7 @@ function match(before: Lines, after: Lines): number[] | undefined {
 /** Returns where the texts are that the others have, too: no others can be the same. */
 function indicesShared(texts: Lines, others: Lines): readonly number[] {
   const known = new Set(others);
-  return [...texts.keys()].filter((index) => known.has(texts[index] ?? ''));
+  return texts.flatMap((text, index) => (known.has(text) ? index : []));
 }
 
 /** Returns `after` with the file's own lines for those that `before`, it printed, has too; undefined: too many move. */
@@ -58,10 +58,10 @@ export function mergeLines(lines: Lines, before: Lines, after: Lines): string[] 
   if (blocks === undefined || same === undefined) return undefined;
   const merged: string[] = [];
   for (let at = 0; at < after.length; ) {
-    const from = same[at] ?? -1;
+    const from = same[at] as number;
     const block = blocks.get(from);
     const isKept = block && before.slice(from, from + block.count).every((_line, nth) => same[at + nth] === from + nth);
-    merged.push(...(isKept ? block.lines : [(after[at] ?? '').replace(/^ +(?=\r?$)/, '')]));
+    merged.push(...(isKept ? block.lines : [(after[at] as string).replace(/^ +(?=\r?$)/, '')]));
     at += isKept ? block.count : 1;
   }
   return merged;

@@ -52,7 +52,7 @@ it('moves an installation into a database and back: no recovery begins, nothing 
   // What was left when the database took over knows less.
   const left = join(site.state, 'store.sqlite');
   choose(site, '{ kind: postgres, urlFile: database-url, directory: state }');
-  await rename(left, `${left}.old`);
+  for (const end of ['', '-wal', '-shm']) await rename(left + end, `${left}.old${end}`).catch(() => undefined);
   expect(await runStore(site, 'export', left)).toMatchObject({ code: 0, stderr: '' });
   choose(site, '{ kind: lowdb, directory: state }');
   const back = await serveUntilDone(site);

@@ -81,6 +81,7 @@ count: 3
     [`"it's"`, `"\\"it's\\""`],
     ['\ttab', '"\\ttab"'],
     ['\u0001\u007f\u0085\u061c\u200e\u2028\ufeff', '"\\x01\\u007f\\u0085\\u061c\\u200e\\u2028\\ufeff"'],
+    ['\ttab\r\u0001', '"\\ttab\\r\\x01"'],
     ['one\n', '|\n  one'],
     ['one\n\ntwo', '|-\n  one\n\n  two'],
     ['\none', '"\\none"'],
