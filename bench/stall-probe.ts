@@ -1,5 +1,6 @@
 // Preloaded into a controller: writes a line for every turn of its event loop that takes long. Its clock is the machine's monotonic one, which all processes share.
 import { openSync, writeSync } from 'node:fs';
+import { isMainThread } from 'node:worker_threads';
 
 /** A line of the probe: a turn of the event loop. Milliseconds. */
 export interface Stall {
@@ -20,7 +21,8 @@ export function monotonicMs(): number {
 }
 
 const file = process.env[PROBE_FILE];
-if (file !== undefined) startProbe(openSync(file, 'a'));
+// The threads of the store and of compression are preloaded too, and nobody waits for their turns.
+if (file !== undefined && isMainThread) startProbe(openSync(file, 'a'));
 
 function startProbe(descriptor: number): void {
   const note = (stall: Stall): void => void writeSync(descriptor, `${JSON.stringify(stall)}\n`);
