@@ -75,12 +75,20 @@ export function readRevocationLists(text: string): readonly RevocationList[] {
  */
 export function findAmbiguity(material: () => TlsMaterial): (certificate: X509Certificate) => string | undefined {
   let known: { readonly ca: string; readonly authorities: readonly X509Certificate[] } | undefined;
+  // By certificate, which a connection keeps: verifying takes longer than the rest of a small read.
+  let issued = new WeakMap<X509Certificate, boolean>();
   return (certificate) => {
     const { ca } = material();
-    if (known?.ca !== ca) known = { ca, authorities: readCertificates(ca) };
+    if (known?.ca !== ca) {
+      known = { ca, authorities: readCertificates(ca) };
+      issued = new WeakMap();
+    }
     const [authority, second] = known.authorities;
     if (authority === undefined || second !== undefined) return 'more than one authority is trusted here';
-    if (certificate.checkIssued(authority) && certificate.verify(authority.publicKey)) return undefined;
+    const isIssued =
+      issued.get(certificate) ?? (certificate.checkIssued(authority) && certificate.verify(authority.publicKey));
+    issued.set(certificate, isIssued);
+    if (isIssued) return undefined;
     return 'its certificate was issued by an authority below the one that is trusted here';
   };
 }
