@@ -101,6 +101,16 @@ describe('a server whose site finds no other one', () => {
     expect(drifted(next)).toEqual([]);
   });
 
+  it('waits for an operator, and not for a clock that was set back', async () => {
+    const core = await groupOf(1);
+    takeAway(core);
+    await core.operator.check(core.order, { resource: 'shop-web-1' });
+    await core.settle();
+    core.clock.setWall(core.clock.now() - 24 * HOUR_MS);
+    expect(await createdWithin(core, 4)).toBe(0);
+    expect(drifted(core)).toEqual(['many_gone']);
+  });
+
   it.each<DriftPolicy>(['heal', 'report', 'off'])('is not made again by its update: %s', async (drift) => {
     const core = await groupOf(3, drift);
     takeAway(core);

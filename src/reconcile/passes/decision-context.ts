@@ -145,7 +145,9 @@ class LazyContext extends RecordedNeeds implements DecisionContext {
     const since = goneSince(row);
     if (since === undefined || row.place !== undefined || absences.isFoundSince(row, since)) return undefined;
     const { checkSeconds = 0 } = registry.byName(row.provider ?? '') ?? {};
-    return Math.min(since, now) + 2 * checkSeconds * 1000;
+    const waitMs = 2 * checkSeconds * 1000;
+    // A clock that was set back far would move the end along: an operator decides instead.
+    return since > now + waitMs ? now : Math.min(since, now) + waitMs;
   }
 
   providerFor(row: ServerRow): ResponsibleProvider {
