@@ -84,8 +84,12 @@ export function* knownObjects({ units, objects, clients, hasHierarchy }: Baselin
 
 /** Returns the problem for which the commit is held, or undefined. docs/concepts.md, wrong commits. */
 export function nothingLeft(catalog: Catalog, before: Baseline): Problem | undefined {
-  // Not the active instances: those of an accepted commit may still wait for their deletes.
-  const hadInstances = [...before.places.keys()].some((path) => path.startsWith('stacks/instances/'));
+  // Not the active instances: those of an accepted commit may still wait for their deletes. A baseline from rows has no
+  // paths.
+  const hadInstances =
+    before.places.size === 0
+      ? [...before.units.values()].some((unit) => unit.type === 'stack-instance')
+      : [...before.places.keys()].some((path) => path.startsWith('stacks/instances/'));
   if (catalog.files.size === 0 && before.units.size > 0) return held('', 'no file of the layout');
   if (hadInstances && catalog.instances.size === 0) return held('stacks/instances', 'no stack instance');
   if (before.clients.size > 0 && catalog.clients.size === 0) return held('clients', 'no client');
