@@ -52,7 +52,7 @@ function filesOf(servers: number): Readonly<Record<string, string>> {
 }
 
 function statusOf({ reader, ready }: Controller): string {
-  return ready() === true ? reader.status(INSTANCE) : '';
+  return ready() === true ? reader().status(INSTANCE) : '';
 }
 
 async function until(what: string, isTrue: () => boolean): Promise<void> {

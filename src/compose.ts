@@ -20,7 +20,6 @@ import type { SharedDatabase } from './compose/open-store.ts';
 import { PresentRole } from './compose/present-role.ts';
 import { openReplica } from './compose/replica.ts';
 import { createStandby } from './compose/standby.ts';
-import { Succession } from './compose/succession.ts';
 import type { Settings } from './model/settings.ts';
 import { ClientsSeen, type EndingCertificate } from './service/progress/clients-seen.ts';
 import type { Reader } from './service/read/reader.ts';
@@ -34,7 +33,7 @@ export interface Controller {
   /** Null if not configured. */
   readonly webhook: ListenAddress | null;
   /** The read service behind the REST interface. */
-  readonly reader: Reader;
+  reader(): Reader;
   /** Returns true once reads are served from a valid commit, else the reason. */
   ready(): true | string;
   /**
@@ -65,15 +64,7 @@ export async function startController(
   const running = opened.move();
   let stopped: Promise<void> | undefined;
   return {
-    api: controller.api,
-    management: controller.management,
-    webhook: controller.webhook,
-    ready: controller.ready,
-    reopenAudit: controller.reopenAudit,
-    over: controller.over,
-    get reader() {
-      return controller.reader;
-    },
+    ...controller,
     stop() {
       stopped ??= running.disposeAsync();
       return stopped;
@@ -88,7 +79,6 @@ async function compose(
   await warnOfOpenFiles(log, filesOfSecrets(settings));
   const audit = openAudit(settings, { log, clock, opened });
   const present = new PresentRole();
-  let succession: Succession | undefined;
   const over = Promise.withResolvers<void>();
   const metrics = openMetrics(settings, { present, opened });
   const management = await openManagement(settings, { present, metrics, clock, opened });
@@ -98,12 +88,9 @@ async function compose(
     adapting,
     onSaved: (ms) => metrics.observe('treeline_store_commit_duration_seconds', {}, ms / 1000),
     opened,
-    waitsFor: present.waitsFor,
-    handler: present.handler,
-    onTaken: () => succession?.take(),
-    onLost: () => succession?.lose(),
+    present,
     // Until then it answers reads.
-    onOver: () => over.resolve(succession?.settled()),
+    onOver: () => over.resolve(present.settled()),
   });
   const tls = opened.adopt(await openTlsFiles({ paths: settings.api.tls, clock, log }), (it) => it.close());
   const ofClients = { ambiguityOf: findAmbiguity(() => tls.material), seen: new ClientsSeen(clock) };
@@ -111,20 +98,15 @@ async function compose(
   const parts = { settings, replica, audit, ...known, clock, log, metrics };
   measureReplica(parts);
   const { database } = replica;
-  const standby = database && createStandby(parts, database, opened);
-  if (database === undefined || standby === undefined) {
-    const leader = opened.adopt(await composeLeader(parts), (it) => it.stop());
-    present.show(leader);
-  } else {
-    const { lease } = database;
-    succession = new Succession({ present, standby, lead: () => composeLeader(parts), lease, log });
-    opened.adopt(succession, (it) => it.stop());
-  }
+  const lead = () => composeLeader(parts);
+  if (database === undefined) present.show(await lead());
+  else present.standBy({ standby: createStandby(parts, database, opened), lead, lease: database.lease, log });
+  opened.defer(() => present.stop());
   const served = { ...settings.api, tls: tls.material, audit, clock, log, metrics };
   const api = opened.adopt(await startListener({ ...served, handler: present.handler }), (it) => it.close());
   followTls(tls, api, replica.streams);
   // First, so that writes in progress and waiting reads are answered before the listeners close.
-  opened.defer(async () => void (await Promise.all([present.stopWaiting(), standby?.stopWaiting()])));
+  opened.defer(() => present.stopWaiting());
   opened.defer(() => replica.streams.close());
   const webhook = await openWebhook(settings, { log, clock, opened, poll: () => present.poll() });
   const addresses = { api: addressOf(api), management: addressOf(management) };
@@ -136,9 +118,7 @@ async function compose(
     ready: present.ready,
     reopenAudit: () => audit?.reopen(),
     over: over.promise,
-    get reader() {
-      return present.reader;
-    },
+    reader: () => present.reader,
   };
 }
 

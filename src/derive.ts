@@ -92,8 +92,10 @@ export interface Before {
  * valid one. Mistakes of the user are problems, never exceptions. docs/concepts.md, wrong commits.
  */
 export function derive(snapshot: Snapshot, before: Before = { baseline: EMPTY_BASELINE }): Derivation {
-  const proposed = propose(snapshot, before);
-  if (!proposed.isFollowed) return proposed;
+  const begun = beginProposal(snapshot, before);
+  if ('isFollowed' in begun) return begun;
+  for (const named of begun.catalog.instances) begun.stacks.add(named);
+  const proposed = endProposal(begun, snapshot);
   return { isFollowed: true, desired: buildDesiredState(admit(proposed, before)), proposed, before };
 }
 
@@ -104,15 +106,7 @@ export async function deriveInTurns(snapshot: Snapshot, before: Before, breathe:
   return { isFollowed: true, desired: await judgeInTurns(proposed, before, breathe), proposed, before };
 }
 
-/** Returns what a commit proposes: the first half of {@link derive}. */
-export function propose(snapshot: Snapshot, before: Before): ProposedCommit {
-  const begun = beginProposal(snapshot, before);
-  if ('isFollowed' in begun) return begun;
-  for (const named of begun.catalog.instances) begun.stacks.add(named);
-  return endProposal(begun, snapshot);
-}
-
-/** Does what {@link propose} does, and lets other work run between two files or instances. */
+/** Returns what a commit proposes, the first half of {@link deriveInTurns}. */
 export async function proposeInTurns(snapshot: Snapshot, before: Before, breathe: Breathe): Promise<ProposedCommit> {
   const parsedFiles = await parseFiles(snapshot, before.earlier?.catalog, { ...before, breathe });
   const begun = beginProposal(snapshot, { ...before, parsedFiles });
@@ -214,10 +208,6 @@ interface Admitted extends Pick<DesiredState, 'catalog' | 'templateProblems'> {
   readonly instances: AdmittedInstances;
 }
 
-interface Held extends Pick<Admitted, 'stacks' | 'baseline'> {
-  readonly held: AdmittedInstances['held'];
-}
-
 /** Returns the desired state for the admitted versions. */
 function buildDesiredState(admitted: Admitted): DesiredState {
   const { catalog, baseline, earlier, losses, stacks, templateProblems, blobsRead, instances } = admitted;
@@ -231,7 +221,7 @@ function buildDesiredState(admitted: Admitted): DesiredState {
     ...[...templateProblems.values()].flat(),
     ...withHints(unitProblems, catalog),
     ...instances.problems,
-    ...goneProblems({ stacks, baseline, held: instances.held }),
+    ...goneProblems(admitted),
     ...registry.problems,
   ]);
   return {
@@ -275,8 +265,8 @@ function receiversOfPinned(
 }
 
 /** Yields an error for each instance that is held because something that is not read may be meant in its place. */
-function* goneProblems({ stacks, baseline, held }: Held): Generator<Problem> {
-  for (const [name, { reason, isHandOver }] of held) {
+function* goneProblems({ stacks, baseline, instances }: Admitted): Generator<Problem> {
+  for (const [name, { reason, isHandOver }] of instances.held) {
     const unit = baseline.units.get(instanceAddress(name));
     if (isHandOver !== true || unit === undefined || stacks.units.has(instanceAddress(name))) continue;
     const hint = 'bring the file back, or see "treeline held"';

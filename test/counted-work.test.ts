@@ -76,7 +76,12 @@ function followed(): readonly JsonMap[] {
 async function quiet({ commits }: { readonly commits: number }): Promise<void> {
   await vi.waitFor(() => expect(followed().length).toBe(commits), WAIT);
   await vi.waitFor(() => {
-    const statuses = new Set(controller.reader.instances().map(({ name }) => controller.reader.status(name)));
+    const statuses = new Set(
+      controller
+        .reader()
+        .instances()
+        .map(({ name }) => controller.reader().status(name)),
+    );
     expect(statuses).toEqual(new Set(['Done']));
   }, WAIT);
 }
@@ -125,7 +130,7 @@ describe('of a desired state of 1,000 instances', () => {
     const users = SIZE.instances / SIZE.kinds;
     expect(cost).toMatchObject({ blobsRead: 1, filesParsed: 1, instancesExpanded: users, servers: 0 });
     expect(written(rows)).toEqual({ 'head head': [undefined] });
-    expect(controller.reader.value('instance-7-web-1', 'port')).toBe(9000);
+    expect(controller.reader().value('instance-7-web-1', 'port')).toBe(9000);
   });
 
   test('another file costs nothing', async () => {

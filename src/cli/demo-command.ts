@@ -143,7 +143,7 @@ const SETTLE_MS_MAX = 60_000;
 async function waitUntilSettled(controller: Controller): Promise<false> {
   print('Bringing the stacks up …');
   for (let waited = 0; waited < SETTLE_MS_MAX; waited += POLL_MS) {
-    if (controller.ready() === true && isSettled(controller.reader)) return false;
+    if (controller.ready() === true && isSettled(controller.reader())) return false;
     await sleep(POLL_MS);
   }
   const ready = controller.ready();

@@ -34,21 +34,29 @@ import { RowRequests } from '../reconcile/row-requests.ts';
 import { cycleWords, findCycles, stallsIn } from '../reconcile/waits/wait-graph.ts';
 import type { Publisher } from '../repository/publisher.ts';
 import { type Signatures, type Source, SourceError, type Trigger } from '../repository/source.ts';
-import type { LeadingReplica, Outage, OutageName, Outages } from '../service/answers.ts';
+import type { LeadingReplica, Outages } from '../service/answers.ts';
 import { registryOf } from '../service/caller.ts';
 import { Deliveries } from '../service/deliveries/deliveries.ts';
-import { createExplainer, createFileHistory, type Explainer, type FileHistory } from '../service/explain/explainer.ts';
+import { createExplainer, createFileHistory, type Explainer } from '../service/explain/explainer.ts';
 import { createOperator, type Operator } from '../service/operate/operator.ts';
 import { type ClientsSeen, type EndingCertificate, endingCertificates } from '../service/progress/clients-seen.ts';
-import type { CommitWait } from '../service/read/commit-wait.ts';
+import type { Noticed } from '../service/progress/facts.ts';
+import { type CommitWait, createCommitWait } from '../service/read/commit-wait.ts';
 import { createReader, type Reader } from '../service/read/reader.ts';
-import type { Writer } from '../service/write/writer.ts';
+import { createPreview } from '../service/write/preview.ts';
+import { WriteQueue } from '../service/write/write-queue.ts';
+import { createWriter, type Writer } from '../service/write/writer.ts';
 import type { Store } from '../store/store.ts';
 import type { SharedParts } from './open-parts.ts';
-import { wireWrites } from './wire-writes.ts';
 
-/** The parts of the core that the listeners use. */
-export interface Core {
+/** The rows of a store with their index, and the desired state that they belong to. */
+export interface ShownStore {
+  readonly ledger: Ledger;
+  readonly current: CurrentState;
+}
+
+/** The core: what the listeners use, and its inner parts. */
+export interface WiredCore extends ShownStore {
   readonly reader: Reader;
   readonly operator: Operator;
   readonly explainer: Explainer;
@@ -56,11 +64,14 @@ export interface Core {
   readonly commits: CommitWait;
   readonly follower: Follower;
   readonly requests: RowRequests;
+  readonly reconciler: Reconciler;
+  /** Answers proxies; undefined if the registry has no entry for them. */
+  readonly agent: Agent | undefined;
+  /** Resolves once a recovery is recorded; rejects if it cannot be. */
+  readonly started: Promise<unknown>;
   /** Ends reads that wait for a commit, refuses new writes, and waits for the writes in progress. */
   stopWaiting(): Promise<void>;
 }
-
-type PossibleOutages = { readonly [Name in OutageName]?: Outage | undefined };
 
 /** The inputs of {@link wireCore}: all external parts and all numbers from the settings. */
 interface OutsideParts extends SharedParts {
@@ -80,7 +91,7 @@ interface OutsideParts extends SharedParts {
   readonly execution: Settings['execution'];
   readonly writes: Settings['repository']['writes'];
   /** Returns what fails that the core does not know of, such as commit statuses; left out: nothing does. */
-  readonly outages?: () => PossibleOutages;
+  readonly outages?: () => Outages;
   /** Left out: nothing is audited. */
   readonly audit?: AuditLog | undefined;
   /** Returns when the certificates and lists of the listener end; left out: there are none. */
@@ -99,21 +110,6 @@ interface OutsideParts extends SharedParts {
   readonly breathe?: Breathe;
 }
 
-/** The rows of a store with their index, and the desired state that they belong to. */
-export interface ShownStore {
-  readonly ledger: Ledger;
-  readonly current: CurrentState;
-}
-
-/** The core with its inner parts, for starting, stopping and watching it. */
-export interface WiredCore extends Core, ShownStore {
-  readonly reconciler: Reconciler;
-  /** Answers proxies; undefined if the registry has no entry for them. */
-  readonly agent: Agent | undefined;
-  /** Resolves once a recovery is recorded; rejects if it cannot be. */
-  readonly started: Promise<unknown>;
-}
-
 /** Returns what is shown of a store that was just opened: its rows, and no desired state yet. */
 export function showStore(store: Store, breathe: Breathe): ShownStore {
   const current = new CurrentState();
@@ -126,48 +122,28 @@ export function showStore(store: Store, breathe: Breathe): ShownStore {
 
 /** Returns the core of these parts. It follows the repository when its follower is started, after `started`. */
 export function wireCore(outside: OutsideParts): WiredCore {
-  const { store, registry, source, triggers, clock, log, leads, breathe = breatheBy(clock) } = outside;
-  const { ledger, current } = outside.shown ?? showStore(store, breathe);
+  const { registry, source, clock, log, breathe = breatheBy(clock) } = outside;
+  const { deleteBudget } = outside.execution;
+  const { ledger, current } = outside.shown ?? showStore(outside.store, breathe);
   const gate = new CommitGate();
   const recovered = gate.exclusive(() => beginRecovery(ledger, outside));
   const reviews = new Reviews(ledger.list('approval').size > 0);
   reviews.watch(ledger);
   const review = (): void => reviews.request();
-  const { deleteBudget } = outside.execution;
-  const { views, stallsOf, safety, reader, explainer } = wireReads({
-    ledger,
-    current,
-    source,
-    clock,
-    log,
-    deleteBudget,
-    notReadyReason: () => follower.notReadyReason,
-  });
-  const shared = { ledger, gate, clock, log, deleteBudget, metrics: outside.metrics };
-  const reconciler = wireReconciler(outside, { ...shared, current, review });
+  const notReadyReason = (): string => follower.notReadyReason;
+  const reads = wireReads({ ledger, current, source, clock, log, deleteBudget, notReadyReason });
+  const { reader, explainer } = reads;
+  const shared = { ...outside, ledger, current, gate, reviews, deleteBudget, breathe, review };
+  const reconciler = wireReconciler(shared);
   const work = registry.proxied && new ProxyWork({ entry: registry.proxied, reconciler, ledger, clock, log });
-  const { signatures } = outside;
-  const follower = new Follower({
-    ...shared,
-    leads,
-    breathe,
-    source,
-    signatures,
-    triggers,
-    current,
-    reconciler,
-    reviews,
-  });
-  const requests = new RowRequests({ ...shared, reconciler, reviews });
+  const follower = new Follower({ ...shared, reconciler });
+  const requests = new RowRequests({ ...shared, reconciler });
   const accepted = acceptHistory(requests, outside.acceptedHistory);
-  const { writes, publisher } = outside;
-  const written = { writes, source, publisher, leads, current, follower, requests };
-  const wired = wireWrites({ ...shared, ...written, safety, review, breathe });
-  const { writer, commits } = wired;
-  const operator = wireOperator(outside, { ledger, current, views, stallsOf, requests, follower, reconciler });
+  const { writer, commits, stop } = wireWrites({ ...shared, branch: follower, requests, safety: reads.safety });
+  const operator = wireOperator({ ...shared, ...reads, requests, follower, reconciler });
   const stopWaiting = (): Promise<void> => {
     work?.stop();
-    return wired.stop();
+    return stop();
   };
   const sees = (by: Client, server: string): boolean => {
     const scope = reader.scopeOf(by);
@@ -176,13 +152,6 @@ export function wireCore(outside: OutsideParts): WiredCore {
   const agent = work && createAgent({ work, clock, sees, registered: (serial) => reader.registered(serial) });
   const core = { reader, operator, explainer, writer, commits, follower, requests, stopWaiting };
   return { ...core, ledger, current, reconciler, agent, started: Promise.all([recovered, accepted]) };
-}
-
-/** Returns a function that returns what a server waits for, in the form of the interface. */
-function waitsIn(reconciler: Reconciler, { ledger, clock }: Pick<ShownStore, 'ledger'> & Pick<OutsideParts, 'clock'>) {
-  const requestWords = (tags: readonly string[]): string => reconciler.presence.requestWords(tags);
-  return (server: string) =>
-    toldWait(reconciler.waitsOf(server), requestWords, cycleWords(server, ledger, clock.now()));
 }
 
 /**
@@ -209,6 +178,7 @@ interface ReadsParts extends ShownStore, Pick<OutsideParts, 'source' | 'clock' |
 /** Returns what answers from memory. A replica needs no more for that, whether it leads or not. */
 export function wireReads({ ledger, current, source, clock, log, deleteBudget, notReadyReason }: ReadsParts) {
   const plan = createPlanner({ source, current, budget: deleteBudget });
+  const logOnce = logOnceAMinute(clock);
   const views = {
     desired: () => current.get(),
     refused: () => current.refused,
@@ -222,83 +192,119 @@ export function wireReads({ ledger, current, source, clock, log, deleteBudget, n
     describe: (commit: string) => orLost(source.describe(commit)),
     planOf: (...order: Parameters<typeof plan>) => orLost(plan(...order)),
   };
+  const history = createFileHistory(async (...search) => {
+    try {
+      return await source.lastChanges(...search);
+    } catch (error) {
+      const repeats = logOnce(error);
+      if (repeats) log.warn({ err: error, ...repeats }, 'the history of files cannot be read');
+      return undefined;
+    }
+  });
   const stallsOf = stallsIn(ledger, clock);
   const safety = (): Safety => readSafety(ledger, { budget: deleteBudget, now: clock.now() });
-  return {
-    views,
-    stallsOf,
-    safety,
-    reader: createReader({ ...views, stallsOf, desiredVersion: () => current.version }),
-    explainer: createExplainer({
-      ...views,
-      history: openHistory({ source, log, clock }),
-    }),
+  const reader = createReader({ ...views, stallsOf, desiredVersion: () => current.version });
+  return { views, stallsOf, safety, reader, explainer: createExplainer({ ...views, history }) };
+}
+
+interface WritesParts
+  extends Pick<OutsideParts, 'writes' | 'source' | 'publisher' | 'clock' | 'metrics' | 'leads'>,
+    ShownStore {
+  readonly branch: Follower;
+  readonly requests: RowRequests;
+  /** Returns the facts that decide which deletes may happen now. */
+  readonly safety: () => Safety;
+  /** Judges again what is held. */
+  readonly review: () => void;
+  readonly breathe: Breathe;
+}
+
+/** How long writes in progress may take to end when the controller stops. */
+const STOP_WRITING_MS = 8_000;
+
+/** Returns the writer of the followed branch, with its queue, and the reads that wait for a commit. */
+export function wireWrites(parts: WritesParts) {
+  const { writes, source, branch, current, ledger, requests } = parts;
+  const queue = new WriteQueue({ ...parts, mode: writes === 'propose' ? 'propose' : 'commit' });
+  const writer = createWriter({
+    queue: writes === 'off' ? undefined : queue,
+    preview: createPreview(parts),
+    approveDeletes: (instance, { by, refusal }) => requests.approveDeletes(instance, { by: by.serial, refusal }),
+    isTerminating: (instance) => ledger.read('terminating', instance) !== undefined,
+    recorded: ledger,
+    review: parts.review,
+  });
+  const commits = createCommitWait({
+    newest: () => branch.newest(),
+    isAncestor: (ancestor, descendant) => source.isAncestor(ancestor, descendant),
+    desired: () => current.get(),
+    refused: () => current.refused,
+    clock: parts.clock,
+  });
+  const stop = (): Promise<void> => {
+    commits.stop();
+    return queue.stop(STOP_WRITING_MS);
   };
+  return { writer, commits, stop };
 }
 
 const PROXIED_ENTRY = { name: PROXIED, implementation: PROXIED };
 
-interface OperatorParts extends ShownStore, Pick<ReturnType<typeof wireReads>, 'views' | 'stallsOf'> {
+interface OperatorParts extends OutsideParts, ShownStore, Pick<ReturnType<typeof wireReads>, 'views' | 'stallsOf'> {
   readonly follower: Follower;
   readonly reconciler: Reconciler;
   readonly requests: RowRequests;
 }
 
-function wireOperator(outside: OutsideParts, parts: OperatorParts): Core['operator'] {
-  const { registry, clock, execution } = outside;
-  const { ledger, current, views, stallsOf, requests, follower, reconciler } = parts;
-  const { checks } = reconciler;
+function wireOperator(parts: OperatorParts): Operator {
+  const { registry, store, clock, execution, audit, ledger, current, stallsOf, follower, reconciler } = parts;
+  const { checks, capacity, presence } = reconciler;
   const listed = ({ name, implementation }: { readonly name: string; readonly implementation: string }) => ({
     name,
     implementation,
-    running: reconciler.capacity.runningOf(name),
+    running: capacity.runningOf(name),
     history: { end: momentOf(clock.now()), stepSeconds: 60 as const, ...reconciler.history.of(name) },
   });
+  const requestWords = (tags: readonly string[]): string => presence.requestWords(tags);
   return createOperator({
-    ...views,
+    ...parts.views,
     stallsOf,
-    waitOf: waitsIn(reconciler, { ledger, clock }),
+    waitOf: (server) => toldWait(reconciler.waitsOf(server), requestWords, cycleWords(server, ledger, clock.now())),
     checkFailureOf: (server) => checks.failureOf(server),
-    heardAt: (serial) => reconciler.presence.heardAt(serial),
+    heardAt: (serial) => presence.heardAt(serial),
     requestCheck: (server) => checks.request(server),
     retryCheck: (server) => checks.retry(server),
-    requests,
+    requests: parts.requests,
     entries: entriesOf(registry),
-    leader: outside.leader,
-    seen: outside.seen,
+    leader: parts.leader,
+    seen: parts.seen,
     deliveries: new Deliveries({ ledger, current, clock }),
-    ...failuresOutside(outside, parts),
+    outages: () => ({
+      repository: follower.failure,
+      store: store.failure,
+      audit: audit?.failure,
+      ...parts.outages?.(),
+    }),
+    noticed: () => noticedBy(parts),
     hasEntry: (name) => registry.byName(name) !== undefined,
     providers: () => [...execution.providers, PROXIED_ENTRY].map(listed),
     isBefore: (commit, head) => follower.isBefore(commit, head),
   });
 }
 
-/** Returns the outages of external parts, and what reconciling noticed of them. */
-function failuresOutside(
-  { store, clock, audit, outages, certificates, seen }: OutsideParts,
-  { ledger, current, follower, reconciler }: OperatorParts,
-): Pick<Parameters<typeof createOperator>[0], 'outages' | 'noticed'> {
+function noticedBy({ reconciler, ledger, current, clock, certificates, seen }: OperatorParts): Noticed {
+  const { answers, checks, capacity, presence } = reconciler;
   return {
-    outages: () =>
-      outagesIn({ repository: follower.failure, store: store.failure, audit: audit?.failure, ...outages?.() }),
-    noticed: () => ({
-      silent: reconciler.answers.silent(),
-      cycles: findCycles(ledger, clock.now()),
-      unchecked: reconciler.checks.failing,
-      callOf: (server) => reconciler.capacity.callOf(server),
-      unansweredOf: (entry) => reconciler.answers.unansweredOf(entry),
-      lostTryOf: (server) => reconciler.lostTryOf(server),
-      isOfSilent: (server) => reconciler.answers.explains(server),
-      unheardSince: (tags) => reconciler.presence.unheardSince(tags),
-      ending: [...(certificates?.() ?? []), ...endingCertificates(seen, current.get()?.clients, ledger)],
-    }),
+    silent: answers.silent(),
+    cycles: findCycles(ledger, clock.now()),
+    unchecked: checks.failing,
+    callOf: (server) => capacity.callOf(server),
+    unansweredOf: (entry) => answers.unansweredOf(entry),
+    lostTryOf: (server) => reconciler.lostTryOf(server),
+    isOfSilent: (server) => answers.explains(server),
+    unheardSince: (tags) => presence.unheardSince(tags),
+    ending: [...(certificates?.() ?? []), ...endingCertificates(seen, current.get()?.clients, ledger)],
   };
-}
-
-/** Returns those of these that there are. */
-function outagesIn(all: PossibleOutages): Outages {
-  return Object.fromEntries(Object.entries(all).filter(([, outage]) => outage !== undefined));
 }
 
 /** Begins a recovery if rows were lost. */
@@ -321,45 +327,28 @@ async function acceptHistory(requests: RowRequests, commit: string | undefined):
   await requests.approve(() => history, asked);
 }
 
+interface ReconcilerParts extends OutsideParts, ShownStore {
+  readonly gate: CommitGate;
+  readonly deleteBudget: Settings['execution']['deleteBudget'];
+  readonly review: () => void;
+}
+
 /** Returns the part that drives the servers. */
-function wireReconciler(
-  { registry, random, execution, leads, audit }: OutsideParts,
-  parts: Pick<ConstructorParameters<typeof Reconciler>[0], 'gate' | 'clock' | 'log' | 'metrics' | 'review'> & {
-    readonly ledger: Ledger;
-    readonly current: CurrentState;
-  },
-): Reconciler {
-  const { current, ledger } = parts;
-  const { concurrency, graceSeconds, deleteBudget } = execution;
+function wireReconciler(parts: ReconcilerParts): Reconciler {
+  const { current, ledger, execution } = parts;
+  const { concurrency, graceSeconds, retry, providers } = execution;
+  const retries = [retry, ...providers.map((provider) => provider.retry)];
+  const waitsSeconds = retries.flatMap(({ failedSeconds, maxSeconds }) => [failedSeconds, maxSeconds]);
   return new Reconciler({
     ...parts,
-    registry,
     concurrency,
-    deleteBudget,
     graceMs: graceSeconds * 1000,
-    random,
-    leads,
-    audit,
-    waitMsMax: waitMsMaxOf(execution),
+    waitMsMax: Math.max(...waitsSeconds) * 1000,
     recordOf: activeRecords(current, ledger),
     proxies: registeredProxies(current),
     isSecret: activeSecrets(current),
     isReference: activeReferences(current),
     isActive: () => current.get() !== undefined,
-  });
-}
-
-/** Returns the history of the local copy. Where that cannot be read, an explanation has no commits. */
-function openHistory({ source, log, clock }: Pick<OutsideParts, 'source' | 'log' | 'clock'>): FileHistory {
-  const logOnce = logOnceAMinute(clock);
-  return createFileHistory(async (...search) => {
-    try {
-      return await source.lastChanges(...search);
-    } catch (error) {
-      const repeats = logOnce(error);
-      if (repeats) log.warn({ err: error, ...repeats }, 'the history of files cannot be read');
-      return undefined;
-    }
   });
 }
 
@@ -371,10 +360,4 @@ async function orLost<Value>(work: Promise<Value>): Promise<Value | null> {
     if (error instanceof SourceError) return null;
     throw error;
   }
-}
-
-/** Returns the longest wait of a server for its next try. */
-function waitMsMaxOf({ retry, providers }: Settings['execution']): number {
-  const policies = [retry, ...providers.map((provider) => provider.retry)];
-  return Math.max(...policies.flatMap(({ failedSeconds, maxSeconds }) => [failedSeconds, maxSeconds])) * 1000;
 }

@@ -14,7 +14,7 @@ import { AttentionWatch } from '../service/progress/attention-watch.ts';
 import type { Notifier } from '../statuses/notifier.ts';
 import type { StatusReporter } from '../statuses/status-reporter.ts';
 import { StoreError } from '../store/store-error.ts';
-import { type Core, type ShownStore, startCore, type WiredCore } from './core.ts';
+import { type ShownStore, startCore, type WiredCore } from './core.ts';
 import { measureLeader } from './open-metrics.ts';
 import { openNotifications, openProviders, openStatuses } from './open-parts.ts';
 import type { SharedDatabase } from './open-store.ts';
@@ -32,7 +32,7 @@ export async function composeLeader(parts: RoleParts): Promise<ServingRole> {
 
 async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<Omit<ServingRole, 'stop'>> {
   const { settings, replica, audit, seen, clock, log, metrics } = parts;
-  const { repository, store, shown, breathe, database, earlier } = replica;
+  const { repository, store, shown, database, earlier } = replica;
   const leads = leadsAs(database);
   if (database !== undefined) await showAllWritten(partsToFollow(parts));
   const { registry, programs } = await openProviders(settings, { log, clock, opened });
@@ -48,7 +48,6 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   const outside = {
     store,
     shown,
-    breathe,
     registry,
     audit,
     clock,
@@ -141,7 +140,7 @@ function recordOnceAMinute({
 /** Reports causes that need an operator while this process leads. */
 function watchAttention(
   { replica, clock, log }: RoleParts,
-  { operator, requests }: Core,
+  { operator, requests }: WiredCore,
   opened: AsyncDisposableStack,
 ): AttentionWatch {
   const { shown } = replica;

@@ -1,7 +1,6 @@
 // Opens the store that the settings name: the embedded one in the directory, or a database, which is waited for. The
 // directory belongs to this process in both cases.
 import { readdir } from 'node:fs/promises';
-import type { RequestListener } from 'node:http';
 import { resolve } from 'node:path';
 import { pause } from '../base/clock.ts';
 import { logOnceAMinute } from '../base/log-once-a-minute.ts';
@@ -14,7 +13,7 @@ import { makeDirectory } from '../store/files.ts';
 import { lockDirectory } from '../store/lock.ts';
 import { createLowdbStore, type LowdbStore, type LowdbStoreOptions } from '../store/lowdb-store.ts';
 import { readDatabaseSettings } from '../store/postgres/database-url.ts';
-import { Lease, type LeaseOptions } from '../store/postgres/lease.ts';
+import { Lease } from '../store/postgres/lease.ts';
 import { migrate } from '../store/postgres/migrate.ts';
 import { openPostgresStore } from '../store/postgres/postgres-adapter.ts';
 import { requireEmbedded, SeenFile } from '../store/postgres/seen-state.ts';
@@ -22,6 +21,7 @@ import { codeOf, mayPass } from '../store/store-error.ts';
 import { storeRevision } from '../store/store-file.ts';
 import type { SharedParts } from './open-parts.ts';
 import { openPeers, type Peers } from './open-peers.ts';
+import type { PresentRole } from './present-role.ts';
 
 const STORE_FILE = 'store.sqlite';
 /** Between two tries to open a store. */
@@ -49,17 +49,12 @@ export interface EarlierState {
   accept(): void;
 }
 
-/** The parts that a store is opened with, and what follows if this process begins or ceases to lead. */
-export interface OpeningParts
-  extends SharedParts,
-    Pick<LowdbStoreOptions, 'adapting' | 'onSaved'>,
-    Pick<LeaseOptions, 'onTaken' | 'onLost' | 'onOver'> {
-  /** Answers requests that other replicas forward. */
-  readonly handler: RequestListener;
-  /** What {@link findEarlierFile} returned before anything was opened. */
-  readonly left: string | undefined;
-  /** Is called with the reason while the store is waited for. */
-  readonly waitsFor?: (reason: string) => void;
+/** The parts that a store is opened with. */
+export interface OpeningParts extends SharedParts, Pick<LowdbStoreOptions, 'adapting' | 'onSaved'> {
+  /** Says what it waits for, answers what other replicas forward, and begins or ceases to lead. */
+  readonly present: PresentRole;
+  /** Called once this process has lost the lease, and another one may lead. */
+  readonly onOver: () => void;
 }
 
 /**
@@ -67,7 +62,9 @@ export interface OpeningParts
  * makes the tables. Throws StoreError where waiting does not help.
  */
 export async function openConfiguredStore(settings: Settings, parts: OpeningParts): Promise<OpenedStore> {
-  const { log, clock, adapting, onSaved, opened, left } = parts;
+  const { log, clock, adapting, onSaved, opened } = parts;
+  // Other files without a store show that it was lost.
+  const left = await findEarlierFile(settings.store.directory);
   if (settings.store.kind === 'lowdb') {
     const { directory } = settings.store;
     // Before a store is made there.
@@ -99,7 +96,7 @@ export async function openConfiguredStore(settings: Settings, parts: OpeningPart
 async function openDatabase(
   place: DatabaseSettings,
   settings: Settings,
-  { log, clock, adapting, onSaved, opened, onTaken, onLost, onOver, handler }: OpeningParts,
+  { log, clock, adapting, onSaved, opened, present, onOver }: OpeningParts,
 ): Promise<{ readonly store: LowdbStore; readonly database: SharedDatabase; readonly seen: SeenFile }> {
   // Read for each try: they may be corrected meanwhile.
   const { replica } = settings;
@@ -107,13 +104,13 @@ async function openDatabase(
   const made = await migrate(options, settings.id);
   if (made.length > 0) log.info({ migrations: made }, 'the tables in the database were made or changed');
   await using parts = new AsyncDisposableStack();
-  const held = { ...replica, onTaken, onLost, onOver, clock, log };
+  const held = { ...replica, onTaken: present.take, onLost: present.lose, onOver, clock, log };
   const lease = parts.adopt(new Lease(options, held), (it) => it.close());
   const store = await openPostgresStore(options, { log, clock, adapting, onSaved, lease });
   parts.adopt(store, (it) => it.close());
   const { directory } = settings.store;
   const seen = parts.adopt(new SeenFile({ directory, store, clock, log }), async (it) => it.close());
-  const identity = { replica, settings: settingsToAgree(settings), lease, handler };
+  const identity = { replica, settings: settingsToAgree(settings), lease, handler: present.handler };
   const peers = await openPeers(options, { ...identity, clock, log, opened: parts });
   const kept = parts.move();
   opened.defer(() => kept.disposeAsync());
@@ -155,7 +152,7 @@ function settingsToAgree({ id, repository, statuses, execution, replica }: Setti
 
 /** Tries again and again while waiting helps. */
 async function untilUsable<Result>(
-  { log, clock, waitsFor }: Pick<OpeningParts, 'log' | 'clock' | 'waitsFor'>,
+  { log, clock, present }: OpeningParts,
   open: () => Promise<Result>,
 ): Promise<Result> {
   const logOnce = logOnceAMinute(clock);
@@ -167,7 +164,7 @@ async function untilUsable<Result>(
     } catch (error) {
       if (!mayPass(error)) throw error;
       const reason = reasonOf(error);
-      waitsFor?.(reason);
+      present.waitsFor(reason);
       const repeats = logOnce(error);
       if (repeats !== undefined) log.warn({ reason, ...repeats }, 'the store cannot be used yet; it is tried again');
       await pause(clock, RETRY_MS);
@@ -179,7 +176,7 @@ async function untilUsable<Result>(
  * Returns a file that an earlier controller has left in the directory of a store, the store itself first; undefined:
  * there is none.
  */
-export async function findEarlierFile(directory: string): Promise<string | undefined> {
+async function findEarlierFile(directory: string): Promise<string | undefined> {
   const names = await readdir(directory).catch((error): string[] => {
     if (codeOf(error) === 'ENOENT') return [];
     throw error;

@@ -1,8 +1,12 @@
-// Holds the role that a process has at present, and answers for it: requests, health, hooks.
+// Holds the role that a process has at present, and answers for it: requests, health, hooks. A replica leads when it
+// takes the lease. When it loses the lease, it answers reads as a standby until the process ends.
 import type { RequestListener } from 'node:http';
 import { invariant } from '../base/invariant.ts';
+import type { Logger } from '../base/log.ts';
+import { reasonOf } from '../base/wording.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { Reader } from '../service/read/reader.ts';
+import type { Lease } from '../store/postgres/lease.ts';
 
 /** A role as clients see it. */
 export interface ServingRole {
@@ -22,11 +26,30 @@ export interface ServingRole {
   stop(): Promise<void>;
 }
 
+/** The role of a standby, which may begin again. */
+export interface Standby extends ServingRole {
+  /** Follows the leader. */
+  start(): void;
+}
+
+interface Succession {
+  readonly standby: Standby;
+  /** Builds the leader. */
+  readonly lead: () => Promise<ServingRole>;
+  readonly lease: Pick<Lease, 'resign' | 'release'>;
+  readonly log: Logger;
+}
+
 /** The present role. */
 export class PresentRole {
   #role: ServingRole | undefined;
+  /** Undefined: the process leads alone. */
+  #succession: Succession | undefined;
+  /** The last change of roles. */
+  #last: Promise<void> = Promise.resolve();
   #waitsFor = 'it is starting';
   #isListening = false;
+  #isStopped = false;
 
   /** Answers for the role; registered as a listener. */
   readonly handler: RequestListener = (request, response) => {
@@ -75,7 +98,65 @@ export class PresentRole {
   }
 
   async stopWaiting(): Promise<void> {
-    await this.#role?.stopWaiting();
+    await Promise.all([this.#role?.stopWaiting(), this.#succession?.standby.stopWaiting()]);
+  }
+
+  /** The replica stands by, and leads once the lease is taken. */
+  standBy(succession: Succession): void {
+    this.#succession = succession;
+    succession.standby.start();
+    this.show(succession.standby);
+  }
+
+  /** The lease is taken. */
+  readonly take = (): void => {
+    this.#last = this.#last.then(() => this.#take());
+  };
+
+  /** The lease is lost. */
+  readonly lose = (): void => {
+    this.#last = this.#last.then(() => this.#lose());
+  };
+
+  /** Resolves once the last change of roles is over: what the replica did as the leader has stopped. */
+  settled(): Promise<void> {
+    return this.#last;
+  }
+
+  /** Ends the role that is there, or being built. Another replica may lead as soon as this one does not. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#last;
+    const { standby, lease } = this.#succession ?? {};
+    if (this.#role !== standby) await this.#role?.stop();
+    await lease?.release();
+    await standby?.stop();
+  }
+
+  /** Never rejects. If no leader can be built, another replica may lead, or this one tries again later. */
+  async #take(): Promise<void> {
+    if (this.#succession === undefined || this.#isStopped) return;
+    const { standby, lead, lease, log } = this.#succession;
+    await standby.stop();
+    try {
+      this.show(await lead());
+    } catch (error) {
+      log.error({ err: error }, `this replica cannot become the leader yet: ${reasonOf(error)}`);
+      standby.start();
+      await lease.resign();
+    }
+  }
+
+  /** Never rejects. */
+  async #lose(): Promise<void> {
+    const leader = this.#role;
+    const { standby, log } = this.#succession ?? {};
+    if (standby === undefined || leader === standby || this.#isStopped) return;
+    this.show(standby);
+    standby.start();
+    await leader
+      ?.stop()
+      .catch((err) => log?.error({ err }, 'what this replica did as the leader did not stop in order'));
   }
 
   #reason(): string {

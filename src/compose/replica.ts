@@ -4,7 +4,7 @@ import type { AuthenticateOptions } from '../api/authenticate.ts';
 import { dashboardAddress } from '../api/dashboard.ts';
 import { EventStreams } from '../api/event-streams.ts';
 import type { AuditLog } from '../base/audit-log.ts';
-import { type Breathe, breatheBy } from '../base/breathe.ts';
+import { breatheBy } from '../base/breathe.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
@@ -13,13 +13,12 @@ import type { Settings } from '../model/settings.ts';
 import type { ClientsSeen, EndingCertificate } from '../service/progress/clients-seen.ts';
 import { type ShownStore, showStore } from './core.ts';
 import { openRepository, type Repository } from './open-parts.ts';
-import { findEarlierFile, type OpenedStore, type OpeningParts, openConfiguredStore } from './open-store.ts';
+import { type OpenedStore, type OpeningParts, openConfiguredStore } from './open-store.ts';
 
 /** The parts of a process that may lead or stand by. */
 export interface Replica extends OpenedStore {
   readonly repository: Repository;
   readonly shown: ShownStore;
-  readonly breathe: Breathe;
   readonly streams: EventStreams;
 }
 
@@ -38,16 +37,14 @@ export interface RoleParts {
 }
 
 /** Opens the parts of a replica; `opened` closes them. A database is waited for. Throws where an operator has to help. */
-export async function openReplica(settings: Settings, parts: Omit<OpeningParts, 'left'>): Promise<Replica> {
+export async function openReplica(settings: Settings, parts: OpeningParts): Promise<Replica> {
   const { log, clock, opened } = parts;
-  const left = await findEarlierFile(settings.store.directory);
-  // The store first: other files without a store show that it was lost.
-  const store = await openConfiguredStore(settings, { ...parts, left });
+  // First: the files of the repository without a store would show that the store was lost.
+  const store = await openConfiguredStore(settings, parts);
   const repository = await openRepository(settings, { log, clock, opened });
-  const breathe = breatheBy(clock);
-  const shown = showStore(store.store, breathe);
+  const shown = showStore(store.store, breatheBy(clock));
   const streams = new EventStreams({ ledger: shown.ledger, commit: () => shown.current.get()?.commit, clock });
-  return { repository, ...store, shown, breathe, streams };
+  return { repository, ...store, shown, streams };
 }
 
 /** Returns the options of the REST listener that do not depend on the role. */

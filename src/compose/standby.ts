@@ -2,6 +2,7 @@
 // requests to the leader.
 import { createStandbyApp } from '../api/app.ts';
 import { LeaderLink } from '../api/leader-link.ts';
+import { breatheBy } from '../base/breathe.ts';
 import { StandbyFollower, type StandbyFollowerOptions } from '../follow/standby-follower.ts';
 import type { ToldWait } from '../machine/wait.ts';
 import type { Outage } from '../service/answers.ts';
@@ -9,14 +10,8 @@ import { progressReads } from '../service/progress/progress-reads.ts';
 import { recordReads } from '../service/progress/record-reads.ts';
 import { wireReads } from './core.ts';
 import type { SharedDatabase } from './open-store.ts';
-import type { ServingRole } from './present-role.ts';
+import type { Standby } from './present-role.ts';
 import { listenerOptions, type RoleParts } from './replica.ts';
-
-/** The role of a standby, which may begin again. */
-export interface Standby extends ServingRole {
-  /** Follows the leader. */
-  start(): void;
-}
 
 /** The wait of each unsettled server, as a standby reports it if the leader does not answer. */
 const KNOWN_TO_LEADER: ToldWait = {
@@ -101,8 +96,9 @@ function linkToLeader({ lease, peers }: SharedDatabase): LeaderLink {
 
 /** Returns what showing the rows of the leader needs of these parts. */
 export function partsToFollow({ replica, clock, log }: RoleParts): StandbyFollowerOptions {
-  const { repository, store, shown, breathe } = replica;
-  return { ...shown, refresh: () => store.refresh(), source: repository.source, clock, log, breathe };
+  const { repository, store, shown } = replica;
+  const { source } = repository;
+  return { ...shown, refresh: () => store.refresh(), source, clock, log, breathe: breatheBy(clock) };
 }
 
 function leaderOf({ lease }: SharedDatabase): string {

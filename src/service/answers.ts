@@ -221,7 +221,7 @@ export interface Attention {
 }
 
 /** What fails beside the servers; what does not is omitted, and all of it for proxies. */
-export type Outages = Readonly<Partial<Record<OutageName, Outage>>>;
+export type Outages = Readonly<Partial<Record<OutageName, Outage | undefined>>>;
 /**
  * The branch was not read by the last poll, or not copied here; nothing is saved; a program cannot be ended; replicas do
  * not fit together; commit statuses are not sent; notifications are not delivered; the audit log loses lines.

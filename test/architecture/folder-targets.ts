@@ -14,7 +14,7 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'src/base': { most: 1610, goal: 1400 },
   'src/catalog': { most: 2233, goal: 2150 },
   'src/cli': { most: 5878, goal: 4900 },
-  'src/compose': { most: 1526, goal: 1450 },
+  'src/compose': { most: 1413, goal: 1450 },
   'src/desired': { most: 2515, goal: 2200 },
   'src/expand': { most: 2040, goal: 1800 },
   'src/follow': { most: 2825, goal: 2300 },

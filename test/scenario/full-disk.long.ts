@@ -61,7 +61,7 @@ async function start(site: Site, disk: FillingDisk): Promise<Running> {
 
 async function startedOn(site: Site, disk: FillingDisk): Promise<Running> {
   const running = await start(site, disk);
-  await vi.waitFor(() => expect(running.controller.reader.status('shop')).toBe('Done'), WAIT);
+  await vi.waitFor(() => expect(running.controller.reader().status('shop')).toBe('Done'), WAIT);
   return running;
 }
 
@@ -150,9 +150,9 @@ it('stops writing, goes on answering, and goes on by itself once there is room',
   expect(NEW_SERVERS.map((name) => onDisk[name])).toEqual(Array(4).fill('creating'));
 
   disk.isFull = () => false;
-  await vi.waitFor(() => expect(controller.reader.status('shop')).toBe('Done'), WAIT);
+  await vi.waitFor(() => expect(controller.reader().status('shop')).toBe('Done'), WAIT);
   await vi.waitFor(() => expect(releasesIn(site)).toEqual(serversOf({ ...LARGER, release: 2 })), WAIT);
-  await vi.waitFor(() => expect(controller.reader.status('shop')).toBe('Done'), WAIT);
+  await vi.waitFor(() => expect(controller.reader().status('shop')).toBe('Done'), WAIT);
   expect(lines.filter(({ msg }) => msg === 'the store can be written again')).toHaveLength(1);
   expect((await request('/operations/status')).body).not.toHaveProperty('store');
   expect(creations(site)).toEqual(ONCE);

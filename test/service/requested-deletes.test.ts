@@ -1,7 +1,7 @@
 // What an administrator's delete records before its push.
 import { expect, it } from 'vitest';
 import { withoutPause } from '../../src/base/breathe.ts';
-import { wireWrites } from '../../src/compose/wire-writes.ts';
+import { wireWrites } from '../../src/compose/core.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import { CommitGate } from '../../src/reconcile/commit-gate.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
@@ -43,7 +43,7 @@ it.each<[what: string, refusal: ServiceError | undefined, isTaken: boolean, duri
   });
   const none = { reconciler: { enqueue: () => undefined }, reviews: { request: () => undefined } };
   const { writer } = wireWrites({
-    ...{ writes: 'commit', source: remote, publisher: remote, follower: remote, ledger, clock },
+    ...{ writes: 'commit', source: remote, publisher: remote, branch: remote, ledger, clock },
     requests: new RowRequests({ ledger, clock, gate: new CommitGate(), ...none }),
     ...{ current: {}, safety: () => undefined, review: () => undefined, breathe: withoutPause },
   } as unknown as Parameters<typeof wireWrites>[0]);

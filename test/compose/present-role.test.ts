@@ -1,11 +1,9 @@
 // How a replica changes between standing by and leading, with roles that only note what is done with them.
 import { expect, it } from 'vitest';
 import { createLog } from '../../src/base/log.ts';
-import type { ServingRole } from '../../src/compose/present-role.ts';
-import type { Standby } from '../../src/compose/standby.ts';
-import { Succession } from '../../src/compose/succession.ts';
+import { PresentRole, type ServingRole, type Standby } from '../../src/compose/present-role.ts';
 
-/** Returns a succession whose leader can be built unless `failures` says otherwise, and what happens. */
+/** Returns a role whose leader can be built unless `failures` says otherwise, and what happens. */
 function succeed(failures = 0) {
   const steps: string[] = [];
   const note = (step: string) => async (): Promise<void> => void steps.push(step);
@@ -17,29 +15,35 @@ function succeed(failures = 0) {
     if (tries <= failures) throw new Error('git fetch failed');
     return leader;
   };
-  const present = { show: (role: ServingRole) => void steps.push(role === leader ? 'show leader' : 'show standby') };
+  class Noted extends PresentRole {
+    override show(role: ServingRole): void {
+      super.show(role);
+      steps.push(role === leader ? 'show leader' : 'show standby');
+    }
+  }
+  const present = new Noted();
   const lease = { resign: note('resign'), release: note('release') };
-  const succession = new Succession({ present, standby, lead, lease, log: createLog('silent') });
-  return { succession, steps };
+  present.standBy({ standby, lead, lease, log: createLog('silent') });
+  return { present, steps };
 }
 
 const BEGIN = ['stand by', 'show standby'];
 const TAKE = ['end standing by', 'show leader'];
 
 it('a replica that cannot lead gives the lease back, stands by, and leads when it takes the lease again', async () => {
-  const { succession, steps } = succeed(1);
-  succession.take();
-  await succession.settled();
+  const { present, steps } = succeed(1);
+  present.take();
+  await present.settled();
   expect(steps).toEqual([...BEGIN, 'end standing by', 'stand by', 'resign']);
-  succession.take();
-  await succession.settled();
+  present.take();
+  await present.settled();
   expect(steps.slice(5)).toEqual(TAKE);
 });
 
 it('a leader that stops hands over the lease as soon as it does not lead, and before anything else', async () => {
-  const { succession, steps } = succeed();
-  succession.take();
-  await succession.settled();
-  await succession.stop();
+  const { present, steps } = succeed();
+  present.take();
+  await present.settled();
+  await present.stop();
   expect(steps).toEqual([...BEGIN, ...TAKE, 'end leading', 'release', 'end standing by']);
 });
