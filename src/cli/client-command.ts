@@ -16,16 +16,9 @@ import { writeYaml } from '../yaml-edit/print-yaml.ts';
 import { CommandFailure } from './command-failure.ts';
 import { RENEWAL } from './connection-failure.ts';
 import { filesOf, readAuthority, requireNew, writePair } from './credential-files.ts';
-import { type Format, formatOption, print, printJson, visibleLine } from './output.ts';
-import {
-  addOptionalServerOptions,
-  addServerOptions,
-  deleteFrom,
-  getFrom,
-  postTo,
-  type ServerOptions,
-  serverIn,
-} from './server-connection.ts';
+import { print, visibleLine } from './output.ts';
+import { addRestCommands, type RestCommand } from './rest-command.ts';
+import { addOptionalServerOptions, getFrom, type ServerOptions, sendTo, serverIn } from './server-connection.ts';
 import { fromUserDirectory, readNamedFile } from './user-directory.ts';
 
 interface Adding extends Partial<ServerOptions>, ClientFields {
@@ -46,18 +39,28 @@ export function addClientCommand(program: Command): void {
     );
   addOptionalServerOptions(add).action(addClient);
   addNewCommand(client);
-  const list = client
-    .command('list')
-    .description('show the registered clients and when each was seen last')
-    .addOption(new Option('--role <role>', 'only these').choices(ROLES))
-    .addOption(formatOption());
-  addServerOptions(list).action(listClients);
-  const remove = client
-    .command('remove')
-    .description('remove a client; its next request is refused')
-    .argument('<serial>', 'the serial of its certificate, in any spelling');
-  addServerOptions(remove).action(removeClient);
+  addRestCommands(client, CLIENT_COMMANDS);
 }
+
+const CLIENT_COMMANDS: readonly RestCommand[] = [
+  {
+    usage: 'list',
+    description: 'show the registered clients and when each was seen last',
+    options: { '--role <role>': 'only these' },
+    async ask(given) {
+      if (given.role !== undefined && !ROLES.some((role) => role === given.role))
+        throw new CommandFailure(`--role is one of: ${ROLES.join(', ')}`);
+      const { clients } = (await getFrom(given, '/operations/clients')) as { readonly clients: readonly ClientSeen[] };
+      return clients.filter(({ role }) => given.role === undefined || role === given.role);
+    },
+    text: (clients: readonly ClientSeen[]) => clients.map(formatClient).join('\n') || 'there is none',
+  },
+  {
+    usage: 'remove <serial>',
+    description: 'remove a client; its next request is refused',
+    ask: (given, serial) => sendTo(given, { path: `/clients/${encodeURIComponent(serial)}`, method: 'DELETE' }),
+  },
+];
 
 /** Adds the options that say what a client may see and do. */
 function withRights(command: Command): Command {
@@ -79,7 +82,7 @@ async function addClient(certificate: string, options: Adding, command: Command)
   }
   const server = options.print ? undefined : await serverIn(options);
   if (server !== undefined) {
-    const answer = (await postTo(server, '/clients', client)) as { readonly message: string };
+    const answer = (await sendTo(server, { path: '/clients', body: client })) as { readonly message: string };
     const source = command.getOptionValueSource('server');
     if (source !== 'cli') {
       const where = source === 'env' ? `${server.server}, which TREELINE_SERVER names` : `the demo, ${server.server}`;
@@ -89,25 +92,13 @@ async function addClient(certificate: string, options: Adding, command: Command)
     return;
   }
   process.stderr.write(`# save this as clients/${client.serial}.yaml, and commit it\n`);
-  process.stdout.write(clientText(client));
-}
-
-async function listClients(options: ServerOptions & { readonly role?: Role; readonly format: Format }): Promise<void> {
-  const { clients } = (await getFrom(options, '/operations/clients')) as { readonly clients: readonly ClientSeen[] };
-  const shown = clients.filter(({ role }) => options.role === undefined || role === options.role);
-  if (options.format === 'json') printJson(shown);
-  else for (const client of shown) print(formatClient(client));
+  process.stdout.write(writeYaml(client, MODELINE));
 }
 
 function formatClient({ serial, role, description, node, notAfter, lastSeen }: ClientSeen): string {
   const seen = notAfter === null ? 'not seen yet' : `certificate ends ${notAfter.slice(0, 10)}, seen ${lastSeen}`;
   const bound = node == null ? '' : `node ${visibleLine(node)}, `;
   return `${serial}  ${role}  ${visibleLine(description)}  (${bound}${seen})`;
-}
-
-async function removeClient(serial: string, options: ServerOptions): Promise<void> {
-  const answer = await deleteFrom(options, `/clients/${encodeURIComponent(serial)}`);
-  print((answer as { readonly message: string }).message);
 }
 
 async function readCertificate(file: string): Promise<X509Certificate> {
@@ -132,11 +123,6 @@ interface ClientFields extends Pick<Partial<Client>, 'tenant' | 'node' | 'reads'
   /** Left out: the certificate's common name. */
   readonly description?: string;
   readonly tag?: readonly string[];
-}
-
-/** Returns the text of a client's file. */
-function clientText(client: ReturnType<typeof clientDocument>): string {
-  return writeYaml(client, MODELINE);
 }
 
 /** Returns the fields of a client's file. Throws CommandFailure for a certificate that cannot be registered. */
@@ -202,10 +188,10 @@ async function makeClient(name: string, { pki, repository, ...fields }: Making):
   const shown = relative(fromUserDirectory('.'), files.cert);
   if (target === undefined) {
     process.stderr.write(`# ${shown} is made; save this as ${path} in the stacks repository, and commit it\n`);
-    process.stdout.write(clientText(client));
+    process.stdout.write(writeYaml(client, MODELINE));
     return;
   }
-  await writeClientFile(join(target, path), clientText(client));
+  await writeClientFile(join(target, path), writeYaml(client, MODELINE));
   print(`${shown}  ${name}, for a year, with its key beside it`);
   print(`${relative(fromUserDirectory('.'), join(target, path))}  registers it as ${fields.role}: commit it`);
 }

@@ -20,14 +20,12 @@ const COMMANDS: readonly (readonly [name: string, load: () => Promise<Add>])[] =
   ['import', async () => (await import('./import-command.ts')).addImportCommand],
   ['schemas', async () => (await import('./schemas-command.ts')).addSchemasCommand],
   ['status', async () => (await import('./status-command.ts')).addStatusCommand],
-  ['why', async () => (await import('./why-command.ts')).addWhyCommand],
-  ['delivered', async () => (await import('./delivered-command.ts')).addDeliveredCommand],
+  // These are several commands.
+  ['why', loadOperations],
   ['events', async () => (await import('./events-command.ts')).addEventsCommand],
   ['client', async () => (await import('./client-command.ts')).addClientCommand],
   ['pki', async () => (await import('./pki-command.ts')).addPkiCommand],
   ['provider', async () => (await import('./provider-command.ts')).addProviderCommand],
-  // These are several commands.
-  ['held', loadOperations],
   ['store', async () => (await import('./store-command.ts')).addStoreCommand],
   [
     'completion',
@@ -67,7 +65,11 @@ async function commandsFor(called: string | undefined): Promise<readonly Add[]> 
 }
 
 async function loadOperations(): Promise<Add> {
-  return (await import('./operation-commands.ts')).addOperationCommands;
+  const [{ addRestCommands }, { OPERATION_COMMANDS }] = await Promise.all([
+    import('./rest-command.ts'),
+    import('./operations.ts'),
+  ]);
+  return (program) => addRestCommands(program, OPERATION_COMMANDS);
 }
 
 /** Returns the program with the command that is called, or with all commands. */

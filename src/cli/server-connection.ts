@@ -107,7 +107,7 @@ export async function getFrom(server: ServerOptions, path: string, read: Read = 
   const { refusedUntil = 0, onRefused, ...more } = read;
   while (true) {
     try {
-      return await send(server, { path, ...more });
+      return await sendTo(server, { path, ...more });
     } catch (error) {
       if (!isConnectionRefused(error) || performance.now() >= refusedUntil) throw error;
       onRefused?.(reasonOf(error));
@@ -119,11 +119,6 @@ export async function getFrom(server: ServerOptions, path: string, read: Read = 
 function isConnectionRefused(error: unknown): boolean {
   const { cause } = error instanceof CommandFailure ? error : {};
   return cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED';
-}
-
-/** Sends a body and returns the answer's. Throws like {@link getFrom}. */
-export function postTo(server: ServerOptions, path: string, body: unknown): Promise<unknown> {
-  return send(server, { path, body: JSON.stringify(body) });
 }
 
 /** One message of a stream of server-sent events. */
@@ -149,29 +144,26 @@ export async function streamFrom(
       onMessage({ id: '', event: '', data: '', ...Object.fromEntries(lines) });
     }
   };
-  await send(server, { path, timeoutMs: STREAM_SILENCE_MS, onText });
+  await sendTo(server, { path, timeoutMs: STREAM_SILENCE_MS, onText });
 }
 
 const MESSAGE_LENGTH_MAX = 1024 * 1024;
 /** A comment comes every 15 s. */
 const STREAM_SILENCE_MS = 45_000;
 
-/** Has what is at a path removed, and returns the answer's body. Throws like {@link getFrom}. */
-export function deleteFrom(server: ServerOptions, path: string): Promise<unknown> {
-  return send(server, { path, method: 'DELETE' });
-}
-
 interface Sent {
   readonly onText?: (text: string) => void;
   readonly path: string;
   readonly method?: 'DELETE';
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
+  readonly body?: unknown;
   readonly timeoutMs?: number;
 }
 
-async function send(options: ServerOptions, sending: Sent): Promise<unknown> {
-  const { path, method, body, headers, onText, timeoutMs = TIMEOUT_MS } = sending;
+/** Sends a request and returns the body of the answer. Throws like {@link getFrom}. */
+export async function sendTo(options: ServerOptions, sending: Sent): Promise<unknown> {
+  const { path, method, headers, onText, timeoutMs = TIMEOUT_MS } = sending;
+  const body = sending.body === undefined ? undefined : JSON.stringify(sending.body);
   const url = addressOf(options.server, path);
   const tls = await readCredentials(options);
   const limits = { silenceMs: timeoutMs, bytesMax: ANSWER_BYTES_MAX };

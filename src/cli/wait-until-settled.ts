@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { firstNames } from '../base/wording.ts';
 import type { Overview } from '../service/answers.ts';
 import { CommandFailure } from './command-failure.ts';
-import { listNodes, readDelivered } from './delivered-command.ts';
+import { formatNode, readDelivered } from './delivered.ts';
 import { firstLine } from './output.ts';
 import { getFrom, RefusedRequest, type ServerOptions } from './server-connection.ts';
 
@@ -121,7 +121,7 @@ async function lookForDelivery(
   if (counts.outdated + counts.failed === 0) return { isDone: true };
   if (!isLate) return undefined;
   const { nodes } = await readDelivered(server, { commit, instance }, 'outdated,failed');
-  return { isDone: false, reason: `not delivered in time: ${summary}\n${listNodes(nodes)}` };
+  return { isDone: false, reason: `not delivered in time: ${summary}\n${nodes.map(formatNode).join('\n')}` };
 }
 
 const MOVING = ['creating', 'updating', 'deleting', 'retrying', 'unknown'] as const;

@@ -9,7 +9,7 @@ import { itInFull } from '../support/count-runs.ts';
 import { SERVICE_SECRET, startService } from '../support/service-of-servers.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-const CASES = 28;
+const CASES = 26;
 
 function test(command: readonly string[], ...options: readonly string[]) {
   return treeline(['provider', 'test', ...options, '--', ...command]);

@@ -1,40 +1,21 @@
-// The table of commands that send one request to `/operations/`: what they post, or what they print. docs/rest.md has
-// the requests.
+// The table of commands that send one request: what they ask or post, and what they print. docs/rest.md has the requests.
 import { createInterface } from 'node:readline/promises';
-import type { Command } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { momentOf } from '../base/wording.ts';
 import type { Problem } from '../model/problem.ts';
 import type { AuthoredHold, HeldItem, SentNotification } from '../service/answers.ts';
 import { CommandFailure } from './command-failure.ts';
+import { askDelivered, formatDelivered } from './delivered.ts';
 import { formatProblem } from './format-problem.ts';
-import { type Format, formatItem, formatOption, print, printAs, visibleLine } from './output.ts';
-import { addServerOptions, getFrom, postTo, type ServerOptions } from './server-connection.ts';
+import { formatItem, print, visibleLine } from './output.ts';
+import type { Given, RestCommand } from './rest-command.ts';
+import { getFrom, sendTo } from './server-connection.ts';
 import { findHeld } from './short-ids.ts';
 import { spanMs } from './time-span.ts';
-
-type Showing = ServerOptions & { readonly format: Format };
-
-/** The options of all operations as commander parses them. */
-type Given = ServerOptions & {
-  readonly reason?: string;
-  readonly resource?: string;
-  readonly provider?: string;
-  readonly all?: true;
-  readonly until?: string;
-  readonly end?: true;
-  readonly recovery?: string;
-  readonly force?: true;
-  readonly ignoreOrder?: true;
-};
+import { formatWhy } from './why-text.ts';
 
 /** A command that posts to `/operations/NAME`. */
-interface Operation {
-  /** As commander reads it: the name and the argument. */
-  readonly usage: string;
-  readonly description: string;
-  readonly options?: Readonly<Record<string, string>>;
-  readonly help?: string;
+interface Operation extends Omit<RestCommand, 'ask'> {
   /**
    * Returns the body of the request without the reason. An optional argument may be undefined. Throws CommandFailure
    * for options that contradict each other.
@@ -139,60 +120,65 @@ const OPERATIONS: readonly Operation[] = [
 
 const TARGETS = 'an instance, --resource, --provider, --all';
 
-/** A command that prints the answer to `GET /operations/NAME`. */
-interface List {
-  readonly name: string;
-  readonly description: string;
-  readonly text: (answer: never) => string;
-}
-
-const LISTS: readonly List[] = [
+const READS: readonly RestCommand[] = [
   {
-    name: 'held',
+    usage: 'why <instance>',
+    description: 'show what an instance waits for, and what to do',
+    ask: (given, instance) => getFrom(given, `/stacks/instances/${encodeURIComponent(instance)}/why`),
+    text: formatWhy,
+  },
+  {
+    usage: 'delivered [instance]',
+    description: 'show which nodes run an older record',
+    options: {
+      '--commit <commit>': 'the record of this commit or a later one',
+      '--all': 'show also the nodes that run it',
+    },
+    ask: askDelivered,
+    text: formatDelivered,
+  },
+  {
+    usage: 'held',
     description: 'show what waits for an approval',
+    ask: listed,
     text: ({ held }: { readonly held: readonly AuthoredHold[] }) => linesOf(held, formatHeld, 'nothing is held'),
   },
   {
-    name: 'problems',
+    usage: 'problems',
     description: 'show what is wrong in the newest commit',
+    ask: listed,
     text({ commit, problems }: { readonly commit: string; readonly problems: readonly Problem[] }) {
       if (problems.length === 0) return `nothing is wrong in ${commit}`;
       return [`commit ${commit}`, ...problems.map((problem) => formatProblem(problem))].join('\n');
     },
   },
   {
-    name: 'notifications',
+    usage: 'notifications',
     description: 'show the last attempts to notify subscribers',
+    ask: listed,
     text: ({ notifications }: { readonly notifications: readonly SentNotification[] }) =>
       linesOf(notifications, formatSent, 'no event was sent'),
   },
 ];
 
-/** Adds the commands. Exit code 0: done; 3: could not run, or the controller refused. */
-export function addOperationCommands(program: Command): void {
-  for (const { name, description, text } of LISTS) {
-    const command = program.command(name).description(description).addOption(formatOption());
-    addServerOptions(command).action(async (options: Showing) => {
-      const answer = (await getFrom(options, `/operations/${name}`)) as never;
-      printAs(options.format, answer, () => text(answer));
-    });
-  }
-  for (const operation of OPERATIONS) addOperation(program, operation);
+function listed(given: Given, _argument: string, name: string): Promise<unknown> {
+  return getFrom(given, `/operations/${name}`);
 }
 
-function addOperation(program: Command, { usage, description, options = {}, help, body }: Operation): void {
-  const command = program.command(usage).description(description);
-  for (const [flags, text] of Object.entries(options)) command.option(flags, text);
-  if (help !== undefined) command.addHelpText('after', `\n${help}`);
-  addServerOptions(command)
-    .option('--reason <words>', 'why; kept with the operation')
-    .action(async (argument: string, given: Given) => {
-      const { reason } = given;
-      const sent = { ...(await body(argument, given)), ...(reason === undefined ? {} : { reason }) };
-      const answer = await postTo(given, `/operations/${command.name()}`, sent);
-      print((answer as { readonly message: string }).message);
-    });
-}
+/** The commands in the order of the help. */
+export const OPERATION_COMMANDS: readonly RestCommand[] = [
+  ...READS,
+  ...OPERATIONS.map(
+    ({ body, ...row }): RestCommand => ({
+      ...row,
+      options: { ...row.options, '--reason <words>': 'why; kept with the operation' },
+      async ask(given, argument, name) {
+        const { reason } = given;
+        return await sendTo(given, { path: `/operations/${name}`, body: { ...(await body(argument, given)), reason } });
+      },
+    }),
+  ),
+];
 
 function linesOf<Item>(items: readonly Item[], format: (item: Item) => string, none: string): string {
   return items.length === 0 ? none : items.map(format).join('\n');

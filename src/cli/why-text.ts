@@ -1,18 +1,7 @@
-// `treeline why`: prints why an instance is not done, and what to do about it.
-import type { Command } from 'commander';
+// Formats the answer of `/stacks/instances/NAME/why`: why an instance is not done, and what to do about it.
 import { countOf, quote } from '../base/wording.ts';
 import type { PropertyDifference, WaitingItem, Why } from '../service/answers.ts';
-import {
-  type Format,
-  firstLine,
-  formatCounts,
-  formatItem,
-  formatOption,
-  formatReplicas,
-  printAs,
-  tableLines,
-} from './output.ts';
-import { addServerOptions, getFrom, type ServerOptions } from './server-connection.ts';
+import { firstLine, formatCounts, formatItem, formatReplicas, tableLines } from './output.ts';
 
 /**
  * So many are printed, each for all servers with one reason; `--format json` has as many servers as the controller
@@ -22,21 +11,8 @@ const PRINTED_MAX = 50;
 /** So many servers of those are named. */
 const NAMED_MAX = 3;
 
-/** Adds the command. Exit code 0: answered, whatever the answer; 3: could not run. */
-export function addWhyCommand(program: Command): void {
-  const command = program
-    .command('why')
-    .description('show what an instance waits for, and what to do')
-    .argument('<instance>')
-    .addOption(formatOption());
-  addServerOptions(command).action(async (instance: string, options: ServerOptions & { readonly format: Format }) => {
-    const path = `/stacks/instances/${encodeURIComponent(instance)}/why`;
-    const why = (await getFrom(options, path)) as Why;
-    printAs(options.format, why, () => formatWhy(instance, why));
-  });
-}
-
-function formatWhy(instance: string, why: Why): string {
+/** Returns the lines of an answer. */
+export function formatWhy(why: Why, instance: string): string {
   const { status, summary, counts, waiting } = why;
   const open = Object.values(counts).reduce((sum, count) => sum + count, 0) - (counts.done ?? 0);
   const printed = groupByReason(waiting).slice(0, PRINTED_MAX);
