@@ -67,7 +67,7 @@ export function addPlanCommand(program: Command): void {
       // The command line names the controller, not only the environment.
       const isAsked = command.getOptionValueSource('server') === 'cli';
       await expecting([SourceError], async () => {
-        const repository = await openLocalRepository(fromUserDirectory(directory));
+        using repository = await openLocalRepository(fromUserDirectory(directory));
         const { prefix } = repository;
         const id = options.commentId ?? prefix.replace(/\/$/, '');
         try {
@@ -78,8 +78,6 @@ export function addPlanCommand(program: Command): void {
         } catch (error) {
           if (options.format === 'markdown') print(markdownWithoutPlan(id));
           throw error;
-        } finally {
-          repository.close();
         }
       });
     });

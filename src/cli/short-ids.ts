@@ -53,12 +53,8 @@ function completed(text: string, known: readonly string[]): string | undefined {
 
 async function commitHere(text: string): Promise<string> {
   try {
-    const repository = await openLocalRepository(fromUserDirectory('.'));
-    try {
-      return await repository.resolve(text);
-    } finally {
-      repository.close();
-    }
+    using repository = await openLocalRepository(fromUserDirectory('.'));
+    return await repository.resolve(text);
   } catch (error) {
     if (!(error instanceof SourceError)) throw error;
     const message =

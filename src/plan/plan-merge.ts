@@ -16,7 +16,7 @@ import type { Snapshot } from '../model/snapshot.ts';
 import { differences, type IsSecret } from './changed-properties.ts';
 import { changedNodes, changedServers, changedUnits } from './changed-servers.ts';
 import { recordChanges } from './configuration-changes.ts';
-import { type AccessChange, type Plan, type PlannedHold, planDigest, type ServerChange } from './plan.ts';
+import type { AccessChange, Plan, PlannedHold, ServerChange } from './plan.ts';
 import { recordedChanges } from './recorded-changes.ts';
 import { type RecordedFacts, recordedOutputs } from './recorded-facts.ts';
 import { approvalChanges, safetyChanges } from './safety-changes.ts';
@@ -63,7 +63,6 @@ export function planMerge(merge: Merge): Plan {
   return {
     base,
     head,
-    digest: planDigest(shown),
     ...shown,
     invalid: outcome === undefined ? [] : newlyInvalid(before, outcome),
     problems: added,

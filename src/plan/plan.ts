@@ -1,7 +1,6 @@
 // Defines a plan: the effect of a merge on servers, on their configuration, on access and on safety. Plain data,
 // computed from two desired states; printed as text, JSON and Markdown.
 
-import { createHash } from 'node:crypto';
 import type { Json } from '../model/json.ts';
 import type { Problem } from '../model/problem.ts';
 
@@ -135,8 +134,6 @@ export interface Plan {
   /** Full commit ids. */
   readonly base: string;
   readonly head: string;
-  /** SHA-256 in hex over the sorted changes, without commits and lines: equal for equal effects. */
-  readonly digest: string;
   readonly access: readonly AccessChange[];
   readonly safety: readonly SafetyChange[];
   readonly changes: readonly ServerChange[];
@@ -152,31 +149,10 @@ export interface Plan {
   readonly held: PlannedHold | null;
 }
 
-/** The effects that count: no commit, no line, no sentence. */
-type DigestedPlan = Pick<Plan, 'access' | 'safety' | 'changes' | 'retained' | 'nodes' | 'configuration'>;
-
-/** Returns SHA-256 over the sorted changes, in hexadecimal. */
-export function planDigest({ access, safety, changes, retained, nodes, configuration }: DigestedPlan): string {
-  const effects = [
-    access,
-    safety,
-    changes.map(({ action, resource, instance, group, properties }) => [action, resource, instance, group, properties]),
-    retained.map(({ resource }) => resource),
-    nodes.map(({ action, node }) => [action, node]),
-    configuration.map(({ key, from, to, isSecret, nodes: count, examples }) => [
-      key,
-      from,
-      to,
-      isSecret,
-      count,
-      examples,
-    ]),
-  ];
-  return createHash('sha256').update(JSON.stringify(effects)).digest('hex');
-}
-
 /** Returns true where a plan has no effect at all; problems and holds are none. */
-export function hasNoEffect(plan: DigestedPlan): boolean {
+export function hasNoEffect(
+  plan: Pick<Plan, 'access' | 'safety' | 'changes' | 'retained' | 'nodes' | 'configuration'>,
+): boolean {
   const { access, safety, changes, retained, nodes, configuration } = plan;
   return [access, safety, changes, retained, nodes, configuration].every((list) => list.length === 0);
 }

@@ -25,7 +25,8 @@ import { SOURCE_LIMITS } from './source-limits.ts';
 
 /** A repository that is only read. All methods throw SourceError with advice. */
 export interface LocalRepository
-  extends Pick<Source, 'has' | 'snapshot' | 'describe' | 'commitsBetween' | 'lastChanges'> {
+  extends Pick<Source, 'has' | 'snapshot' | 'describe' | 'commitsBetween' | 'lastChanges'>,
+    Disposable {
   /** The path from the root of the repository to the layout: '' or one that ends in `/`. */
   readonly prefix: string;
   /** True if the clone lacks older commits. */
@@ -38,7 +39,6 @@ export interface LocalRepository
    * unrelated, or the clone is shallow.
    */
   merge(base: string, head: string): Promise<MergeCommit>;
-  close(): void;
 }
 
 /** A merge commit that only the {@link LocalRepository} that made it can read, until it is closed. */
@@ -246,7 +246,7 @@ class Repository implements LocalRepository {
     return this.#query(() => this.#reader.lastChanges(commit, paths, limits, isCut));
   }
 
-  close(): void {
+  [Symbol.dispose](): void {
     this.#objects.close();
     if (this.#mergeFolder !== undefined) rmSync(this.#mergeFolder, { recursive: true, force: true });
   }

@@ -58,7 +58,7 @@ describe('readDirectory', () => {
     await runGit(['-C', directory, 'commit', '--quiet', '--message', 'x']);
     const repository = await openLocalRepository(directory);
     const committed = await repository.snapshot(await repository.resolve('HEAD'), () => true);
-    repository.close();
+    repository[Symbol.dispose]();
 
     const { files, blobs } = await readDirectory(directory);
 

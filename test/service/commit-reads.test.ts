@@ -9,7 +9,7 @@ import { ADMINISTRATOR, open } from './service.ts';
 const COMMIT = 'c'.repeat(40);
 const NO_CHANGES: CommitCounts = { created: 0, updated: 0, replaced: 0, deleted: 0, records: 0 };
 const EMPTY: Plan = {
-  ...{ base: 'b', head: COMMIT, digest: 'd', access: [], safety: [], changes: [], retained: [], nodes: [] },
+  ...{ base: 'b', head: COMMIT, access: [], safety: [], changes: [], retained: [], nodes: [] },
   ...{ configuration: [], invalid: [], problems: [], knownProblems: 0, held: null },
 };
 

@@ -9,7 +9,7 @@ import { filesIn } from '../../hiera/explain-node.ts';
 import type { ExplainedLayer, FileChange, NodeExplanation } from '../../model/explanation.ts';
 import { isError, sortProblems } from '../../model/problem.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
-import { type LocalRepository, openLocalRepository } from '../../repository/local-repository.ts';
+import { openLocalRepository } from '../../repository/local-repository.ts';
 import { SourceError } from '../../repository/source.ts';
 import { changeOf, unknownChange } from '../../service/explain/explainer.ts';
 import { CommandFailure } from '../command-failure.ts';
@@ -85,38 +85,26 @@ async function lastChangesIn(
   { files: present }: Snapshot,
   files: readonly string[],
 ): Promise<Readonly<Record<string, FileChange>>> {
-  const repository = await orUndefined(openLocalRepository(directory));
+  using repository = await orUndefined(openLocalRepository(directory));
+  const head = await orUndefined(repository?.resolve('HEAD'));
   if (repository === undefined) return {};
-  try {
-    const head = await orUndefined(repository.resolve('HEAD'));
-    const committed = head === undefined ? undefined : (await repository.snapshot(head, () => false)).files;
-    const isCommitted = (file: string): boolean => committed?.get(file)?.oid === present.get(file)?.oid;
-    const changes = await changesAt(repository, head, files.filter(isCommitted));
-    return Object.fromEntries(files.map((file) => [file, changes.get(file) ?? NOT_COMMITTED]));
-  } finally {
-    repository.close();
-  }
-}
-
-async function changesAt(
-  repository: LocalRepository,
-  head: string | undefined,
-  files: readonly string[],
-): Promise<ReadonlyMap<string, FileChange>> {
-  if (head === undefined) return new Map();
+  if (head === undefined) return Object.fromEntries(files.map((file) => [file, NOT_COMMITTED]));
+  const committed = (await repository.snapshot(head, () => false)).files;
   const found = await repository.lastChanges(head, files, LIMITS);
-  return new Map(
-    files.map((file) => {
-      const change = found.get(file);
-      return [file, change === null && repository.isShallow ? SHALLOW : changeOf(change, LIMITS)];
-    }),
-  );
+  const changes = files.map((file) => {
+    if (committed.get(file)?.oid !== present.get(file)?.oid) return [file, NOT_COMMITTED] as const;
+    const change = found.get(file);
+    return [file, change === null && repository.isShallow ? SHALLOW : changeOf(change, LIMITS)] as const;
+  });
+  return Object.fromEntries(changes);
 }
 
 /** Returns undefined if the repository or its HEAD is missing. */
-async function orUndefined<Value>(found: Promise<Value>): Promise<Value | undefined> {
-  return await found.catch((error: unknown) => {
+async function orUndefined<Value>(found: Promise<Value> | undefined): Promise<Value | undefined> {
+  try {
+    return await found;
+  } catch (error) {
     if (error instanceof SourceError) return undefined;
     throw error;
-  });
+  }
 }

@@ -34,12 +34,8 @@ export async function validateDirectory(directory: string, revision?: string): P
 
 async function readCommit(directory: string, revision: string): Promise<Snapshot> {
   return await expecting([SourceError], async () => {
-    const repository = await openLocalRepository(directory);
-    try {
-      return await repository.snapshot(await repository.resolve(revision), wantsBlob());
-    } finally {
-      repository.close();
-    }
+    using repository = await openLocalRepository(directory);
+    return await repository.snapshot(await repository.resolve(revision), wantsBlob());
   });
 }
 

@@ -186,7 +186,7 @@ async function planIn({ commit, row }: SeenCommit, options: CommitSources, clock
   return plan === null ? { plan } : shortened(plan);
 }
 
-function shortened({ base: _base, head: _head, digest: _digest, ...plan }: Plan): PlannedDetails {
+function shortened({ base: _base, head: _head, ...plan }: Plan): PlannedDetails {
   let leftOut = 0;
   const cut = <Item>(list: readonly Item[]): readonly Item[] => {
     leftOut += Math.max(0, list.length - ENTRIES_MAX);

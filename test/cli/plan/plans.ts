@@ -5,7 +5,6 @@ import type { Plan, RetainedServer, ServerChange } from '../../../src/plan/plan.
 export const NO_EFFECT: Plan = {
   base: '1'.repeat(40),
   head: '2'.repeat(40),
-  digest: '3'.repeat(64),
   access: [],
   safety: [],
   changes: [],
@@ -198,7 +197,7 @@ export const HOSTILE: readonly string[] = [
 ];
 
 /** The fields that say what a change is. */
-const KINDS = ['action', 'severity', 'kind', 'base', 'head', 'digest'];
+const KINDS = ['action', 'severity', 'kind', 'base', 'head'];
 
 /** Returns the plan with everything, in which every text is another one. */
 export function planOf(text: string): Plan {

@@ -37,7 +37,7 @@ async function branched(options: { readonly bare?: boolean } = {}) {
 /** Returns the plan of merging `branch` into `main`. `path`: where the layout begins. */
 async function planAt(path: string, order: Partial<MergeOrder> = {}): Promise<Plan> {
   const repository = await openLocalRepository(path);
-  onTestFinished(() => repository.close());
+  onTestFinished(() => repository[Symbol.dispose]());
   return planMerge(await readMerge(repository, { base: 'main', head: 'branch', budget: 100, ...order }));
 }
 
@@ -128,7 +128,7 @@ describe('a trailer that approves deletes', () => {
     const message = 'Remove\n\nTreeline-Approve-Deletes: 2\n';
     await repository.commit({ [BLOG_FILE]: null }, { branch: 'branch', parents: [first], message });
     const opened = await openLocalRepository(repository.path);
-    onTestFinished(() => opened.close());
+    onTestFinished(() => opened[Symbol.dispose]());
     const core = new Core();
     core.source.commit(SHOP);
     await core.poll();

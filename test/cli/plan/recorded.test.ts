@@ -17,7 +17,7 @@ const BUDGET = 2;
 
 async function opened({ site, running }: Scene) {
   const repository = await openLocalRepository(site.repository.path);
-  onTestFinished(() => repository.close());
+  onTestFinished(() => repository[Symbol.dispose]());
   const { body } = await running.get('/operations/recorded');
   const problems = (await running.get('/operations/problems')).body as RecordedOrder['problems'];
   return { repository, recorded: body as RecordedState, problems, budget: BUDGET };
