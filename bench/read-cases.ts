@@ -4,7 +4,7 @@ import { type FloorKind, type FloorServer, identityFiles, measureLoad, startFloo
 import type { ServedController } from './served-controller.ts';
 
 /** Of the bare server's rate. */
-const RATIO_MIN = 0.55;
+const RATIO_MIN = 0.4;
 const CONNECTIONS = 32;
 const WARM_UP_MS = 1_000;
 

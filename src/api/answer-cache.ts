@@ -12,11 +12,19 @@ const ENTRY_BYTES = 300;
 /** A query, or encoded characters: with these, one answer would be kept under any number of paths. */
 const MANY_SPELLINGS = /[?%]/;
 
+/** An answer, and the pattern of the route that made it. */
+type KeptAnswer = WrittenAnswer & { readonly route: unknown };
+
+/** Returns the pattern of the route that answers a request; undefined before it is found. */
+export function routeOf(request: IncomingMessage & { readonly route?: { readonly path?: unknown } }): unknown {
+  return request.route?.path;
+}
+
 /** Answers of the present version, by path. If they take too much memory, the one that was added first is dropped. */
 export class AnswerCache {
   readonly #versionNow: () => string;
   readonly #bytesMax: number;
-  readonly #answers = new Map<string, WrittenAnswer>();
+  readonly #answers = new Map<string, KeptAnswer>();
   /** The version of all kept answers. */
   #version = '';
   #bytes = 0;
@@ -38,7 +46,7 @@ export class AnswerCache {
   }
 
   /** Returns the answer to a request, if it is kept. */
-  find(request: IncomingMessage): WrittenAnswer | undefined {
+  find(request: IncomingMessage): KeptAnswer | undefined {
     this.version();
     return this.#answers.get(keyOf(request));
   }
@@ -47,7 +55,7 @@ export class AnswerCache {
   keep(request: IncomingMessage, version: string, answer: WrittenAnswer): void {
     const key = keyOf(request);
     if (version !== this.version() || MANY_SPELLINGS.test(key) || this.#answers.has(key)) return;
-    this.#answers.set(key, answer);
+    this.#answers.set(key, { ...answer, route: routeOf(request) });
     this.#bytes += answer.bytes + ENTRY_BYTES;
     for (const [oldest, { bytes }] of this.#answers) {
       if (this.#bytes <= this.#bytesMax) return;

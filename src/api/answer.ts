@@ -9,7 +9,8 @@ const PIECE_BYTES = 128 * 1024;
 
 /** A body as JSON in UTF-8, with the tag that names these very bytes. */
 export interface WrittenAnswer {
-  readonly pieces: readonly Uint8Array[];
+  /** A short body is one text: Node sends a text and the head at once. */
+  readonly pieces: readonly (Uint8Array | string)[];
   readonly bytes: number;
   readonly etag: string;
 }
@@ -26,8 +27,8 @@ export function writeAnswer(body: unknown, oid: string | null = null): WrittenAn
 
 /** Returns a text of JSON as it is sent. */
 export function cutText(json: string): Omit<WrittenAnswer, 'etag'> {
-  const body = Buffer.from(json);
-  return { pieces: [...cut(body)], bytes: body.length };
+  const bytes = Buffer.byteLength(json);
+  return { pieces: bytes <= PIECE_BYTES ? [json] : [...cut(Buffer.from(json))], bytes };
 }
 
 /** Cuts a body into pieces. */

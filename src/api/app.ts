@@ -17,8 +17,15 @@ import { answerErrors } from './errors.ts';
 import type { EventStreams } from './event-streams.ts';
 import { type FollowedLeader, forwardToLeader } from './forward.ts';
 import { compressAnswers, markAnswers } from './present.ts';
-import { LISTS } from './reads.ts';
-import { checkUrl, countRequests, limitRate, refuseForeignOrigin, waitForMinCommit } from './request-steps.ts';
+import { LISTS, sendKept } from './reads.ts';
+import {
+  checkUrl,
+  countRequests,
+  limitRate,
+  passSteps,
+  refuseForeignOrigin,
+  waitForMinCommit,
+} from './request-steps.ts';
 import { type AgentRoutes, agentRoutes } from './routes/agent.ts';
 import { eventRoutes } from './routes/events.ts';
 import { hieraRoutes } from './routes/hiera.ts';
@@ -55,18 +62,24 @@ export function createApp(options: AppOptions): RequestListener {
   return createListener(options, known, waitForMinCommit(options.commits, known));
 }
 
-/** Returns the application whose requests pass this step before a route is found. */
+/** Returns the application whose requests pass this step before a kept answer or a route is looked for. */
 function createListener(options: Omit<AppOptions, 'commits'>, known: RequestStep, step: RequestStep): RequestListener {
-  const { replica, audit, log, metrics, clock, requestsPerSecond = REQUESTS_PER_SECOND } = options;
+  const { replica, reader, audit, log, metrics, clock, requestsPerSecond = REQUESTS_PER_SECOND } = options;
+  const failed = answerErrors(log);
+  const cache = new AnswerCache(() => reader.version());
   const app = express();
   app.disable('x-powered-by');
   // Answers carry an ETag of their own, and Express's makes a read several times as slow.
   app.disable('etag');
   app.set('query parser', 'simple');
-  app.use(markAnswers(replica), ...(audit === undefined ? [] : [auditRequests(audit)]), countRequests(metrics, clock));
-  app.use(checkUrl, known, limitRate(requestsPerSecond), refuseForeignOrigin, servePage(), step);
-  app.use(...compressAnswers(), createRoutes(options), refuseUnknownPath, answerErrors(log));
-  return app;
+  app.use(...compressAnswers(), createRoutes(options, cache), refuseUnknownPath, failed);
+  const audited = audit === undefined ? [] : [auditRequests(audit)];
+  const limited = requestsPerSecond === 0 ? [] : [limitRate(requestsPerSecond)];
+  const steps = [
+    ...[markAnswers(replica), ...audited, countRequests(metrics, clock), checkUrl, known, ...limited],
+    ...[refuseForeignOrigin, servePage(), step, sendKept(reader, cache)],
+  ];
+  return passSteps(steps, app, failed);
 }
 
 /** The parts of a replica that does not lead. */
@@ -109,9 +122,8 @@ export function createStandbyApp({ operator, leader, ...options }: StandbyOption
 }
 
 /** Returns all routes; {@link createApp} has authenticated the client of each request. */
-export function createRoutes(options: Omit<AppOptions, 'commits' | 'replica'>): Router {
+export function createRoutes(options: Omit<AppOptions, 'commits' | 'replica'>, cache: AnswerCache): Router {
   const { reader, operator, explainer, writer, agent, readAnswer, streams, controller, clock } = options;
-  const cache = new AnswerCache(() => reader.version());
   const lists = new Shares(LISTS);
   const parts = { reader, writer, operator, explainer, controller, cache, lists };
   const waiting = { authenticate: authenticate(options), streams, clock };

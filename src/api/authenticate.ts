@@ -52,9 +52,9 @@ interface Admission {
   readonly options: AuthenticateOptions;
   readonly logOnce: LogOnceAMinute;
   /** Left out: it was not let pass. */
-  readonly client?: Client;
+  client?: Client;
   /** Whether the leader has to record that the client was seen. */
-  readonly isSeenAnew?: boolean;
+  isSeenAnew?: boolean;
 }
 
 const admissions = new WeakMap<IncomingMessage, Admission>();
@@ -70,10 +70,11 @@ export type RequestStep = (
 export function authenticate(options: AuthenticateOptions) {
   const logOnce = logOnceAMinute(options.clock);
   return (request: IncomingMessage, _response: ServerResponse, next: () => void): void => {
-    admissions.set(request, { options, logOnce });
+    const admission: Admission = { options, logOnce };
+    admissions.set(request, admission);
     const client = admitCounted(options, request);
-    const isSeenAnew = client !== PAGE_CLIENT && options.seen?.note(identifyPeer(request)) === true;
-    admissions.set(request, { options, logOnce, client, isSeenAnew });
+    admission.client = client;
+    admission.isSeenAnew = client !== PAGE_CLIENT && options.seen?.note(identifyPeer(request)) === true;
     next();
   };
 }

@@ -18,7 +18,7 @@ export const REPLICA = 'X-Treeline-Replica';
 export const COMMIT = 'X-Treeline-Commit';
 const JSON_TYPE = 'application/json; charset=utf-8';
 /** Below this the headers weigh as much as what compression saves. */
-const COMPRESSED_BYTES_MIN = 4 * 1024;
+export const COMPRESSED_BYTES_MIN = 4 * 1024;
 
 /** The answer to a read, and the newest commit that was followed when it was made. */
 interface ReadAnswer {

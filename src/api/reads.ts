@@ -4,10 +4,12 @@ import { breatheBy } from '../base/breathe.ts';
 import { systemClock } from '../base/clock.ts';
 import type { ShareLimits } from '../base/shares.ts';
 import type { Client } from '../model/objects.ts';
+import type { Reader } from '../service/read/reader.ts';
 import { type WrittenAnswer, writeAnswer } from './answer.ts';
-import { clientOf, requireAllowed } from './authenticate.ts';
+import type { AnswerCache } from './answer-cache.ts';
+import { clientOf, type RequestStep, requireAllowed } from './authenticate.ts';
 import { fingerprintOf } from './peer.ts';
-import { sendRead } from './present.ts';
+import { COMPRESSED_BYTES_MIN, sendRead } from './present.ts';
 import type { RouteParts, RouteRequest } from './routes/route-table.ts';
 
 /** Lets other requests be answered while a long answer is made. */
@@ -55,6 +57,20 @@ export function readsFrom({ reader, cache, lists }: Pick<RouteParts, 'reader' | 
     };
   };
   return { live: short(false), cached: short(true), list: long(false), cachedList: long(true) };
+}
+
+/**
+ * Returns the step that answers reads with what is kept, unless it is to be compressed: finding the route takes Express
+ * longer than everything else.
+ */
+export function sendKept(reader: Pick<Reader, 'commit'>, cache: AnswerCache): RequestStep {
+  return (request, response, next) => {
+    const { method } = request;
+    const answer = method === 'GET' || method === 'HEAD' ? cache.find(request) : undefined;
+    if (answer === undefined || answer.bytes >= COMPRESSED_BYTES_MIN) return next();
+    Object.assign(request, { route: { path: answer.route } });
+    return sendRead(request, response, { commit: reader.commit(), answer });
+  };
 }
 
 interface Sending {

@@ -1,30 +1,54 @@
-// The steps that every request passes before its route: counts it, limits its client, refuses what is wrong on every
+// The steps that every request passes before Express finds its route: counts it, limits its client, refuses what is wrong on every
 // route and cross-site requests of browsers, and has reads wait for the commit that they name. See docs/rest.md,
 // requests and answers.
-import type { IncomingMessage } from 'node:http';
-import type { RequestHandler } from 'express';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { rateLimit } from 'express-rate-limit';
 import type { Clock } from '../base/clock.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { isCommitId } from '../model/names.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { CommitWait } from '../service/read/commit-wait.ts';
+import { routeOf } from './answer-cache.ts';
 import { clientOf, findClient, type RequestStep } from './authenticate.ts';
 import { fingerprintOf } from './peer.ts';
 
 const URL_BYTES_MAX = 2 * 1024;
 
+/** Answers a request with what a step or a route threw. */
+type Failed = (error: unknown, request: IncomingMessage, response: ServerResponse, next: () => void) => void;
+
+/** Returns the listener whose requests pass these steps one after the other, and are answered by `last` after them. */
+export function passSteps(steps: readonly RequestStep[], last: RequestListener, failed: Failed): RequestListener {
+  function passFrom(index: number, request: IncomingMessage, response: ServerResponse): void {
+    const step = steps[index];
+    if (step === undefined) {
+      last(request, response);
+      return;
+    }
+    const next = (error?: unknown): void => {
+      if (error === undefined) passFrom(index + 1, request, response);
+      else failed(error, request, response, next);
+    };
+    try {
+      step(request, response, next)?.catch(next);
+    } catch (error) {
+      next(error);
+    }
+  }
+  return (request, response) => passFrom(0, request, response);
+}
+
 /**
  * Returns the step that counts each request once its answer has ended, by the pattern of its route: names never become
  * labels. A request that is answered by no route is counted as "unknown".
  */
-export function countRequests(metrics: Metrics | undefined, clock: Clock): RequestHandler {
+export function countRequests(metrics: Metrics | undefined, clock: Clock): RequestStep {
   return (request, response, next) => {
     const begin = clock.monotonic();
     response.on('close', () => {
       // Nothing was answered: the client has gone.
       if (!response.headersSent) return;
-      const route = String((request.route as { readonly path?: string } | undefined)?.path ?? 'unknown');
+      const route = String(routeOf(request) ?? 'unknown');
       const role = findClient(request)?.role ?? 'none';
       const code = String(response.statusCode);
       metrics?.count('treeline_http_requests_total', { route, role, code });
@@ -34,19 +58,20 @@ export function countRequests(metrics: Metrics | undefined, clock: Clock): Reque
   };
 }
 
-/** Returns the step that refuses a client's requests beyond so many in a second; 0: it refuses none. */
-export function limitRate(requestsPerSecond: number): RequestHandler {
+/** Returns the step that refuses a client's requests beyond so many in a second. */
+export function limitRate(requestsPerSecond: number): RequestStep {
   const message = `Too many requests: this client has sent more than ${requestsPerSecond} within a second`;
-  return rateLimit({
+  const limit = rateLimit({
     windowMs: 1_000,
     limit: requestsPerSecond,
-    skip: () => requestsPerSecond === 0,
     // Two authorities may give the same serial to different clients.
     keyGenerator: fingerprintOf,
     handler: (_request, _response, next) => next(new ServiceError('too_many_requests', message)),
     legacyHeaders: false,
     validate: false,
   });
+  // It uses nothing of Express, except what the key generator is given.
+  return limit as unknown as RequestStep;
 }
 
 /** Refuses a URL that is too long. Node returns it as one character a byte. */

@@ -1,15 +1,21 @@
 // The cache of answers: until something changes, and in no more memory than it may take.
-import type { IncomingMessage } from 'node:http';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { createServer, type IncomingMessage } from 'node:http';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { WrittenAnswer } from '../../src/api/answer.ts';
 import { AnswerCache } from '../../src/api/answer-cache.ts';
+import { sendKept } from '../../src/api/reads.ts';
+import { countRequests, passSteps } from '../../src/api/request-steps.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { Metrics } from '../../src/base/metrics.ts';
+import { listenInTest } from '../support/listen-in-test.ts';
 
 const answer = (json: string): WrittenAnswer => ({
   pieces: [Buffer.from(json)],
   bytes: json.length,
   etag: `"${json.length}"`,
 });
-const requestOf = (url: string): IncomingMessage => ({ url }) as IncomingMessage;
+const requestOf = (url: string): IncomingMessage =>
+  ({ url, route: { path: '/hiera/:clientcert' } }) as unknown as IncomingMessage;
 
 let version: string;
 let cache: AnswerCache;
@@ -22,7 +28,7 @@ describe('an answer in the cache', () => {
   it('is found as long as the version is the same', () => {
     const one = answer('one');
     cache.keep(requestOf('/hiera/web-1'), '1', one);
-    expect(cache.find(requestOf('/hiera/web-1'))).toBe(one);
+    expect(cache.find(requestOf('/hiera/web-1'))).toEqual({ ...one, route: '/hiera/:clientcert' });
     expect(cache.find(requestOf('/hiera/web-2'))).toBeUndefined();
     for (version of ['2', '1']) expect(cache.find(requestOf('/hiera/web-1'))).toBeUndefined();
   });
@@ -54,4 +60,30 @@ describe('an answer in the cache', () => {
       expect(['/1', '/2'].map((path) => cache.find(requestOf(path)) !== undefined)).toEqual([true, true]);
     }
   });
+});
+
+it('is sent before a route is looked for, and counted as one of its route', async () => {
+  const metrics = new Metrics();
+  onTestFinished(() => metrics.stop());
+  cache.keep(requestOf('/hiera/web-1'), '1', answer('"one"'));
+  cache.keep(requestOf('/hiera/web-2'), '1', answer(`"${'x'.repeat(5_000)}"`));
+  const steps = [countRequests(metrics, systemClock), sendKept({ commit: () => 'abc' }, cache)];
+  const server = createServer(
+    passSteps(
+      steps,
+      (_, response) => response.writeHead(418).end(),
+      (error) => expect.fail(String(error)),
+    ),
+  );
+  const port = await listenInTest(server);
+  const ask = async (path: string, method = 'GET') => {
+    const reply = await fetch(`http://127.0.0.1:${port}${path}`, { method });
+    return [reply.status, await reply.text()];
+  };
+  expect(await ask('/hiera/web-1')).toEqual([200, '"one"']);
+  expect(await ask('/hiera/web-1', 'POST')).toEqual([418, '']);
+  // It is compressed behind the routes.
+  expect(await ask('/hiera/web-2')).toEqual([418, '']);
+  const counted = 'treeline_http_requests_total{route="/hiera/:clientcert",role="none",code="200"} 1';
+  await expect.poll(() => metrics.text()).toContain(counted);
 });

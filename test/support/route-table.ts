@@ -1,6 +1,7 @@
 // Every route of the interface, read from schemas/api.json: who may send it, and a request that succeeds with the sample parts.
 import type { Router } from 'express';
 import api from '../../schemas/api.json' with { type: 'json' };
+import { AnswerCache } from '../../src/api/answer-cache.ts';
 import { createRoutes } from '../../src/api/app.ts';
 import { rolesWith } from '../../src/api/authorize.ts';
 import { systemClock } from '../../src/base/clock.ts';
@@ -90,12 +91,15 @@ type Stack = Router['stack'];
 
 /** Returns `METHOD /path` for every route of the application, sorted. */
 export function routesOfApplication(): string[] {
-  const router = createRoutes({
-    ...createSampleParts(),
-    clock: systemClock,
-    log: createLog('silent'),
-    ambiguityOf: () => undefined,
-  });
+  const router = createRoutes(
+    {
+      ...createSampleParts(),
+      clock: systemClock,
+      log: createLog('silent'),
+      ambiguityOf: () => undefined,
+    },
+    new AnswerCache(() => ''),
+  );
   return [...new Set(routesIn(router.stack))].sort();
 }
 
