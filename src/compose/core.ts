@@ -17,10 +17,9 @@ import {
   registeredProxies,
 } from '../follow/current-state.ts';
 import { Follower } from '../follow/follower.ts';
-import { recoverRows } from '../follow/recover-rows.ts';
 import { readSafety } from '../follow/safety.ts';
 import { historyDigest } from '../machine/hold-digests.ts';
-import { longestActionMs } from '../machine/recovery.ts';
+import { longestActionMs, recoverRows } from '../machine/recovery.ts';
 import { toldWait } from '../machine/wait.ts';
 import { PROXIED } from '../model/names.ts';
 import type { Client } from '../model/objects.ts';

@@ -9,7 +9,6 @@ import { resolveNode } from '../hiera/resolve-node.ts';
 import { addressOf, instanceAddress } from '../model/address.ts';
 import { type Entry, isValidEntry, problemAt, type ValidEntry } from '../model/entry.ts';
 import type { ExpandedServer } from '../model/expanded.ts';
-import { isSame } from '../model/json.ts';
 import { tenantOf } from '../model/least-rights.ts';
 import type { StackInstance, StackTemplate, TypedObject } from '../model/objects.ts';
 import { affecting, isError, type Problem } from '../model/problem.ts';
@@ -80,24 +79,14 @@ function withServers(unit: Unit, expanded: readonly ExpandedServer[], { reads, i
   const servers = new Map<string, WantedServer>();
   const nodes = new Map<string, HieraNode>();
   const problems: Problem[] = [...unit.problems];
-  let last: WantedServer | undefined;
   for (const server of expanded) {
     const resolved = resolveNode({ server, clientcert: reads.object('clientcert', server.name) }, scope);
-    last = sharing(last, wantedServer(server, instance, resolved.provisioning));
-    servers.set(server.name, last);
+    servers.set(server.name, wantedServer(server, instance, resolved.provisioning));
     nodes.set(server.name, resolved.node);
     problems.push(...resolved.problems);
   }
   const outside = expanded.flatMap((server) => server.outside.map((one) => ({ ...one, of: server.name })));
   return { ...unit, servers, nodes, outside, problems };
-}
-
-/** Returns `server` with the policy and the layers of the one before it in the unit, where they are equal. */
-function sharing(before: WantedServer | undefined, server: WantedServer): WantedServer {
-  if (before === undefined) return server;
-  const policy = isSame({ ...before.policy }, { ...server.policy }) ? before.policy : server.policy;
-  const layers = isSame(before.spec.layers, server.spec.layers) ? before.spec.layers : server.spec.layers;
-  return { ...server, policy, spec: { ...server.spec, layers } };
 }
 
 function wantedServer(

@@ -13,11 +13,11 @@ import type { MissingServers } from './missing-servers.ts';
 import { isProtected, type Refusal, type Unit, unitAddress } from './unit.ts';
 import type { NameClaim, Versions } from './versions.ts';
 
-/** Returns a refusal of each instance that loses a name that has become contested since the last call. */
+/** Returns a refusal of each instance that loses a name which several instances claim. */
 export function nameRefusals(versions: Versions): readonly Refusal[] {
   const refused = new Map<string, Refusal>();
   const rank = ({ key }: NameClaim): number => rankOf(key, versions);
-  for (const claims of versions.claims.takeContested()) {
+  for (const claims of versions.claims.contested()) {
     const [first, ...others] = [...claims].sort((a, b) => rank(a) - rank(b) || compareNames(a.key, b.key));
     for (const other of others) {
       for (const [loser, winner] of first === undefined ? [] : judgeClaims(other, first, versions)) {

@@ -31,7 +31,7 @@ export class Versions {
     return this.#pinned;
   }
 
-  get claims(): Pick<NameOwners, 'all' | 'ownerOf' | 'takeContested'> {
+  get claims(): Pick<NameOwners, 'all' | 'contested' | 'ownerOf'> {
     return this.#claims;
   }
 
@@ -136,64 +136,44 @@ export interface NameClaim {
   readonly name: string;
 }
 
-/** The claim itself if one instance claims the name, as for almost every name; else the claims by key. */
-type ClaimsOfName = NameClaim | Map<string, NameClaim>;
-
 /** Tracks claims without regard to case: most systems treat names that differ in case only as equal. */
 class NameOwners {
-  readonly #byName = new Map<string, ClaimsOfName>();
-  #contested = new Set<string>();
+  readonly #byName = new Map<string, NameClaim[]>();
 
   add(key: string, unit: Unit): void {
     for (const name of unit.servers.keys()) {
       const folded = name.toLowerCase();
-      const known = this.#byName.get(folded);
-      if (known === undefined) {
-        this.#byName.set(folded, { key, name });
-        continue;
-      }
-      const several = known instanceof Map ? known : new Map([[known.key, known]]);
-      this.#byName.set(folded, several.set(key, { key, name }));
-      this.#contested.add(folded);
+      const claims = this.#byName.get(folded);
+      if (claims === undefined) this.#byName.set(folded, [{ key, name }]);
+      else claims.push({ key, name });
     }
   }
 
   remove(key: string, unit: Unit): void {
     for (const name of unit.servers.keys()) {
       const folded = name.toLowerCase();
-      const known = this.#byName.get(folded);
-      if (known instanceof Map) known.delete(key);
-      if (known instanceof Map ? known.size === 0 : known?.key === key) this.#byName.delete(folded);
+      const left = (this.#byName.get(folded) ?? []).filter((claim) => claim.key !== key);
+      if (left.length === 0) this.#byName.delete(folded);
+      else this.#byName.set(folded, left);
     }
   }
 
-  /** Returns the claims of each name that has become contested since the last call and still is. */
-  takeContested(): readonly (readonly NameClaim[])[] {
-    const contested = [...this.#contested].map((folded) => claimsIn(this.#byName.get(folded)));
-    this.#contested = new Set();
-    return contested.filter(({ length }) => length > 1);
+  /** Returns the claims of each name that several instances claim. */
+  contested(): readonly (readonly NameClaim[])[] {
+    return this.#byName
+      .values()
+      .filter(({ length }) => length > 1)
+      .toArray();
   }
 
   /** Returns the key of the instance that makes a server of exactly this spelling, or undefined. */
   ownerOf(server: string): string | undefined {
-    const claim = firstOf(this.#byName.get(server.toLowerCase()));
+    const claim = this.#byName.get(server.toLowerCase())?.[0];
     return claim?.name === server ? claim.key : undefined;
   }
 
   /** Yields one claim per name: every claim, if no name is contested. */
   *all(): Generator<NameClaim> {
-    for (const claimed of this.#byName.values()) {
-      const claim = firstOf(claimed);
-      if (claim !== undefined) yield claim;
-    }
+    for (const [first] of this.#byName.values()) if (first !== undefined) yield first;
   }
-}
-
-function claimsIn(claimed: ClaimsOfName | undefined): readonly NameClaim[] {
-  if (claimed instanceof Map) return [...claimed.values()];
-  return claimed === undefined ? [] : [claimed];
-}
-
-function firstOf(claimed: ClaimsOfName | undefined): NameClaim | undefined {
-  return claimed instanceof Map ? claimed.values().next().value : claimed;
 }

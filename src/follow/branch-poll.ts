@@ -9,8 +9,7 @@ import { isError, placeAndCode } from '../model/problem.ts';
 import type { Reviews } from '../reconcile/reviews.ts';
 import { logProblems, type Poll } from './activate.ts';
 import { refusedChanges } from './commit-rows.ts';
-import { isElsewhere } from './continuation.ts';
-import { CommitFollower, type CommitFollowerOptions } from './follow-commit.ts';
+import { CommitFollower, type CommitFollowerOptions, isElsewhere } from './follow-commit.ts';
 import { HEAD } from './object-rows.ts';
 
 /** The parts that a poll reads and changes. */

@@ -12,14 +12,13 @@ import {
 } from '../desired/desired-state.ts';
 import { acceptedCommit, historyDigest, nothingLeftDigest } from '../machine/hold-digests.ts';
 import { RECOVERY } from '../machine/recovery.ts';
-import type { FollowedPlace } from '../model/rows.ts';
+import type { FollowedPlace, HeadRow } from '../model/rows.ts';
 import type { DeleteBudget } from '../model/settings.ts';
 import type { CommitGate } from '../reconcile/commit-gate.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import type { BadSignature, Commit, Signatures, Source } from '../repository/source.ts';
 import { type ActivationParts, activate, type Poll, textOf } from './activate.ts';
 import { acceptedEffect, type NewCommit } from './commit-rows.ts';
-import { breakBefore } from './continuation.ts';
 import { firstParentLine, NEW_COMMITS_MAX } from './first-parents.ts';
 import { findLosses, SEARCHED_MAX } from './loss-policy.ts';
 import { HEAD } from './object-rows.ts';
@@ -253,6 +252,48 @@ export class CommitFollower {
     const baseline = recordedBaseline(ledger, head);
     return { commit, baseline, place, isLost: true, difference: this.#difference };
   }
+}
+
+/** What a commit may continue. */
+type Earlier = Omit<Followed, 'baseline'>;
+
+/** Why a commit does not continue what is followed. */
+interface Break {
+  readonly reason: string;
+  /** What to do first, before the commit is accepted; undefined: nothing else. */
+  readonly check: string | undefined;
+}
+
+/** Returns true where what is recorded was followed by other settings. */
+export function isElsewhere({ place }: Pick<HeadRow, 'place'>, now: FollowedPlace): boolean {
+  return changedKeys(place, now).length > 0;
+}
+
+/**
+ * Returns why a commit of the branch, read where the settings say now, does not continue what is followed; undefined if
+ * it does.
+ */
+async function breakBefore(source: Source, commit: string, followed: Earlier): Promise<Break | undefined> {
+  const { place: now } = source;
+  const { place, isLost } = followed;
+  const keys = changedKeys(place, now);
+  const isAfter = !isLost && (await source.isAncestor(followed.commit, commit));
+  if (isAfter && keys.length === 0) return undefined;
+  const reason = isAfter ? 'the settings have changed where the commits come from' : whyNotAfter(commit, followed);
+  const changes = keys.map((key) => `; repository.${key} was "${place[key]}" and is "${now[key]}"`).join('');
+  const named = keys.map((key) => `repository.${key}`).join(' and ');
+  const check = keys.length === 0 ? undefined : `set ${named} back in the settings`;
+  return { reason: `${reason}${changes}`, check };
+}
+
+function changedKeys(was: FollowedPlace, is: FollowedPlace): readonly (keyof FollowedPlace)[] {
+  return (['url', 'branch', 'directory'] as const).filter((key) => was[key] !== is[key]);
+}
+
+function whyNotAfter(commit: string, { commit: followed, isLost, difference }: Earlier): string {
+  if (difference !== undefined) return `the followed commit ${followed} does not make what is recorded: ${difference}`;
+  const lost = isLost ? ', which is not in the local copy any more' : '';
+  return `the history was rewritten: ${commit} does not come after the followed commit ${followed}${lost}`;
 }
 
 const TOO_MANY = `more than ${NEW_COMMITS_MAX} commits came at once, whose signatures are not checked`;

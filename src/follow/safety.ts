@@ -11,8 +11,8 @@ import { isApprovalOpen } from './hold-rows.ts';
 const TRAILER = /^Treeline-Approve-Deletes:[ \t]*(\d{1,6})[ \t]*$/gim;
 
 /**
- * Returns the facts by the rows of one moment: rows change while other work runs during a judgement, and an approval
- * that came meanwhile would be used up for an instance that stays held. `approvedCount` comes from the commits that are
+ * Returns the facts by the rows. They are to be used in an exclusive section of the CommitGate: an approval that came
+ * during a judgement would be used up for an instance that stays held. `approvedCount` comes from the commits that are
  * being followed.
  */
 export function readSafety(
@@ -24,8 +24,6 @@ export function readSafety(
   }: { readonly budget: DeleteBudget; readonly now: number; readonly approvedCount?: number },
 ): Safety {
   const recent = recentRemovals(ledger, now);
-  const [approvals, heldBefore] = [new Map(ledger.list('approval')), new Map(ledger.list('held'))];
-  const serverAt = remembered((name) => ledger.server(name));
   return {
     going: new Set(ledger.index.unwanted()),
     deletions: {
@@ -33,23 +31,13 @@ export function readSafety(
       recent: recent.size,
       isRecent: (removal) => recent.has(removalName(removal)),
       underWay: removalsUnderWay(ledger),
-      goesOn: (server, spec) => wantsTheSame(spec, serverAt(server)?.wanted),
-      incarnationOf: (server) => madeIncarnation(serverAt(server)),
-      isApproved: (digest) => isApproved(approvals.get(digest), now),
-      heldBefore,
+      goesOn: (server, spec) => wantsTheSame(spec, ledger.server(server)?.wanted),
+      incarnationOf: (server) => madeIncarnation(ledger.server(server)),
+      isApproved: (digest) => isApproved(ledger.read('approval', digest), now),
+      heldBefore: ledger.list('held'),
       approvedCount,
       isRecovering: ledger.list('recovery').size > 0,
     },
-  };
-}
-
-/** Returns a function that answers each question as it did first. */
-function remembered<Value>(find: (name: string) => Value): (name: string) => Value {
-  const known = new Map<string, { readonly value: Value }>();
-  return (name) => {
-    const found = known.get(name) ?? { value: find(name) };
-    known.set(name, found);
-    return found.value;
   };
 }
 

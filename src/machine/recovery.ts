@@ -15,19 +15,35 @@ export interface RecoveryCause extends Pick<RecoveryRow, 'cause' | 'reason'> {
   readonly runsMs: number;
 }
 
-interface RecoveryRows {
-  list(kind: 'recovery'): ReadonlyMap<string, Rows['recovery']>;
+interface RecoveredRows {
+  list<Kind extends 'recovery' | 'server' | 'approval'>(kind: Kind): ReadonlyMap<string, Rows[Kind]>;
 }
 
 const ID_BASE = 36;
 
 /** Returns the change that begins a recovery, in place of one that is not over. */
-export function recoveryChange(rows: RecoveryRows, { cause, reason, now, runsMs }: RecoveryCause): Change {
+export function recoveryChange(rows: RecoveredRows, { cause, reason, now, runsMs }: RecoveryCause): Change {
   const since = momentOf(now);
   const id = now.toString(ID_BASE);
   const expected = rows.list('recovery').get(RECOVERY);
   const notBefore = momentOf(Math.max(now + runsMs, Date.parse(expected?.notBefore ?? since)));
   return { kind: 'recovery', name: RECOVERY, value: { id, cause, reason, since, notBefore }, expected };
+}
+
+/**
+ * Returns the changes that begin a recovery where rows were lost, or are older than what was done since. Servers may
+ * have been replaced since, with the incarnation numbers that come next: with a number that none of them can have, a
+ * provider does not mistake an action for one that it has carried out. What was approved may have been used.
+ */
+export function recoverRows(rows: RecoveredRows, lost: Omit<RecoveryCause, 'cause'>): readonly Change[] {
+  const servers = [...rows.list('server')].map(([name, expected]): Change => {
+    const value = { ...expected, incarnation: Math.max(expected.incarnation + 1, lost.now) };
+    return { kind: 'server', name, value, expected };
+  });
+  const approvals = [...rows.list('approval')].map(
+    ([name, expected]): Change => ({ kind: 'approval', name, value: null, expected }),
+  );
+  return [...servers, ...approvals, recoveryChange(rows, { cause: 'store', ...lost })];
 }
 
 /** Returns for how long an action runs at most, until it counts as ended. */

@@ -1,5 +1,5 @@
 // Limits how many members of a group may be away at once during a rollout, how fast one follows another, and how many
-// updates of a commit may fail. docs/concepts.md, updates. group-counts.ts counts failed and away members.
+// updates of a commit may fail. docs/concepts.md, updates. row-index.ts counts failed and away members.
 import type { RolloutRow, ServerRow } from '../model/rows.ts';
 import { isConverged } from './existence.ts';
 

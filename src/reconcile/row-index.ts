@@ -2,7 +2,7 @@
 // walk over all of them.
 
 import { attentionKeyOf } from '../machine/attention.ts';
-import { mayCountAsGone } from '../machine/drift.ts';
+import { isToBeConfirmed, mayCountAsGone } from '../machine/drift.ts';
 import { isBeingRemoved, isMade } from '../machine/existence.ts';
 import { specsInUse } from '../machine/holders.ts';
 import { placeKeys } from '../machine/place.ts';
@@ -11,7 +11,6 @@ import { type GroupView, groupOf, openUpdateOf } from '../machine/rollout.ts';
 import { compareNames, PROXIED } from '../model/names.ts';
 import { allServersRead } from '../model/outputs.ts';
 import type { ServerRow } from '../model/rows.ts';
-import { GroupCounts } from './group-counts.ts';
 
 type OptionalRow = ServerRow | undefined;
 
@@ -51,7 +50,11 @@ export class RowIndex {
   readonly #users = new NameSets();
   /** By key of a place, the names of the servers that were found there. */
   readonly #places = new NameSets();
-  readonly #counts = new GroupCounts();
+  /** By kind and group, its members of that kind. */
+  readonly #groups = new NameSets();
+  readonly #members = new Map<string, Member>();
+  /** Servers with a claimed call, started or not. */
+  readonly #inFlight = new Set<string>();
   readonly #by = Object.fromEntries(Object.keys(KEYS).map((key) => [key, new NameSets()])) as Record<Key, NameSets>;
 
   /** Updates the index for one row; undefined if there is none. */
@@ -62,7 +65,7 @@ export class RowIndex {
     if (before?.place !== after?.place || before?.proxyTags !== after?.proxyTags) {
       this.#places.move(name, before ? placeKeys(before) : [], after ? placeKeys(after) : []);
     }
-    this.#counts.follow(name, after, after === undefined ? '' : groupOf(after));
+    this.#followMember(name, after);
     if (before?.applied !== after?.applied || before?.action !== after?.action) {
       const [needed, needs] = [neededBy(before), neededBy(after)];
       this.#dependents.move(name, needed.difference(needs), needs.difference(needed));
@@ -90,29 +93,54 @@ export class RowIndex {
     return this.#users.of(server);
   }
 
+  #followMember(name: string, row: OptionalRow): void {
+    const before = this.#members.get(name)?.keys ?? [];
+    const keys = row === undefined ? [] : memberKeys(row, this.#inFlight.has(name));
+    if (row === undefined) this.#members.delete(name);
+    else this.#members.set(name, { row, keys });
+    this.#groups.move(name, before, keys);
+  }
+
   /** Notes whether a call for a server is claimed: its group counts it as away. */
   setInFlight(server: string, isInFlight: boolean): void {
-    this.#counts.setInFlight(server, isInFlight);
+    if (isInFlight) this.#inFlight.add(server);
+    else this.#inFlight.delete(server);
+    const member = this.#members.get(server);
+    if (member !== undefined) this.#followMember(server, member.row);
   }
 
   /** Notes that no call is claimed any more. */
   forgetCalls(): void {
-    this.#counts.forgetCalls();
+    for (const server of [...this.#inFlight]) this.setInFlight(server, false);
   }
 
   /** Returns the group of `row`, the row of the server `name`, as that server sees it. */
   groupViewOf(name: string, row: ServerRow): GroupView {
-    return this.#counts.besides(name, groupOf(row));
+    const group = groupOf(row);
+    const [members, back] = [this.#members, this.#groups.of(memberKey('done', group))];
+    const countOthers = (kind: MemberKind): number => {
+      const names = this.#groups.of(memberKey(kind, group));
+      return names.size - (names.has(name) ? 1 : 0);
+    };
+    return {
+      size: countOthers('any') + 1,
+      hasFailed: countOthers('failed') > 0,
+      away: countOthers('away'),
+      get lastBack() {
+        const times = [...back].map((other) => (other === name ? 0 : Date.parse(members.get(other)?.row.since ?? '')));
+        return times.reduce((last, time) => Math.max(last, time), 0);
+      },
+    };
   }
 
   /** Returns the names of the members that occupy the slots of a group: they do not serve, or may not. */
   awayOf(group: string): ReadonlySet<string> {
-    return this.#counts.awayOf(group);
+    return this.#groups.of(memberKey('away', group));
   }
 
   /** Returns the members of a group that are there and wait for an update, those that wait longest first. */
   queuedOf(group: string): ReadonlySet<string> {
-    return this.#counts.queuedOf(group);
+    return this.#groups.of(memberKey('queued', group));
   }
 
   /** Returns the names of the servers that gave up on the update of a commit, and have not succeeded since. */
@@ -190,6 +218,34 @@ export class RowIndex {
   serversOf(instance: string): readonly string[] {
     return [...this.#by.instance.of(instance)].sort(compareNames);
   }
+}
+
+/** A member of a group, and the keys under which the group has it. */
+interface Member {
+  readonly row: ServerRow;
+  readonly keys: readonly string[];
+}
+
+/** `any`: every member. The others exclude one another. */
+type MemberKind = 'any' | 'new or unwanted' | 'failed' | 'away' | 'queued' | 'done' | 'there';
+
+function memberKeys(row: ServerRow, isInFlight: boolean): readonly string[] {
+  const group = groupOf(row);
+  return [memberKey('any', group), memberKey(kindOf(row, isInFlight), group)];
+}
+
+function memberKey(kind: MemberKind, group: string): string {
+  return `${kind} ${group}`;
+}
+
+function kindOf(row: ServerRow, isInFlight: boolean): MemberKind {
+  if (row.wanted === null || (row.applied === null && !row.replacing)) return 'new or unwanted';
+  if (row.state === 'failed') return 'failed';
+  // A member does not serve, or may not, from the start of its change until the change has succeeded, or until it is
+  // created again.
+  if (isInFlight || row.dirty || row.applied === null || isToBeConfirmed(row)) return 'away';
+  if (row.state === 'pending') return 'queued';
+  return row.state === 'done' ? 'done' : 'there';
 }
 
 const NO_SERVERS: ReadonlySet<string> = new Set();

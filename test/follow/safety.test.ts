@@ -99,23 +99,4 @@ describe('the facts', () => {
     const ledger = await ledgerOf({ kind: 'server', name: 'web-1', value, expected: undefined });
     expect(readSafety(ledger, { budget, now: NOW }).deletions.goesOn('web-1', spec)).toBe(goesOn);
   });
-
-  it('are those of one moment, though rows change while a commit is judged', async () => {
-    const approval = { what: 'deletes', by: 'A1', reason: '', time: at(NOW) } as const;
-    const held = { digest: 'd1', servers: ['web-1'], reason: '', since: at(NOW), commit: 'c1' };
-    const made = rowIn('done', { applied: SMALL });
-    const ledger = await ledgerOf({ kind: 'server', name: 'web-1', value: made, expected: undefined });
-    const { deletions } = readSafety(ledger, { budget, now: NOW });
-    const { incarnation } = made;
-    expect(deletions.incarnationOf('web-1')).toBe(incarnation);
-    await ledger.commit([
-      { kind: 'approval', name: 'd1', value: approval, expected: undefined },
-      { kind: 'held', name: 'shop', value: held, expected: undefined },
-      { kind: 'server', name: 'web-1', value: null, expected: ledger.server('web-1') },
-    ]);
-    expect([deletions.isApproved('d1'), deletions.heldBefore.size]).toEqual([false, 0]);
-    expect(deletions.incarnationOf('web-1')).toBe(incarnation);
-    const later = readSafety(ledger, { budget, now: NOW }).deletions;
-    expect([later.isApproved('d1'), later.heldBefore.size, later.incarnationOf('web-1')]).toEqual([true, 1, undefined]);
-  });
 });

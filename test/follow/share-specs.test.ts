@@ -23,12 +23,10 @@ function rowsOf(core: Core): readonly (ServerRow | undefined)[] {
   return NAMES.map((name) => core.ledger.server(name));
 }
 
-it('the servers of a group share their policy, layers and lists', async () => {
+it('the servers of a group share their lists', async () => {
   const core = await built();
   const [one, two] = rowsOf(core);
   expect(one).toBeDefined();
-  expect(two?.policy).toBe(one?.policy);
-  expect(two?.wanted?.layers).toBe(one?.wanted?.layers);
   expect(two?.wanted?.configurationOnly).toBe(one?.wanted?.configurationOnly);
   expect(one?.applied).toBe(one?.wanted);
   const [first, second] = [...(core.current.get()?.units.get('stack-instance/shop')?.nodes.values() ?? [])];

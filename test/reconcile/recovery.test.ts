@@ -1,7 +1,6 @@
 // What is recorded may not be what was done: everything is suspended, checks tell what is there, and an operator resumes.
 import { describe, expect, it } from 'vitest';
-import { recoverRows } from '../../src/follow/recover-rows.ts';
-import { longestActionMs } from '../../src/machine/recovery.ts';
+import { longestActionMs, recoverRows } from '../../src/machine/recovery.ts';
 import type { ServiceError } from '../../src/model/service-error.ts';
 import { answerOf, at } from './build.ts';
 import { Core } from './core.ts';

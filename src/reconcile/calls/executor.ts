@@ -12,17 +12,12 @@ import type { Answer, CallResult } from '../../model/call-result.ts';
 import type { NodeRecord } from '../../model/record.ts';
 import type { RunningAction, ServerRow } from '../../model/rows.ts';
 import type { Operation } from '../../model/state.ts';
-import type { Call, Provider } from '../../providers/provider.ts';
+import type { Call } from '../../providers/provider.ts';
+import type { ProviderEntry } from '../../providers/provider-registry.ts';
 import { type CallInFlight, Capacity } from './capacity.ts';
 
 /** The fields of a provider entry that calls need. */
-export interface CallableEntry {
-  readonly name: string;
-  readonly timeoutSeconds: number;
-  /** Concurrent calls of this entry. */
-  readonly concurrency: number;
-  readonly provider: Provider;
-}
+export type CallableEntry = Pick<ProviderEntry, 'name' | 'timeoutSeconds' | 'concurrency' | 'provider'>;
 
 /** The limits of calls, and what they read and report. */
 export interface ExecutorOptions {
