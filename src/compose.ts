@@ -4,7 +4,6 @@ import { createDashboard } from './api/dashboard.ts';
 import type { EventStreams } from './api/event-streams.ts';
 import { type Listener, startListener } from './api/listener.ts';
 import { createManagement } from './api/management.ts';
-import type { Expiry } from './api/tls/check-tls.ts';
 import { openTlsFiles, type TlsFiles } from './api/tls/tls-files.ts';
 import { findAmbiguity } from './api/tls/tls-material.ts';
 import { createWebhook } from './api/webhook/webhook.ts';
@@ -21,7 +20,7 @@ import { PresentRole } from './compose/present-role.ts';
 import { openReplica } from './compose/replica.ts';
 import { createStandby } from './compose/standby.ts';
 import type { Settings } from './model/settings.ts';
-import { ClientsSeen, type EndingCertificate } from './service/progress/clients-seen.ts';
+import { ClientsSeen } from './service/progress/clients-seen.ts';
 import type { Reader } from './service/read/reader.ts';
 import { filesOfSecrets, warnOfOpenFiles } from './settings/secret-files.ts';
 import type { LowdbStoreOptions } from './store/lowdb-store.ts';
@@ -94,7 +93,7 @@ async function compose(
   });
   const tls = opened.adopt(await openTlsFiles({ paths: settings.api.tls, clock, log }), (it) => it.close());
   const ofClients = { ambiguityOf: findAmbiguity(() => tls.material), seen: new ClientsSeen(clock) };
-  const known = { ...ofClients, certificates: () => tls.expiries.map(endingOf) };
+  const known = { ...ofClients, certificates: () => tls.ends };
   const parts = { settings, replica, audit, ...known, clock, log, metrics };
   measureReplica(parts);
   const { database } = replica;
@@ -160,13 +159,6 @@ function followTls(tls: TlsFiles, api: Listener, streams: EventStreams): void {
 function openAudit({ audit, replica }: Settings, { log, clock, opened }: SharedParts): AuditLog | undefined {
   if (audit === null) return undefined;
   return opened.adopt(new AuditLog({ ...audit, replica: replica.name, clock, log }), (it) => it.close());
-}
-
-/** Returns a certificate or list of the listener, as the list of what needs an operator shows it. */
-function endingOf({ what, digest, name, from, until }: Expiry): EndingCertificate {
-  const ids = { 'server certificate': 'server', 'client authority': `ca:${digest}`, 'revocation list': 'crl' };
-  const action = 'put a newer one into the files of api.tls; they are read again by themselves';
-  return { id: ids[what], name: `the ${what} of ${name}`, begins: from, ends: until, action };
 }
 
 async function openWebhook(

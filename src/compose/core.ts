@@ -299,7 +299,6 @@ function noticedBy({ reconciler, ledger, current, clock, certificates, seen }: O
     unchecked: checks.failing,
     callOf: (server) => capacity.callOf(server),
     unansweredOf: (entry) => answers.unansweredOf(entry),
-    lostTryOf: (server) => reconciler.lostTryOf(server),
     isOfSilent: (server) => answers.explains(server),
     unheardSince: (tags) => presence.unheardSince(tags),
     ending: [...(certificates?.() ?? []), ...endingCertificates(seen, current.get()?.clients, ledger)],

@@ -251,11 +251,6 @@ export class Reconciler {
     this.#watcher = watcher;
   }
 
-  /** Returns why the last try of a server had no answer; see Executor. */
-  lostTryOf(server: string): string | undefined {
-    return this.#executor.lostTryOf(server);
-  }
-
   /** Starts no more calls, waits up to `ms` for running ones, and records how they ended. */
   async stop(ms: number): Promise<void> {
     this.#resync.stop();

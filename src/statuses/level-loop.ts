@@ -8,6 +8,7 @@ import { WokenLoop } from '../base/woken-loop.ts';
 import { momentOf } from '../base/wording.ts';
 import { backoffMs } from '../machine/call-outcome.ts';
 import type { JsonMap } from '../model/json.ts';
+import type { Outage } from '../service/answers.ts';
 import type { Attempt } from './post-once.ts';
 
 /** A message with the fields that identify it. */
@@ -37,13 +38,6 @@ interface LevelLoopOptions<Sent extends Message> {
   readonly random: () => number;
 }
 
-/** Why a receiver does not accept messages at the moment. */
-export interface SendFailure {
-  readonly reason: string;
-  /** RFC 3339, with milliseconds. */
-  readonly since: string;
-}
-
 /** Changes that come this close to each other are handled together. */
 const GATHER_MS = 1_000;
 /** The wait after an error of the store or of the computation. */
@@ -66,7 +60,7 @@ export class LevelLoop<Sent extends Message> {
   #isAway = false;
   /** The messages that are not sent during the back-off, by key: the receiver refused them. */
   readonly #refused = new Set<string>();
-  #failure: SendFailure | undefined;
+  #failure: Outage | undefined;
 
   constructor(options: LevelLoopOptions<Sent>) {
     this.#options = options;
@@ -81,7 +75,7 @@ export class LevelLoop<Sent extends Message> {
   }
 
   /** Why the receiver does not accept a message; undefined if it accepted all of them. */
-  get failure(): SendFailure | undefined {
+  get failure(): Outage | undefined {
     return this.#failure;
   }
 

@@ -6,8 +6,9 @@ import { isAtRest } from '../machine/drift.ts';
 import { compareNames } from '../model/names.ts';
 import type { Change, ServerRow } from '../model/rows.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
+import type { Outage } from '../service/answers.ts';
 import { type AttentionWatch, NEW_MS } from '../service/progress/attention-watch.ts';
-import { LevelLoop, type Message, type SendFailure } from './level-loop.ts';
+import { LevelLoop, type Message } from './level-loop.ts';
 import type { Attempt } from './post-once.ts';
 import { SavedRows } from './saved-rows.ts';
 import type { SendNotification } from './send-notification.ts';
@@ -59,7 +60,7 @@ export class Notifier {
   }
 
   /** Why a subscriber has not accepted an event for more than a minute; undefined if all did. */
-  get failure(): SendFailure | undefined {
+  get failure(): Outage | undefined {
     const shownSince = this.#options.clock.now() - SHOWN_AFTER_MS;
     const found = this.#loops.find(({ failure }) => failure && Date.parse(failure.since) <= shownSince);
     return found?.failure && { ...found.failure, reason: `${found.to}: ${found.failure.reason}` };

@@ -7,7 +7,8 @@ import { isWaiting } from '../machine/needs.ts';
 import { effectiveState } from '../machine/reasons.ts';
 import type { Change, ServerRow } from '../model/rows.ts';
 import type { State } from '../model/state.ts';
-import { LevelLoop, type Message, type SendFailure } from './level-loop.ts';
+import type { Outage } from '../service/answers.ts';
+import { LevelLoop, type Message } from './level-loop.ts';
 import type { Attempt } from './post-once.ts';
 import { type RowStore, SavedRows } from './saved-rows.ts';
 import type { SendStatus } from './send-status.ts';
@@ -66,7 +67,7 @@ export class StatusReporter {
   }
 
   /** Why the forge does not accept a status; undefined if it accepted all of them. */
-  get failure(): SendFailure | undefined {
+  get failure(): Outage | undefined {
     return this.#loop.failure;
   }
 

@@ -3,6 +3,7 @@
 import { createPrivateKey, type KeyObject, type X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { reasonOf } from '../../base/wording.ts';
+import type { EndingCertificate } from '../../service/progress/clients-seen.ts';
 import { periodFault, purposeFault } from './certificate-use.ts';
 import {
   type RevocationList,
@@ -24,24 +25,11 @@ export interface TlsFault {
   readonly isBroken: boolean;
 }
 
-/** A certificate or list that expires. */
-export interface Expiry {
-  readonly what: 'server certificate' | 'client authority' | 'revocation list';
-  /** Of a certificate: the beginning of its SHA-256 fingerprint, which distinguishes certificates of one name. */
-  readonly digest?: string;
-  readonly part: TlsPart;
-  /** The subject of a certificate, the issuer of a list. */
-  readonly name: string;
-  /** Milliseconds since 1970, UTC. */
-  readonly from: number;
-  readonly until: number;
-}
-
 /** The result of checking the material of a listener. */
 export interface CheckedTls {
   readonly faults: readonly TlsFault[];
   /** Of everything that could be read. Of several lists of one authority, the one that is valid longest. */
-  readonly expiries: readonly Expiry[];
+  readonly ends: readonly EndingCertificate[];
 }
 
 /** Version 1 has no extensions, so such a certificate cannot say that it is an authority. RFC 5280, 4.1.2.1. */
@@ -69,7 +57,7 @@ export function checkTls(material: TlsMaterial, now: number): CheckedTls {
   faults.push(...checkDates(chain[0], now));
   if (lists !== undefined) faults.push(...checkLists(authorities.filter(isAuthority), lists, now));
   if (!faults.some(({ isBroken }) => isBroken)) faults.push(...tryOut(material));
-  return { faults, expiries: listExpiries(chain, authorities, lists ?? []) };
+  return { faults, ends: listEnds(chain, authorities, lists ?? []) };
 }
 
 function broken(part: TlsPart, message: string): TlsFault {
@@ -179,30 +167,29 @@ function tryOut(material: TlsMaterial): TlsFault[] {
   }
 }
 
-function listExpiries(
+const RENEWAL = 'put a newer one into the files of api.tls; they are read again by themselves';
+
+function listEnds(
   chain: readonly X509Certificate[],
   authorities: readonly X509Certificate[],
   lists: readonly RevocationList[],
-): Expiry[] {
+): EndingCertificate[] {
   return [
-    ...chain.map((certificate) => expiryOf(certificate, { what: 'server certificate', part: 'cert' })),
-    ...authorities.flatMap((authority) => [
-      expiryOf(authority, { what: 'client authority', part: 'ca' }),
-      ...lists
-        .filter((list) => list.isOf(authority))
-        .toSorted((a, b) => b.until - a.until)
-        .slice(0, 1)
-        .map(({ from, until }): Expiry => {
-          return { what: 'revocation list', part: 'crl', name: nameOf(authority.subject), from, until };
-        }),
-    ]),
+    ...chain.map((certificate) => endOf(certificate, 'server', 'server certificate')),
+    ...authorities.flatMap((authority) => {
+      // Certificates of one name differ by their digest.
+      const id = `ca:${authority.fingerprint256.replaceAll(':', '').slice(0, 16)}`;
+      const last = lists.filter((list) => list.isOf(authority)).sort((a, b) => b.until - a.until)[0];
+      const name = `the revocation list of ${nameOf(authority.subject)}`;
+      const crl = last && { id: 'crl', name, begins: last.from, ends: last.until, action: RENEWAL };
+      return [endOf(authority, id, 'client authority'), ...(crl === undefined ? [] : [crl])];
+    }),
   ];
 }
 
-function expiryOf(certificate: X509Certificate, { what, part }: Pick<Expiry, 'what' | 'part'>): Expiry {
-  const { validFromDate, validToDate, fingerprint256, subject } = certificate;
-  const digest = fingerprint256.replaceAll(':', '').slice(0, 16);
-  return { what, part, digest, name: nameOf(subject), from: validFromDate.getTime(), until: validToDate.getTime() };
+function endOf({ validFromDate, validToDate, subject }: X509Certificate, id: string, what: string): EndingCertificate {
+  const dates = { begins: validFromDate.getTime(), ends: validToDate.getTime() };
+  return { id, name: `the ${what} of ${nameOf(subject)}`, ...dates, action: RENEWAL };
 }
 
 /** On one line; Node writes one a field. */

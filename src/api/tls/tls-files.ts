@@ -5,14 +5,13 @@ import { readFile } from 'node:fs/promises';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import { WokenLoop } from '../../base/woken-loop.ts';
-import { momentOf, reasonOf, whyUnusable } from '../../base/wording.ts';
-import { dueFrom } from '../../service/progress/clients-seen.ts';
-import { type CheckedTls, checkTls, type Expiry, type TlsFault, type TlsPart } from './check-tls.ts';
+import { reasonOf, whyUnusable } from '../../base/wording.ts';
+import type { EndingCertificate } from '../../service/progress/clients-seen.ts';
+import { type CheckedTls, checkTls, type TlsFault, type TlsPart } from './check-tls.ts';
 import type { TlsMaterial } from './tls-material.ts';
 
 /** How often the files are read. */
 const POLL_MS = 10_000;
-const DAY_MS = 24 * 60 * 60 * 1000;
 const PARTS: readonly TlsPart[] = ['key', 'cert', 'ca', 'crl'];
 
 /** Absolute paths; symbolic links are followed. */
@@ -78,7 +77,7 @@ function pathOf({ key, cert, clientCa, crl }: TlsPaths, part: TlsPart): string {
 export async function openTlsFiles(options: TlsFilesOptions): Promise<TlsFiles> {
   const { paths, clock, log } = options;
   const { material, faults } = await readTlsFiles(paths);
-  const checked = faults.length > 0 ? { faults, expiries: [] } : checkTls(material, clock.now());
+  const checked = faults.length > 0 ? { faults, ends: [] } : checkTls(material, clock.now());
   const problems = problemsOf(paths, checked.faults);
   if (checked.faults.some(({ isBroken }) => isBroken)) {
     throw new TlsFilesError(`The files of api.tls cannot be used:\n${problems.join('\n')}`);
@@ -93,21 +92,18 @@ export class TlsFiles {
   readonly #clock: Clock;
   readonly #log: Logger;
   #material: TlsMaterial;
-  #expiries: readonly Expiry[];
+  #ends: readonly EndingCertificate[];
   #reload: (material: TlsMaterial) => void = () => undefined;
   #loop: WokenLoop | undefined;
   /** The last complaint about the files; empty: they are right. */
   #complaint = '';
-  /** The day of the last warnings, in days since 1970. */
-  #warnedOn = 0;
 
-  constructor({ paths, clock, log }: TlsFilesOptions, material: TlsMaterial, { expiries }: CheckedTls) {
+  constructor({ paths, clock, log }: TlsFilesOptions, material: TlsMaterial, { ends }: CheckedTls) {
     this.#paths = paths;
     this.#clock = clock;
     this.#log = log;
     this.#material = material;
-    this.#expiries = expiries;
-    this.#warn();
+    this.#ends = ends;
   }
 
   /** The material in force. */
@@ -116,8 +112,8 @@ export class TlsFiles {
   }
 
   /** When that expires. */
-  get expiries(): readonly Expiry[] {
-    return this.#expiries;
+  get ends(): readonly EndingCertificate[] {
+    return this.#ends;
   }
 
   /**
@@ -145,13 +141,12 @@ export class TlsFiles {
     } catch (error) {
       this.#complain([reasonOf(error)]);
     }
-    this.#warn();
     return false;
   }
 
   #consider(material: TlsMaterial, changed: readonly TlsPart[]): void {
     const now = this.#clock.now();
-    const { faults, expiries } = checkTls(material, now);
+    const { faults, ends } = checkTls(material, now);
     // Material that locks clients out now is replaced at once: an expired list must not delay a new certificate.
     const known = problemsOf(this.#paths, checkTls(this.#material, now).faults);
     const problems = problemsOf(this.#paths, faults).filter((problem) => !known.includes(problem));
@@ -161,7 +156,7 @@ export class TlsFiles {
     }
     this.#reload(material);
     this.#material = material;
-    this.#expiries = expiries;
+    this.#ends = ends;
     this.#complaint = '';
     this.#log.info({ files: changed.map((part) => pathOf(this.#paths, part)) }, 'TLS files reloaded');
   }
@@ -177,19 +172,6 @@ export class TlsFiles {
   #makeUp(): void {
     if (this.#complaint !== '') this.#log.info('the TLS files are those in force again');
     this.#complaint = '';
-  }
-
-  /** Warns once a day of each certificate and list that ends soon. What the leader serves with is also a cause. */
-  #warn(): void {
-    const now = this.#clock.now();
-    const day = Math.floor(now / DAY_MS);
-    const due = this.#expiries.filter(({ from, until }) => now >= dueFrom({ begins: from, ends: until }));
-    if (due.length === 0 || day === this.#warnedOn) return;
-    this.#warnedOn = day;
-    for (const { what, part, name, until } of due) {
-      const fields = { file: pathOf(this.#paths, part), name, expires: momentOf(until) };
-      this.#log.warn(fields, `a ${what} ${now < until ? 'expires soon' : 'has expired'}: replace it`);
-    }
   }
 }
 

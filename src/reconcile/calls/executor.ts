@@ -54,8 +54,6 @@ export class Executor {
   readonly #options: ExecutorOptions;
   readonly #calls: PQueue;
   readonly #actions = new Map<string, OpenAction>();
-  /** By server, why its last action that ended without an answer did so; until an action of it is answered. */
-  readonly #lostTries = new Map<string, string>();
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
@@ -95,11 +93,6 @@ export class Executor {
     return this.#actions.get(server)?.lostBecause;
   }
 
-  /** Returns why the last try of a server had no answer; undefined if it had one, or that is not known here. */
-  lostTryOf(server: string): string | undefined {
-    return this.#lostTries.get(server);
-  }
-
   /** Asks the provider whether a claimed server exists. */
   check(server: string, row: ServerRow, provider: string): void {
     this.#start(server, { row, provider, kind: 'check', operation: 'check' });
@@ -136,7 +129,7 @@ export class Executor {
       const answer = late ?? (await this.#call(server, job, call));
       this.#measure(job, answer, begin);
       if (job.kind === 'action' && answer?.outcome === 'lost') this.#lose(server, answer.message);
-      else if (job.kind === 'action' && answer !== undefined) this.#answered(server);
+      else if (job.kind === 'action' && answer !== undefined) this.#actions.delete(server);
       this.capacity.end(server);
       const { kind, provider } = job;
       this.#options.onResult(server, answer === undefined ? undefined : { kind, provider, answer }, call);
@@ -154,13 +147,7 @@ export class Executor {
     metrics?.observe('treeline_provider_call_duration_seconds', { entry, operation }, seconds);
   }
 
-  #answered(server: string): void {
-    this.#actions.delete(server);
-    this.#lostTries.delete(server);
-  }
-
   #lose(server: string, reason: string): void {
-    this.#lostTries.set(server, reason);
     const action = this.#actions.get(server);
     if (action !== undefined) action.lostBecause = reason;
   }

@@ -51,8 +51,6 @@ export interface Noticed {
   ) => { readonly provider: string; readonly claimed: Pick<ClockTimes, 'wall'> } | undefined;
   /** Returns since when the calls of a provider entry have no answer; undefined if the last one had an answer. */
   readonly unansweredOf: (entry: string) => SilentEntry | undefined;
-  /** Returns why the last try of a server had no answer; undefined if it had one. */
-  readonly lostTryOf: (server: string) => string | undefined;
   /** Provider entries that answer nothing. */
   readonly silent: readonly SilentEntry[];
   /** Servers that wait for one another. */

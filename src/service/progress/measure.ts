@@ -9,7 +9,7 @@ import type { DeleteBudget } from '../../model/settings.ts';
 import { DELIVERY_STATES, type InstanceStatus, type State } from '../../model/state.ts';
 import type { Ledger } from '../../reconcile/ledger.ts';
 import { judgeDelivered } from '../deliveries/delivered.ts';
-import { instanceNames, rollUpInstance, ServerStates, type StallsOf } from '../read/instance-views.ts';
+import { instanceNames, instanceStatus, type StallsOf } from '../read/instance-views.ts';
 import { EVERYTHING } from '../scope.ts';
 import { activeView, type PresentView, type ProgressFacts, type ViewSources } from '../views.ts';
 import { heldItems } from './held-items.ts';
@@ -21,15 +21,12 @@ export interface MeasuredSources extends ViewSources {
   readonly deleteBudget: DeleteBudget;
 }
 
-/**
- * Returns work that sets the gauges of what is recorded. A server whose row changes meanwhile counts as before or as
- * after.
- */
+/** Sets the gauges of what is recorded. */
 export function measureRecorded(sources: MeasuredSources, set: SetGauge): void {
-  const { rows, now, deleteBudget } = sources;
-  const instances = measureServers(sources, set);
+  const { rows, now, deleteBudget, stallsOf } = sources;
+  measureServers(sources, set);
   if (sources.desired() !== undefined) {
-    measureInstances(activeView(sources), { instances, stallsOf: sources.stallsOf }, set);
+    measureInstances(activeView(sources), stallsOf, set);
     measureDelivered(activeView(sources), set);
   }
   measureCommits(sources, set);
@@ -38,40 +35,25 @@ export function measureRecorded(sources: MeasuredSources, set: SetGauge): void {
   set('treeline_delete_budget_left', {}, Math.max(0, budget - openRemovals(rows, now())));
 }
 
-/** Resolves with how far the servers of each instance are. */
-function measureServers({ rows, now }: MeasuredSources, set: SetGauge): ReadonlyMap<string, ServerStates> {
+function measureServers({ rows, now }: MeasuredSources, set: SetGauge): void {
   const states = new Map<State, { count: number; since: string }>();
-  const instances = new Map<string, ServerStates>();
-  for (const [server, row] of rows.list('server')) {
+  for (const row of rows.list('server').values()) {
     const known = states.get(row.state) ?? { count: 0, since: row.since };
     known.count += 1;
     // All are of one length and zone, so that the order of the texts is that of the times.
     if (row.since < known.since) known.since = row.since;
     states.set(row.state, known);
-    const instance = instances.get(row.instance) ?? new ServerStates();
-    instances.set(row.instance, instance);
-    instance.add(server, row);
   }
   for (const [state, { count, since }] of states) {
     set('treeline_servers', { state }, count);
     set('treeline_server_state_oldest_seconds', { state }, secondsSince(since, now()));
   }
-  return instances;
 }
 
-interface MeasuredInstances extends Pick<MeasuredSources, 'stallsOf'> {
-  readonly instances: ReadonlyMap<string, ServerStates>;
-}
-
-function measureInstances(
-  view: PresentView<ProgressFacts>,
-  { instances, stallsOf }: MeasuredInstances,
-  set: SetGauge,
-): void {
+function measureInstances(view: PresentView<ProgressFacts>, stallsOf: StallsOf, set: SetGauge): void {
   const counts = new Map<InstanceStatus, number>();
-  // The names of the present moment, since another desired state may be shown meanwhile.
-  for (const name of [...instanceNames(view)]) {
-    const status = rollUpInstance(view, { name, states: instances.get(name) ?? new ServerStates() }, stallsOf);
+  for (const name of instanceNames(view)) {
+    const status = instanceStatus(view, name, stallsOf);
     counts.set(status, (counts.get(status) ?? 0) + 1);
   }
   for (const [status, count] of counts) set('treeline_instances', { status }, count);

@@ -102,42 +102,20 @@ function recordedServers(
   });
 }
 
-/** How far the servers of an instance are. */
-export class ServerStates {
-  /** Of those that do not wait. */
-  readonly begun = new Set<State>();
-  /** The names of those that wait. */
-  readonly waiting: string[] = [];
-
-  add(server: string, row: ServerRow): void {
-    const state = effectiveState(row);
-    if (isWaiting(state)) this.waiting.push(server);
-    else this.begun.add(state);
-  }
-}
-
-/** Returns the status of an instance that exists. See {@link rollUpInstance}. */
-export function instanceStatus(view: View<KnownInstances>, name: string, stallsOf: StallsOf): InstanceStatus {
-  const states = new ServerStates();
-  for (const { server, row } of recordedServers(view, name)) states.add(server, row);
-  return rollUpInstance(view, { name, states }, stallsOf);
-}
-
 /**
- * Returns the status of an instance with these servers. `stallsOf` is asked only where every server of it that is not
- * done waits.
+ * Returns the status of an instance that exists. `stallsOf` is asked only if every server of it that is not done waits.
  */
-export function rollUpInstance(
-  { desired, rows, now }: View<KnownInstances>,
-  { name, states: { begun, waiting } }: { readonly name: string; readonly states: ServerStates },
-  stallsOf: StallsOf,
-): InstanceStatus {
+export function instanceStatus(view: View<KnownInstances>, name: string, stallsOf: StallsOf): InstanceStatus {
+  const { desired, rows, now } = view;
   const isTerminating = !desired.invalid.has(name) && !desired.units.has(instanceAddress(name));
   const isSuspended =
     rows.read('recovery', RECOVERY) !== undefined ||
     [name, EVERY_INSTANCE].some((key) => suspendedUntil(rows.read('suspension', key), now) !== undefined);
   const awaitsApproval = rows.read('held', name) !== undefined;
   const facts = { isTerminating, isSuspended, isInvalid: desired.invalid.has(name), awaitsApproval };
+  const states = recordedServers(view, name).map(({ server, row }) => ({ server, state: effectiveState(row) }));
+  const waiting = states.filter(({ state }) => isWaiting(state)).map(({ server }) => server);
+  const begun = new Set(states.map(({ state }) => state).filter((state) => !isWaiting(state)));
   const status = rollUp(facts, begun);
   if (waiting.length === 0 || status === 'In progress') return status;
   const withWaiting = rollUp(facts, [...begun, 'pending']);

@@ -196,9 +196,9 @@ describe('cannot be served:', () => {
   });
 
   test('everything at once', () => {
-    const { faults, expiries } = checkTls({ key: '', cert: '', ca: '', crl: '' }, now);
+    const { faults, ends } = checkTls({ key: '', cert: '', ca: '', crl: '' }, now);
     expect(faults.map(({ part }) => part)).toEqual(['key', 'cert', 'ca', 'crl']);
-    expect(expiries).toEqual([]);
+    expect(ends).toEqual([]);
   });
 });
 
@@ -242,21 +242,22 @@ describe('locks clients out:', () => {
   });
 });
 
-test('tells when each ends, of several lists the last', () => {
+test('lists when each ends, of several lists the last', () => {
   const changes = {
     cert: server.cert + ours.cert,
     ca: ours.cert + theirs.cert,
     crl: lists.old + lists.theirs + lists.ours,
   };
-  const { expiries } = checkTls(material(changes), now);
-  const from = now - 5 * 60_000;
-  const [year, decade] = [now + 365 * DAY_MS, now + 3650 * DAY_MS];
-  expect(expiries.map(({ digest: _, ...expiry }) => expiry)).toEqual([
-    { what: 'server certificate', part: 'cert', name: 'CN=localhost', from, until: year },
-    { what: 'server certificate', part: 'cert', name: 'CN=Ours', from, until: decade },
-    { what: 'client authority', part: 'ca', name: 'CN=Ours', from, until: decade },
-    { what: 'revocation list', part: 'crl', name: 'CN=Ours', from, until: year },
-    { what: 'client authority', part: 'ca', name: 'CN=Theirs', from, until: decade },
-    { what: 'revocation list', part: 'crl', name: 'CN=Theirs', from, until: now + 30 * DAY_MS },
+  const { ends } = checkTls(material(changes), now);
+  const [begins, year, decade] = [now - 5 * 60_000, now + 365 * DAY_MS, now + 3650 * DAY_MS];
+  const authority = expect.stringMatching(/^ca:[0-9A-F]{16}$/);
+  expect(ends.map(({ action: _, ...end }) => end)).toEqual([
+    { id: 'server', name: 'the server certificate of CN=localhost', begins, ends: year },
+    { id: 'server', name: 'the server certificate of CN=Ours', begins, ends: decade },
+    { id: authority, name: 'the client authority of CN=Ours', begins, ends: decade },
+    { id: 'crl', name: 'the revocation list of CN=Ours', begins, ends: year },
+    { id: authority, name: 'the client authority of CN=Theirs', begins, ends: decade },
+    { id: 'crl', name: 'the revocation list of CN=Theirs', begins, ends: now + 30 * DAY_MS },
   ]);
+  expect(ends[2]?.id).not.toBe(ends[4]?.id);
 });

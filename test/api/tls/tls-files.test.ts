@@ -17,7 +17,6 @@ interface Line {
   readonly msg: string;
   readonly problems?: readonly string[];
   readonly files?: readonly string[];
-  readonly file?: string;
 }
 
 async function open(site: TlsSite, clock = new ManualClock()) {
@@ -56,11 +55,7 @@ describe('opening', () => {
     const site = await createTlsSite(clock.now());
     const { files, lines } = await open(site, clock);
     expect(files.material).toEqual(materialOf(site.texts));
-    expect(files.expiries.map(({ what }) => what)).toEqual([
-      'server certificate',
-      'client authority',
-      'revocation list',
-    ]);
+    expect(files.ends.map(({ id }) => id)).toEqual(['server', expect.stringMatching(/^ca:/), 'crl']);
     expect(lines).toEqual([]);
   });
 
@@ -96,7 +91,6 @@ describe('opening', () => {
           expect.stringMatching(/ca\.crl: its list of the authority .* has expired at .* would be locked out$/),
         ],
       },
-      { level: 40, file: site.paths.crl, msg: expect.stringContaining('a revocation list has expired') },
     ]);
   });
 });
@@ -215,38 +209,6 @@ describe('a change is kept out', () => {
     }, 20_000);
     expect(lines).toMatchObject([{ ...KEPT, problems: ['not with me'] }]);
     expect(files.material).toEqual(materialOf(site.texts));
-  });
-});
-
-describe('what expires', () => {
-  test('is told at once and then once a day, until it is replaced', async () => {
-    const { site, clock, lines, poll } = await follow();
-    const told: (string | undefined)[] = [];
-    const pass = async (days: number): Promise<void> => {
-      for (let minutes = 0; minutes < days * 24; minutes++) await poll(60 * MINUTE_MS);
-      told.push(...lines.splice(0).map(({ level, msg }) => `${level} ${msg.split(':')[0]}`));
-    };
-    replace(site.directory, { 'ca.crl': site.crl({ now: clock.now(), days: 8 }) });
-    await pass(5);
-    // A quarter of eight days before its end is after six.
-    expect(told.splice(0)).toEqual(['30 TLS files reloaded']);
-    await pass(5);
-    expect(told.splice(0)).toEqual([
-      ...Array(3).fill('40 a revocation list expires soon'),
-      ...Array(2).fill('40 a revocation list has expired'),
-    ]);
-    replace(site.directory, { 'ca.crl': site.crl({ now: clock.now(), days: 30 }) });
-    await pass(2);
-    expect(told).toEqual(['30 TLS files reloaded']);
-  });
-
-  test('is told when it is opened', async () => {
-    const clock = new ManualClock();
-    const site = await createTlsSite(clock.now() - 352 * DAY_MS);
-    const { lines } = await open({ ...site, paths: { ...site.paths, crl: null } }, clock);
-    expect(lines).toMatchObject([
-      { level: 40, file: site.paths.cert, msg: expect.stringContaining('a server certificate expires soon') },
-    ]);
   });
 });
 
