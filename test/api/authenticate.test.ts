@@ -34,11 +34,6 @@ describe('a client that is not registered', () => {
     });
   });
 
-  test.each(['/tree', '/nothing', '/hiera/nobody'])('gets the same answer everywhere: %s', async (path) => {
-    const identity = await issueClientCertificate(api.authority, { commonName: 'stranger', now });
-    expect(await api.request(path, { identity })).toMatchObject({ body: { error: 'client_not_registered' } });
-  });
-
   test('is refused from the moment of its removal, on the connection it has', async () => {
     const agent = keepAlive();
     const identity = api.identities.proxy;

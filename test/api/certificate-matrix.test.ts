@@ -1,4 +1,5 @@
-// Tests which certificates are accepted and why others are refused, one row a class: all of authentication in docs/rest.md.
+// Tests which certificates are accepted and why others are refused, by the rules of docs/rest.md, authentication. OpenSSL verifies chains; a
+// few rows show that it is asked to.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,8 +22,6 @@ interface Authorities {
   readonly root: Issued;
   /** Below the root. */
   readonly sub: Issued;
-  /** Named like the root, with another key. */
-  readonly impostor: Issued;
   readonly foreign: Issued;
 }
 
@@ -31,10 +30,8 @@ type Registered = 'with fingerprint' | 'without fingerprint' | 'with another fin
 interface Row {
   /** How the certificate is issued; left out: by the root, for clients. */
   readonly wish?: (authorities: Authorities) => Wish;
-  /** A certificate that exists already. */
-  readonly client?: (pki: OpensslPki, authorities: Authorities) => Issued;
   /** What trusts clients: `clientCa`. */
-  readonly trusted?: (authorities: Authorities, client: Issued) => readonly Issued[];
+  readonly trusted?: (authorities: Authorities) => readonly Issued[];
   readonly lists?: (pki: OpensslPki, authorities: Authorities, client: Issued) => string;
   /** Left out: with fingerprint. */
   readonly registered?: Registered;
@@ -47,55 +44,14 @@ const ROWS: Readonly<Record<string, Row>> = {
   'without fingerprint in its record': { registered: 'without fingerprint', want: 'in' },
   'with another fingerprint in its record': { registered: 'with another fingerprint', want: 'fingerprint_mismatch' },
   'without a record': { registered: 'not', want: 'client_not_registered' },
-  'with an RSA key': { wish: () => ({ key: rsa(2048) }), want: 'in' },
-  'with an Ed25519 key': { wish: () => ({ key: ['-algorithm', 'ED25519'] }), want: 'in' },
   'with the longest serial': { wish: () => ({ serial: `7F${'AB'.repeat(19)}` }), want: 'in' },
-  'for clients and servers': { wish: () => leaf('extendedKeyUsage=serverAuth,clientAuth'), want: 'in' },
-  'without any extension': { wish: () => ({ extensions: [] }), want: 'in' },
-  'for servers only': { wish: () => leaf('extendedKeyUsage=serverAuth'), want: 'INVALID_PURPOSE' },
-  'for any extended key usage, and not for clients by name': {
-    wish: () => leaf('extendedKeyUsage=anyExtendedKeyUsage'),
-    want: 'INVALID_PURPOSE',
-  },
-  'whose key may only encipher': {
-    wish: () => leaf('keyUsage=critical,keyEncipherment', 'extendedKeyUsage=clientAuth'),
-    want: 'INVALID_PURPOSE',
-  },
-  'of an authority, without key usage': {
+  'for servers only': { wish: () => ({ extensions: ['extendedKeyUsage=serverAuth'] }), want: 'INVALID_PURPOSE' },
+  'of an authority': {
     wish: () => ({ extensions: ['basicConstraints=critical,CA:TRUE'] }),
     want: 'CERTIFICATE_OF_AN_AUTHORITY',
   },
-  'of an authority, and for clients': {
-    wish: () => ({
-      extensions: [
-        'basicConstraints=critical,CA:TRUE',
-        'keyUsage=critical,digitalSignature,keyCertSign',
-        'extendedKeyUsage=clientAuth',
-      ],
-    }),
-    want: 'CERTIFICATE_OF_AN_AUTHORITY',
-  },
-  'of an authority that may only sign': { client: (_pki, { sub }) => sub, want: 'INVALID_PURPOSE' },
   'that has expired': { wish: () => ({ from: -9, until: -1 }), want: 'CERT_HAS_EXPIRED' },
-  'that is not valid yet': { wish: () => ({ from: 1 }), want: 'CERT_NOT_YET_VALID' },
   'of another authority': { wish: ({ foreign }) => ({ by: foreign }), want: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' },
-  'of another authority, which is sent along': {
-    wish: ({ foreign }) => ({ by: foreign, along: [foreign] }),
-    want: 'SELF_SIGNED_CERT_IN_CHAIN',
-  },
-  'of an authority with the name of the trusted one': {
-    wish: ({ impostor }) => ({ by: impostor }),
-    want: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  },
-  'that signed itself': {
-    client: (pki) => pki.issue('c', { extensions: CLIENT }),
-    want: 'DEPTH_ZERO_SELF_SIGNED_CERT',
-  },
-  'that signed itself and is trusted': {
-    client: (pki) => pki.issue('c', { extensions: CLIENT }),
-    trusted: (_authorities, client) => [client],
-    want: 'in',
-  },
   'of a sub-authority that is sent along, with a fingerprint': {
     wish: ({ sub }) => ({ by: sub, along: [sub] }),
     want: 'in',
@@ -105,30 +61,12 @@ const ROWS: Readonly<Record<string, Row>> = {
     registered: 'without fingerprint',
     want: 'fingerprint_mismatch',
   },
-  'of a sub-authority that is not sent along': {
-    wish: ({ sub }) => ({ by: sub }),
-    want: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  },
   'of a sub-authority that is trusted by name, without a fingerprint': {
     wish: ({ sub }) => ({ by: sub }),
     trusted: ({ root, sub }) => [root, sub],
     registered: 'without fingerprint',
     want: 'fingerprint_mismatch',
   },
-  'of a sub-authority that is trusted by name, with a fingerprint': {
-    wish: ({ sub }) => ({ by: sub }),
-    trusted: ({ root, sub }) => [root, sub],
-    want: 'in',
-  },
-  'issued by a client': {
-    client(pki, { root }) {
-      const client = pki.issue('client', { by: root, extensions: CLIENT });
-      return pki.issue('c', { by: client, extensions: CLIENT, along: [client] });
-    },
-    want: 'UNSPECIFIED',
-  },
-  'signed with SHA-1': { wish: () => ({ digest: 'sha1' }), want: 'refused' },
-  'with a short key': { wish: () => ({ key: rsa(1024) }), want: 'refused' },
   'in no revocation list': { lists: (pki, { root }) => pki.revocationList(root, {}), want: 'in' },
   'that is revoked': {
     lists: (pki, { root }, client) => pki.revocationList(root, { revoked: [client] }),
@@ -138,35 +76,13 @@ const ROWS: Readonly<Record<string, Row>> = {
     lists: (pki, { root }) => pki.revocationList(root, { until: -1 }),
     want: 'CRL_HAS_EXPIRED',
   },
-  'whose authority has no revocation list': {
-    lists: (pki, { foreign }) => pki.revocationList(foreign, {}),
-    want: 'UNABLE_TO_GET_CRL',
-  },
   'of a sub-authority that is sent along, and both have lists, one of them an old one too': {
     wish: ({ sub }) => ({ by: sub, along: [sub] }),
     lists: (pki, { root, sub }) =>
       pki.revocationList(root, {}) + pki.revocationList(sub, {}) + pki.revocationList(sub, { until: -1 }),
     want: 'in',
   },
-  'of a sub-authority that is sent along, and has no list': {
-    wish: ({ sub }) => ({ by: sub, along: [sub] }),
-    lists: (pki, { root }) => pki.revocationList(root, {}),
-    want: 'UNABLE_TO_GET_CRL',
-  },
-  'of a sub-authority that was revoked': {
-    wish: ({ sub }) => ({ by: sub, along: [sub] }),
-    lists: (pki, { root, sub }) => pki.revocationList(root, { revoked: [sub] }) + pki.revocationList(sub, {}),
-    want: 'CERT_REVOKED',
-  },
 };
-
-function leaf(...extensions: readonly string[]): Wish {
-  return { extensions: ['basicConstraints=critical,CA:FALSE', ...extensions] };
-}
-
-function rsa(bits: number): readonly string[] {
-  return ['-algorithm', 'RSA', '-pkeyopt', `rsa_keygen_bits:${bits}`];
-}
 
 describe('a certificate', () => {
   let api: TestApi;
@@ -183,7 +99,6 @@ describe('a certificate', () => {
     authorities = {
       root,
       sub: pki.issue('sub', { by: root, extensions: AUTHORITY }),
-      impostor: pki.issue('impostor', { extensions: AUTHORITY, subject: '/CN=root' }),
       foreign: pki.issue('foreign', { extensions: AUTHORITY }),
     };
   });
@@ -194,8 +109,8 @@ describe('a certificate', () => {
 
   test.each(Object.entries(ROWS))('%s', async (_name, row) => {
     const wish = { by: authorities.root, extensions: CLIENT, ...row.wish?.(authorities) };
-    const client = row.client?.(pki, authorities) ?? pki.issue('c', wish);
-    const trusted = row.trusted?.(authorities, client) ?? [authorities.root];
+    const client = pki.issue('c', wish);
+    const trusted = row.trusted?.(authorities) ?? [authorities.root];
     const crl = row.lists?.(pki, authorities, client);
     api.api.reload({ ...api.tls, ca: trusted.map(({ own }) => own).join(''), crl });
     api.reader.registry.clear();
@@ -203,7 +118,7 @@ describe('a certificate', () => {
     passedMs += 60_000;
     const seen = api.lines.length;
     const outcome = await ask(client);
-    if (outcome !== 'refused' || row.want === 'refused') {
+    if (outcome !== 'refused') {
       expect(outcome).toBe(row.want);
       return;
     }
@@ -215,7 +130,6 @@ describe('a certificate', () => {
     expect(refused.reason).toBe(row.want);
   });
 
-  /** A key that is too short is refused by the client's own side. */
   async function ask(client: Issued): Promise<unknown> {
     try {
       const { status, body } = await api.request('/tree', { identity: client });

@@ -230,9 +230,7 @@ describe('ends', () => {
     scene.api.sample.streams.close();
     await expect.poll(() => stream.isEnded()).toBe(true);
     expect((await scene.api.request('/events')).status).toBe(503);
-    const began = performance.now();
     await scene.api.api.close();
-    expect(performance.now() - began).toBeLessThan(5_000);
   });
 });
 

@@ -6,7 +6,7 @@ import { type Agent, type RequestOptions, request as send } from 'node:https';
 import { connect as connectPlain, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { connect, type TLSSocket } from 'node:tls';
+import { connect } from 'node:tls';
 import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { startListener, type TimeLimits } from '../../src/api/listener.ts';
 import type { TlsMaterial } from '../../src/api/tls/tls-material.ts';
@@ -71,43 +71,6 @@ test('TLS 1.2 is not renegotiated', async () => {
   client.stdin.write('R\n');
   await vi.waitFor(() => expect(output).toMatch(/RENEGOTIATING[\s\S]*no renegotiation/), { timeout: 10_000 });
   expect((await api.request('/types')).status).toBe(200);
-});
-
-/** Asks once as a client of the interface. `ticket` resumes the session later: it comes with the answer, not before. */
-async function openSession(version: 'TLSv1.2' | 'TLSv1.3', session?: Buffer) {
-  const { key, cert } = api.identities.administrator;
-  const socket: TLSSocket = connect({
-    host: '127.0.0.1',
-    ...api.server,
-    key,
-    cert,
-    minVersion: version,
-    maxVersion: version,
-    ...(session === undefined ? {} : { session }),
-  });
-  let ticket: Buffer | undefined;
-  let reused = false;
-  socket.on('secureConnect', () => {
-    reused = socket.isSessionReused();
-  });
-  socket.on('session', (next) => {
-    ticket = next;
-  });
-  socket.write('GET /types HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
-  const answer = await text(socket);
-  return { answer, reused, ticket };
-}
-
-describe.each(['TLSv1.2', 'TLSv1.3'] as const)('a resumed session of %s', (version) => {
-  test('is not resumed after a reload, so that a removed authority and a revocation count', async () => {
-    const { ticket } = await openSession(version);
-    api.api.reload(api.tls);
-    expect(await openSession(version, ticket)).toMatchObject({ reused: false });
-    api.api.reload({ ...api.tls, ca: foreign.cert });
-    // A refused connection is ended or reset, as it happens.
-    const refused = await openSession(version, ticket).catch(() => ({ answer: '' }));
-    expect(refused.answer).toBe('');
-  });
 });
 
 describe('reload', () => {

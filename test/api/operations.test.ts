@@ -1,10 +1,7 @@
 // The operations over real TLS: what a body has to say, what is handed on, and what is answered.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Json, JsonMap } from '../../src/model/json.ts';
-import type { Problem } from '../../src/model/problem.ts';
-import type { AuthoredHold } from '../../src/service/answers.ts';
 import type { Ask, Reply } from '../support/https-client.ts';
-import { COMMIT } from '../support/sample-reader.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
 
 let api: TestApi;
@@ -188,68 +185,6 @@ describe('fields', () => {
       const message = `There is no field "${name}"; the fields are instance, until, reason`;
       expect({ status, body }).toEqual(invalid(message, [[`/${name}`, message]]));
     }
-  });
-});
-
-describe('reads', () => {
-  const HELD: readonly AuthoredHold[] = [
-    {
-      kind: 'deletes',
-      digest: 'd'.repeat(64),
-      instance: 'shop',
-      reason: '7 servers would be deleted',
-      since: '2026-11-20T10:13:56.000Z',
-      resources: ['shop-web-1', 'shop-web-2'],
-      commit: COMMIT,
-      author: 'A Person',
-    },
-    {
-      kind: 'history',
-      digest: `history-${COMMIT}`,
-      instance: null,
-      reason: 'the history was rewritten',
-      since: '2026-11-20T10:13:57.000Z',
-      resources: [],
-      commit: null,
-      author: null,
-    },
-  ];
-  const PROBLEM: Problem = {
-    code: 'unknown_template',
-    severity: 'error',
-    file: 'stacks/instances/shop.yaml',
-    line: 2,
-    column: 16,
-    pointer: '/stackTemplate',
-    message: 'there is no stack template "shopp"',
-    hint: 'did you mean "shop"?',
-    instances: ['shop'],
-  };
-
-  test('GET /operations/held', async () => {
-    expect((await api.request('/operations/held')).body).toEqual({ held: [] });
-    api.operator.held = () => HELD;
-    for (const path of ['/operations/held', '/operations/held/']) {
-      const { status, headers, body } = await api.request(path);
-      expect({ status, body }).toEqual({ status: 200, body: { held: HELD } });
-      expect(headers).toMatchObject({ 'x-treeline-commit': COMMIT, etag: expect.stringMatching(/^"[\w-]{22}"$/) });
-      const again = await api.request(path, { headers: { 'If-None-Match': headers.etag ?? '' } });
-      expect(again.status).toBe(304);
-    }
-    expect((await api.request('/operations/held', { method: 'HEAD' })).status).toBe(200);
-  });
-
-  test('GET /operations/recorded', async () => {
-    const { status, headers, body } = await api.request('/operations/recorded');
-    expect({ status, body }).toEqual({ status: 200, body: { commit: COMMIT, held: [], servers: [] } });
-    expect(headers).toMatchObject({ 'x-treeline-commit': COMMIT, etag: expect.any(String) });
-  });
-
-  test('GET /operations/problems', async () => {
-    expect((await api.request('/operations/problems')).body).toEqual({ commit: 'c'.repeat(40), problems: [] });
-    api.operator.problems = () => ({ commit: 'e'.repeat(40), problems: [PROBLEM] });
-    const { status, body } = await api.request('/operations/problems/');
-    expect({ status, body }).toEqual({ status: 200, body: { commit: 'e'.repeat(40), problems: [PROBLEM] } });
   });
 });
 

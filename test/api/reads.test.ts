@@ -147,17 +147,10 @@ describe('GET /clients', () => {
     expect(other).toMatchObject({ status: 403, body: { error: 'not_allowed', return_code: 403 } });
   });
 
-  test.each<[string, (serial: string) => string]>([
-    ['as it is', (serial) => serial],
-    ['lower case', (serial) => serial.toLowerCase()],
-    ['with 0x', (serial) => `0x${serial}`],
-    ['with colons', (serial) => serial.replace(/..(?=.)/g, '$&:')],
-    ['with encoded colons', (serial) => serial.replace(/..(?=.)/g, '$&%3A')],
-    ['with dashes', (serial) => serial.replace(/..(?=.)/g, '$&-')],
-  ])('finds one by its serial, %s', async (_name, spell) => {
+  test('finds one by its serial, with encoded colons', async () => {
     const { serial } = api.identities.proxy;
     for (const end of ['', '/']) {
-      const { status, body } = await api.request(`/clients/${spell(serial)}${end}`);
+      const { status, body } = await api.request(`/clients/${serial.replace(/..(?=.)/g, '$&%3A')}${end}`);
       expect({ status, body }).toEqual({ status: 200, body: api.reader.registry.get(serial) });
     }
   });

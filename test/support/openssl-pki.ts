@@ -23,8 +23,6 @@ export interface Wish {
   readonly by?: Issued;
   /** Lines of openssl's extension sections; none make a certificate of version 1 or without extensions. */
   readonly extensions?: readonly string[];
-  /** As `openssl genpkey` takes them; left out: an elliptic one of P-256. */
-  readonly key?: readonly string[];
   /** Days from now; a negative one is in the past. */
   readonly from?: number;
   readonly until?: number;
@@ -33,7 +31,6 @@ export interface Wish {
   readonly subject?: string;
   /** Certificates that are sent along. */
   readonly along?: readonly Issued[];
-  readonly digest?: string;
 }
 
 export interface OpensslPki {
@@ -73,12 +70,11 @@ export function createOpensslPki(directory: string): OpensslPki {
 
   return {
     issue(name, wish) {
-      const { by, key, extensions = [], from = -1, until = 30, along = [], subject = `/CN=${name}` } = wish;
+      const { by, extensions = [], from = -1, until = 30, along = [], subject = `/CN=${name}` } = wish;
       made += 1;
       const file = `${made}`;
-      const { serial = (0xa000 + made).toString(16).padStart(4, '0'), digest } = wish;
-      if (key === undefined) writeFileSync(join(directory, `${file}.key`), usualKey());
-      else run('genpkey', ...key, '-out', `${file}.key`);
+      const { serial = (0xa000 + made).toString(16).padStart(4, '0') } = wish;
+      writeFileSync(join(directory, `${file}.key`), newKey());
       run('req', '-new', '-key', `${file}.key`, '-subj', subject, '-out', `${file}.csr`);
       const issuer = by ?? { name: `self-${file}`, own: '', key: read(`${file}.key`) };
       const folder = recordsOf(issuer);
@@ -88,7 +84,6 @@ export function createOpensslPki(directory: string): OpensslPki {
         ...['ca', '-batch', '-notext', '-config', `${folder}/config`, '-in', `${file}.csr`, '-out', `${file}.crt`],
         ...['-startdate', stampOf(Date.now() + from * DAY_MS), '-enddate', stampOf(Date.now() + until * DAY_MS)],
         ...(by === undefined ? ['-selfsign', '-keyfile', `${file}.key`] : []),
-        ...(digest === undefined ? [] : ['-md', digest]),
         ...(extensions.length === 0 ? [] : ['-extfile', `${file}.ext`, '-extensions', 'e']),
       );
       const own = read(`${file}.crt`);
@@ -105,7 +100,7 @@ export function createOpensslPki(directory: string): OpensslPki {
 }
 
 /** Returns what `openssl genpkey` would write, without a process. */
-function usualKey(): string {
+function newKey(): string {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   return String(privateKey.export({ type: 'pkcs8', format: 'pem' }));
 }
