@@ -16,21 +16,6 @@ describe('unique', () => {
     expect(check(RULES, files)).toEqual([]);
   });
 
-  test('a value that is no list is reported with its own place and that of the rule', () => {
-    expect(check(RULES, { 'types/role/web.yaml': 'port: 1\nntp: pool.example' })).toEqual([
-      {
-        code: 'unique_not_list',
-        severity: 'error',
-        file: 'types/role/web.yaml',
-        line: 2,
-        column: 6,
-        pointer: '/ntp',
-        message: '"ntp" is merged as a list (hierarchy.yaml:3), and "pool.example" is none',
-        hint: 'write ["pool.example"]',
-      },
-    ]);
-  });
-
   test('the hint shows where it is a list', () => {
     const files = { 'types/common/base.yaml': '\nntp:\n  - a\n', 'types/role/web.yaml': 'ntp: 5' };
     expect(check(RULES, files)).toMatchObject([

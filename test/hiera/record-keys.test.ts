@@ -1,7 +1,3 @@
-// What may be a key is the same wherever keys come from: a file of a layer, a template, outputs and what was observed. A key
-// that only one of them takes would pass by the patterns of secrets, or stop what another one has let in.
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { parseEntry } from '../../src/catalog/parse-entry.ts';
@@ -9,7 +5,6 @@ import { outputsLayer } from '../../src/hiera/layers.ts';
 import { isValidEntry } from '../../src/model/entry.ts';
 import { isStructural, PROXY_TAG, recordKeyFault, SELECTORS } from '../../src/model/keys.ts';
 import { readAnswer } from '../../src/providers/answer-json.ts';
-import { ROOT } from '../support/command-line.ts';
 import { TextRepository } from '../support/text-repository.ts';
 
 /** Fields that mean something else than a key in one of the places. */
@@ -56,25 +51,4 @@ it('a key that one place takes is one that all take', () => {
     }),
     { numRuns: 200 },
   );
-});
-
-it.each([
-  'db_ password',
-  'db_pass word',
-  'db_passwor\u200bd',
-  'db_p\u0430ssword',
-  'DB_PASSWORD',
-  'dbPassword',
-  'password',
-])('no spelling takes %j past the secrets of the sample', (key) => {
-  const derivation = new TextRepository().try({
-    'tree.yaml': 'name: global\ntype: common\n',
-    'hierarchy.yaml': readFileSync(join(ROOT, 'sample-repo/hierarchy.yaml'), 'utf8'),
-    'types/common/global.yaml': `${JSON.stringify(key)}: hunter2\n`,
-    'stacks/templates/one.yaml': 'resources: { a: { type: Platform::Server, properties: {} } }\n',
-    'stacks/instances/shop.yaml': 'stackTemplate: one\n',
-  });
-  const problems = derivation.isFollowed ? derivation.desired.problems : derivation.problems;
-  expect(problems.map(({ code }) => code)).toContainEqual(expect.stringMatching(/^(bad_key|secret_not_reference)$/));
-  expect(JSON.stringify(problems)).not.toContain('hunter2');
 });

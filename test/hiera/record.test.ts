@@ -31,7 +31,10 @@ const NODE = nodeOf({ environment: 'prod', role: 'web', app: 'shop' }, 'level: d
 
 describe('a record', () => {
   test('has the computed keys first, then the others in order', () => {
-    const record = buildPlainRecord(NODE, factsOf({ ip: '10.0.0.1', 'B-key': 1, cores: 4 }));
+    const record = buildPlainRecord(
+      NODE,
+      factsOf({ ip: '10.0.0.1', 'B-key': 1, cores: 4, app: 'reported', level: 'reported' }),
+    );
     expect(Object.entries(record)).toEqual([
       ['name', 'web-1'],
       ['description', 'web of shop'],
@@ -51,12 +54,6 @@ describe('a record', () => {
     ]);
   });
 
-  test('what a provider reported is above the layers and below the own properties', () => {
-    const outputs = { level: 'reported', ip: '10.0.0.1', app: 'reported' };
-    const record = buildPlainRecord(nodeOf({ environment: 'prod', app: 'shop' }), factsOf(outputs));
-    expect(record).toMatchObject({ level: 'reported', ip: '10.0.0.1', app: 'shop' });
-  });
-
   test('of a secret key, a provider can report a reference and nothing else', () => {
     const hierarchy = 'secrets: { keys: ["_password$"], reference: "^secret/" }';
     const objects = [objectEntry('types/common/base.yaml', 'db_password: secret/db\n')];
@@ -67,25 +64,6 @@ describe('a record', () => {
     expect(record).not.toHaveProperty('root_password');
     expect(explainValue(node, factsOf(outputs), 'root_password')).toBeUndefined();
     expect(explainValue(node, factsOf(outputs), 'db_password')?.value).toBe('secret/db');
-  });
-
-  test('of a hand-written clientcert has no instance', () => {
-    const clientcert = objectEntry('types/clientcert/lab-db.yaml', 'description: Lab\nrole: web\nsize: 5');
-    const { node } = resolveNode({ server: null, clientcert }, scopeOf({ objects: OBJECTS }));
-    expect(buildPlainRecord(node, factsOf())).toEqual({
-      name: 'lab-db',
-      description: 'Lab',
-      type: 'clientcert',
-      stackInstance: [],
-      last_stack_update: UPDATED,
-      level: 'error',
-      ntp: ['c'],
-      ports: ['80', '443'],
-      proxy: 'p',
-      role: 'web',
-      size: 5,
-      tls: false,
-    });
   });
 
   test('a computed key wins over a layer that has it all the same', () => {

@@ -49,15 +49,6 @@ describe('the node of a server', () => {
 });
 
 describe('the node of a clientcert that no stack makes', () => {
-  test('selects by its own keys', () => {
-    const objects = [objectEntry('types/role/db.yaml', 'port: 5432')];
-    const { node, problems } = resolveFile('description: Lab\nrole: db\n', { objects });
-    expect(problems).toEqual([]);
-    expect(node).toMatchObject({ name: 'lab-db', description: 'Lab', stackInstance: [] });
-    expect(node.shared.map(({ name }) => name)).toEqual(['db']);
-    expect(node.own.map(({ values }) => ({ ...values }))).toEqual([{ role: 'db' }]);
-  });
-
   test('its problems stop no instance', () => {
     const { problems } = resolveFile('role: no-such');
     expect(problems).toMatchObject([{ code: 'unknown_object', file: 'types/clientcert/lab/lab-db.yaml', line: 1 }]);
@@ -79,28 +70,11 @@ describe('the node of a clientcert that no stack makes', () => {
 });
 
 describe('problems of a server name the instance that they stop', () => {
-  test('a wrong object that it draws on', () => {
-    const objects = [objectEntry('types/role/web.yaml', '{}', [problemAtLine(7), problemAtLine(8, 'warning')])];
-    const { problems } = resolveServer({ properties: { role: 'web' } }, { objects });
-    expect(problems).toEqual([{ ...problemAtLine(7), instances: ['shop'] }]);
-  });
-
   test('a wrong clientcert file', () => {
     const clientcert = objectEntry('types/clientcert/web-1.yaml', 'app: x', [problemAtLine(7)]);
     const { node, problems } = resolveNode({ server: serverOf({}), clientcert }, scopeOf({}));
     expect(problems).toEqual([{ ...problemAtLine(7), instances: ['shop'] }]);
     expect(node.own).toHaveLength(1);
-  });
-
-  test('a wrong selector, and values against the rules of the hierarchy', () => {
-    const hierarchy = 'merge: { ntp: unique }\nsecrets: { keys: [password], reference: "^secret/" }';
-    const properties = { role: 'no-such', ntp: 'a', password: 'hunter2' };
-    const { problems } = resolveServer({ properties }, { hierarchy });
-    expect(problems.map(({ code, line, instances }) => [code, line, instances])).toEqual([
-      ['unknown_object', 4, ['shop']],
-      ['unique_not_list', 5, ['shop']],
-      ['secret_not_reference', 6, ['shop']],
-    ]);
   });
 
   test('a clientcert file of another tenant than its stack is reported at its tenant', () => {
@@ -114,62 +88,13 @@ describe('problems of a server name the instance that they stop', () => {
   });
 });
 
-describe('keys that a server sets itself', () => {
-  test.each([
-    ['stackInstance', 'is a reserved word'],
-    ['lookup_options', 'is a reserved word'],
-    ['constructor', 'is a reserved word'],
-    ['a/b', 'holds "/" or "."'],
-    ['app.version', 'holds "/" or "."'],
-    ['a\u0007b', 'holds something else than letters, digits, "_", "-" and ":"'],
-  ])('the property %j is an error at its key', (property, fault) => {
-    const { problems } = resolveServer({ properties: { app: 'x', [property]: 'y' } });
-    expect(problems).toEqual([
-      {
-        code: 'bad_key',
-        severity: 'error',
-        file: 'stacks/templates/shop.yaml',
-        line: 5,
-        column: 7,
-        pointer: expect.stringContaining('/resources/web/properties/'),
-        message: `the property "${property}" ${fault}, so it can be no key of a record`,
-        hint: 'rename it',
-        instances: ['shop'],
-      },
-    ]);
-  });
-
-  test.each(['type', 'tenant'])('the property "%s" is told to be unseen', (property) => {
-    expect(resolveServer({ properties: { [property]: 'x' } }).problems).toMatchObject([
-      {
-        code: 'unseen_key',
-        severity: 'warning',
-        line: 4,
-        message: `the property "${property}" is in no record: there "${property}" describes an object`,
-      },
-    ]);
-  });
-
-  test.each(['environment', 'location', 'zone', 'shape', 'role', 'configuration'])(
-    'its clientcert file may not set %s',
-    (selector) => {
-      const { problems } = resolveServer({}, {}, `app: x\n${selector}: ""\n`);
-      expect(problems).toEqual([
-        {
-          code: 'selector_in_layer',
-          severity: 'error',
-          file: 'types/clientcert/web-1.yaml',
-          line: 2,
-          column: 1,
-          pointer: `/${selector}`,
-          message: `"${selector}" selects a layer, and only the properties of a stack's server do so: "web-1" is made by "shop"`,
-          hint: `set "${selector}" in the properties of the server, by the template or the instance, and remove it here`,
-          instances: ['shop'],
-        },
-      ]);
-    },
-  );
-});
+test.each(['environment', 'location', 'zone', 'shape', 'role', 'configuration'])(
+  'a clientcert file of a server may not set %s',
+  (selector) => {
+    const { problems } = resolveServer({}, {}, `app: x\n${selector}: ""\n`);
+    expect(problems).toMatchObject([{ code: 'selector_in_layer', pointer: `/${selector}`, instances: ['shop'] }]);
+  },
+);
 
 describe('the content of provisioning layers', () => {
   const objects = [
@@ -183,12 +108,6 @@ describe('the content of provisioning layers', () => {
     'order: [environment, { type: configuration, name: "<<environment>>" }, configuration]\nprovisioning: [configuration]';
 
   test.each<[string, NonNullable<ServerParts['properties']>, string, Record<string, unknown>]>([
-    [
-      'are the object of the shape by default',
-      { shape: 'small', environment: 'prod' },
-      '{}',
-      { shape: { cpu: 1, old: null } },
-    ],
     ['are none without a shape', { environment: 'prod' }, '{}', {}],
     ['are none of an object without keys', { shape: 'empty' }, '{}', {}],
     [
