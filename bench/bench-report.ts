@@ -1,32 +1,27 @@
-// Renders the measurements of all parts as one table.
-import type { PartReport } from './bench-part.ts';
-import { type BenchRow, numberText } from './bench-row.ts';
-import { type Machine, machineText } from './machine.ts';
+// Renders the measurements of all parts as one table, below the facts about the machine.
+import { availableParallelism, cpus, loadavg, release, totalmem } from 'node:os';
+import { numberText, type PartReport, type PartRow } from './bench-row.ts';
 
 export interface MeasuredPart extends PartReport {
   readonly part: string;
 }
 
 export interface BenchReport {
-  readonly machine: Machine;
+  /** The load of one minute before the first part. */
+  readonly loadAtStart: number;
   readonly isQuick: boolean;
   readonly parts: readonly MeasuredPart[];
-}
-
-/** Returns the rows of all parts, in their order. */
-export function rowsOf({ parts }: BenchReport): readonly BenchRow[] {
-  return parts.flatMap(({ part, rows }) => rows.map((row) => ({ part, ...row })));
 }
 
 /** Returns the machine and the one table, in Markdown. */
 export function tableText(report: BenchReport): string {
   const head = ['part', 'work', 'value', 'peer in the same run', 'its value', 'ratio', 'target', 'verdict'];
-  const rows = rowsOf(report).map(cellsOf);
+  const rows = report.parts.flatMap(({ part, rows }) => rows.map((row) => cellsOf(part, row)));
   const failures = report.parts.flatMap(({ part, failures }) => failures.map((each) => `- **${part}: ${each}**`));
-  const count = (wanted: BenchRow['verdict']): number =>
-    rowsOf(report).filter(({ verdict }) => verdict === wanted).length;
+  const verdicts = report.parts.flatMap((part) => part.rows.map(({ verdict }) => verdict));
+  const count = (wanted: PartRow['verdict']): number => verdicts.filter((verdict) => verdict === wanted).length;
   return [
-    machineText(report.machine),
+    machineText(report.loadAtStart),
     ...(report.isQuick ? ['**Small sizes (`--quick`)**: targets are for the usual ones.'] : []),
     plainTable(head, rows),
     `${count('reached')} reached, ${count('missed')} missed, ${count('measured')} without a target, ${count('not measured')} not measured. A ratio above 1 is better than the peer.`,
@@ -36,22 +31,26 @@ export function tableText(report: BenchReport): string {
 
 /** Returns true where a target is missed or something is as it must not be. Small sizes have no targets. */
 export function isMissed(report: BenchReport): boolean {
-  const isTargetMissed = !report.isQuick && rowsOf(report).some(({ verdict }) => verdict === 'missed');
-  return isTargetMissed || report.parts.some(({ failures }) => failures.length > 0);
+  const isMissedIn = ({ rows }: PartReport): boolean => rows.some(({ verdict }) => verdict === 'missed');
+  return report.parts.some((part) => part.failures.length > 0 || (!report.isQuick && isMissedIn(part)));
 }
 
-function cellsOf(row: BenchRow): string[] {
-  const { part, work, value, unit, peer, peerValue, peerAbsence, ratio, target, verdict, note } = row;
+/** Returns the machine in two sentences. */
+function machineText(loadAtStart: number): string {
+  const [date, [loadAtEnd = Number.NaN]] = [new Date().toISOString().slice(0, 10), loadavg()];
+  const machine = `${availableParallelism()} × ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GiB`;
+  return `${date}: ${machine}, Linux ${release().split('-', 1)[0]}, Node ${process.versions.node}. Load ${loadAtStart.toFixed(1)} at the start, ${loadAtEnd.toFixed(1)} at the end.`;
+}
+
+function cellsOf(part: string, { work, value, unit, peer, ratio, target, verdict, note }: PartRow): string[] {
   const said = verdict === 'missed' ? 'MISSED' : verdict;
+  const peerValue =
+    peer !== undefined && 'absence' in peer ? `not measured: ${peer.absence}` : withUnit(peer?.value, unit);
   return [
     ...[part, work, withUnit(value, unit)],
-    ...[peer ?? '–', peerText(peerValue, peerAbsence, unit), numberText(ratio)],
+    ...[peer?.name ?? '–', peerValue, numberText(ratio)],
     ...[target, note === undefined ? said : `${said}: ${note}`],
   ];
-}
-
-function peerText(value: number | undefined, absence: string | undefined, unit: string): string {
-  return absence === undefined ? withUnit(value, unit) : `not measured: ${absence}`;
 }
 
 function withUnit(value: number | undefined, unit: string): string {

@@ -1,28 +1,47 @@
-// Rows of the one table of all benchmarks: a value, what a peer reached in the same run, and whether the target is reached.
+// The form of a benchmark, and the rows of the one table: a value, what a peer reached in the same run, and whether the target is reached.
 
 type Verdict = 'reached' | 'missed' | 'measured' | 'not measured';
 
-/** One line of the table. */
-export interface BenchRow extends PartRow {
-  readonly part: string;
-}
-
-/** A row as its part makes it; `rowOf` does. */
+/** A row of a part; `rowOf` makes it. */
 export interface PartRow {
   readonly work: string;
   readonly value: number | undefined;
-  /** Of the value and the peers' values. More is better where it ends with `/s`, less is better otherwise. */
+  /** Of the value and the peer's value. More is better where it ends with `/s`, less is better otherwise. */
   readonly unit: string;
-  readonly peer?: string;
-  readonly peerValue?: number;
-  /** Why the peer was not measured. */
-  readonly peerAbsence?: string;
+  readonly peer?: Peer | undefined;
   /** How many times better than the peer: above 1, Treeline is ahead. */
-  readonly ratio?: number;
+  readonly ratio?: number | undefined;
   readonly target: string;
   readonly verdict: Verdict;
   /** Why the work was not measured, or what a reader has to know. */
-  readonly note?: string;
+  readonly note?: string | undefined;
+}
+
+/** The folder, the size and the output of a part. */
+export interface BenchContext {
+  /** Empty, of this part alone, and removed after it. */
+  readonly folder: string;
+  /** Small sizes: shows that it runs, and no more. */
+  readonly isQuick: boolean;
+  /** Prints progress on standard error. */
+  say(text: string): void;
+}
+
+/** The measurements of a part. */
+export interface PartReport {
+  /** Its rows of the one table: one for each target. */
+  readonly rows: readonly PartRow[];
+  /** The results that must not be, in addition to targets that are missed. */
+  readonly failures: readonly string[];
+}
+
+/** A benchmark that the runner knows. */
+export interface BenchPart {
+  readonly name: string;
+  /** One line for `--help`. */
+  readonly summary: string;
+  /** Measures. Throws if it cannot; processes that it has started may be left to the runner then. */
+  run(context: BenchContext): Promise<PartReport>;
 }
 
 /**
@@ -55,12 +74,14 @@ interface Measurement {
 export function rowOf({ work, value, unit, target, peer, note }: Measurement): PartRow {
   const ratio = peer !== undefined && 'value' in peer ? ratioOf(unit, value, peer) : undefined;
   return {
-    ...{ work, value, unit, target: targetText(target, unit), verdict: verdictOf(value, ratio, target) },
-    ...(peer === undefined ? {} : { peer: peer.name }),
-    ...(peer !== undefined && 'value' in peer ? { peerValue: peer.value } : {}),
-    ...(ratio === undefined ? {} : { ratio }),
-    ...(peer !== undefined && 'absence' in peer ? { peerAbsence: peer.absence } : {}),
-    ...(note === undefined ? {} : { note }),
+    work,
+    value,
+    unit,
+    peer,
+    ratio,
+    note,
+    target: targetText(target, unit),
+    verdict: verdictOf(value, ratio, target),
   };
 }
 
@@ -74,11 +95,8 @@ function ratioOf(unit: string, value: number, peer: { readonly value: number; re
 }
 
 function verdictOf(value: number, ratio: number | undefined, { ratioMin, atMost, atLeast }: Target): Verdict {
-  if (ratioMin === undefined && atMost === undefined && atLeast === undefined) return 'measured';
-  const isOneNeeded = atMost === undefined && atLeast === undefined;
-  if (ratioMin !== undefined && (ratio !== undefined || isOneNeeded)) {
-    return ratio === undefined ? 'not measured' : said(ratio >= ratioMin);
-  }
+  if (ratioMin !== undefined && ratio !== undefined) return said(ratio >= ratioMin);
+  if (atMost === undefined && atLeast === undefined) return ratioMin === undefined ? 'measured' : 'not measured';
   return said(value <= (atMost ?? Number.POSITIVE_INFINITY) && value >= (atLeast ?? Number.NEGATIVE_INFINITY));
 }
 
@@ -94,12 +112,6 @@ function targetText({ ratioMin, atMost, atLeast }: Target, unit: string): string
   if (ratioMin === undefined) return ofValue.join(', ') || 'measured, not promised';
   const ofRatio = `ratio ≥ ${numberText(ratioMin)}`;
   return ofValue.length === 0 ? ofRatio : `${ofRatio} (${ofValue.join(', ')})`;
-}
-
-/** Returns a row in one line: what is known of the table before the other parts are measured. */
-export function rowText({ work, value, unit, ratio, target, verdict }: PartRow): string {
-  const compared = ratio === undefined ? '' : `, ratio ${numberText(ratio)}`;
-  return `${work}: ${`${numberText(value)} ${unit}`.trim()}${compared}; ${target}: ${verdict}`;
 }
 
 /** Returns a number with about three digits, or a dash for none. */

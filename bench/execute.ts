@@ -1,11 +1,10 @@
 // The benchmark `execute`: what Treeline adds to the time of the programs that it runs, beside the same programs run by
 // a bare loop. docs/benchmarks.md says how to read it.
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { encodeCall } from '../src/providers/provider.ts';
 import { callOf } from '../test/support/calls.ts';
-import type { BenchContext, BenchPart, PartReport } from './bench-part.ts';
-import { rowOf } from './bench-row.ts';
+import { type BenchContext, type BenchPart, type PartReport, rowOf } from './bench-row.ts';
 import { printedResult } from './printed-result.ts';
 
 const BARE_LOOP = join(import.meta.dirname, 'bare-loop.ts');
@@ -47,60 +46,44 @@ export const EXECUTE: BenchPart = {
 };
 
 async function benchExecute(context: BenchContext): Promise<PartReport> {
-  const options = context.isQuick ? { servers: 100, rounds: 1 } : { servers: 2_000, rounds: 3 };
-  const rounds = await measureRounds(context, options);
+  const servers = context.isQuick ? 100 : 2_000;
+  const rounds = await measureRounds(context, servers, context.isQuick ? 1 : 3);
   // The least that each took: other work on the machine only ever adds.
-  const bareMs = Math.min(...rounds.map(({ bare }) => bare.ms));
-  const treelineMs = Math.min(...rounds.map(({ treeline }) => treeline.ms));
+  const leastBareMs = Math.min(...rounds.map(({ bareMs }) => bareMs));
+  const leastTreelineMs = Math.min(...rounds.map(({ treelineMs }) => treelineMs));
   const row = rowOf({
-    work: `${options.servers.toLocaleString('en')} servers by programs of ${PROGRAM_MS} ms: time that is not the programs' own`,
-    ...{ value: (1 - bareMs / treelineMs) * 100, unit: '%', target: { atMost: SHARE_MAX * 100 } },
+    work: `${servers.toLocaleString('en')} servers by programs of ${PROGRAM_MS} ms: time that is not the programs' own`,
+    ...{ value: (1 - leastBareMs / leastTreelineMs) * 100, unit: '%', target: { atMost: SHARE_MAX * 100 } },
   });
   return { rows: [row], failures: [] };
 }
 
-interface Options {
-  readonly servers: number;
-  readonly rounds: number;
-}
-
-/** The time that all calls together took. */
-interface Times {
-  readonly ms: number;
-}
-
+/** How long all calls together took. */
 interface Round {
-  readonly bare: Times;
-  readonly treeline: Times;
+  readonly bareMs: number;
+  readonly treelineMs: number;
 }
 
 /** Each round runs both, so that a busy minute of the machine meets both. */
-async function measureRounds({ folder, say }: BenchContext, { servers, rounds }: Options): Promise<readonly Round[]> {
-  const program = writeProgram(folder, 'program', PROGRAM);
-  const count = servers * CALLS_A_SERVER;
+async function measureRounds(
+  { folder, say }: BenchContext,
+  servers: number,
+  rounds: number,
+): Promise<readonly Round[]> {
+  const program = join(folder, 'program.sh');
+  writeFileSync(program, PROGRAM, { mode: 0o755 });
+  const measure = async (script: string, count: number, ...more: readonly string[]): Promise<number> => {
+    const args = [script, program, `${count}`, `${CONCURRENCY}`, ...more];
+    return (await printedResult<{ readonly ms: number }>(folder, { args, msMax: RUN_MS_MAX })).ms;
+  };
   const measured: Round[] = [];
-  for (let index = 1; index <= rounds; index++) {
-    say(`round ${index} of ${rounds}: ${count} programs by a bare loop`);
-    const bare = await measure<Times>(folder, [BARE_LOOP, program, `${count}`, `${CONCURRENCY}`, INPUT]);
-    say(`${seconds(bare.ms)} s; ${servers} servers by the controller`);
-    const treeline = await measure<Times>(folder, [RUN, program, `${servers}`, `${CONCURRENCY}`]);
-    say(`${seconds(treeline.ms)} s`);
-    measured.push({ bare, treeline });
+  for (let round = 1; round <= rounds; round++) {
+    const bareMs = await measure(BARE_LOOP, servers * CALLS_A_SERVER, INPUT);
+    const treelineMs = await measure(RUN, servers);
+    say(
+      `round ${round} of ${rounds}: ${Math.round(bareMs)} ms by a bare loop, ${Math.round(treelineMs)} ms by the controller`,
+    );
+    measured.push({ bareMs, treelineMs });
   }
   return measured;
-}
-
-function measure<Result>(folder: string, args: readonly string[]): Promise<Result> {
-  return printedResult<Result>(folder, { args, msMax: RUN_MS_MAX });
-}
-
-function writeProgram(folder: string, name: string, text: string): string {
-  mkdirSync(folder, { recursive: true });
-  const file = join(folder, `${name}.sh`);
-  writeFileSync(file, text, { mode: 0o755 });
-  return file;
-}
-
-function seconds(ms: number): string {
-  return (ms / 1000).toFixed(2);
 }

@@ -2,33 +2,21 @@
 // of the same remote in the same minutes. docs/benchmarks.md says how to read it.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { GitRepository } from '../test/support/git-repository.ts';
 import { instancePath, instanceText, repositoryFiles } from '../test/support/sized-repository.ts';
-import type { BenchContext, BenchPart, PartReport } from './bench-part.ts';
-import { median, type PartRow, rowOf } from './bench-row.ts';
+import { type BenchContext, type BenchPart, median, type PartReport, type PartRow, rowOf } from './bench-row.ts';
 import { OwnedProcess } from './owned-process.ts';
 import { ServedController } from './served-controller.ts';
 import { createSite, type Site } from './site.ts';
 
-const ROOT = join(import.meta.dirname, '..');
 const SIZE = { instances: 10, servers: 2, kinds: 10 };
-const START_MS_MAX = 20_000;
 const FETCH_MS_MAX = 10 * 60_000;
 /** Git's time, as a share of Treeline's. */
 const RATIO_MIN = 0.5;
 const PEAK_MIB_MAX = 200;
 const MIB = 2 ** 20;
-
-/** A way to the repository. */
-interface Way {
-  readonly title: string;
-  readonly url: string;
-  readonly config: string;
-  /** Settings of git for it. */
-  readonly gitSettings: readonly string[];
-}
 
 interface Round {
   readonly gitSeconds: number;
@@ -50,51 +38,21 @@ async function benchFetch({ folder, isQuick, say }: BenchContext): Promise<PartR
   const site = await createSite(folder, { ...repositoryFiles(SIZE) });
   await addHistory(site.repository, commits);
   say(`made ${commits} commits`);
-  const server = await startHttps(site);
-  const measured = waysTo(site, server.port).map((way): [Way, Round[]] => [way, []]);
+  const measured: Round[] = [];
   for (let round = 1; round <= rounds; round += 1) {
-    for (const [way, found] of measured) {
-      const gitSeconds = await measureGit(site, way, round);
-      const treeline = await measureTreeline(site, way, `${way.title}-${round}`);
-      found.push({ gitSeconds, ...treeline });
-      const [theirs, own] = [gitSeconds, treeline.seconds].map((seconds) => seconds.toFixed(2));
-      say(`round ${round} of ${rounds}, ${way.title}: git ${theirs} s, here ${own} s`);
-    }
+    const gitSeconds = await measureGit(site, round);
+    const treeline = await measureTreeline(site, `${round}`);
+    measured.push({ gitSeconds, ...treeline });
+    say(`round ${round} of ${rounds}: git ${gitSeconds.toFixed(2)} s, here ${treeline.seconds.toFixed(2)} s`);
   }
-  await server.process.stop();
-  return { rows: measured.flatMap(([way, found]) => rowsOf(way, found, commits)), failures: [] };
+  return { rows: rowsOf(measured, commits), failures: [] };
 }
 
-async function startHttps({ folder }: Site): Promise<{ readonly port: number; readonly process: OwnedProcess }> {
-  const output = join(folder, 'https.log');
-  const pki = (name: string): string => join(folder, 'pki', name);
-  const args = ['bench/git-https-run.ts', join(folder, 'stacks.git'), pki('server.key'), pki('server.crt')];
-  const server = new OwnedProcess({ file: process.execPath, args, cwd: ROOT, output });
-  const port = await server.until('it listened', START_MS_MAX, () => {
-    const text = readFileSync(output, 'utf8');
-    return text.endsWith('\n') ? Number(text) : undefined;
-  });
-  return { port, process: server };
-}
-
-function waysTo({ folder, config, repository }: Site, port: number): readonly Way[] {
-  const settings = readFileSync(config, 'utf8');
-  const url = `https://127.0.0.1:${port}/stacks.git`;
-  const overHttps = join(folder, 'https.yaml');
-  const local = 'url: stacks.git';
-  if (!settings.includes(local)) throw new Error(`${config} names another repository`);
-  writeFileSync(overHttps, settings.replace(local, `url: "${url}", caFile: pki/ca.crt`));
-  const ca = join(folder, 'pki', 'ca.crt');
-  return [
-    { title: 'https', url, config: overHttps, gitSettings: ['-c', `http.sslCAInfo=${ca}`] },
-    // Of a plain path, git would link the files and check nothing.
-    { title: 'local', url: `file://${repository.path}`, config, gitSettings: [] },
-  ];
-}
-
-async function measureGit({ folder }: Site, { title, url, gitSettings }: Way, round: number): Promise<number> {
-  const clone = join(folder, `clone-${title}-${round}.git`);
-  const args = [...gitSettings, 'clone', '--quiet', '--bare', '--single-branch', url, clone];
+async function measureGit({ folder, repository }: Site, round: number): Promise<number> {
+  const clone = join(folder, `clone-${round}.git`);
+  // Of a plain path, git would link the files and check nothing.
+  const url = `file://${repository.path}`;
+  const args = ['clone', '--quiet', '--bare', '--single-branch', url, clone];
   const env = { PATH: process.env.PATH, HOME: folder, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
   const start = performance.now();
   const git = new OwnedProcess({ file: 'git', args, cwd: folder, output: join(folder, 'git.log'), env });
@@ -105,10 +63,10 @@ async function measureGit({ folder }: Site, { title, url, gitSettings }: Way, ro
   return seconds;
 }
 
-async function measureTreeline(site: Site, { config }: Way, name: string): Promise<Omit<Round, 'gitSeconds'>> {
+async function measureTreeline(site: Site, name: string): Promise<Omit<Round, 'gitSeconds'>> {
   rmSync(site.state, { recursive: true, force: true });
   mkdirSync(site.state, { mode: 0o700 });
-  const controller = new ServedController({ ...site, config }, name);
+  const controller = new ServedController(site, name);
   const reach = (message: string): Promise<number> =>
     controller.process.until(`it said "${message}"`, FETCH_MS_MAX, () => {
       const [line] = controller.log.lines(message);
@@ -122,8 +80,8 @@ async function measureTreeline(site: Site, { config }: Way, name: string): Promi
   return { seconds, peakBytes };
 }
 
-function rowsOf({ title }: Way, rounds: readonly Round[], commits: number): readonly PartRow[] {
-  const name = `first fetch of ${commits} commits, ${title}`;
+function rowsOf(rounds: readonly Round[], commits: number): readonly PartRow[] {
+  const name = `first fetch of ${commits} commits`;
   const peer = {
     name: 'git clone --bare --single-branch',
     value: median(rounds.map(({ gitSeconds }) => gitSeconds)),

@@ -2,9 +2,9 @@
 // store there, and small reads of a standby while the leader makes all servers.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startPostgresServer } from '../test/support/postgres-server.ts';
+import { type PostgresServer, startPostgresServer } from '../test/support/postgres-server.ts';
 import { repositoryFiles } from '../test/support/sized-repository.ts';
-import { KINDS, type LineRun, measureLine } from './line-run.ts';
+import { KINDS } from './line-run.ts';
 import { ServedController } from './served-controller.ts';
 import { createSite, instancesFor, SERVERS_AN_INSTANCE } from './site.ts';
 import { delaysOf, READ_NODE, readWhile } from './small-reader.ts';
@@ -20,28 +20,18 @@ export interface StandbyReads {
   readonly worst: number;
 }
 
-/** A database server, and what is measured on it. */
-export interface LineOnPostgres {
-  /** Measures as `measureLine` does, on an empty database. */
-  measureLine(folder: string, servers: number, say: (text: string) => void): Promise<LineRun>;
-  /** Reads from a standby while the leader follows the commit that makes all servers, until the standby shows all of them done. */
-  measureStandbyReads(folder: string, servers: number): Promise<StandbyReads>;
-  stop(): Promise<void>;
+/** Starts a database server. Nothing of it is tuned. */
+export function startDatabase(): Promise<PostgresServer> {
+  return startPostgresServer(['fsync=on', 'full_page_writes=on', 'scram_iterations=4096']);
 }
 
-/** Starts the server. Nothing of it is tuned. */
-export async function startLineOnPostgres(): Promise<LineOnPostgres> {
-  const server = await startPostgresServer(['fsync=on', 'full_page_writes=on', 'scram_iterations=4096']);
-  const createStore = async (): Promise<string> =>
-    `{ kind: postgres, url: "${await server.create()}", directory: state }`;
-  return {
-    measureLine: async (folder, servers, say) => measureLine(folder, { servers, store: await createStore() }, say),
-    measureStandbyReads: async (folder, servers) => measureStandbyReads(folder, servers, await createStore()),
-    stop: () => server.remove(),
-  };
+/** Returns the setting `store` with an empty database of a server. */
+export async function createStore(database: PostgresServer): Promise<string> {
+  return `{ kind: postgres, url: "${await database.create()}", directory: state }`;
 }
 
-async function measureStandbyReads(folder: string, servers: number, store: string): Promise<StandbyReads> {
+/** Reads from a standby while the leader follows the commit that makes all servers, until the standby shows all of them done. */
+export async function measureStandbyReads(folder: string, servers: number, store: string): Promise<StandbyReads> {
   const instances = instancesFor(servers);
   const files = Object.entries(repositoryFiles({ instances, servers: SERVERS_AN_INSTANCE, kinds: KINDS }));
   const first = Object.fromEntries(files.filter(([path]) => !path.startsWith(INSTANCES)));

@@ -11,7 +11,6 @@ import { createSite, instancesFor, SERVERS_AN_INSTANCE, type Site } from './site
 export const KINDS = 10;
 const DONE_MS_MAX = 15 * 60_000;
 const CHANGE_MS_MAX = 2 * 60_000;
-const SAY_EVERY_MS = 5_000;
 
 export interface LineRun {
   /** From starting the process to the last server's `done`; `peakBytes` until it rests. */
@@ -40,7 +39,7 @@ export async function measureLine(
   const instances = instancesFor(servers);
   const site = await createSite(folder, filesOf(instances), store);
   const desired = { site, instances, servers: instances * SERVERS_AN_INSTANCE };
-  const build = await measureBuild(desired, say);
+  const build = await measureBuild(desired);
   say(`done after ${build.seconds.toFixed(1)} s, ${Math.round(build.peakBytes / 2 ** 20)} MiB; restarting`);
   const controller = new ServedController(desired.site, 'again');
   const restart = await measureRestart(controller, desired);
@@ -63,17 +62,11 @@ function textOf(instance: number, version: string): string {
   return instanceText({ kind: instance % KINDS, servers: SERVERS_AN_INSTANCE, version });
 }
 
-async function measureBuild(desired: DesiredState, say: (text: string) => void): Promise<LineRun['build']> {
+async function measureBuild(desired: DesiredState): Promise<LineRun['build']> {
   const { site, servers } = desired;
   const controller = new ServedController(site, 'first');
-  let nextSay = SAY_EVERY_MS / 1000;
   await controller.process.until(`${servers} servers were done`, DONE_MS_MAX, () => {
-    const { done } = controller.log;
-    if (controller.seconds > nextSay) {
-      nextSay += SAY_EVERY_MS / 1000;
-      say(`${done} of ${servers} servers are done`);
-    }
-    return done >= servers ? true : undefined;
+    return controller.log.done >= servers ? true : undefined;
   });
   const { seconds } = controller;
   const { cpuSeconds } = controller.process.usage();

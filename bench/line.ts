@@ -1,15 +1,15 @@
 // The benchmark `line`: whether what a desired state costs grows in line with its size. docs/benchmarks.md says how to read it.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { BenchContext, BenchPart, PartReport } from './bench-part.ts';
-import { type LineOnPostgres, type StandbyReads, startLineOnPostgres } from './line-on-postgres.ts';
+import type { PostgresServer } from '../test/support/postgres-server.ts';
+import type { BenchContext, BenchPart, PartReport } from './bench-row.ts';
+import { createStore, measureStandbyReads, type StandbyReads, startDatabase } from './line-on-postgres.ts';
 import { failuresOf, lineRows, type Measured, standbyRows } from './line-rows.ts';
-import { type LineRun, measureLine } from './line-run.ts';
+import { measureLine } from './line-run.ts';
 import { hasTerraform, measureTerraform, type TerraformRuns } from './terraform.ts';
 
-/** The sizes at which terraform runs too, and the most for one command of it. */
-const TERRAFORM_SERVERS_MAX = 10_000;
-const TERRAFORM_SECONDS = 1_500;
+/** The sizes at which terraform runs too: it takes longer than an hour for more. */
+const TERRAFORM_SERVERS_MAX = 5_000;
 /** The size at which a standby is read while the leader makes all servers. */
 const STANDBY_SERVERS = 10_000;
 
@@ -21,41 +21,41 @@ export const LINE: BenchPart = {
 };
 
 async function benchLine(context: BenchContext): Promise<PartReport> {
-  const facts = { hasTerraform: hasTerraform(), limitSeconds: TERRAFORM_SECONDS };
-  const database = context.isQuick ? undefined : await startLineOnPostgres();
+  const isThere = hasTerraform();
+  const database = context.isQuick ? undefined : await startDatabase();
   const measured: Measured[] = [];
   let standby: StandbyReads | undefined;
   try {
     for (const servers of context.isQuick ? [1_000] : [1_000, 5_000, 10_000, 100_000]) {
       const runs = await measureRuns(context, servers, database);
-      const isCompared = facts.hasTerraform && servers <= TERRAFORM_SERVERS_MAX;
+      const isCompared = isThere && servers <= TERRAFORM_SERVERS_MAX;
       measured.push({ servers, ...runs, terraform: isCompared ? await beside(context, servers) : undefined });
-      if (servers === STANDBY_SERVERS)
-        standby = await database?.measureStandbyReads(join(context.folder, 'standby'), servers);
+      if (servers === STANDBY_SERVERS && database !== undefined)
+        standby = await measureStandbyReads(join(context.folder, 'standby'), servers, await createStore(database));
     }
   } finally {
-    await database?.stop();
+    await database?.remove();
   }
-  const rows = [...lineRows(measured, facts), ...(standby === undefined ? [] : standbyRows(standby))];
+  const rows = [...lineRows(measured), ...(standby === undefined ? [] : standbyRows(standby))];
   return { rows, failures: measured.flatMap(failuresOf) };
 }
 
 async function measureRuns(
   { folder, say }: BenchContext,
   servers: number,
-  database: LineOnPostgres | undefined,
+  database: PostgresServer | undefined,
 ): Promise<Pick<Measured, 'run' | 'onPostgres'>> {
   const at = join(folder, `${servers}`);
   const sayOf = (store: string) => (text: string) => say(`${servers} servers, ${store}: ${text}`);
   const run = await measureLine(at, { servers }, sayOf('embedded store'));
   rmSync(at, { recursive: true });
   if (database === undefined) return { run, onPostgres: undefined };
-  const onPostgres: LineRun = await database.measureLine(at, servers, sayOf('PostgreSQL'));
+  const onPostgres = await measureLine(at, { servers, store: await createStore(database) }, sayOf('PostgreSQL'));
   rmSync(at, { recursive: true });
   return { run, onPostgres };
 }
 
 async function beside({ folder, say }: BenchContext, resources: number): Promise<TerraformRuns> {
   say(`terraform, ${resources} resources: apply, then plan`);
-  return await measureTerraform(join(folder, `terraform-${resources}`), resources, TERRAFORM_SECONDS);
+  return await measureTerraform(join(folder, `terraform-${resources}`), resources);
 }

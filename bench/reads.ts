@@ -1,11 +1,42 @@
 // The benchmark `reads`: how near a read over mutual TLS comes to a bare Node HTTPS server that sends the same bytes, in turns
 // with it. docs/benchmarks.md says how to read it.
+import type { Reply } from '../test/support/https-client.ts';
 import { repositoryFiles } from '../test/support/sized-repository.ts';
-import type { BenchContext, BenchPart, PartReport } from './bench-part.ts';
-import { median, type PartRow, rowOf } from './bench-row.ts';
-import { measureCase, type Rate, type ReadCase, startCases, stopCases, TREELINE } from './read-cases.ts';
-import { serveNewSite } from './served-controller.ts';
+import { type BenchContext, type BenchPart, median, type PartReport, type PartRow, rowOf } from './bench-row.ts';
+import { type FloorKind, type FloorServer, identityFiles, measureLoad, startFloor } from './load.ts';
+import { type ServedController, serveNewSite } from './served-controller.ts';
 import { instancesFor, SERVERS_AN_INSTANCE } from './site.ts';
+
+/** Of the bare server's rate. */
+const RATIO_MIN = 0.4;
+const CONNECTIONS = 32;
+const WARM_UP_MS = 1_000;
+
+const PATHS = ['/hiera/instance-0-web-1', '/hiera/instance-0-web-1/port', '/stacks/instances/instance-0'];
+/** The request that peers other than the bare server answer too. */
+const COMPARED = PATHS[0];
+
+const TREELINE = 'Treeline';
+const BARE = 'bare Node HTTPS';
+const EXPRESS = 'Express';
+
+/** One request, and the servers that answer it. */
+interface ReadCase {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly status: number;
+  /** By name, in the order in which they are asked. */
+  readonly servers: ReadonlyMap<string, FloorServer>;
+  /** The rates by server, of each round. */
+  readonly rounds: ReadonlyMap<string, Rate>[];
+}
+
+/** The answers of a server in one round. */
+interface Rate {
+  readonly perSecond: number;
+  /** Processor time of one answer, microseconds; says more than the rate where the machine is busy. */
+  readonly cpuMicroseconds: number;
+}
 
 /** The part `reads` of the table. */
 export const READS: BenchPart = {
@@ -14,59 +45,94 @@ export const READS: BenchPart = {
   run: benchReads,
 };
 
-/** The rates of one case by server, of each round. */
-interface MeasuredCase {
-  readonly measured: ReadCase;
-  readonly rounds: ReadonlyMap<string, Rate>[];
-}
-
 async function benchReads({ folder, isQuick, say }: BenchContext): Promise<PartReport> {
   const [rounds, servers, seconds] = isQuick ? [1, 100, 1] : [3, 1_000, 3];
-  const instances = instancesFor(servers);
-  const files = repositoryFiles({ instances, servers: SERVERS_AN_INSTANCE });
+  const files = repositoryFiles({ instances: instancesFor(servers), servers: SERVERS_AN_INSTANCE });
   const controller = await serveNewSite(folder, 'reads', files);
   const cases = await startCases(controller);
-  const all: MeasuredCase[] = cases.map((measured) => ({ measured, rounds: [] }));
   for (let round = 1; round <= rounds; round += 1) {
-    for (const each of all) each.rounds.push(await measureCase(each.measured, controller, seconds));
+    for (const each of cases) each.rounds.push(await measureCase(each, controller, seconds));
     say(`round ${round} of ${rounds}`);
   }
-  await stopCases(cases);
+  const peers = cases.flatMap(({ servers: all }) => [...all].filter(([name]) => name !== TREELINE));
+  await Promise.all(peers.map(([, server]) => server.process.stop()));
   await controller.stop();
-  return { rows: all.flatMap(tableRowsOf), failures: [] };
-}
-
-function titleOf({ path, status }: ReadCase): string {
-  return status === 304 ? `GET ${path}, unchanged (304)` : `GET ${path}`;
+  return { rows: cases.flatMap(tableRowsOf), failures: [] };
 }
 
 /** Returns a row for each peer of a case. */
-function tableRowsOf({ measured, rounds }: MeasuredCase): readonly PartRow[] {
-  const { ratioMin, servers } = measured;
-  const rate = (name: string): number => medianOf(rounds, name, ({ perSecond }) => perSecond);
+function tableRowsOf({ path, status, servers, rounds }: ReadCase): readonly PartRow[] {
+  const read = (key: keyof Rate, name: string) => rounds.map((round) => round.get(name)?.[key] ?? Number.NaN);
+  const rate = (name: string): number => median(read('perSecond', name));
   const peers = [...servers.keys()].filter((name) => name !== TREELINE);
-  return peers.map((name) =>
-    rowOf({
-      ...{ work: titleOf(measured), value: rate(TREELINE), unit: '/s', target: { ratioMin } },
-      peer: { name, value: rate(name), ratio: ratioOf(rounds, TREELINE, name) },
-      note: `by processor time the ratio is ${cpuRatio(rounds, name).toFixed(2)}`,
-    }),
+  return peers.map((name) => {
+    const theirs = read('perSecond', name);
+    // Of the rounds' ratios, so that a busy minute meets both. Processor time is steady also when the machine is busy.
+    const ratio = median(read('perSecond', TREELINE).map((own, round) => own / (theirs[round] ?? Number.NaN)));
+    const byProcessor = median(read('cpuMicroseconds', name)) / median(read('cpuMicroseconds', TREELINE));
+    return rowOf({
+      work: status === 304 ? `GET ${path}, unchanged (304)` : `GET ${path}`,
+      ...{ value: rate(TREELINE), unit: '/s', target: { ratioMin: RATIO_MIN } },
+      peer: { name, value: rate(name), ratio },
+      note: `by processor time the ratio is ${byProcessor.toFixed(2)}`,
+    });
+  });
+}
+
+/** Returns the cases; their servers run. The peers send, byte for byte, what the controller sends now, but for the date and the request's id. */
+async function startCases(controller: ServedController): Promise<readonly ReadCase[]> {
+  const client = await controller.client();
+  const cases: ReadCase[] = [];
+  for (const path of PATHS) {
+    const whole = await client.request(path);
+    const headers = { 'If-None-Match': String(whole.headers.etag) };
+    const unchanged = await client.request(path, { headers });
+    for (const [sent, reply] of [
+      [{}, whole],
+      [headers, unchanged],
+    ] as const) {
+      const servers = await startServers(controller, { name: `${cases.length}`, path, reply });
+      cases.push({ path, headers: sent, status: reply.status, servers, rounds: [] });
+    }
+  }
+  return cases;
+}
+
+async function startServers(
+  controller: ServedController,
+  { name, path, reply }: { readonly name: string; readonly path: string; readonly reply: Reply },
+): Promise<ReadCase['servers']> {
+  const start = (kind: FloorKind): Promise<FloorServer> =>
+    startFloor(controller.site, { name: `${kind}-${name}`, kind }, answerOf(reply));
+  const servers = new Map([[BARE, await start('node')]]);
+  if (path === COMPARED) servers.set(EXPRESS, await start('express'));
+  return servers.set(TREELINE, { port: await controller.apiPort(), process: controller.process });
+}
+
+function answerOf({ status, headers, bytes }: Reply): Parameters<typeof startFloor>[2] {
+  const kept = Object.entries(headers).filter(
+    ([name]) => name !== 'date' && name !== 'connection' && name !== 'keep-alive',
   );
+  return {
+    status,
+    headers: Object.fromEntries(kept.map(([name, value]) => [name, String(value)])),
+    body: bytes.toString(),
+  };
 }
 
-/** How much less processor time than a peer Treeline takes: steady also when the machine is busy. */
-function cpuRatio(rounds: MeasuredCase['rounds'], peer: string): number {
-  const cpu = (of: string): number => medianOf(rounds, of, ({ cpuMicroseconds }) => cpuMicroseconds);
-  return cpu(peer) / cpu(TREELINE);
-}
-
-/** Of the rounds' ratios, so that a busy minute meets both. */
-function ratioOf(rounds: MeasuredCase['rounds'], name: string, peer: string): number {
-  return median(rounds.map((round) => (round.get(name)?.perSecond ?? 0) / (round.get(peer)?.perSecond ?? 0)));
-}
-
-function medianOf(rounds: MeasuredCase['rounds'], name: string, read: (rate: Rate) => number): number {
-  return median(
-    rounds.flatMap((round) => [...round].filter(([server]) => server === name).map(([, rate]) => read(rate))),
-  );
+/** Returns what each server of a case answers in so many seconds, one after the other. */
+async function measureCase(
+  { path, headers, status, servers }: ReadCase,
+  { site }: ServedController,
+  seconds: number,
+): Promise<ReadonlyMap<string, Rate>> {
+  const times = { connections: CONNECTIONS, warmUpMs: WARM_UP_MS, ms: seconds * 1000 };
+  const rates = new Map<string, Rate>();
+  for (const [name, { port, process }] of servers) {
+    const before = process.usage().cpuSeconds;
+    const result = await measureLoad({ path, headers, ...times, ...identityFiles(site), port }, status);
+    const cpuMicroseconds = ((process.usage().cpuSeconds - before) * 1e6) / result.all;
+    rates.set(name, { perSecond: result.answers / result.seconds, cpuMicroseconds });
+  }
+  return rates;
 }

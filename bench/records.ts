@@ -1,8 +1,7 @@
 // The benchmark `records`: how many records are computed a second, beside Ruby Hiera 3 on the same layers. docs/benchmarks.md
 // says how to read it.
 import { join } from 'node:path';
-import type { BenchContext, BenchPart, PartReport } from './bench-part.ts';
-import { median, type PartRow, rowOf } from './bench-row.ts';
+import { type BenchContext, type BenchPart, median, type PartReport, type PartRow, rowOf } from './bench-row.ts';
 import { printedResult } from './printed-result.ts';
 import { KEYS, LAYERS } from './records-files.ts';
 import type { RecordsResult } from './records-run.ts';
@@ -39,40 +38,22 @@ async function benchRecords(context: BenchContext): Promise<PartReport> {
     context.say(`round ${round} of ${rounds}`);
   }
   const isSame = measured.every(({ treeline, ruby }) => ruby === undefined || ruby.digest === treeline.digest);
-  const rates = ratesOf(measured, servers);
   return {
-    rows: [tableRow(rates, version)],
+    rows: [tableRow(measured, servers, version)],
     failures: isSame ? [] : ['the records of both are not the same'],
   };
 }
 
-/** Records for each second of processor time; NaN where Ruby was not measured. */
-interface Rates {
-  readonly computed: number;
-  readonly ruby: number;
-  /** The median of the rounds' ratios. */
-  readonly ratio: number;
-}
-
-function ratesOf(rounds: readonly Round[], servers: number): Rates {
-  const rate = (cpuSeconds: (round: Round) => number): number => servers / median(rounds.map(cpuSeconds));
-  const rubySeconds = ({ ruby }: Round): number => ruby?.cpuSeconds ?? Number.NaN;
-  return {
-    computed: rate(({ treeline }) => cpuOf(treeline)),
-    ruby: rate(rubySeconds),
-    ratio: median(rounds.map((round) => rubySeconds(round) / cpuOf(round.treeline))),
-  };
-}
-
-function tableRow({ computed, ruby, ratio }: Rates, version: string | undefined): PartRow {
+function tableRow(rounds: readonly Round[], servers: number, version: string | undefined): PartRow {
+  const own = rounds.map(({ treeline }) => median(treeline.cpuSeconds));
+  const theirs = rounds.map(({ ruby }) => ruby?.cpuSeconds ?? Number.NaN);
+  // Of the rounds' ratios, so that a busy minute meets both.
+  const ratio = median(theirs.map((seconds, round) => seconds / (own[round] ?? Number.NaN)));
   const absence = 'there is no Ruby with hiera on this machine';
-  const peer = version === undefined ? { name: PEER, absence } : { name: `${PEER} (${version})`, value: ruby, ratio };
+  const there = { name: `${PEER} (${version})`, value: servers / median(theirs), ratio };
   return rowOf({
     work: `records of ${KEYS.length} keys from ${LAYERS.length} layers, by processor time`,
-    ...{ value: computed, unit: '/s', peer, target: { ratioMin: RATIO_MIN } },
+    ...{ value: servers / median(own), unit: '/s', target: { ratioMin: RATIO_MIN } },
+    peer: version === undefined ? { name: PEER, absence } : there,
   });
-}
-
-function cpuOf({ cpuSeconds }: RecordsResult): number {
-  return median(cpuSeconds);
 }

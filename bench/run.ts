@@ -1,16 +1,14 @@
 // Runs benchmarks and prints what they found as one table: all of them, or those that are named (`npm run bench -- line`).
 // docs/benchmarks.md describes them.
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { BenchPart } from './bench-part.ts';
 import { isMissed, type MeasuredPart, tableText } from './bench-report.ts';
-import { absentRow, rowText } from './bench-row.ts';
+import { absentRow, type BenchPart } from './bench-row.ts';
 import { EXECUTE } from './execute.ts';
 import { FETCH } from './fetch.ts';
 import { LINE } from './line.ts';
-import { watchMachine } from './machine.ts';
 import { endOwnedProcesses, guardEnd } from './owned-process.ts';
 import { READS } from './reads.ts';
 import { RECORDS } from './records.ts';
@@ -36,16 +34,15 @@ async function run(args: string[]): Promise<number> {
   }
   // Before the first folder is made, which an interruption has to remove as well.
   guardEnd();
-  const machine = watchMachine();
+  const [loadAtStart = Number.NaN] = loadavg();
   const parts: MeasuredPart[] = [];
   let isComplete = true;
   for (const part of PARTS.filter(({ name }) => names.length === 0 || names.includes(name))) {
     const measured = await measure(part, values.quick);
     parts.push(measured ?? failedPart(part));
-    for (const row of parts.at(-1)?.rows ?? []) say(rowText(row));
     isComplete &&= measured !== undefined;
   }
-  const report = { machine: machine(), isQuick: values.quick, parts };
+  const report = { loadAtStart, isQuick: values.quick, parts };
   process.stdout.write(`${tableText(report)}\n`);
   if (!isComplete) return EXIT_FAILED;
   return isMissed(report) ? EXIT_MISSED : 0;

@@ -1,7 +1,7 @@
 // Starts the process that sends small reads, and collects their times.
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { identityFiles } from './load.ts';
 import type { ServedController } from './served-controller.ts';
@@ -23,54 +23,28 @@ export interface ReadsMeanwhile {
   readonly to: number;
 }
 
-/** Sends small reads to a controller, whose site has {@link READ_NODE}, until work is done. Resolves with those that were sent meanwhile. */
+/**
+ * Sends a small read every 20 ms to a controller, whose site has {@link READ_NODE}, from a process of its own, until work is done. Resolves
+ * with those that were sent meanwhile.
+ */
 export async function readWhile(controller: ServedController, work: () => Promise<void>): Promise<ReadsMeanwhile> {
-  const reader = new SmallReader({ ...identityFiles(controller.site), port: await controller.apiPort(), path: READ });
+  const order: SmallReads = { ...identityFiles(controller.site), port: await controller.apiPort(), path: READ };
+  const child = spawn(process.execPath, ['bench/small-reads-run.ts', JSON.stringify(order)], {
+    cwd: ROOT,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const output = text(child.stdout);
   try {
-    await reader.started();
+    await sleep(START_MS);
     const from = monotonicMs();
     await work();
     const to = monotonicMs();
-    const reads = (await reader.stop()).filter(({ at }) => at >= from && at <= to);
-    return { reads, from, to };
-  } catch (error) {
-    // Else it would go on while the controller stops.
-    reader.end();
-    throw error;
-  }
-}
-
-/** Sends a small read every 20 ms from a process of its own. */
-class SmallReader {
-  readonly #child: ChildProcess;
-  #output = '';
-
-  constructor(reads: SmallReads) {
-    this.#child = spawn(process.execPath, ['bench/small-reads-run.ts', JSON.stringify(reads)], {
-      cwd: ROOT,
-      stdio: ['pipe', 'pipe', 'inherit'],
-    });
-    this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-      this.#output += text;
-    });
-  }
-
-  /** Resolves once it sends reads. */
-  async started(): Promise<void> {
-    await sleep(START_MS);
-  }
-
-  /** Ends it, whatever it has measured. */
-  end(): void {
-    this.#child.kill();
-  }
-
-  /** Ends it, and resolves with all reads that were answered. */
-  async stop(): Promise<readonly SmallRead[]> {
-    this.#child.stdin?.end();
-    const [code] = (await once(this.#child, 'close')) as [number | null];
-    if (code !== 0) throw new Error(`the process that reads ended with ${code}`);
-    return JSON.parse(this.#output) as SmallRead[];
+    child.stdin.end();
+    const all = JSON.parse(await output) as SmallRead[];
+    return { reads: all.filter(({ at }) => at >= from && at <= to), from, to };
+  } finally {
+    // Otherwise it would continue while the controller stops.
+    child.kill();
   }
 }
 

@@ -5,8 +5,15 @@ import { join } from 'node:path';
 import { runGit } from '../test/support/git-repository.ts';
 import { type HttpsClient, keepAlive } from '../test/support/https-client.ts';
 import { repositoryFiles } from '../test/support/sized-repository.ts';
-import type { BenchContext, BenchPart, PartReport } from './bench-part.ts';
-import { median, type PartRow, rowOf, type Target } from './bench-row.ts';
+import {
+  type BenchContext,
+  type BenchPart,
+  median,
+  type PartReport,
+  type PartRow,
+  rowOf,
+  type Target,
+} from './bench-row.ts';
 import { serveNewSite } from './served-controller.ts';
 import type { Site } from './site.ts';
 
@@ -42,8 +49,8 @@ async function benchWrites({ folder, isQuick, say }: BenchContext): Promise<Part
   await runGit(['clone', '--quiet', site.repository.path, clone]);
   const measured: Round[] = [];
   for (let round = 1; round <= rounds; round += 1) {
-    measured.push(await measureRound({ clone, client, round }));
-    say(`round ${round} of ${rounds}: a second, ${roundText(measured.at(-1))}`);
+    measured.push(await measureRound(clone, client, round));
+    say(`round ${round} of ${rounds}: ${JSON.stringify(measured.at(-1))}`);
   }
   await controller.stop();
   const isWhole = await isHistoryWhole(site, rounds);
@@ -53,18 +60,7 @@ async function benchWrites({ folder, isQuick, say }: BenchContext): Promise<Part
   };
 }
 
-function roundText(round: Round | undefined): string {
-  const [git, alone, together] = [round?.git, round?.alone, round?.together].map((rate) => rate?.toFixed(1));
-  return `git ${git}; through the interface ${alone}, ${together}`;
-}
-
-interface RoundParts {
-  readonly clone: string;
-  readonly client: HttpsClient;
-  readonly round: number;
-}
-
-async function measureRound({ clone, client, round }: RoundParts): Promise<Round> {
+async function measureRound(clone: string, client: HttpsClient, round: number): Promise<Round> {
   const git = await rateOf(ALONE, () => commitAndPush(clone, round));
   const alone = await rateOf(ALONE, () => write(client, { writer: 'alone', round, writes: ALONE }));
   const together = await rateOf(WRITERS * WRITES_OF_EACH, async () => {
