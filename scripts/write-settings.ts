@@ -5,9 +5,6 @@ import proxySchema from '../schemas/proxy-settings.schema.json' with { type: 'js
 import schema from '../schemas/settings.schema.json' with { type: 'json' };
 import { isMap, type JsonMap } from '../src/model/json.ts';
 
-/** Said once above the tables. */
-const RELATIVE = / A relative path is taken from (?:the settings|this) file\./;
-
 const INTRO = `<!-- Written by "npm run docs:settings" from schemas/settings.schema.json. Change the schema, not this file. -->
 
 # Settings
@@ -61,7 +58,7 @@ function defaultOf({ default: value }: JsonMap, isRequired: boolean): string {
 }
 
 function meaningOf({ description, enum: choices }: JsonMap): string {
-  const words = String(description).replace(RELATIVE, '').replaceAll('|', '\\|');
+  const words = String(description).replaceAll('|', '\\|');
   const named = Array.isArray(choices) ? choices.map(String) : [];
   return named.every((choice) => words.includes(choice)) ? words : `${words} One of ${named.join(', ')}.`;
 }

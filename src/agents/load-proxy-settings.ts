@@ -1,6 +1,5 @@
 // The settings of a proxy, complete and with absolute paths. Loading checks them against
 // schemas/proxy-settings.schema.json, fills in defaults, and reports all mistakes at once.
-import { resolve } from 'node:path';
 import schema from '../../schemas/proxy-settings.schema.json' with { type: 'json' };
 import { compileSchema } from '../catalog/schemas.ts';
 import type { LogLevel, ProviderSettings } from '../model/settings.ts';
@@ -30,20 +29,16 @@ export interface ProxyTlsFiles {
   readonly ca: string;
 }
 
-/** The shape that the schema allows. */
-interface Written {
-  readonly server: string;
-  readonly tls: ProxyTlsFiles;
-  readonly directory?: string;
-  readonly concurrency?: number;
-  readonly providers: readonly Omit<WrittenProvider, 'provider'>[];
-  readonly shutdownSeconds?: number;
-  readonly log?: { readonly level?: LogLevel };
+/** The shape that the completed schema guarantees. */
+interface Written extends Omit<ProxySettings, 'providers'> {
+  readonly providers: readonly Omit<WrittenProvider, keyof typeof OF_PROXY>[];
 }
 
 const checkShape = compileSchema(schema);
 /** A proxy never tries again by itself: the controller does. */
 const NO_RETRY = { attempts: 1, firstSeconds: 1, maxSeconds: 1, failedSeconds: 1 };
+/** What the controller decides, or is the same for all entries. */
+const OF_PROXY = { provider: 'exec', checkSeconds: 300, drift: 'report', retry: null } as const;
 
 /**
  * Returns the settings of a file, complete and with absolute paths. Throws SettingsError if the file cannot be read,
@@ -54,6 +49,7 @@ export async function loadProxySettings(
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): Promise<ProxySettings> {
   return await readSettings<Written, ProxySettings>(file, {
+    schema,
     checkShape,
     fillIn: (written, { base }) => fillIn(written, base, environment.PATH),
     faultsOf: async (_, settings) => {
@@ -64,19 +60,10 @@ export async function loadProxySettings(
 }
 
 async function fillIn(written: Written, base: string, searchPath: string | undefined): Promise<ProxySettings> {
-  const { server, tls, concurrency = 10, shutdownSeconds = 25, log } = written;
-  const directory = resolve(base, written.directory ?? 'proxy-state');
+  const { server, directory, concurrency } = written;
   const inherited = { base, directory, concurrency, retry: NO_RETRY, searchPath };
   const providers = written.providers.map((entry) =>
-    fillInProvider({ concurrency, ...entry, provider: 'exec' }, inherited),
+    fillInProvider({ ...OF_PROXY, ...entry, concurrency: entry.concurrency ?? concurrency }, inherited),
   );
-  return {
-    server: server.replace(/\/+$/, ''),
-    tls: { cert: resolve(base, tls.cert), key: resolve(base, tls.key), ca: resolve(base, tls.ca) },
-    directory,
-    concurrency,
-    shutdownSeconds,
-    providers: await Promise.all(providers),
-    log: { level: log?.level ?? 'info' },
-  };
+  return { ...written, server: server.replace(/\/+$/, ''), providers: await Promise.all(providers) };
 }

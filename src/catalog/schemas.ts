@@ -31,7 +31,7 @@ export const AJV_OPTIONS = {
   // Types given as a list are how a value of several types is described without the noise of "anyOf".
   allowUnionTypes: true,
   strictTypes: false,
-  keywords: ['errorMessage', 'doNotSuggest'],
+  keywords: ['errorMessage', 'doNotSuggest', 'isPath'],
   // Checking the schemas themselves and simplifying their code would take two thirds of the time. A test checks them.
   validateSchema: false,
   code: { optimize: false },

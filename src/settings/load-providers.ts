@@ -3,88 +3,78 @@
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { delimiter, join, resolve } from 'node:path';
+import { invariant } from '../base/invariant.ts';
 import { quote } from '../base/wording.ts';
 import { below, type Fault } from '../model/entry.ts';
 import { PROXIED } from '../model/names.ts';
-import type { DriftPolicy, PropertyValue } from '../model/objects.ts';
-import type { ImplementationSettings, ProviderSettings, RetryPolicy, SimulatedSettings } from '../model/settings.ts';
+import type { EntrySettings, ImplementationSettings, ProviderSettings, SimulatedSettings } from '../model/settings.ts';
 import { addressFault, type PlacedFault, placedFault } from './refuse-settings.ts';
 
-/** An entry as it is written, in the shape that the schema allows. */
-export interface WrittenProvider {
-  readonly name: string;
-  readonly match?: { readonly kind?: string; readonly properties?: Readonly<Record<string, PropertyValue>> };
+type Nullable<Group> = { readonly [Key in keyof Group]: Group[Key] | null };
+
+/** An entry as the schema completes it. */
+export interface WrittenProvider
+  extends Pick<EntrySettings, 'name' | 'timeoutSeconds' | 'checkSeconds' | 'drift'>,
+    Nullable<Pick<EntrySettings, 'concurrency'>> {
+  readonly match: Nullable<EntrySettings['match']> | null;
   readonly provider: ProviderSettings['implementation'];
-  readonly options?: Partial<SimulatedSettings>;
-  readonly command?: readonly string[];
-  readonly environment?: Readonly<Record<string, string>>;
-  readonly url?: string;
-  readonly secretFile?: string;
-  readonly caFile?: string;
-  readonly timeoutSeconds?: number;
-  readonly checkSeconds?: number;
-  readonly drift?: DriftPolicy;
-  readonly concurrency?: number;
-  readonly retry?: Partial<RetryPolicy>;
+  readonly options?: Omit<SimulatedSettings, 'file'> & Nullable<Pick<SimulatedSettings, 'file'>>;
+  readonly command: readonly string[] | null;
+  readonly environment: Readonly<Record<string, string>> | null;
+  readonly url?: string | null;
+  readonly secretFile?: string | null;
+  readonly caFile?: string | null;
+  readonly retry: Nullable<EntrySettings['retry']> | null;
 }
 
 /** The facts from which the defaults of an entry come. */
-export interface Inherited {
+interface Inherited extends Pick<EntrySettings, 'concurrency' | 'retry'> {
   /** The directory of the settings file. */
   readonly base: string;
   /** Of the store. */
   readonly directory: string;
-  /** Of all entries together. */
-  readonly concurrency: number;
-  readonly retry: RetryPolicy;
   /** The controller's own `PATH`, in which programs without a slash are found. */
   readonly searchPath: string | undefined;
 }
 
-const SIMULATED = { createMs: 200, updateMs: 100, deleteMs: 100, checkMs: 0, failRate: 0, seed: 1 };
 const SEARCH_PATH = '/usr/local/bin:/usr/bin:/bin';
 
-/** Returns an entry with its defaults and absolute paths. */
+/** Returns an entry with what it inherits. */
 export async function fillInProvider(written: WrittenProvider, inherited: Inherited): Promise<ProviderSettings> {
-  const { name, match } = written;
+  const { name, match, timeoutSeconds, checkSeconds, drift } = written;
   const { concurrency, retry } = inherited;
+  const own = Object.entries(written.retry ?? {}).filter(([, value]) => value !== null);
   return {
     name,
     match: { kind: match?.kind ?? null, properties: match?.properties ?? {} },
     ...(await chooseImplementation(written, inherited)),
-    timeoutSeconds: written.timeoutSeconds ?? 600,
-    checkSeconds: written.checkSeconds ?? 300,
-    drift: written.drift ?? 'report',
+    timeoutSeconds,
+    checkSeconds,
+    drift,
     // No entry uses all of it, unless the operator configures that.
     concurrency: written.concurrency ?? Math.max(1, Math.floor(concurrency / 2)),
-    retry: { ...retry, ...written.retry },
+    retry: { ...retry, ...Object.fromEntries(own) },
   };
 }
 
+/** A field that is missing, which is a fault of its own, is ''. */
 async function chooseImplementation(
-  written: WrittenProvider,
+  { name, provider, options, command, environment, url, secretFile, caFile = null }: WrittenProvider,
   { base, directory, searchPath }: Inherited,
 ): Promise<ImplementationSettings> {
-  const { name, provider, options, command = [], environment = {} } = written;
-  if (provider === 'http') {
-    const { url = '', secretFile = '', caFile } = written;
-    const paths = {
-      secretFile: resolve(base, secretFile),
-      caFile: caFile === undefined ? null : resolve(base, caFile),
-    };
-    return { implementation: provider, url, ...paths };
-  }
+  if (provider === 'http') return { implementation: provider, url: url ?? '', secretFile: secretFile ?? '', caFile };
   if (provider === 'exec') {
-    const [program = '', ...args] = command;
+    const [program = '', ...args] = command ?? [];
     return {
       implementation: provider,
       command: [await findProgram(program, { base, searchPath }), ...args],
       directory: base,
-      environment,
+      environment: environment ?? {},
     };
   }
-  const file = options?.file === undefined ? join(directory, `simulated-${name}.sqlite`) : resolve(base, options.file);
-  return { implementation: 'simulated', options: { ...SIMULATED, ...options, file } };
+  invariant(options !== undefined, 'the schema completes the options of a simulated provider');
+  const file = options.file ?? join(directory, `simulated-${name}.sqlite`);
+  return { implementation: 'simulated', options: { ...options, file } };
 }
 
 /**

@@ -2,6 +2,7 @@
 // version does not support, and fills in defaults. Reports all mistakes at once.
 
 import { readFile, stat } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import schema from '../../schemas/settings.schema.json' with { type: 'json' };
 import { quote, whyUnusable } from '../base/wording.ts';
@@ -9,28 +10,27 @@ import { FILE_BYTES_MAX } from '../catalog/decode-text.ts';
 import { compileSchema } from '../catalog/schemas.ts';
 import { parseYaml, type YamlDocument } from '../catalog/yaml.ts';
 import { type Fault, problemFrom } from '../model/entry.ts';
-import type { Json } from '../model/json.ts';
+import type { Json, JsonMap } from '../model/json.ts';
 import { PROXIED } from '../model/names.ts';
-import type { ReadScope } from '../model/objects.ts';
 import { hasNoErrors, type Problem, sortProblems } from '../model/problem.ts';
-import {
-  type DeleteBudget,
-  type LogLevel,
-  NOTIFICATION_KINDS,
-  type NotificationTarget,
-  type ProxiedSettings,
-  type ReplicaSettings,
-  type RepositorySettings,
-  type RetryPolicy,
-  type SecretPlace,
-  type Settings,
-  type VerifySettings,
+import type {
+  DeleteBudget,
+  ExecutionSettings,
+  NotificationTarget,
+  RepositorySettings,
+  SecretPlace,
+  Settings,
 } from '../model/settings.ts';
-import { fillInPage, type WrittenPage } from './load-page.ts';
-import { faultsOfProviders, fillInProvider, type WrittenProvider } from './load-providers.ts';
-import { faultsOfSignatures } from './load-signatures.ts';
-import { faultsOfStatuses, fillInStatuses, type WrittenStatuses } from './load-statuses.ts';
-import { faultsOfStore, fillInReplica, fillInStore, type WrittenStore } from './load-store.ts';
+import { complete } from './complete.ts';
+import { faultsOfProviders, fillInProvider, findProgram, type WrittenProvider } from './load-providers.ts';
+import {
+  faultsOfStatuses,
+  fillInPage,
+  fillInStatuses,
+  type WrittenPage,
+  type WrittenStatuses,
+} from './load-statuses.ts';
+import { faultsOfStore, fillInStore, type WrittenStore } from './load-store.ts';
 import { addressFault, type Environment, findRefusals, type PlacedFault, placedFault } from './refuse-settings.ts';
 
 /** The settings are invalid. The message holds every problem, one per line. */
@@ -44,60 +44,29 @@ export class SettingsError extends Error {
   }
 }
 
-/** The shape that the schema allows. */
-interface WrittenSettings {
-  readonly id?: string;
-  readonly api: {
-    readonly host?: string;
-    readonly port?: number;
-    readonly proxyReads?: ReadScope;
-    readonly requestsPerSecond?: number;
-    readonly tls: { readonly key: string; readonly cert: string; readonly clientCa: string; readonly crl?: string };
-  };
-  readonly management?: { readonly host?: string; readonly port?: number; readonly dashboard?: boolean };
-  readonly webhook?: { readonly host?: string; readonly port?: number; readonly secretFile: string };
-  readonly page?: WrittenPage;
+/** The shape that the completed schema guarantees. */
+interface Written
+  extends Pick<Settings, 'id' | 'api' | 'management' | 'webhook' | 'replica' | 'shutdownSeconds' | 'log' | 'audit'> {
+  readonly page: WrittenPage | null;
   readonly repository: WrittenRepository;
-  readonly statuses?: WrittenStatuses;
-  readonly notifications?: readonly WrittenNotification[];
-  readonly store?: WrittenStore;
-  readonly replica?: Partial<ReplicaSettings>;
-  readonly execution?: {
-    readonly concurrency?: number;
-    readonly deleteBudget?: Partial<DeleteBudget>;
-    readonly graceSeconds?: number;
-    readonly retry?: Partial<RetryPolicy>;
-    readonly providers?: readonly WrittenProvider[];
-    readonly proxied?: Partial<Pick<ProxiedSettings, 'timeoutSeconds' | 'checkSeconds' | 'drift'>>;
-  };
-  readonly shutdownSeconds?: number;
-  readonly log?: { readonly level?: LogLevel };
-  readonly audit?: { readonly file: string };
+  readonly statuses: WrittenStatuses | null;
+  readonly notifications: readonly (NotificationTarget & { readonly format: string })[] | null;
+  readonly store: WrittenStore;
+  readonly execution: Omit<ExecutionSettings, 'providers'> & { readonly providers: readonly WrittenProvider[] };
 }
 
-type WrittenNotification = Pick<NotificationTarget, 'name' | 'url' | 'secretFile'> &
-  Partial<Pick<NotificationTarget, 'instances' | 'kinds'>> & {
-    readonly caFile?: string;
-    readonly format?: 'cloudevents';
-  };
-
-interface WrittenRepository {
-  readonly url: string;
-  readonly branch?: string;
-  readonly directory?: string;
-  readonly pollSeconds?: number;
-  readonly writes?: RepositorySettings['writes'];
-  readonly usernameFile?: string;
-  readonly passwordFile?: string;
-  readonly caFile?: string;
-  readonly verify?: Partial<Record<keyof VerifySettings, string>>;
-  readonly sign?: { readonly sshKeyFile: string };
+interface WrittenRepository extends Omit<RepositorySettings, 'access'> {
+  readonly usernameFile: string | null;
+  readonly passwordFile: string | null;
+  readonly caFile: string | null;
 }
 
-const RETRY: RetryPolicy = { attempts: 8, firstSeconds: 2, maxSeconds: 300, failedSeconds: 3600 };
 /** The delete budget where the settings say nothing. */
-export const DELETE_BUDGET: DeleteBudget = { percent: 10, least: null, most: 20 };
-const PROXIED_DEFAULTS = { timeoutSeconds: 900, checkSeconds: 300, drift: 'report' } as const;
+export const DELETE_BUDGET = complete(
+  schema.properties.execution.properties.deleteBudget,
+  {},
+  '/',
+) as unknown as DeleteBudget;
 
 const checkShape = compileSchema(schema);
 
@@ -106,9 +75,9 @@ const checkShape = compileSchema(schema);
  * violates its schema, or requests something that this version does not support; `environment` is checked for that too.
  */
 export async function loadSettings(file: string, environment: Environment = process.env): Promise<Settings> {
-  return await readSettings<WrittenSettings, Settings>(file, {
+  return await readSettings<Written, Settings>(file, {
+    schema,
     checkShape,
-    // Keys that the schema allows beyond WrittenSettings are refused.
     fillIn: (written, place) => fillIn(written, { ...place, environment }),
     faultsOf: async (value, settings) => [
       ...findRefusals(value, environment),
@@ -123,6 +92,36 @@ async function faultsOfParts(settings: Settings, searchPath: string | undefined)
   const signatures = await faultsOfSignatures(repository, searchPath);
   const faults = [...signatures, ...(await faultsOfProviders(execution.providers)), ...faultsOfStatuses(statuses)];
   return [...faults, ...faultsOfNotifications(notifications), ...faultsOfListeners(settings)];
+}
+
+const WRITES: Fault = {
+  code: 'wrong_value',
+  message: 'the commits of the REST interface would not be followed: "verify" needs a signature that they do not have',
+  hint: 'add "sign:" and list its key in verify.allowedSigners, or write "writes: propose" or "writes: off"',
+};
+
+/** Returns what keeps signatures from being checked and made. */
+async function faultsOfSignatures(
+  { verify, sign, writes }: RepositorySettings,
+  searchPath: string | undefined,
+): Promise<readonly PlacedFault[]> {
+  const isSigned = sign !== null && verify?.allowedSigners !== null;
+  const missing = async (program: string, isNeeded: boolean, ...keys: readonly string[]) => {
+    const isThere = !isNeeded || (await findProgram(program, { base: '/', searchPath })) !== program;
+    return placedFault(isThere ? undefined : noProgram(program), '/repository', ...keys);
+  };
+  return [
+    ...placedFault(verify !== null && writes === 'commit' && !isSigned ? WRITES : undefined, '/repository', 'verify'),
+    ...(await missing('ssh-keygen', verify != null && verify.allowedSigners !== null, 'verify', 'allowedSigners')),
+    ...(await missing('gpg', verify != null && verify.keyring !== null, 'verify', 'keyring')),
+    ...(await missing('ssh-keygen', sign !== null, 'sign', 'sshKeyFile')),
+  ];
+}
+
+function noProgram(program: string): Fault {
+  const debian = program === 'gpg' ? 'gpg' : 'openssh-client';
+  const message = `there is no program "${program}" in the PATH of this process, which this needs`;
+  return { code: 'no_program', message, hint: `install it: on Debian, the package ${debian}` };
 }
 
 /** An address is not repeated where it may hold a password. */
@@ -179,23 +178,25 @@ interface SettingsPlace {
 
 /** The stages of reading a file of settings. */
 interface SettingsStages<Written, Complete> {
+  readonly schema: JsonMap;
   readonly checkShape: (file: string, document: YamlDocument) => readonly Problem[];
-  /** Fills in defaults. */
+  /** Fills in what the schema cannot express. */
   readonly fillIn: (written: Written, place: SettingsPlace) => Promise<Complete>;
   /** Returns what the schema cannot express; `settings` is undefined if the file violates the schema. */
   readonly faultsOf: (value: Json | undefined, settings: Complete | undefined) => Promise<readonly PlacedFault[]>;
 }
 
-/** Returns the settings of a file. `Written` is the shape that the schema guarantees. Throws SettingsError. */
+/** Returns the settings of a file. `Written` is the shape that the completed schema guarantees. Throws SettingsError. */
 export async function readSettings<Written, Complete>(
   file: string,
-  { checkShape, fillIn, faultsOf }: SettingsStages<Written, Complete>,
+  { schema, checkShape, fillIn, faultsOf }: SettingsStages<Written, Complete>,
 ): Promise<Complete> {
   const path = resolve(file);
   const document = parseYaml(file, await readBytes(path));
   const shape = [...document.problems, ...checkShape(file, document)].map((each) => withoutSecret(each, document));
+  const base = dirname(path);
   const settings = hasNoErrors(shape)
-    ? await fillIn(document.value as Written, { file: path, base: dirname(path) })
+    ? await fillIn(complete(schema, document.value, base) as Written, { file: path, base })
     : undefined;
   const problems = sortProblems([
     ...shape,
@@ -267,99 +268,51 @@ export function problemsOfSettings(file: string, document: YamlDocument, faults:
 }
 
 async function fillIn(
-  written: WrittenSettings,
-  place: SettingsPlace & { readonly environment: Environment },
+  written: Written,
+  { file, base, environment }: SettingsPlace & { readonly environment: Environment },
 ): Promise<Settings> {
-  const { base, environment } = place;
-  const { id = 'main', api, management, webhook, repository, statuses, notifications = [], store, execution } = written;
-  const { page = {}, shutdownSeconds = 25, log, audit } = written;
-  const recorded = fillInStore(store, place);
-  const { directory } = recorded;
-  const retry = { ...RETRY, ...execution?.retry };
-  const concurrency = execution?.concurrency ?? 50;
+  const { page, statuses, notifications, execution, replica } = written;
+  const { concurrency, retry } = execution;
+  const store = fillInStore(written.store, { file, environment });
+  const repository = fillInRepository(written.repository, base, environment);
+  const { directory } = store;
   const inherited = { base, directory, concurrency, retry, searchPath: environment.PATH };
-  const followed = fillInRepository(repository, base, environment);
+  const providers = await Promise.all(execution.providers.map((provider) => fillInProvider(provider, inherited)));
   return {
-    id,
-    api: fillInApi(api, base),
-    management: { host: '127.0.0.1', port: 9080, dashboard: false, ...management },
-    webhook: webhook === undefined ? null : fillInWebhook(webhook, base),
-    page: fillInPage(page, { repository: followed, forge: statuses?.kind }),
-    repository: followed,
-    statuses: statuses === undefined ? null : fillInStatuses(statuses, { base, repository: followed }),
-    notifications: notifications.map((one) => fillInNotification(one, base)),
-    store: recorded,
-    replica: fillInReplica(written.replica),
-    execution: {
-      concurrency,
-      retry,
-      deleteBudget: { ...DELETE_BUDGET, ...execution?.deleteBudget },
-      graceSeconds: execution?.graceSeconds ?? 30,
-      providers: await Promise.all((execution?.providers ?? []).map((provider) => fillInProvider(provider, inherited))),
-      // Its calls run elsewhere, and take no capacity of this controller.
-      proxied: { ...PROXIED_DEFAULTS, ...execution?.proxied, name: PROXIED, concurrency, retry },
-    },
-    shutdownSeconds,
-    log: { level: log?.level ?? 'info' },
-    audit: audit === undefined ? null : { file: resolve(base, audit.file) },
+    ...written,
+    page: fillInPage(page, { repository, forge: statuses?.kind }),
+    repository,
+    statuses: statuses && fillInStatuses(statuses, repository),
+    notifications: (notifications ?? []).map(({ format: _, ...target }) => target),
+    store,
+    replica: { ...replica, name: replica.name ?? hostName() },
+    // The calls of proxies run elsewhere, and take no capacity of this controller.
+    execution: { ...execution, providers, proxied: { ...execution.proxied, name: PROXIED, concurrency, retry } },
   };
 }
 
-function fillInApi(
-  { host = '127.0.0.1', port = 8443, proxyReads = 'all', requestsPerSecond = 1_000, tls }: WrittenSettings['api'],
+function fillInRepository(
+  { usernameFile, passwordFile, caFile, ...followed }: WrittenRepository,
   base: string,
-): Settings['api'] {
-  const { key, cert, clientCa, crl } = tls;
-  const files = { key: resolve(base, key), cert: resolve(base, cert), clientCa: resolve(base, clientCa) };
-  return {
-    host,
-    port,
-    proxyReads,
-    requestsPerSecond,
-    tls: { ...files, crl: crl === undefined ? null : resolve(base, crl) },
-  };
-}
-
-function fillInWebhook(
-  { host = '127.0.0.1', port = 9081, secretFile }: NonNullable<WrittenSettings['webhook']>,
-  base: string,
-): Settings['webhook'] {
-  return { host, port, secretFile: resolve(base, secretFile) };
-}
-
-function fillInNotification(
-  { name, url, secretFile, caFile, instances = ['*'], kinds = NOTIFICATION_KINDS }: WrittenNotification,
-  base: string,
-): NotificationTarget {
-  const authorities = caFile === undefined ? null : resolve(base, caFile);
-  return { ...{ name, url, instances, kinds }, secretFile: resolve(base, secretFile), caFile: authorities };
-}
-
-function fillInRepository(written: WrittenRepository, base: string, environment: Environment): RepositorySettings {
-  const { verify, sign } = written;
-  const pathOf = (file: string | undefined): string | null => (file === undefined ? null : resolve(base, file));
-  const placeOf = (variable: string, file: string | undefined): SecretPlace | null => {
+  environment: Environment,
+): RepositorySettings {
+  const placeOf = (variable: string, path: string | null): SecretPlace | null => {
     if ((environment[variable] ?? '') !== '') return { kind: 'variable', name: variable };
-    return file === undefined ? null : { kind: 'file', path: resolve(base, file) };
+    return path === null ? null : { kind: 'file', path };
   };
-  return {
-    url: absoluteUrl(written.url, base),
-    branch: written.branch ?? 'main',
-    directory: written.directory ?? '.',
-    pollSeconds: written.pollSeconds ?? 30,
-    writes: written.writes ?? 'commit',
-    access: {
-      username: placeOf('TREELINE_GIT_USERNAME', written.usernameFile),
-      password: placeOf('TREELINE_GIT_PASSWORD', written.passwordFile),
-      caFile: pathOf(written.caFile),
-    },
-    verify:
-      verify === undefined ? null : { allowedSigners: pathOf(verify.allowedSigners), keyring: pathOf(verify.keyring) },
-    sign: sign === undefined ? null : { sshKeyFile: resolve(base, sign.sshKeyFile) },
-  };
+  const username = placeOf('TREELINE_GIT_USERNAME', usernameFile);
+  const password = placeOf('TREELINE_GIT_PASSWORD', passwordFile);
+  // A URL is unchanged, even if it is refused elsewhere.
+  const url = followed.url.includes(':') ? followed.url : resolve(base, followed.url);
+  return { ...followed, url, access: { username, password, caFile } };
 }
 
-/** Returns a path as an absolute one. A URL is unchanged, even if it is refused elsewhere. */
-function absoluteUrl(url: string, base: string): string {
-  return url.includes(':') ? url : resolve(base, url);
+const NAME_LENGTH_MAX = 63;
+
+/** Returns the name of this machine, in the characters of a replica's name. */
+function hostName(): string {
+  const name = hostname()
+    .replaceAll(/[^A-Za-z0-9._-]/g, '-')
+    .replace(/^[._-]+/, '');
+  return name.slice(0, NAME_LENGTH_MAX) || 'replica';
 }

@@ -1,25 +1,22 @@
-// Reads the setting `statuses`: takes the forge and the project from the repository's URL where they are left out, and
-// reports which addresses cannot be used.
-import { resolve } from 'node:path';
+// Reads the settings `statuses` and `page`: takes the forge, the project and the links from the repository's URL where
+// they are left out, and reports which addresses cannot be used.
 import { quote } from '../base/wording.ts';
 import type { Fault } from '../model/entry.ts';
-import type { RepositorySettings, StatusesSettings } from '../model/settings.ts';
-import { parseRepositoryUrl } from '../repository/repository-url.ts';
+import type { PageSettings, RepositorySettings, StatusesSettings } from '../model/settings.ts';
+import { directorySteps, parseRepositoryUrl } from '../repository/repository-url.ts';
 import { SourceError } from '../repository/source.ts';
 import { addressFault, type PlacedFault, placedFault } from './refuse-settings.ts';
 
-/** The setting as it is written, in the shape that the schema allows. */
-export interface WrittenStatuses {
-  readonly kind: StatusesSettings['kind'];
-  readonly apiUrl?: string;
-  readonly project?: string;
-  readonly tokenFile: string;
-  readonly caFile?: string;
-  readonly targetUrl?: string;
+type Forge = StatusesSettings['kind'];
+
+/** The setting `statuses` as the schema completes it. */
+export interface WrittenStatuses extends Omit<StatusesSettings, 'apiUrl' | 'project' | 'branch'> {
+  readonly apiUrl: string | null;
+  readonly project: string | null;
 }
 
 /** Where the forge serves the repository. */
-export interface Home {
+interface Home {
   /** Without a slash at its end. */
   readonly origin: string;
   readonly hostname: string;
@@ -30,7 +27,7 @@ export interface Home {
 const GITHUB = 'github.com';
 const GITHUB_API = 'https://api.github.com';
 /** The paths of the APIs of forges, after their origin. */
-const API_PATHS: Readonly<Record<StatusesSettings['kind'], string>> = {
+const API_PATHS: Readonly<Record<Forge, string>> = {
   github: '/api/v3',
   gitlab: '/api/v4',
   gitea: '/api/v1',
@@ -40,31 +37,21 @@ const SEGMENT = String.raw`(?!\.{1,2}(?:/|$))[^\s/?#%\\]+`;
 const OWNER_AND_NAME = new RegExp(`^${SEGMENT}/${SEGMENT}$`);
 const PATH_OR_NUMBER = new RegExp(`^(?:[0-9]+|${SEGMENT}(?:/${SEGMENT})+)$`);
 
-/** Returns the setting with its defaults and absolute paths. What cannot be taken from the repository's URL is ''. */
-export function fillInStatuses(
-  { kind, apiUrl, project, tokenFile, caFile, targetUrl }: WrittenStatuses,
-  { base, repository }: { readonly base: string; readonly repository: RepositorySettings },
-): StatusesSettings {
-  const home = findHome(repository.url);
-  return {
-    kind,
-    apiUrl: (apiUrl ?? defaultApi(kind, home)).replace(/\/+$/, ''),
-    project: project ?? home?.path ?? '',
-    branch: repository.branch,
-    tokenFile: resolve(base, tokenFile),
-    caFile: caFile === undefined ? null : resolve(base, caFile),
-    targetUrl: targetUrl ?? null,
-  };
+/** Returns the setting with what follows from the repository. What cannot be taken from its URL is ''. */
+export function fillInStatuses(written: WrittenStatuses, { url, branch }: RepositorySettings): StatusesSettings {
+  const home = findHome(url);
+  const apiUrl = (written.apiUrl ?? defaultApi(written.kind, home)).replace(/\/+$/, '');
+  return { ...written, apiUrl, project: written.project ?? home?.path ?? '', branch };
 }
 
-function defaultApi(kind: StatusesSettings['kind'], home: Home | undefined): string {
+function defaultApi(kind: Forge, home: Home | undefined): string {
   if (home === undefined) return '';
   if (kind === 'github' && home.hostname === GITHUB) return GITHUB_API;
   return `${home.origin}${API_PATHS[kind]}`;
 }
 
 /** Returns undefined for a local repository, and for a URL that is refused elsewhere. */
-export function findHome(text: string): Home | undefined {
+function findHome(text: string): Home | undefined {
   try {
     const { kind, ...place } = parseRepositoryUrl(text);
     if (kind === 'local' || !('url' in place)) return undefined;
@@ -138,4 +125,46 @@ function targetFault(text: string): Fault | undefined {
   if (isPage && url.username === '' && url.password === '') return undefined;
   const message = 'this is no address of a page, or holds a user or a password';
   return { code: 'wrong_value', message, hint: 'write https://HOST/PATH' };
+}
+
+/** The setting `page` as the schema completes it. */
+export interface WrittenPage {
+  readonly colour: string | null;
+  readonly links: PageSettings['links'] | null;
+}
+
+/** The addresses of a commit and of a line at a forge, after that of the repository. */
+const PATHS: Readonly<Record<Forge, { readonly commit: string; readonly file: string }>> = {
+  github: { commit: '/commit/{commit}', file: '/blob/{commit}/' },
+  gitlab: { commit: '/-/commit/{commit}', file: '/-/blob/{commit}/' },
+  gitea: { commit: '/commit/{commit}', file: '/src/commit/{commit}/' },
+};
+
+/** Returns the setting with links that are null if they are not known. */
+export function fillInPage(
+  page: WrittenPage | null,
+  { repository, forge }: { readonly repository: RepositorySettings; readonly forge: Forge | undefined },
+): PageSettings {
+  const { commit, file } = linksTo(repository, forge);
+  const { colour = null, links } = page ?? {};
+  return { colour, links: { commit: links?.commit ?? commit, file: links?.file ?? file } };
+}
+
+function linksTo({ url, directory }: RepositorySettings, given: Forge | undefined): PageSettings['links'] {
+  const home = findHome(url);
+  const forge = given ?? (home && forgeOf(home));
+  if (home === undefined || forge === undefined) return { commit: null, file: null };
+  const { commit, file } = PATHS[forge];
+  const page = `${home.origin}/${home.path}`;
+  // A directory that leaves the repository is refused elsewhere.
+  const folder = directory.startsWith('/') || directory.includes('..') ? [] : directorySteps(directory);
+  const steps = folder.map((step) => `${encodeURIComponent(step)}/`).join('');
+  return { commit: page + commit, file: `${page}${file}${steps}{path}#L{line}` };
+}
+
+/** Returns the forge that the name of a host says. */
+function forgeOf({ hostname }: Home): Forge | undefined {
+  if (hostname === 'codeberg.org') return 'gitea';
+  const [, found] = /(?:^|[.-])(github|gitlab|gitea|forgejo)(?:[.-]|$)/.exec(hostname) ?? [];
+  return found === 'forgejo' ? 'gitea' : (found as Forge | undefined);
 }

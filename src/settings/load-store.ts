@@ -1,64 +1,34 @@
-// Reads the settings `store` and `replica`: fills in defaults, and finds what does not fit together, and which URL of a
-// database cannot be used. No message shows that URL: it may hold a password.
-import { hostname } from 'node:os';
-import { resolve } from 'node:path';
+// Reads the setting `store`: where the URL of the database is, what does not fit together, and which URL cannot be used. No message shows that URL: it may hold a password.
 import { reasonOf } from '../base/wording.ts';
 import { below, type Fault } from '../model/entry.ts';
-import type { ReplicaSettings, StoreSettings } from '../model/settings.ts';
+import type { StoreSettings } from '../model/settings.ts';
 import { readDatabaseUrl } from '../store/postgres/database-url.ts';
 import { StoreError } from '../store/store-error.ts';
 import { type Environment, type PlacedFault, settingAt } from './refuse-settings.ts';
 
-/** The settings as they are written, in the shape that the schema allows. */
+/** The setting as the schema completes it. */
 export interface WrittenStore {
-  readonly kind?: StoreSettings['kind'];
-  readonly directory?: string;
-  readonly url?: string;
-  readonly urlFile?: string;
-  readonly caFile?: string;
-  readonly poolSize?: number;
-}
-
-/** The facts from which the defaults come. */
-interface Inherited {
-  /** The settings file, and its directory. */
-  readonly file: string;
-  readonly base: string;
-  readonly environment: Environment;
+  readonly kind: StoreSettings['kind'] | null;
+  readonly directory: string;
+  readonly url: string | null;
+  readonly urlFile: string | null;
+  readonly caFile: string | null;
+  readonly poolSize: number;
 }
 
 const VARIABLE = 'TREELINE_STORE_URL';
-const POOL_SIZE = 4;
-const LEASE_SECONDS = 10;
-const NAME_LENGTH_MAX = 63;
 const DATABASE_KEYS = ['url', 'urlFile', 'caFile', 'poolSize'];
 
-/**
- * Returns the setting with its defaults and absolute paths. A URL that is missing, which is a fault of its own, is ''.
- */
-export function fillInStore(written: WrittenStore = {}, { file, base, environment }: Inherited): StoreSettings {
-  const { url, urlFile, caFile, poolSize = POOL_SIZE } = written;
-  const directory = resolve(base, written.directory ?? 'state');
-  if (kindOf(written.kind, environment) === 'lowdb') return { kind: 'lowdb', directory };
-  const ca = caFile === undefined ? null : resolve(base, caFile);
-  const shared = { kind: 'postgres', directory, caFile: ca, poolSize } as const;
+/** Returns the setting with the place of the URL, which may be in the settings `file`. A missing one, a fault, is ''. */
+export function fillInStore(
+  { kind, directory, url, urlFile, caFile, poolSize }: WrittenStore,
+  { file, environment }: { readonly file: string; readonly environment: Environment },
+): StoreSettings {
+  if (kindOf(kind, environment) === 'lowdb') return { kind: 'lowdb', directory };
+  const shared = { kind: 'postgres', directory, caFile, poolSize } as const;
   if (hasVariable(environment)) return { ...shared, url: { kind: 'variable', name: VARIABLE } };
-  if (urlFile !== undefined) return { ...shared, url: { kind: 'file', path: resolve(base, urlFile) } };
+  if (urlFile !== null) return { ...shared, url: { kind: 'file', path: urlFile } };
   return { ...shared, url: { kind: 'settings', url: url ?? '', file } };
-}
-
-/** Returns the setting with its defaults. */
-export function fillInReplica(written: Partial<ReplicaSettings> = {}): ReplicaSettings {
-  const { name = hostName(), address = null, leaseSeconds = LEASE_SECONDS } = written;
-  return { name, address, leaseSeconds };
-}
-
-/** Returns the name of this machine, in the characters of a replica's name. */
-function hostName(): string {
-  const name = hostname()
-    .replaceAll(/[^A-Za-z0-9._-]/g, '-')
-    .replace(/^[._-]+/, '');
-  return name.slice(0, NAME_LENGTH_MAX) || 'replica';
 }
 
 /** Returns what keeps a store from working. `settings` may have any shape. */
@@ -95,7 +65,7 @@ export function faultsOfStore(settings: unknown, environment: Environment): read
 }
 
 /** Where the settings name no kind, a URL in the environment says which. */
-function kindOf(written: StoreSettings['kind'] | undefined, environment: Environment): StoreSettings['kind'] {
+function kindOf(written: StoreSettings['kind'] | null | undefined, environment: Environment): StoreSettings['kind'] {
   return written ?? (hasVariable(environment) ? 'postgres' : 'lowdb');
 }
 

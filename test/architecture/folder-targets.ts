@@ -9,7 +9,7 @@ export interface FolderTarget {
 }
 
 export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
-  'src/agents': { most: 2023, goal: 1900 },
+  'src/agents': { most: 1983, goal: 1900 },
   'src/api': { most: 4194, goal: 3600 },
   'src/base': { most: 1610, goal: 1400 },
   'src/catalog': { most: 2233, goal: 2150 },
@@ -29,7 +29,7 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'src/reconcile': { most: 3615, goal: 3400 },
   'src/repository': { most: 3162, goal: 2700 },
   'src/service': { most: 5905, goal: 5400 },
-  'src/settings': { most: 1166, goal: 950 },
+  'src/settings': { most: 1050, goal: 950 },
   'src/statuses': { most: 1181, goal: 1050 },
   'src/store': { most: 3153, goal: 2600 },
   'src/yaml-edit': { most: 409, goal: 250 },
@@ -59,7 +59,7 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/repository': { most: 2230, goal: 2000 },
   'test/scenario': { most: 2312, goal: 2500 },
   'test/service': { most: 3922, goal: 2600 },
-  'test/settings': { most: 864, goal: 600 },
+  'test/settings': { most: 834, goal: 600 },
   'test/simulation': { most: 6926, goal: 6500 },
   'test/statuses': { most: 1182, goal: 900 },
   'test/store': { most: 2064, goal: 2200 },
@@ -67,6 +67,6 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/texts': { most: 601, goal: 450 },
   'test/yaml-edit': { most: 742, goal: 450 },
   bench: { most: 2510, goal: 2500 },
-  src: { most: 57_744, goal: 51_000 },
+  src: { most: 57_726, goal: 51_000 },
   test: { most: 67_301, goal: 55_000 },
 };

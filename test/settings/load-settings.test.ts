@@ -120,36 +120,6 @@ execution:
     const settings = await load(`${LEAST}\nexecution:\n  concurrency: ${all}\n  ${entries}\n`);
     expect(settings.execution.providers.map(({ concurrency }) => concurrency)).toEqual([ofOne, 9]);
   });
-
-  it('is filled with what the schema says', async () => {
-    const lines = ['execution: { providers: [{ name: lab, provider: simulated }] }', 'webhook: { secretFile: s }'];
-    const settings = await load(`${LEAST}${lines.join('\n')}\n`);
-    const { properties } = schema;
-    const { providers, ...execution } = properties.execution.properties;
-    const entry = providers.items.properties;
-    expect(defaultsOf(properties)).toEqual({ id: settings.id, shutdownSeconds: settings.shutdownSeconds });
-    expect(settings.api).toMatchObject(defaultsOf(properties.api.properties));
-    expect(settings.management).toMatchObject(defaultsOf(properties.management.properties));
-    expect(settings.webhook).toEqual({
-      ...defaultsOf(properties.webhook.properties),
-      secretFile: join(directory, 's'),
-    });
-    expect(settings.repository).toMatchObject(defaultsOf(properties.repository.properties));
-    const { kind, directory: state, ...database } = defaultsOf(properties.store.properties);
-    expect({ kind, directory: join(directory, String(state)) }).toEqual(settings.store);
-    expect((await load(LEAST, { TREELINE_STORE_URL: 'postgres://a@b' })).store).toMatchObject(database);
-    expect(settings.replica).toMatchObject(defaultsOf(properties.replica.properties));
-    expect(settings.execution).toMatchObject(defaultsOf(execution));
-    expect(defaultsOf(execution.retry.properties)).toEqual(settings.execution.retry);
-    expect(settings.execution.providers[0]).toMatchObject(defaultsOf(entry));
-    expect(settings.execution.providers[0]).toMatchObject({ options: defaultsOf(entry.options.properties) });
-    expect(defaultsOf(properties.log.properties)).toEqual(settings.log);
-  });
-
-  function defaultsOf(properties: object): Record<string, unknown> {
-    const defaults = Object.entries(properties).filter(([, each]) => each !== null && 'default' in each);
-    return Object.fromEntries(defaults.map(([name, each]) => [name, each.default]));
-  }
 });
 
 describe('what is written', () => {

@@ -1,7 +1,6 @@
 // The settings of `treeline render`, complete and with absolute paths. Loading checks them against
 // schemas/render-settings.schema.json, finds programs and owners, and reports all mistakes at once.
 import { execFile } from 'node:child_process';
-import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import schema from '../../../schemas/render-settings.schema.json' with { type: 'json' };
 import { quote } from '../../base/wording.ts';
@@ -54,19 +53,12 @@ export interface ManagedPlace {
 /** The numbers of a user and a group. */
 type FileOwner = readonly [user: number, group: number];
 
-/** The shape that the schema allows. */
-interface Written
-  extends ProxyTlsFiles,
-    Pick<RenderSettings, 'server' | 'node'>,
-    Partial<Pick<RenderSettings, 'directory' | 'checkSeconds' | 'timeoutSeconds'>> {
-  readonly files: readonly {
-    readonly template: string;
-    readonly path: string;
-    readonly mode?: string;
-    readonly owner?: string;
-    readonly run?: Command;
-  }[];
-  readonly log?: { readonly level?: LogLevel };
+/** The shape that the completed schema guarantees. */
+interface Written extends ProxyTlsFiles, Omit<RenderSettings, 'tls' | 'files' | 'base'> {
+  readonly files: readonly (Pick<RenderedFile, 'template' | 'path' | 'run'> & {
+    readonly mode: string;
+    readonly owner: string | null;
+  })[];
 }
 
 const checkShape = compileSchema(schema);
@@ -81,34 +73,15 @@ export async function loadRenderSettings(
 ): Promise<RenderSettings> {
   const faults: PlacedFault[] = [];
   return await readSettings<Written, RenderSettings>(file, {
+    schema,
     checkShape,
-    async fillIn(written, { base }) {
-      const {
-        server,
-        cert,
-        key,
-        ca,
-        node,
-        directory = 'render-state',
-        checkSeconds = 30,
-        timeoutSeconds = 60,
-      } = written;
+    async fillIn({ cert, key, ca, ...written }, { base }) {
       const place = { base, searchPath: environment.PATH };
       const files = await Promise.all(
         written.files.map((each, index) => fillInFile(each, `/files/${index}`, { place, faults })),
       );
       faults.push(...findTwice(files));
-      return {
-        server: server.replace(/\/+$/, ''),
-        node,
-        files,
-        base,
-        checkSeconds,
-        timeoutSeconds,
-        tls: { cert: resolve(base, cert), key: resolve(base, key), ca: resolve(base, ca) },
-        directory: resolve(base, directory),
-        log: { level: written.log?.level ?? 'info' },
-      };
+      return { ...written, server: written.server.replace(/\/+$/, ''), files, base, tls: { cert, key, ca } };
     },
     faultsOf: async () => faults,
   });
@@ -121,20 +94,20 @@ interface Filling {
 }
 
 async function fillInFile(
-  { template, path, mode = '0644', owner, run }: Written['files'][number],
+  { template, path, mode, owner, run }: Written['files'][number],
   pointer: string,
   { place, faults }: Filling,
 ): Promise<RenderedFile> {
-  const found = owner === undefined ? null : await findOwner(owner);
+  const found = owner === null ? null : await findOwner(owner);
   if (found !== null && 'code' in found) faults.push(...placedFault(found, pointer, 'owner'));
   const program = run && (await findProgram(run[0], place));
   faults.push(...placedFault(await programFault(program ?? ''), pointer, 'run', 0));
   return {
-    template: resolve(place.base, template),
-    path: resolve(place.base, path),
+    template,
+    path,
     mode: Number.parseInt(mode, 8),
     owner: found === null || 'code' in found ? null : found,
-    run: run === undefined || program === undefined ? null : [program, ...run.slice(1)],
+    run: run && [program ?? '', ...run.slice(1)],
   };
 }
 
