@@ -9,7 +9,7 @@ import { ensureCredentials } from '../src/cli/demo/credentials.ts';
 import { type Controller, startController } from '../src/compose.ts';
 import type { JsonMap } from '../src/model/json.ts';
 import { loadSettings } from '../src/settings/load-settings.ts';
-import type { DocumentAdapter } from '../src/store/document-adapter.ts';
+import type { DocumentAdapter } from '../src/store/store-document.ts';
 import { createGitRepository, type FileChanges, type GitRepository } from './support/git-repository.ts';
 import { instancePath, instanceText, repositoryFiles, rolePath, roleText } from './support/sized-repository.ts';
 

@@ -4,20 +4,28 @@ import { resolve } from 'node:path';
 import { Low } from 'lowdb';
 import { type Breathe, breatheBy } from '../base/breathe.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
+import { invariant } from '../base/invariant.ts';
 import type { Logger } from '../base/log.ts';
 import { momentOf, reasonOf } from '../base/wording.ts';
 import type { ListedPage, ListedRange, NewEvent } from '../model/instance-event.ts';
 import type { Change, RowKind, Rows } from '../model/rows.ts';
-import { CommitQueue, type Decision, decideGroup, type WaitingCommit } from './commit-queue.ts';
+import { ServiceError } from '../model/service-error.ts';
 import { refuseNetwork } from './database.ts';
-import type { DocumentAdapter, SharedChanges } from './document-adapter.ts';
 import { keptEvents } from './event-table.ts';
 import { makeDirectory } from './files.ts';
 import { lockDirectory } from './lock.ts';
 import { type KeptRow, keptRow, type Row, readRow } from './row-json.ts';
 import { SqliteAdapter } from './sqlite-adapter.ts';
 import type { Store } from './store.ts';
-import { emptyStoreDocument, rowsOf, type StoreDocument, setRow, type Tables } from './store-document.ts';
+import {
+  type DocumentAdapter,
+  emptyStoreDocument,
+  rowsOf,
+  type SharedChanges,
+  type StoreDocument,
+  setRow,
+  type Tables,
+} from './store-document.ts';
 import { NotLeading, StoreError } from './store-error.ts';
 import { storePath } from './store-file.ts';
 
@@ -71,6 +79,55 @@ export async function openStore(
   return new LowdbStore({ ...options, path, database, clock, breathe });
 }
 
+const WAITING_MAX = 10_000;
+/** One commit may have more: it may touch every row. */
+const GROUP_ROWS_MAX = 10_000;
+
+/** A commit that waits for the disk. */
+interface WaitingCommit {
+  readonly changes: readonly Change[];
+  readonly events: readonly NewEvent[];
+  readonly settle: PromiseWithResolvers<void>;
+}
+
+/** Which commits of a group are written. */
+interface Decision {
+  readonly accepted: readonly WaitingCommit[];
+  /** The commits that conflict with an earlier one, each with its error. */
+  readonly refused: ReadonlyMap<WaitingCommit, ServiceError>;
+}
+
+/** Returns which commits of a group find every row as they expect it, each seeing those before it as written. */
+function decideGroup(tables: Tables, group: readonly WaitingCommit[]): Decision {
+  const written = new Map<string, Rows[RowKind] | undefined>();
+  const accepted: WaitingCommit[] = [];
+  const refused = new Map<WaitingCommit, ServiceError>();
+  for (const commit of group) {
+    const stale = commit.changes.find((change) => currentOf(change) !== change.expected);
+    if (stale !== undefined) {
+      refused.set(commit, conflictOf(stale));
+      continue;
+    }
+    accepted.push(commit);
+    for (const change of commit.changes) written.set(keyOf(change), change.value ?? undefined);
+  }
+  return { accepted, refused };
+
+  function currentOf(change: Change): Rows[RowKind] | undefined {
+    const key = keyOf(change);
+    return written.has(key) ? written.get(key) : tables[change.kind].get(change.name);
+  }
+}
+
+/** Returns a text that no other row has. */
+function keyOf({ kind, name }: Change): string {
+  return `${kind}/${name}`;
+}
+
+function conflictOf({ kind, name }: Change): ServiceError {
+  return new ServiceError('conflict', `The recorded ${kind} "${name}" was changed meanwhile. Read it again and retry.`);
+}
+
 interface Parts extends Pick<LowdbStoreOptions, 'log' | 'onSaved'> {
   readonly path: string;
   readonly adapter: DocumentAdapter;
@@ -83,7 +140,8 @@ interface Parts extends Pick<LowdbStoreOptions, 'log' | 'onSaved'> {
 /** A store whose document is in memory. */
 export class LowdbStore implements Store {
   readonly #parts: Parts;
-  readonly #queue = new CommitQueue();
+  /** Commits, in the order in which they came. All that arrive during a write go into the next one together. */
+  #waiting: WaitingCommit[] = [];
   #followOthers: (changes: readonly Change[]) => Promise<void> = async () => undefined;
   #failure: Store['failure'];
   #refreshing: PromiseWithResolvers<void> | undefined;
@@ -128,9 +186,14 @@ export class LowdbStore implements Store {
   async commit(changes: readonly Change[], events: readonly NewEvent[] = []): Promise<void> {
     if (this.#closing !== undefined) throw new StoreError('The store is closed. Nothing was saved.');
     if (changes.length === 0 && events.length === 0) return;
-    const done = this.#queue.add(changes, events);
+    if (this.#waiting.length >= WAITING_MAX) {
+      throw new StoreError(`${WAITING_MAX} commits wait for the disk already. Nothing was saved; try again later.`);
+    }
+    invariant(new Set(changes.map(keyOf)).size === changes.length, 'a commit names no row twice');
+    const settle = Promise.withResolvers<void>();
+    this.#waiting.push({ changes, events, settle });
     this.#writing ??= this.#writeAll();
-    await done;
+    await settle.promise;
   }
 
   watchOthers(follow: (changes: readonly Change[]) => Promise<void>): void {
@@ -168,11 +231,21 @@ export class LowdbStore implements Store {
   async #writeAll(): Promise<void> {
     // Commits of the same turn of the event loop share one write.
     await Promise.resolve();
-    while (!this.#queue.isEmpty || this.#refreshing !== undefined) {
+    while (this.#waiting.length > 0 || this.#refreshing !== undefined) {
       if (this.#refreshing !== undefined) await this.#answerRefresh(this.#refreshing);
-      if (!this.#queue.isEmpty) await this.#writeGroup(this.#queue.takeGroup());
+      if (this.#waiting.length > 0) await this.#writeGroup(this.#takeGroup());
     }
     this.#writing = undefined;
+  }
+
+  /** Removes and returns the commits to write next. */
+  #takeGroup(): readonly WaitingCommit[] {
+    let rows = 0;
+    const end = this.#waiting.findIndex(({ changes, events }, index) => {
+      rows += changes.length + events.length;
+      return index > 0 && rows > GROUP_ROWS_MAX;
+    });
+    return this.#waiting.splice(0, end < 0 ? this.#waiting.length : end);
   }
 
   async #answerRefresh({ resolve, reject }: PromiseWithResolvers<void>): Promise<void> {

@@ -8,8 +8,7 @@ import { reasonOf } from '../base/wording.ts';
 import type { ListedPage, ListedRange } from '../model/instance-event.ts';
 import type { DatabaseUse } from './database.ts';
 import type { Reply, Request, Requests, ThreadError } from './database-thread.ts';
-import type { DocumentAdapter } from './document-adapter.ts';
-import { emptyStoreDocument, readRows, type StoreDocument } from './store-document.ts';
+import { type DocumentAdapter, emptyStoreDocument, readRows, type StoreDocument } from './store-document.ts';
 import { StoreError, StoreUnavailable } from './store-error.ts';
 
 const THREAD = `${fileURLToPath(new URL('./database-thread', import.meta.url))}${extname(import.meta.filename)}`;

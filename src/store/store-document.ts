@@ -1,6 +1,6 @@
-// Defines the document that lowdb holds in memory: a table of rows for each kind, and the number of the last commit.
+// Defines the document that lowdb holds in memory, a table of rows for each kind, and what keeps it in a database.
 import type { Breathe } from '../base/breathe.ts';
-import type { ListedEvent } from '../model/instance-event.ts';
+import type { ListedEvent, ListedPage, ListedRange } from '../model/instance-event.ts';
 import type { RowKind, Rows } from '../model/rows.ts';
 import { type KeptRow, ROW_KINDS, type Row, readRow } from './row-json.ts';
 
@@ -37,6 +37,36 @@ export interface StoreDocument {
 export interface WholeStore {
   readonly document: StoreDocument;
   readonly events: readonly ListedEvent[];
+}
+
+/** An adapter of lowdb that saves changes, and keeps events beside the document. */
+export interface DocumentAdapter {
+  /** Returns the document of the database, which is empty at first. */
+  read(): Promise<StoreDocument>;
+  /**
+   * Saves `document.unsaved`, all of it or nothing. Resolves once it would survive a power cut. Throws if the last
+   * commit that is kept is not `since`.
+   */
+  write(document: StoreDocument): Promise<void>;
+  /** See Store.events. */
+  events(range: ListedRange): Promise<ListedPage>;
+  /**
+   * Returns what other processes have committed after that revision, as of one moment; undefined: nothing. An
+   * adapter whose database belongs to one process does not have this.
+   */
+  readChanges?(since: number): Promise<SharedChanges | undefined>;
+  close(): Promise<void>;
+}
+
+/** What was committed to a database after a revision. */
+export interface SharedChanges {
+  /** The newest commit among them. */
+  readonly revision: number;
+  readonly lastEvent: number;
+  /** These are all rows that there are: what was removed since may have left no mark. */
+  readonly isWhole: boolean;
+  /** The newest of each row; one without a value was removed. */
+  readonly rows: readonly KeptRow[];
 }
 
 /** Returns a document without rows. */

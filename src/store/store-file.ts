@@ -9,13 +9,12 @@ import { withoutPause } from '../base/breathe.ts';
 import { reasonOf, whyUnusable } from '../base/wording.ts';
 import type { Change } from '../model/rows.ts';
 import { Database, type DatabaseUse } from './database.ts';
-import type { DocumentAdapter } from './document-adapter.ts';
 import { ALL_EVENTS, keptEvent } from './event-table.ts';
 import { makeDirectory, syncDirectory } from './files.ts';
 import { lockDirectory } from './lock.ts';
 import { keptRow } from './row-json.ts';
 import { SqliteAdapter } from './sqlite-adapter.ts';
-import { rowsOf, type StoreDocument, setRow, type WholeStore } from './store-document.ts';
+import { type DocumentAdapter, rowsOf, type StoreDocument, setRow, type WholeStore } from './store-document.ts';
 import { StoreError } from './store-error.ts';
 
 /** The files that SQLite keeps beside one. */

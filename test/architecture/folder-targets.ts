@@ -31,7 +31,7 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'src/service': { most: 5905, goal: 5400 },
   'src/settings': { most: 1050, goal: 950 },
   'src/statuses': { most: 1181, goal: 1050 },
-  'src/store': { most: 3153, goal: 2600 },
+  'src/store': { most: 3148, goal: 2600 },
   'src/yaml-edit': { most: 409, goal: 250 },
   'test/agents': { most: 998, goal: 800 },
   'test/api': { most: 5933, goal: 4500 },
@@ -67,6 +67,6 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/texts': { most: 601, goal: 450 },
   'test/yaml-edit': { most: 742, goal: 450 },
   bench: { most: 2510, goal: 2500 },
-  src: { most: 57_726, goal: 51_000 },
+  src: { most: 57_691, goal: 51_000 },
   test: { most: 67_301, goal: 55_000 },
 };

@@ -70,7 +70,7 @@ const ODD_NAMES = [
   ' ',
   'role/web',
   'ä€😀',
-  'line\nbreak\ttab\0zero',
+  'line\nbreak\ttab',
   '"quoted\\"',
   "'; DROP TABLE rows; --",
   '%',

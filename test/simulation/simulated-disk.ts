@@ -1,9 +1,9 @@
 // A database in memory for the store: a commit that is not finished may be lost when the controller dies, and there may be no room.
 import { withoutPause } from '../../src/base/breathe.ts';
 import type { ListedPage, ListedRange } from '../../src/model/instance-event.ts';
-import type { DocumentAdapter } from '../../src/store/document-adapter.ts';
 import { listedEvent } from '../../src/store/event-table.ts';
 import type { KeptRow } from '../../src/store/row-json.ts';
+import type { DocumentAdapter } from '../../src/store/store-document.ts';
 import {
   type Batch,
   emptyStoreDocument,

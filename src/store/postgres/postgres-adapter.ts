@@ -4,11 +4,18 @@ import { type Breathe, breatheBy } from '../../base/breathe.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { reasonOf } from '../../base/wording.ts';
 import type { ListedPage, ListedRange } from '../../model/instance-event.ts';
-import type { DocumentAdapter, SharedChanges } from '../document-adapter.ts';
 import { ALL_EVENTS, EVENTS_A_TRIM, listedEvent } from '../event-table.ts';
 import { type LowdbStore, type LowdbStoreOptions, openStore } from '../lowdb-store.ts';
 import type { KeptRow } from '../row-json.ts';
-import { type Batch, emptyStoreDocument, readRows, type StoreDocument, type WholeStore } from '../store-document.ts';
+import {
+  type Batch,
+  type DocumentAdapter,
+  emptyStoreDocument,
+  readRows,
+  type SharedChanges,
+  type StoreDocument,
+  type WholeStore,
+} from '../store-document.ts';
 import { NotLeading, StoreError } from '../store-error.ts';
 import { DatabaseConnections, type DatabaseOptions, type RunStatement } from './connection.ts';
 import { type CommitLease, limitCommits } from './lease.ts';
@@ -198,7 +205,7 @@ export class PostgresAdapter implements DocumentAdapter {
   ): Promise<readonly KeptRow[]> {
     const rows: KeptRow[] = [];
     for (const [kind, name, value, revision] of await run(CHANGED_ROWS, [since])) {
-      const row: KeptRow = [readName(kind), readName(name), value as string | null];
+      const row: KeptRow = [String(kind), String(name), value as string | null];
       if (Number(revision) > last) throw this.#damaged(`the ${row[0]} "${row[1]}" is newer than the last commit`);
       rows.push(row);
       await this.#breathe();
@@ -210,7 +217,7 @@ export class PostgresAdapter implements DocumentAdapter {
   async #save(run: RunStatement, { revision, rows, events }: Batch): Promise<void> {
     // The last of each row counts.
     const last = [...new Map(rows.map((row) => [`${row[0]}/${row[1]}`, row])).values()];
-    const [kinds, names] = [last.map(([kind]) => writeName(kind)), last.map(([, name]) => writeName(name))];
+    const [kinds, names] = [last.map(([kind]) => kind), last.map(([, name]) => name)];
     await run(SAVE_ROWS, [kinds, names, last.map(([, , value]) => value), revision]);
     if (events.length > 0) {
       const [ids, instances] = [events.map(([id]) => id), events.map(([, instance]) => instance)];
@@ -292,21 +299,4 @@ async function readEvents(run: RunStatement, { after, before, limit, instances }
 async function readTerm(run: RunStatement, revision: number): Promise<number> {
   const [[fencing = 0] = []] = await run(TERM, [revision]);
   return Number(fencing);
-}
-
-/**
- * Returns a name as text of PostgreSQL, which has no NUL and no half of a surrogate pair. Ordinary names stay as they
- * are.
- */
-function writeName(name: string): string {
-  return name.replaceAll(/[\\\0]|\p{Surrogate}/gu, (character) =>
-    character === '\\' ? '\\\\' : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
-}
-
-/** Returns the name that {@link writeName} wrote. */
-function readName(text: unknown): string {
-  return String(text).replaceAll(/\\(?:\\|u([0-9a-f]{4}))/g, (_all, code: string | undefined) =>
-    code === undefined ? '\\' : String.fromCharCode(Number.parseInt(code, 16)),
-  );
 }

@@ -35,10 +35,6 @@ const FAILURES: Readonly<Record<string, (at: DatabaseAddress, said: string) => F
     remedy: 'Correct the URL, or the name service.',
     isPassing: true,
   }),
-  '42703': () => ({
-    why: 'has tables of another version of Treeline',
-    remedy: 'Name an empty database, and fill it with "treeline store restore" if there is a backup.',
-  }),
   '28P01': ({ user }) => ({
     why: `refuses the password of "${user}"`,
     remedy: 'Correct user and password in the URL; characters such as @ / # % are written percent-encoded.',
