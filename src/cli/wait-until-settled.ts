@@ -100,10 +100,9 @@ async function lookForCommit(waiting: Waiting, isLate: boolean): Promise<Outcome
   const { commit, timeoutMs, progress } = waiting;
   const overview = await readStatus(waiting, {});
   if (overview instanceof RefusedRequest) progress(overview.message);
-  const { newest = null, repository } = overview instanceof RefusedRequest ? {} : overview;
-  if (repository !== undefined) {
-    progress(`the repository could not be followed since ${repository.since}: ${firstLine(repository.reason)}`);
-  }
+  const { newest = null, attention = [] } = overview instanceof RefusedRequest ? {} : overview;
+  const unread = attention.find(({ kind }) => kind === 'repository');
+  if (unread !== undefined) progress(`${firstLine(unread.reason)} (since ${unread.since})`);
   if (newest?.commit === commit) {
     return { isDone: false, reason: `the commit ${commit} is not followed: ${newest.reason}; do: ${newest.action}` };
   }

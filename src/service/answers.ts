@@ -220,7 +220,7 @@ export interface Attention {
   readonly attentionLeftOut?: number;
 }
 
-/** What fails beside the servers; what does not is omitted, and all of it for proxies. */
+/** What fails beside the servers; what does not is omitted. */
 export type Outages = Readonly<Partial<Record<OutageName, Outage | undefined>>>;
 /**
  * The branch was not read by the last poll, or not copied here; nothing is saved; a program cannot be ended; replicas do
@@ -229,7 +229,7 @@ export type Outages = Readonly<Partial<Record<OutageName, Outage | undefined>>>;
 export type OutageName = 'repository' | 'store' | 'programs' | 'replicas' | 'statuses' | 'notifications' | 'audit';
 
 /** The progress of all instances. */
-export interface Overview extends ReplicaFacts, Attention, Outages {
+export interface Overview extends ReplicaFacts, Attention {
   /** The followed commit. */
   readonly commit: string;
   /** Its author; null where that is not known. Omitted for proxies. */

@@ -22,11 +22,6 @@ export function writeYaml(object: JsonMap, modeline: string): string {
   return `${modeline}\n${printDocument(document, {})}`;
 }
 
-/** Returns a value on one line as JSON that is YAML, too. */
-export function flowText(value: Json): string {
-  return escaped(JSON.stringify(value)).replace(/"(?:[^"\\]|\\.)*"(?=:)|,(?=")/g, '$& ');
-}
-
 /** A comment that is not printed: brackets are printed over several lines if their first entry has a comment. */
 export const LINE_MARK = '\0';
 

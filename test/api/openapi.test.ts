@@ -178,13 +178,6 @@ const RARE = {
     },
     newest: { commit: COMMIT, reason: 'it is held', since: NOW, action: 'treeline approve beef' },
     ...{
-      repository: OUTAGE,
-      store: OUTAGE,
-      audit: OUTAGE,
-      programs: OUTAGE,
-      replicas: OUTAGE,
-      statuses: OUTAGE,
-      notifications: OUTAGE,
       instances: [{ name: 'shop', status: 'Done', summary: '', counts: {}, folder: 'a', tenant: 'b', commit: COMMIT }],
     },
     attention: [

@@ -323,12 +323,14 @@ describe('treeline status --wait', () => {
   });
 
   it('prints once that the repository cannot be read, and why', async () => {
-    refusing({ repository: { reason: 'git.example cannot be reached\nfatal: no route', since: SINCE } });
+    const reason = 'the repository cannot be followed: git.example cannot be reached\nfatal: no route';
+    const cause = { id: 'repository:unread', kind: 'repository', instances: [], servers: { count: 0, examples: [] } };
+    refusing({ attention: [{ ...cause, kind: 'repository', reason, since: SINCE, action: null, acknowledged: null }] });
     expect(await wait('--timeout', '1')).toEqual({
       code: 1,
       told: [
         WAITS,
-        `the repository could not be followed since ${SINCE}: git.example cannot be reached …`,
+        `the repository cannot be followed: git.example cannot be reached … (since ${SINCE})`,
         `treeline: the commit ${OID} is not followed after 1 s`,
       ],
     });

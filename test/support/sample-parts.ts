@@ -111,12 +111,10 @@ function createSampleExplainer(): Explainer {
     const isKnown = node === 'shop-web' && (key === undefined || key === 'zone');
     if (!isKnown) throw new ServiceError('not_found', `There is no "${node}" with "${key}"`);
   }
-  const explainer: Explainer = {
-    as: () => explainer,
-    async explain(node, key) {
+  return {
+    async explain(_by, node, key) {
       find(node, key);
       return EXPLANATION;
     },
   };
-  return explainer;
 }

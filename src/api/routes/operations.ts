@@ -131,11 +131,11 @@ function askedRoutes(parts: RouteParts): RouteTable {
       GET: list(async ({ params }, client) => writeLong(await operator.commit(client, params.oid), breathe)),
     },
     '/operations/explain/:clientcert': {
-      GET: list(async ({ params }, client) => writeAnswer(await explainer.as(client).explain(params.clientcert))),
+      GET: list(async ({ params }, client) => writeAnswer(await explainer.explain(client, params.clientcert))),
     },
     '/operations/explain/:clientcert/:key': {
       GET: list(async ({ params }, client) =>
-        writeAnswer(await explainer.as(client).explain(params.clientcert, params.key)),
+        writeAnswer(await explainer.explain(client, params.clientcert, params.key)),
       ),
     },
   };

@@ -119,11 +119,11 @@ export function ChangeView({ change }) {
       <b>${one.clientName ?? one.client ?? 'the operator of the machine'}</b> <${Ago} at=${one.time} />${one.instance && html`, for <${Instance} name=${one.instance} />`}${one.servers.length > 0 && ` (${counted(one.servers.length, 'server')})`}${one.reason && `: ${one.reason}`}</li>`,
       )}</ul><//>`
     }
-    ${plan ? html`<${Plan} plan=${plan} commit=${commit} leftOut=${planLeftOut} />` : html`<${Empty}>${planLeftOut > 0 ? `It changes ${counted(planLeftOut, 'server')} and records, which is too much to show.` : 'What this commit changed is not shown.'}<//>`}`;
+    ${plan ? html`<${Plan} plan=${plan} commit=${commit} />` : html`<${Empty}>${planLeftOut > 0 ? `It changes ${counted(planLeftOut, 'server')} and records, which is too much to show.` : 'What this commit changed is not shown.'}<//>`}`;
 }
 
 /** @param {any} props */
-function Plan({ plan, commit, leftOut }) {
+function Plan({ plan, commit }) {
   const { access, safety, changes, retained, nodes, configuration, invalid, problems } = plan;
   const isEmpty = [access, safety, changes, retained, nodes, configuration, invalid, problems].every(
     (list) => list.length === 0,
@@ -144,9 +144,8 @@ function Plan({ plan, commit, leftOut }) {
     }
     ${
       changes.length > 0 &&
-      html`<${Section} id="changed" title="Servers" count=${changes.length + leftOut}>
-      ${byInstance.map(([instance, own]) => html`<h3><${Instance} name=${instance} /></h3><div class="diff">${own.toSorted(severest).map((/** @type {any} */ one) => html`<${ServerChange} key=${one.resource} of=${one} commit=${commit} />`)}</div>`)}
-      ${leftOut > 0 && html`<p class="quiet">${counted(leftOut, 'further server')} not shown.</p>`}<//>`
+      html`<${Section} id="changed" title="Servers" count=${changes.length}>
+      ${byInstance.map(([instance, own]) => html`<h3><${Instance} name=${instance} /></h3><div class="diff">${own.toSorted(severest).map((/** @type {any} */ one) => html`<${ServerChange} key=${one.resource} of=${one} commit=${commit} />`)}</div>`)}<//>`
     }
     ${retained.length > 0 && html`<${Section} id="retained" title="Forgotten and left as they are" count=${retained.length}><ul class="plain">${retained.map((/** @type {any} */ one) => html`<li><${Server} name=${one.resource} /> <span class="quiet">${one.reason}</span></li>`)}</ul><//>`}
     ${

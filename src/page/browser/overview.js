@@ -43,14 +43,15 @@ export function OverviewView({ status, held = status.held, clients, delivered, c
 
 /** @param {any} props */
 function Strip({ status, subject, held, clients, delivered }) {
-  const { counts, instances, commit, author, committed, newest, lag, repository } = status;
+  const { counts, instances, commit, author, committed, newest, lag, attention } = status;
   const servers = /** @type {number[]} */ (Object.values(counts)).reduce((sum, count) => sum + count, 0);
   const open = instances.filter((/** @type {InstanceItem} */ one) => one.status !== 'Done').length;
   const waiting = held.reduce(
     (/** @type {number} */ sum, /** @type {any} */ { resources }) => sum + resources.length,
     0,
   );
-  const late = newest ?? lag ?? repository;
+  const unread = attention.find((/** @type {AttentionItem} */ { kind }) => kind === 'repository');
+  const late = newest ?? lag ?? unread;
   return html`<div class="strip">
     <${Tile} title="Servers" href=${pageAt('servers')} big=${servers} isWide>
       <${Bar} counts=${counts} /><${Legend} counts=${counts} link=${(/** @type {string} */ state) => pageAt('servers') + queryText({ state })} />

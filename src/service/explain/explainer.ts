@@ -10,29 +10,18 @@ import type { Client } from '../../model/objects.ts';
 import type { ServiceError } from '../../model/service-error.ts';
 import type { ChangeLimits, LastFileChanges, Source } from '../../repository/source.ts';
 import { unknownKey, unknownNode } from '../refusals.ts';
-import { EVERYTHING, Scope } from '../scope.ts';
+import { Scope } from '../scope.ts';
 import { activeView, type View, type ViewSources } from '../views.ts';
 
 interface ExplainerOptions extends ViewSources {
   readonly history: FileHistory;
 }
 
-/**
- * Every method throws ServiceError: `not_ready` before the first good commit, `not_found` for a node or a key that is
- * not there.
- */
+/** Explains records. */
 export type Explainer = ReturnType<typeof createExplainer>;
 
 /** Returns the explainer. */
 export function createExplainer(options: ExplainerOptions) {
-  return {
-    ...explainerOf(options, EVERYTHING),
-    /** Returns what explains to a client what it sees. */
-    as: (by: Client) => explainerOf(options, new Scope(by, options)),
-  };
-}
-
-function explainerOf(options: ExplainerOptions, scope: Scope) {
   /** Every file of an explanation is of the same commit. */
   async function withFiles(explained: FilelessExplanation): Promise<NodeExplanation> {
     const { commit } = explained;
@@ -42,9 +31,13 @@ function explainerOf(options: ExplainerOptions, scope: Scope) {
   }
 
   return {
-    /** Returns all layers of a node, and what they say of every key, or of one. */
-    async explain(node: string, key?: string): Promise<NodeExplanation> {
+    /**
+     * Returns all layers of a node that a client sees, and what they say of every key, or of one. Throws ServiceError:
+     * `not_ready` before the first good commit, `not_found` for a node or a key that is not there.
+     */
+    async explain(by: Client, node: string, key?: string): Promise<NodeExplanation> {
       const view = activeView(options);
+      const scope = new Scope(by, options);
       const explained = scope.seesNode(node) ? explanationOfNode(view, node, key) : undefined;
       if (explained === undefined) return unknownNode(view, node, scope);
       if (key !== undefined && Object.keys(explained.keys).length === 0) throw missingKey(view, node, key);

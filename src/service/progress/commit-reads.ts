@@ -43,7 +43,7 @@ export interface CommitQuery {
   readonly limit: number;
 }
 
-type ShownPlan = Omit<Plan, 'base' | 'head' | 'digest'>;
+type ShownPlan = Omit<Plan, 'base' | 'head'>;
 
 /** A commit with its effect. */
 export interface CommitDetails extends ListedCommit {
@@ -52,7 +52,7 @@ export interface CommitDetails extends ListedCommit {
   readonly body: string;
   /** Null: the local copy does not have one of the commits any more, or the plan is too large. */
   readonly plan: ShownPlan | null;
-  /** How many entries the plan lacks; omitted: none. */
+  /** How many servers and records change, if these are too many for a plan; omitted otherwise. */
   readonly planLeftOut?: number;
   readonly approvals: readonly {
     readonly time: string;
@@ -74,9 +74,8 @@ export interface CommitSources extends ViewSources {
 
 const PREFIX_MIN = 7;
 const INSTANCES_SHOWN = 20;
-/** Servers and records of a commit that is planned, and entries of each list of its plan. */
+/** Servers and records of a commit that is planned. */
 const CHANGES_MAX = 2_000;
-const ENTRIES_MAX = 1_000;
 const PLAN_MS = 20_000;
 
 /** Returns the reads of the history. */
@@ -174,34 +173,14 @@ async function planIn({ commit, row }: SeenCommit, options: CommitSources, clock
   // The effect of what is not followed is not counted: it is at most that on all servers.
   const size =
     state === 'followed'
-      ? Object.values(counts).reduce(
-          (all, { created, updated, replaced, deleted, records }) =>
-            all + created + updated + replaced + deleted + records,
-          0,
-        )
+      ? Object.values(counts)
+          .flatMap((one) => Object.values(one) as number[])
+          .reduce((all, count) => all + count, 0)
       : options.rows.list('server').size;
   if (size > CHANGES_MAX) return { plan: null, planLeftOut: size };
   const plan = await within(clock, PLAN_MS, options.planOf({ base, head: commit }));
   if (plan === undefined) throw new ServiceError('not_ready', 'The commit is still being compared: ask again');
-  return plan === null ? { plan } : shortened(plan);
-}
-
-function shortened({ base: _base, head: _head, ...plan }: Plan): PlannedDetails {
-  let leftOut = 0;
-  const cut = <Item>(list: readonly Item[]): readonly Item[] => {
-    leftOut += Math.max(0, list.length - ENTRIES_MAX);
-    return list.slice(0, ENTRIES_MAX);
-  };
-  const shown: ShownPlan = {
-    ...plan,
-    access: cut(plan.access),
-    safety: cut(plan.safety),
-    changes: cut(plan.changes),
-    retained: cut(plan.retained),
-    nodes: cut(plan.nodes),
-    configuration: cut(plan.configuration),
-    invalid: cut(plan.invalid),
-    problems: cut(plan.problems),
-  };
-  return { plan: shown, ...(leftOut > 0 && { planLeftOut: leftOut }) };
+  if (plan === null) return { plan };
+  const { base: _base, head: _head, ...shown } = plan;
+  return { plan: shown };
 }

@@ -87,7 +87,7 @@ export function attentionOf(options: ProgressOptions): AllAttention {
 }
 
 function buildOverview(facts: Facts, desired: DesiredState | undefined): Overview {
-  const { view, scope, refused, outages } = facts;
+  const { view, scope, refused } = facts;
   const author = scope.seesPersons ? authorOf(view.desired.commit, view.rows) : null;
   const { causes } = causesOf(facts);
   const causesIn = causesByInstance(causes, STATUS_KINDS);
@@ -103,7 +103,7 @@ function buildOverview(facts: Facts, desired: DesiredState | undefined): Overvie
     commit: view.desired.commit,
     newest: unfollowed(scope, refused),
     held: heldItems(view.rows, refused, scope),
-    ...(scope.isProxy ? {} : { author, committed: desired?.catalog.time ?? null, ...outages }),
+    ...(scope.isProxy ? {} : { author, committed: desired?.catalog.time ?? null }),
     ...replicaFacts(facts),
     ...firstOf(attentionIn(causes, facts)),
     counts: countStates(servers.map(([, { state }]) => state)),

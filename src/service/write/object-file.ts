@@ -1,12 +1,11 @@
 // Turns a body of the interface into the text of its file: an edit of the present file, or a new file.
 import type { Catalog, FileEntry, FileType } from '../../catalog/catalog.ts';
-import { FILE_BYTES_MAX } from '../../catalog/decode-text.ts';
 import { parseYaml, type YamlDocument } from '../../catalog/yaml.ts';
 import { entryAtAddress } from '../../desired/tracked-reads.ts';
-import { isMap, isSame, type Json, type JsonMap } from '../../model/json.ts';
+import { isMap, isSame, type JsonMap } from '../../model/json.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import { editYaml } from '../../yaml-edit/edit-yaml.ts';
-import { flowText, writeYaml } from '../../yaml-edit/print-yaml.ts';
+import { writeYaml } from '../../yaml-edit/print-yaml.ts';
 import type { FileEdit } from './draft.ts';
 import { laidOver, newFields } from './written-fields.ts';
 
@@ -49,9 +48,6 @@ function documentOf(file: FileEntry, text: string): YamlDocument {
  * that would lose something that an operator wrote, or if the edited file could not be read. A new file is not checked here.
  */
 export function editObjectFile(catalog: Catalog, { address, type, newPath, fields }: ObjectFile): readonly FileEdit[] {
-  if (isDeeper(fields, DEPTH_MAX)) {
-    throw new ServiceError('invalid_input', `the body has more than ${DEPTH_MAX} objects and lists inside one another`);
-  }
   const file = fileOf(catalog, address);
   if (file === undefined) return [newFile(catalog, { path: newPath, type, content: newFields(type, fields) })];
   const raw = writtenIn(file);
@@ -76,21 +72,10 @@ function newFile(catalog: Catalog, { path, type, content }: NewFile): FileEdit {
   if (catalog.files.has(path)) throw byHand(path, 'something is there already that is no object');
   const up = '../'.repeat(path.split('/').length - 1);
   const modeline = `# yaml-language-server: $schema=${up === '' ? './' : up}schemas/${type}.schema.json`;
-  const text = writeYaml(content, modeline);
-  // In block style, with its indents, a body may be longer than a file can be.
-  const isLong = Buffer.byteLength(text) > FILE_BYTES_MAX;
-  return { path, text: isLong ? `${modeline}\n${flowText(content)}\n` : text };
+  return { path, text: writeYaml(content, modeline) };
 }
 
 function byHand(path: string, reason: string): ServiceError {
   const message = `${path} cannot be changed without reformatting it: ${reason}. Edit it by hand, with git`;
   return new ServiceError('edit_by_hand', message);
-}
-
-/** As deep as a file may be. */
-const DEPTH_MAX = 64;
-
-function isDeeper(value: Json, depth: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return depth === 0 || Object.values(value).some((one) => isDeeper(one, depth - 1));
 }
