@@ -3,7 +3,8 @@
 
 import { instanceAddress } from '../model/address.ts';
 import type { Problem } from '../model/problem.ts';
-import type { Consequences } from './deletions.ts';
+import type { Spec } from '../model/spec.ts';
+import type { Admitted } from './deletions.ts';
 import type { Baseline, LossPolicies } from './desired-state.ts';
 import { MissingServers, missingRefusals } from './missing-servers.ts';
 import {
@@ -14,7 +15,7 @@ import {
   nameRefusals,
   protectedRefusals,
 } from './refusals.ts';
-import { isValidUnit, type Refusal, type Unit } from './unit.ts';
+import { isRetaining, isValidUnit, type Refusal, type Unit } from './unit.ts';
 import { Versions } from './versions.ts';
 
 /** A set of versions that are compatible. */
@@ -42,7 +43,7 @@ export interface AdmissionInput {
 }
 
 /** The selected versions of one attempt. The constructor pins instances until all versions are compatible. */
-export class Admission {
+export class Admission implements Admitted {
   readonly problems: Problem[] = [];
   /** Servers that have to be gone before one of the refused versions can become active. */
   readonly awaited = new Set<string>();
@@ -70,24 +71,21 @@ export class Admission {
     return { units: this.#versions.all(), owners, refused: this.#versions.pinned.difference(this.#held) };
   }
 
-  /** Returns the consequences of the selected versions for servers. */
-  consequences(): Omit<Consequences, 'receiversOf'> {
-    return {
-      removed: this.losses(),
-      specOf: (server) => this.#versions.makerOf(server)?.servers.get(server)?.spec,
-      retains: (instance) => this.#versions.retains(instance),
-      isPinned: (instance) => this.isPinned(instanceAddress(instance)),
-      holdOf: (instance) => this.#versions.policyFor(instanceAddress(instance))?.hold,
-    };
+  specOf(server: string): Spec | undefined {
+    return this.#versions.makerOf(server)?.servers.get(server)?.spec;
+  }
+
+  retains(instance: string): boolean {
+    return isRetaining(this.#versions.of(instanceAddress(instance)));
+  }
+
+  isPinned(instance: string): boolean {
+    return this.#versions.pinned.has(instanceAddress(instance));
   }
 
   /** Returns the active servers that no version makes any more, by instance. */
   losses(): ReadonlyMap<string, readonly string[]> {
     return this.#versions.losses();
-  }
-
-  isPinned(key: string): boolean {
-    return this.#versions.pinned.has(key);
   }
 
   /** Selects the newest version of every instance that is valid by itself. */
@@ -106,7 +104,7 @@ export class Admission {
   }
 
   #hold(key: string): void {
-    if (!this.isPinned(key)) this.#held.add(key);
+    if (!this.#versions.pinned.has(key)) this.#held.add(key);
     this.#pin(key, this.#versions.newest.get(key));
   }
 

@@ -2,7 +2,7 @@
 // and capacity. An instance that is not admitted stays whole at its active version, or is excluded; nothing is computed
 // from files of two commits.
 
-import { instanceAddress } from '../model/address.ts';
+import { instanceAddress, nameAt } from '../model/address.ts';
 import type { Problem } from '../model/problem.ts';
 import { Admission, type AdmissionInput, type AdmittedSet } from './admission.ts';
 import { type Consequences, type DeleteJudgement, type DeletionFacts, judgeDeletions } from './deletions.ts';
@@ -62,13 +62,16 @@ export function admitInstances(
   const input = { candidates, baseline, waiting, going, losses, capacity };
   const first = attempt(input);
   if (safety === undefined) return { ...first.admitted, ...UNJUDGED };
-  const intended = { ...first.admission.consequences(), receiversOf };
-  const removed = new Map(intended.removed);
+  const removed = new Map(first.admission.losses());
+  const holdOf = (instance: string): string | undefined => losses?.get(instanceAddress(instance))?.hold;
   for (let settled = first; ; ) {
     const { admission, admitted } = settled;
-    const consequences = findConsequences({ admission, intended, waiting, removed });
-    const judgement = judgeDeletions(consequences, safety.deletions);
-    const more = [...judgement.held.keys()].filter((name) => !admission.isPinned(instanceAddress(name)));
+    // Of a waiting instance the newest version counts, of the others the one that is active meanwhile: an instance that
+    // is pinned because of a waiting one does not want its removed servers back for that.
+    const versionsFor = (instance: string): Admission =>
+      waiting.has(instanceAddress(instance)) ? first.admission : admission;
+    const judgement = judgeDeletions({ removed, versionsFor, holdOf, receiversOf }, safety.deletions);
+    const more = [...judgement.held.keys()].filter((name) => !admission.isPinned(name));
     // Each iteration holds at least one more instance, so there are at most as many iterations as instances; usually
     // one.
     if (more.length === 0) return { ...admitted, ...judgement };
@@ -97,11 +100,11 @@ export function admitAsRecorded(
     const capacity = ({ newest }: Versions): readonly Refusal[] =>
       [...newest].flatMap(([key, unit]) => (pinned.has(key) ? [noCapacity(key, unit)] : []));
     const { admission, admitted } = attempt({ candidates, baseline, waiting, going, losses, capacity });
-    const isPinned = (key: string): boolean => admission.isPinned(key);
-    const more = [...recorded.held.keys()].map(instanceAddress).filter((key) => !isPinned(key));
-    for (const key of more) waiting.add(key);
+    const isPinned = (name: string): boolean => admission.isPinned(name);
+    const more = [...recorded.held.keys()].filter((name) => !isPinned(name));
+    for (const name of more) waiting.add(instanceAddress(name));
     if (more.length > 0) continue;
-    if (pinned === recorded.pinned || [...recorded.pinned].every(isPinned))
+    if (pinned === recorded.pinned || [...recorded.pinned].map(nameAt).every(isPinned))
       return { ...admitted, ...UNJUDGED, held: recorded.held };
     pinned = recorded.pinned;
   }
@@ -121,33 +124,4 @@ function attempt(input: AdmissionInput): Attempt {
   const admission = new Admission(input);
   const { problems, awaited } = admission;
   return { admission, admitted: { ...admission.result(), problems, awaited } };
-}
-
-/**
- * Returns the consequences to judge: of a waiting instance those that its newest version would have, of the others
- * those that hold meanwhile. An instance that is pinned because of a waiting one does not want its removed servers back
- * for that.
- */
-function findConsequences({
-  admission,
-  intended,
-  waiting,
-  removed,
-}: {
-  readonly admission: Admission;
-  readonly intended: Consequences;
-  readonly waiting: ReadonlySet<string>;
-  readonly removed: Consequences['removed'];
-}): Consequences {
-  const actual = admission.consequences();
-  const of = (instance: string): Omit<Consequences, 'receiversOf'> =>
-    waiting.has(instanceAddress(instance)) ? intended : actual;
-  return {
-    removed,
-    specOf: (server, instance) => of(instance).specOf(server, instance),
-    retains: (instance) => of(instance).retains(instance),
-    isPinned: (instance) => of(instance).isPinned(instance),
-    holdOf: intended.holdOf,
-    receiversOf: intended.receiversOf,
-  };
 }

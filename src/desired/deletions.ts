@@ -65,16 +65,22 @@ export interface DeleteJudgement {
   readonly unused: ReadonlySet<string>;
 }
 
+/** The versions of a commit that become active. */
+export interface Admitted {
+  /** Returns the spec that they want of a server; undefined: the server is unwanted. */
+  specOf(server: string): Spec | undefined;
+  /** Returns true if an instance leaves unwanted servers as they are. */
+  retains(instance: string): boolean;
+  /** Returns true if an instance is pinned for another reason than its deletes. */
+  isPinned(instance: string): boolean;
+}
+
 /** The consequences of a commit for servers, if all of it becomes active. */
 export interface Consequences {
   /** The servers that it takes away, by instance. */
   readonly removed: ReadonlyMap<string, readonly string[]>;
-  /** Returns the spec it wants of a server that an instance owned before; undefined: the server is unwanted. */
-  readonly specOf: (server: string, instance: string) => Spec | undefined;
-  /** Returns true if an instance leaves unwanted servers as they are. */
-  readonly retains: (instance: string) => boolean;
-  /** Returns true if an instance is pinned for another reason than its deletes. */
-  readonly isPinned: (instance: string) => boolean;
+  /** Returns the versions that decide about the servers which an instance owned before. */
+  readonly versionsFor: (instance: string) => Admitted;
   /** Returns why the deletes of an instance wait whatever the budget and a trailer say; undefined if they do not. */
   readonly holdOf: (instance: string) => string | undefined;
   /** Returns what of this commit may be meant to take over the servers of an instance; see undetermined.ts. */
@@ -145,9 +151,10 @@ function isAnyOf(removals: readonly Removal[], servers: readonly string[]): bool
 
 function judgeApproval(
   removals: ReadonlyMap<string, readonly Removal[]>,
-  { removed, isPinned }: Consequences,
+  { removed, versionsFor }: Consequences,
 ): DeleteJudgement {
-  const isUsed = ([instance]: readonly [string, unknown]): boolean => !(removed.has(instance) && isPinned(instance));
+  const isUsed = ([instance]: readonly [string, unknown]): boolean =>
+    !(removed.has(instance) && versionsFor(instance).isPinned(instance));
   const used = [...removals].filter(isUsed);
   const unused = [...removals].filter((one) => !isUsed(one));
   return {
@@ -159,14 +166,15 @@ function judgeApproval(
 }
 
 function removalsByInstance(
-  { removed, specOf, retains }: Consequences,
+  { removed, versionsFor }: Consequences,
   { underWay, goesOn, incarnationOf }: DeletionFacts,
 ): ReadonlyMap<string, readonly Removal[]> {
   const all = new Map<string, Removal[]>();
   for (const [instance, removals] of underWay) {
+    const versions = versionsFor(instance);
     const going = removals.filter(({ server }) => {
-      const spec = specOf(server, instance);
-      return goesOn(server, spec) && !(spec === undefined && retains(instance));
+      const spec = versions.specOf(server);
+      return goesOn(server, spec) && !(spec === undefined && versions.retains(instance));
     });
     if (going.length > 0) all.set(instance, going);
   }

@@ -1,8 +1,8 @@
 // Finds secrets in plain text in every object of a commit, whether or not a node selects it: every reader of the
 // repository knows them already. See docs/concepts.md, merging.
-// Templates and instances are looked at as far as a file alone determines the values: before any instance is expanded.
+// Only values of templates without placeholders are looked at: an instance is checked when it is expanded.
 import type { Catalog } from '../catalog/catalog.ts';
-import { literalOf, type Token, tokenize } from '../expand/placeholders.ts';
+import { isLiteral, literalOf, tokenize } from '../expand/placeholders.ts';
 import { layerOf } from '../hiera/layers.ts';
 import type { Layer } from '../hiera/node.ts';
 import { checkSecrets } from '../hiera/resolve-node.ts';
@@ -10,7 +10,7 @@ import { compileSecrets } from '../hiera/secrets.ts';
 import { below, type Entry, isValidEntry, type ValidEntry } from '../model/entry.ts';
 import { emptyMap, isMap, type Json, type JsonMap } from '../model/json.ts';
 import { DESCRIBING_FIELDS } from '../model/keys.ts';
-import type { Hierarchy, ResourceDefinition, StackInstance, StackTemplate } from '../model/objects.ts';
+import type { Hierarchy, StackTemplate } from '../model/objects.ts';
 import { type Problem, sortProblems } from '../model/problem.ts';
 import type { RecordValue } from '../model/record.ts';
 
@@ -34,13 +34,11 @@ export function withoutPlainSecrets(catalog: Catalog): Catalog {
   const check = new Check(hierarchy.object, checked);
   const objects = check.each(catalog.objects, (entry) => [layerOf(entry)]);
   const templates = check.each(catalog.templates, layersOfTemplate);
-  const instances = check.each(catalog.instances, layersOfInstance);
   if (check.problems.length === 0) return catalog;
   return {
     ...catalog,
     objects,
     templates,
-    instances,
     problems: sortProblems([...catalog.problems, ...check.problems]),
   };
 }
@@ -83,98 +81,36 @@ class Check {
   }
 }
 
+/** Returns a layer for every resource; values with placeholders are omitted. */
 function layersOfTemplate(entry: ValidEntry<StackTemplate>): readonly Layer[] {
-  const { resources, parameters } = entry.object;
-  return writtenLayers(entry, { resources, pointer: '/resources', parameters, parametersAt: '/parameters' });
+  return Object.entries(entry.object.resources).flatMap(([name, { properties }]) => {
+    const at = below('/resources', name, 'properties');
+    // Those of the members, if it is a group.
+    const own = mapIn(mapIn(properties, 'resource_def'), 'properties');
+    const parts = [[at, properties] as const, [below(at, 'resource_def', 'properties'), own ?? {}] as const];
+    return parts.map(([pointer, written]): Layer => {
+      const origin = (key: string) => ({ entry, pointer: below(pointer, key) });
+      return { type: 'stack-template', name, values: literalValues(written), origin };
+    });
+  });
 }
 
-/** Returns the additions of an instance as layers. Its parameters are checked in the servers that use them. */
-function layersOfInstance(entry: ValidEntry<StackInstance>): readonly Layer[] {
-  const { stackTemplateAdditions, parameters } = entry.object;
-  const resources = Object.hasOwn(stackTemplateAdditions, 'resources') ? stackTemplateAdditions.resources : undefined;
-  const pointer = '/stackTemplateAdditions/resources';
-  return writtenLayers(entry, { resources, pointer, parameters, parametersAt: '/parameters' });
-}
-
-/** Resources, and the values of their placeholders. */
-interface WrittenResources {
-  readonly resources: Json | Readonly<Record<string, ResourceDefinition>> | undefined;
-  readonly pointer: string;
-  readonly parameters: Readonly<Record<string, string>>;
-  readonly parametersAt: string;
-}
-
-/** Returns a layer for every resource of a file; values that depend on another file are omitted. */
-function writtenLayers(entry: Entry<unknown>, written: WrittenResources): readonly Layer[] {
-  if (!isMap(written.resources)) return [];
-  const resources: JsonMap = written.resources;
-  return Object.entries(resources).flatMap(([key, resource]) =>
-    propertyMaps(resource, below(written.pointer, key)).map(([pointer, properties]) =>
-      layerOfProperties(entry, { name: key, pointer, properties, written }),
-    ),
-  );
-}
-
-/** Returns the properties of a server, and those of a group's members. */
-function propertyMaps(resource: Json, pointer: string): readonly (readonly [pointer: string, properties: JsonMap])[] {
-  const properties = mapIn(resource, 'properties');
-  if (properties === undefined) return [];
-  const at = below(pointer, 'properties');
-  const own = mapIn(mapIn(properties, 'resource_def') ?? null, 'properties');
-  return [[at, properties], ...(own === undefined ? [] : [[below(at, 'resource_def', 'properties'), own] as const])];
-}
-
-function mapIn(value: Json, key: string): JsonMap | undefined {
-  const inside = isMap(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+function mapIn(map: JsonMap | undefined, key: string): JsonMap | undefined {
+  const inside = map !== undefined && Object.hasOwn(map, key) ? map[key] : undefined;
   return isMap(inside) ? inside : undefined;
 }
 
-interface WrittenProperties {
-  readonly name: string;
-  readonly pointer: string;
-  readonly properties: JsonMap;
-  readonly written: WrittenResources;
-}
-
-function layerOfProperties(entry: Entry<unknown>, { name, pointer, properties, written }: WrittenProperties): Layer {
+function literalValues(properties: JsonMap): Layer['values'] {
   const values = emptyMap<RecordValue | null>();
-  const places = new Map<string, string>();
   for (const [key, value] of Object.entries(properties)) {
-    const known = DESCRIBING_FIELDS.has(key) ? undefined : knownValue(value, written);
-    if (known === undefined) continue;
-    values[key] = known.value;
-    places.set(key, known.place ?? below(pointer, key));
+    if (DESCRIBING_FIELDS.has(key)) continue;
+    if (Array.isArray(value)) values[key] = value.flatMap((item) => literalText(item) ?? []);
+    else values[key] = literalText(value) ?? null;
   }
-  return { type: 'stack-template', name, values, origin: (key) => ({ entry, pointer: places.get(key) ?? pointer }) };
+  return values;
 }
 
-interface KnownValue {
-  readonly value: RecordValue;
-  /** The place to correct if the value is invalid, unless that is the property itself. */
-  readonly place?: string | undefined;
-}
-
-function knownValue(value: Json, written: WrittenResources): KnownValue | undefined {
-  if (typeof value === 'string') return knownText(value, written);
-  if (!Array.isArray(value)) return undefined;
-  const items = (value as readonly Json[]).flatMap((item) =>
-    typeof item === 'string' ? (knownText(item, written)?.value ?? []) : [],
-  );
-  return { value: items as readonly string[] };
-}
-
-function knownText(text: string, { parameters, parametersAt }: WrittenResources): KnownValue | undefined {
-  const tokens = tokenize(text).map((token) => filledIn(token, parameters));
-  if (tokens.some((token) => token === undefined)) return undefined;
-  const value = literalOf(tokens.filter((token) => token !== undefined));
-  const [only, second] = tokenize(text);
-  const isParameter = only?.kind === 'parameter' && second === undefined;
-  return { value, place: isParameter ? below(parametersAt, only.name) : undefined };
-}
-
-/** An empty default counts as none. */
-function filledIn(token: Token, parameters: Readonly<Record<string, string>>): Token | undefined {
-  if (token.kind === 'literal') return token;
-  const value = token.kind === 'parameter' && Object.hasOwn(parameters, token.name) ? parameters[token.name] : '';
-  return value === undefined || value === '' ? undefined : { kind: 'literal', text: value };
+function literalText(value: Json): string | undefined {
+  const tokens = typeof value === 'string' ? tokenize(value) : undefined;
+  return tokens && isLiteral(tokens) ? literalOf(tokens) : undefined;
 }

@@ -1,6 +1,6 @@
 // Tracks the version of each instance while an admission pins those that are not compatible. It does not know the
 // reasons.
-import { instanceAddress, nameAt } from '../model/address.ts';
+import { nameAt } from '../model/address.ts';
 import type { LossPolicy } from '../model/rows.ts';
 import type { Baseline, LossPolicies } from './desired-state.ts';
 import { policyOf } from './loss-policy.ts';
@@ -106,11 +106,6 @@ export class Versions {
       else known.push(server);
     }
     return losses;
-  }
-
-  /** Returns true if an instance retains its unwanted servers. */
-  retains(instance: string): boolean {
-    return isRetaining(this.of(instanceAddress(instance)));
   }
 
   /** Returns the policy that counts if an instance loses servers. */

@@ -23,8 +23,6 @@ interface ReadOptions extends Omit<Before, 'parsedFiles'> {
   readonly breathe?: Breathe | undefined;
   /** Left out: the one that is followed. */
   readonly directory?: string | undefined;
-  /** Returns false for a file that is left out, as if it were not there. */
-  readonly isRead?: (path: string) => boolean;
 }
 
 /** Reads a commit and derives it, reusing the work of another desired state. It yields to other work often. */
@@ -57,10 +55,7 @@ function unreadable(commit: string, { message: reason }: Error): RefusedDerivati
 export async function readCommit(
   source: SnapshotSource,
   commit: string,
-  { earlier, directory, isRead }: Omit<ReadOptions, 'baseline'>,
+  { earlier, directory }: Omit<ReadOptions, 'baseline'>,
 ): Promise<Snapshot> {
-  const wants = wantsBlob(earlier?.catalog);
-  if (isRead === undefined) return await source.snapshot(commit, wants, directory);
-  const whole = await source.snapshot(commit, (path, oid) => isRead(path) && wants(path, oid), directory);
-  return { ...whole, files: new Map([...whole.files].filter(([path]) => isRead(path))) };
+  return await source.snapshot(commit, wantsBlob(earlier?.catalog), directory);
 }

@@ -5,7 +5,6 @@
 
 import type { Breathe } from '../base/breathe.ts';
 import { invariant } from '../base/invariant.ts';
-import { isObjectPath, placePath } from '../catalog/paths.ts';
 import { deriveInTurns, proposeInTurns, type Reusable } from '../derive.ts';
 import type { RecordedJudgement } from '../desired/admit.ts';
 import { buildClientcert } from '../desired/build-unit.ts';
@@ -144,14 +143,17 @@ async function pinnedUnits(parts: RestoreParts, newest: Reusable): Promise<reado
 /** Returns those of the units that their commit still makes as they are recorded. */
 async function unitsAt(
   parts: RestoreParts,
-  { commit, keys }: OlderUnits,
+  { commit, keys }: { readonly commit: string; readonly keys: readonly string[] },
   newest: Reusable,
 ): Promise<readonly PinnedVersion[]> {
-  if (!(await parts.source.has(commit))) return [];
-  const older = await proposedAt(parts, { commit, keys }, newest);
-  if (older === undefined) return [];
+  const { source, rows, breathe } = parts;
+  if (!(await source.has(commit))) return [];
+  const directory = rows.read('head', HEAD)?.place.directory;
+  const before = { baseline: EMPTY_BASELINE, earlier: newest, directory, breathe };
+  const older = await proposeAt(source, commit, before);
+  if (!older.isFollowed) return [];
   const units = keys.flatMap((key) => older.candidates.get(key) ?? clientcertAt(older, key) ?? []);
-  const recorded = units.filter((unit) => isValidUnit(unit) && isRecorded(unit, parts.rows));
+  const recorded = units.filter((unit) => isValidUnit(unit) && isRecorded(unit, rows));
   const receivers = receiversIn(older);
   return recorded.map((unit) => ({ unit, receivers }));
 }
@@ -177,33 +179,6 @@ function recordedUnits(rows: RecordedRows, time: string): Unit[] {
 function clientcertAt({ catalog }: Reusable, key: string): Unit | undefined {
   const entry = catalog.objects.get(key);
   return entry === undefined ? undefined : buildClientcert([splitAddress(key)[1], entry], catalog);
-}
-
-/** What is read of an older commit. */
-interface OlderUnits {
-  readonly commit: string;
-  /** Of the units that are looked for. */
-  readonly keys: readonly string[];
-}
-
-/**
- * Returns what an older commit by itself proposes, without instances that are not looked for: each start reads as many
- * of them as are pinned. Undefined where it is gone, as after a rewritten history and a lost local copy.
- */
-async function proposedAt(
-  { source, rows, breathe }: RestoreParts,
-  { commit, keys }: OlderUnits,
-  earlier: Reusable,
-): Promise<Reusable | undefined> {
-  const wanted = new Set(keys);
-  const isRead = (path: string): boolean => {
-    const placed = placePath(path, '100644');
-    if (!isObjectPath(placed) || placed.type !== 'stack-instance') return true;
-    return wanted.has(instanceAddress(placed.name));
-  };
-  const directory = rows.read('head', HEAD)?.place.directory;
-  const proposed = await proposeAt(source, commit, { baseline: EMPTY_BASELINE, earlier, directory, isRead, breathe });
-  return proposed.isFollowed ? proposed : undefined;
 }
 
 /**

@@ -4,7 +4,15 @@ import { momentOf } from '../base/wording.ts';
 import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Operation, State } from '../model/state.ts';
 import type { DecisionContext, Next, ResponsibleEntry, Step } from './decision.ts';
-import { isAtRest, isToBeConfirmed, leftGone, tooManyRereads, withoutObserved } from './drift.ts';
+import {
+  isAtRest,
+  isLeftGone,
+  isToBeConfirmed,
+  leftGone,
+  soughtAgain,
+  tooManyRereads,
+  withoutObserved,
+} from './drift.ts';
 import { isConverged, mayBeThere } from './existence.ts';
 import { rolloutWait, serverWait, stopWait } from './needs.ts';
 import { missingOutput } from './read-outputs.ts';
@@ -250,6 +258,7 @@ function waitsForBudget(row: ServerRow, context: DecisionContext): Next | undefi
 
 /** An idle server is checked from time to time. Its check waits for capacity behind all actions. */
 function decideRest(row: ServerRow, context: DecisionContext): Step {
+  if (isLeftGone(row) && hasChangedProvider(row, context)) return decide(soughtAgain(row, context.now), context);
   const rest = { row, next: restWait(row, context) };
   if (!context.isCheckDue || !isAtRest(row)) return rest;
   const provider = context.providerFor(row);
@@ -258,6 +267,11 @@ function decideRest(row: ServerRow, context: DecisionContext): Step {
     return { row, next: { ...capacityWait(row, provider), isRoutine: true } };
   const tags = claimedTags(provider, context);
   return { row, next: { kind: 'check', provider: provider.name, isRoutine: true, tags } };
+}
+
+function hasChangedProvider(row: ServerRow, context: DecisionContext): boolean {
+  const provider = context.providerFor(row);
+  return provider.name === null && provider.reason.code === 'provider_changed';
 }
 
 /**

@@ -193,6 +193,15 @@ export function missed(row: ServerRow, at: ConcludeContext): Partial<ServerRow> 
   return { action: null, observed: null, healing, dirty: false };
 }
 
+/**
+ * Returns the row of a server that is gone with its site, queued for another check, which counts like the first one that
+ * has found it gone.
+ */
+export function soughtAgain(row: ServerRow, now: number): ServerRow {
+  const healing = { ...recentHeals(row, now), ...healed(row, null, now) };
+  return requeue({ ...row, healing }, { now: momentOf(now), reason: driftReason(null) });
+}
+
 function confirmed(row: ServerRow, found: Finding, at: ConcludeContext): ServerRow {
   const rest = withoutObserved(row);
   // Others may have been found gone since. An operator's retry makes it again all the same.

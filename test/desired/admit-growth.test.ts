@@ -20,9 +20,7 @@ describe('judgeDeletions', () => {
       judgeDeletions(
         {
           removed,
-          specOf: () => undefined,
-          retains: () => false,
-          isPinned: () => false,
+          versionsFor: () => ({ specOf: () => undefined, retains: () => false, isPinned: () => false }),
           holdOf: () => undefined,
           receiversOf: () => [],
         },

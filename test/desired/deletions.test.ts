@@ -20,8 +20,8 @@ function judge(
 ): DeleteJudgement {
   return judgeDeletions(
     {
-      ...{ removed: new Map(Object.entries(removed)), specOf: () => undefined },
-      ...{ retains: (instance: string) => instance === 'kept', isPinned: () => false },
+      removed: new Map(Object.entries(removed)),
+      versionsFor: () => ({ specOf: () => undefined, retains: (it) => it === 'kept', isPinned: () => false }),
       ...{ receiversOf: () => undetermined, holdOf: () => hold },
     },
     deletionFacts(facts),

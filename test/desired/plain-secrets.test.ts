@@ -42,18 +42,6 @@ describe('a secret that is written as it is', () => {
     ['in a template without instances', 'stacks/templates/x.yaml', `${TEMPLATE}      db_password: hunter2\n`, '5:20'],
     ['in a group without members', 'stacks/templates/x.yaml', `${GROUP}          db_password: "hunter2"\n`, '8:24'],
     [
-      'in the default of a parameter',
-      'stacks/templates/x.yaml',
-      `${TEMPLATE}      db_password: <<p>>\nparameters:\n  p: hunter2\n`,
-      '7:6',
-    ],
-    [
-      'composed of a default',
-      'stacks/templates/x.yaml',
-      `${TEMPLATE}      db_password: hunter<<p>>\nparameters:\n  p: "2"\n`,
-      '5:20',
-    ],
-    [
       'in what an instance adds',
       'stacks/instances/other.yaml',
       'stackTemplate: web\nparameters: { password: secret/a }\nstackTemplateAdditions:\n  resources: { web: { properties: { db_password: hunter2 } } }\n',

@@ -105,6 +105,19 @@ const CASES: Readonly<Record<string, Case>> = {
     row: rowIn('blocked', { reason: { code: 'exists_already', text: 'it is there' } }),
     next: REST,
   },
+  'it is gone with its site, and another entry matches it now': {
+    row: rowIn('drifted', { applied: SMALL, observed: null, reason: { code: 'many_gone', text: 'look' } }),
+    context: {
+      providerFor: () => ({ name: null, reason: { code: 'provider_changed', text: 'it is another' } }),
+    },
+    next: REST,
+    changes: {
+      state: 'blocked',
+      reason: { code: 'provider_changed', text: 'it is another' },
+      healing: { '': [at(NOW)] },
+      ...SINCE_NOW,
+    },
+  },
   'no provider matches it, as before': {
     row: rowIn('blocked', { reason: { code: 'no_provider', text: 'nobody' }, provider: null, checked: false }),
     context: NO_PROVIDER,
