@@ -69,17 +69,6 @@ const TRIALS: readonly Trial[] = [
     ],
   },
   {
-    rule: 'one npm package',
-    files: {
-      'src/catalog/yaml.ts': "import { load } from 'js-yaml';",
-      'src/cli/a.ts': "import type { X } from 'js-yaml/deep';\nimport { Command } from 'commander';",
-      'src/cli/b.ts': "import { Command } from 'commander';\nimport { join } from 'node:path';",
-      'src/api/a.ts': "import express from 'express';\nimport { Command } from 'commander';",
-      'src/api/routes/b.ts': "import { Router } from 'express';\nimport { join } from 'node:path';",
-    },
-    finds: ['src/cli/a.ts:1 imports js-yaml', 'src/api/a.ts:2 imports commander'],
-  },
-  {
     rule: 'pure stages import no part of Node',
     files: {
       'src/hiera/a.ts': "import { createHash, randomUUID } from 'node:crypto';",
@@ -139,22 +128,6 @@ const TRIALS: readonly Trial[] = [
     rule: 'time and chance are handed in',
     files: { 'src/reconcile/a.ts': 'Date.now();\nclock.now();\nnew Date(1);', 'src/store/b.ts': 'Date.now();' },
     finds: ['src/reconcile/a.ts:1 uses Date.now'],
-  },
-  {
-    rule: 'only machine/ produces a state',
-    files: {
-      'src/reconcile/a.ts':
-        "const a = { ...row, state: 'done' };\nrow.state = next;\nconst b = { state: isIt ? 'failed' : row.state };\nconst c = { 'state': 'done' as const };",
-      'src/machine/b.ts': "const a = { state: 'done' };",
-      'src/service/c.ts':
-        "const a = { state: row.state };\nconst b = { state: 'no state' };\nif (row.state === 'done') f();",
-    },
-    finds: [
-      "src/reconcile/a.ts:1 sets state: 'done'",
-      'src/reconcile/a.ts:2 sets row.state = next',
-      'src/reconcile/a.ts:3 sets state: isIt',
-      "src/reconcile/a.ts:4 sets 'state': 'done'",
-    ],
   },
 ];
 

@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { problemsOf } from '../src/derive.ts';
 import type { DesiredState } from '../src/desired/desired-state.ts';
-import { nodeNames, nodeOf } from '../src/desired/node-records.ts';
 import { describeProblems } from './support/entries.ts';
 import { explainedRecordOf } from './support/explained-records.ts';
 import { type TextChanges, TextRepository } from './support/text-repository.ts';
@@ -53,96 +51,14 @@ function activeVersionOf(desired: DesiredState, key: string): unknown {
       };
 }
 
-describe('a place that is not in the tree', () => {
-  const TREE = `name: global
-type: common
-children:
-  - { name: lab, type: location, children: [{ name: dmz, type: zone }] }
-  - { name: attic, type: location }
-`;
-  const PLACED = `parameters: { location: "lab", zone: "dmz" }
-resources: { web: { type: "Platform::Server", properties: { location: "<<location>>", zone: "<<zone>>" } } }
-`;
-  test.each<readonly [title: string, instance: string, place: string]>([
-    ['the location of the instance', 'parameters:\n  location: attic\n', 'shop.yaml:3:13'],
-    ['its zone', 'parameters:\n  location: attic\n  zone: dmz\n', 'shop.yaml:4:9'],
-    [
-      'what it adds',
-      'stackTemplateAdditions:\n  resources: { web: { properties: { location: attic } } }\n',
-      'shop.yaml:3:47',
-    ],
-  ])('beside a default of the template, is reported at %s', (_title, instance, place) => {
-    const { problems } = new TextRepository().commit({
-      'tree.yaml': TREE,
-      'stacks/templates/placed.yaml': PLACED,
-      'stacks/instances/shop.yaml': `stackTemplate: placed\n${instance}`,
-    });
-    expect(describeProblems(problems)).toEqual([
-      `${place} not_a_tree_path: tree.yaml has no path location "attic", zone "dmz" (tree.yaml has zone "dmz" at "lab/dmz") [shop]`,
-    ]);
+test('servers of a right commit have the policy of their instance and group', () => {
+  const policyOf = (instance: string, server: string) =>
+    followed().before.units.get(`stack-instance/${instance}`)?.servers.get(server)?.policy;
+  expect(policyOf('farm', 'farm-web-1')).toEqual({
+    ...{ maxUnavailable: '25%', pauseSeconds: 7, drift: 'heal', deletion: 'retain', protected: false, adopt: true },
   });
-
-  test('is reported in the template where that alone names it', () => {
-    const { problems } = new TextRepository().commit({
-      'tree.yaml': TREE,
-      'stacks/templates/placed.yaml': PLACED.replace('"lab"', '"attic"'),
-      'stacks/instances/shop.yaml': 'stackTemplate: placed\n',
-    });
-    expect(problems).toMatchObject([{ file: 'stacks/templates/placed.yaml', code: 'not_a_tree_path' }]);
-  });
-});
-
-describe('a right commit', () => {
-  const { before: desired } = followed();
-
-  test('makes every server, with what is applied to it and how', () => {
-    expect([...desired.owners].sort()).toEqual([
-      ['farm-web-1', 'stack-instance/farm'],
-      ['shop-web-1', 'stack-instance/shop'],
-      ['shop-web-2', 'stack-instance/shop'],
-      ['store-db', 'stack-instance/store'],
-    ]);
-    expect(desired.units.get('stack-instance/farm')?.servers.get('farm-web-1')).toEqual({
-      name: 'farm-web-1',
-      instance: 'farm',
-      key: 'web',
-      index: '1',
-      spec: {
-        kind: 'Platform::Server',
-        properties: { name: 'farm-web-1', environment: 'prod', shape: 'small', role: 'web', port: '81' },
-        layers: { shape: { cpus: 2 } },
-        configurationOnly: ['port'],
-        dependsOn: [],
-        lists: [],
-      },
-      policy: {
-        maxUnavailable: '25%',
-        pauseSeconds: 7,
-        drift: 'heal',
-        deletion: 'retain',
-        protected: false,
-        adopt: true,
-      },
-    });
-    expect(desired.units.get('stack-instance/store')?.servers.get('store-db')?.policy).toEqual({
-      maxUnavailable: '1',
-      pauseSeconds: 0,
-      drift: null,
-      deletion: 'delete',
-      protected: false,
-      adopt: false,
-    });
-  });
-
-  test('has a node for every server and every hand-written clientcert', () => {
-    expect([...nodeNames(desired)].sort()).toEqual(['farm-web-1', 'lab', 'shop-web-1', 'shop-web-2', 'store-db']);
-    expect(nodeOf(desired, 'lab')?.stackInstance).toEqual([]);
-    expect(nodeOf(desired, 'nowhere')).toBe(undefined);
-  });
-
-  test('has no problems and nobody invalid', () => {
-    expect(desired.problems).toEqual([]);
-    expect(desired.invalid).toEqual(new Set());
+  expect(policyOf('store', 'store-db')).toEqual({
+    ...{ maxUnavailable: '1', pauseSeconds: 0, drift: null, deletion: 'delete', protected: false, adopt: false },
   });
 });
 
@@ -175,13 +91,6 @@ describe('an instance with a mistake stays whole', () => {
     expect(after.invalid).toEqual(new Set(['shop']));
     expect(describeProblems(after.problems)).toEqual([expect.stringMatching(problem)]);
     expect(after.problems.map(({ instances }) => instances)).toEqual([['shop']]);
-  });
-
-  test('while others of the same commit go on', () => {
-    const { repository } = followed();
-    const after = repository.commit({ [SHOP]: 'stackTemplate: wbe\n', [FARM]: FILES[FARM].replace('81', '82') });
-    expect(after.units.get('stack-instance/farm')?.servers.get('farm-web-1')?.spec.properties.port).toBe('82');
-    expect(after.commit).toBe('commit 2');
   });
 
   test('though what it draws on moves on', () => {
@@ -288,14 +197,6 @@ describe('an object of a layer with a mistake', () => {
     ]);
     expect(activeVersionOf(after, 'stack-instance/shop')).toEqual(activeVersionOf(before, 'stack-instance/shop'));
     expect(after.units.get('stack-instance/store')?.commit).toBe('commit 1');
-  });
-
-  test('that is removed holds them too', () => {
-    const { repository, before } = followed();
-    const after = repository.commit({ 'types/role/web.yaml': null });
-    expect(new Set(after.problems.map(({ code }) => code))).toEqual(new Set(['unknown_object']));
-    expect(after.invalid).toEqual(new Set(['farm', 'shop']));
-    expect(activeVersionOf(after, 'stack-instance/farm')).toEqual(activeVersionOf(before, 'stack-instance/farm'));
   });
 
   test('holds a hand-written clientcert too, which names no instance', () => {
@@ -445,22 +346,5 @@ describe('what a commit costs', () => {
     repository.commit({ [SHOP]: 'stackTemplate: cache\n' });
     const after = repository.commit({ 'stacks/templates/caches.yaml': FILES[TEMPLATE] });
     expect(after.problems.map(({ hint }) => hint)).toEqual(['did you mean "caches"?']);
-  });
-});
-
-describe('all problems of a commit', () => {
-  test('that is followed are those of its instances too', () => {
-    const repository = new TextRepository();
-    repository.commit(FILES);
-    const followed = repository.try({ [SHOP]: 'stackTemplate: cache\n' });
-    expect(problemsOf(followed).map(({ code, file }) => `${code} ${file}`)).toContain(`unknown_template ${SHOP}`);
-  });
-
-  test('that is not followed are the reasons for that', () => {
-    const repository = new TextRepository();
-    repository.commit(FILES);
-    const refused = repository.try({ 'tree.yaml': 'name: [\n' });
-    expect(refused.isFollowed).toBe(false);
-    expect(problemsOf(refused).map(({ file }) => file)).toContain('tree.yaml');
   });
 });

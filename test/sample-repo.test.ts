@@ -1,21 +1,14 @@
-// Holds the sample repository to its purpose: every feature of docs/concepts.md occurs in it, and editors find the
-// schema of every file. It reads text only; whether the files are right is for `treeline validate`.
+// The sample repository as an editor opens it: it finds the schema of every file. test/golden.test.ts shows what the files mean.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, matchesGlob, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Ajv } from 'ajv';
 import { load } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
-import { isPlainTypeName, TYPE_NAMES } from '../src/model/names.ts';
-import { canonicalFingerprint, canonicalSerial } from '../src/model/serial.ts';
+import { isPlainTypeName } from '../src/model/names.ts';
 
 const PROJECT = fileURLToPath(new URL('..', import.meta.url));
 const SAMPLE = join(PROJECT, 'sample-repo');
-const SHOP = 'stacks/templates/shop.yaml';
-const DATABASE = 'stacks/templates/database.yaml';
-const STAGING = 'stacks/instances/shop/shop-staging.yaml';
-const PRODUCTION = 'stacks/instances/shop/shop-production.yaml';
-const ORDERS = 'stacks/instances/orders-db.yaml';
 
 const yamlFiles = readdirSync(SAMPLE, { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.yaml'))
@@ -32,88 +25,6 @@ function schemaOf(path: string): string {
   if (first === 'types') return second;
   return first === 'clients' ? 'client' : first.replace(/\.yaml$/, '');
 }
-
-describe('every feature occurs', () => {
-  test.each<[feature: string, path: string, pattern: RegExp]>([
-    ['a single server', SHOP, /type: Platform::Server$/m],
-    ['a group', SHOP, /type: Platform::ResourceGroup$/m],
-    ['a parameter without default', SHOP, /^ {2}environment: ""$/m],
-    ['a parameter with default', SHOP, /^ {2}zone: internal$/m],
-    ['<<parameter>> as the whole value', SHOP, /environment: "<<environment>>"/],
-    ['<<parameter>> and <<index>> inside a longer string', SHOP, /name: "<<prefix>>-web-<<index>>"/],
-    ['an Array placeholder as the whole value', SHOP, /backends: "<<\(Array\)\['web'\]\['name'\]>>"/],
-    ['an Array placeholder inside a longer string', SHOP, /"redis:\/\/<<\(Array\)\['cache'\]\['name'\]>>:6379"/],
-    [
-      'a group that lists itself',
-      SHOP,
-      /^ {2}web:[\s\S]*?peers: "<<\(Array\)\['web'\]\['name'\]>>"[\s\S]*?^ {2}worker:/m,
-    ],
-    ['a literal <<', SHOP, /"<<<shop>> is closed/],
-    ['count from a parameter', SHOP, /count: "<<web_count>>"/],
-    ['index_start with a leading zero', SHOP, /index_start: "01"/],
-    ['a group without explicit names', SHOP, /^ {2}worker:(?:(?!\n {2}\w)(?! name:)[\s\S])*\n {2}#/m],
-    ['max_unavailable as a number', SHOP, /max_unavailable: "1"/],
-    ['max_unavailable as a percentage', SHOP, /max_unavailable: "50%"/],
-    ['pause_seconds', SHOP, /pause_seconds: "\d+"/],
-    ['configuration_only', SHOP, /configuration_only: \[peers\]/],
-    ['depends_on with one key', SHOP, /depends_on: cache$/m],
-    ['depends_on with a list of keys', SHOP, /depends_on: \[web\]/],
-    ['depends_on with a server name of another stack', PRODUCTION, /depends_on: \[cache, orders-db\]/],
-    ['a single server with an explicit name', DATABASE, /name: "<<name>>"/],
-    ['a quoted number', DATABASE, /postgres_version: "17\.10"/],
-    ['a value that looks like a number', PRODUCTION, /app_version: "1\.10"/],
-    ['an explicit empty value', PRODUCTION, /banner: ""/],
-    ['additions that merge maps', PRODUCTION, /^stackTemplateAdditions:\n {2}resources:\n {4}web:\n {6}properties:\n/m],
-    ['additions that replace a value', PRODUCTION, /shape: large/],
-    ['additions that bring a resource', PRODUCTION, /reports:\n {6}type: Platform::Server/],
-    ['an empty selector', PRODUCTION, /zone: ""/],
-    ['substractions of a resource', PRODUCTION, /^stackTemplateSubstractions:\n {2}resources:\n {4}mailtrap: \{\}/m],
-    ['substractions of a property', PRODUCTION, /debug_port: \{\}/],
-    ['a retired member', PRODUCTION, /index: \["2"\]/],
-    ['the instance field protected', ORDERS, /^protected: true/m],
-    ['the instance field deletion', ORDERS, /^deletion: retain/m],
-    ['the instance field drift', ORDERS, /^drift: report/m],
-    ['the instance field tenant', STAGING, /^tenant: /m],
-    ['an order of layers', 'hierarchy.yaml', /^order:\n {2}- common\n/m],
-    ['a compound layer', 'hierarchy.yaml', /name: "<<environment>>-<<location>>"/],
-    ['an object that a compound layer finds', 'types/configuration/production-frankfurt.yaml', /^description:/m],
-    ['merge: unique', 'hierarchy.yaml', /packages: unique/],
-    ['merge: first', 'hierarchy.yaml', /log_level: first/],
-    ['provisioning layers', 'hierarchy.yaml', /^provisioning: \[shape\]/m],
-    ['the rule for secrets', 'hierarchy.yaml', /^secrets:\n {2}keys: .*\n {2}reference: /m],
-    ['a reference to a secret', 'types/configuration/production-frankfurt.yaml', /_password: secret\//],
-    ['the base layer, named as the root', 'tree.yaml', /^name: global$/m],
-    ['a zone at several locations', 'tree.yaml', /name: internal,[\s\S]*name: internal,[\s\S]*name: internal,/],
-    ['a list of strings', 'types/common/global.yaml', /open_ports: \["22"\]/],
-    ['a joined list from a second layer', 'types/role/web.yaml', /packages: \[nginx\]/],
-    ['a number', 'types/shape/small.yaml', /cpus: 2$/m],
-    ['a boolean', 'types/shape/small.yaml', /dedicated: false/],
-    ['a removed key', 'types/environment/staging.yaml', /alert_contact: null/],
-    ['ProxyTag', 'types/location/lab.yaml', /ProxyTag: lab/],
-    [
-      'a node that no stack makes',
-      'types/clientcert/lab-db.yaml',
-      /environment: staging\nlocation: lab\nzone: internal/,
-    ],
-    ['the last layer of a server', 'types/clientcert/prod-web-4.yaml', /log_level: debug/],
-    ['an action', 'types/action/restart-web.yaml', /^description:/m],
-    ['a stack snapshot', 'types/stack-snapshot/shop-production-1.9.yaml', /^description:/m],
-    ['an administrator', 'clients/A110C0DE0000000000000001.yaml', /role: administrator/],
-    ['an automation endpoint', 'clients/A110C0DE0000000000000002.yaml', /role: automation-endpoint/],
-    [
-      'a proxy with tags and tenant',
-      'clients/A110C0DE0000000000000003.yaml',
-      /role: proxy[\s\S]*tenant: [\s\S]*tags: \[/,
-    ],
-  ])('%s', (_feature, path, pattern) => {
-    expect(textOf(path)).toMatch(pattern);
-  });
-
-  test('every type of the interface has an object', () => {
-    const used = new Set(yamlFiles.map(schemaOf));
-    expect(TYPE_NAMES.filter((type) => type !== 'all' && !used.has(type))).toEqual([]);
-  });
-});
 
 describe('every file', () => {
   test.each(yamlFiles)('%s begins with a modeline that leads to its schema', (path) => {
@@ -139,40 +50,10 @@ describe('every file', () => {
   });
 });
 
-describe('client files', () => {
-  const clients = yamlFiles.filter((path) => path.startsWith('clients/'));
-
-  test.each(clients)('%s is made up, says so, and is spelled in the canonical way', (path) => {
-    const serial = path.slice('clients/'.length, -'.yaml'.length);
-    const fingerprint = /^fingerprint: "(.*)"$/m.exec(textOf(path))?.[1] ?? '';
-    expect(canonicalSerial(serial)).toBe(serial);
-    expect(canonicalFingerprint(fingerprint)).toBe(fingerprint);
-    expect(textOf(path)).toContain('made-up serial');
-    expect(textOf(path)).toMatch(/^description: Example /m);
-  });
-});
-
-describe('README.md', () => {
-  const readme = textOf('README.md');
-
-  test('names only files that are there', () => {
-    const named = [...readme.matchAll(/`((?:[\w-]+\/)*[\w.-]+\.yaml)`/g)].map(([, path = '']) => path);
-    expect(named.length).toBeGreaterThan(15);
-    expect(named.filter((path) => !existsSync(join(SAMPLE, path)))).toEqual([]);
-  });
-
-  test('says where to find each kind of file', () => {
-    for (const place of [
-      'tree.yaml',
-      'hierarchy.yaml',
-      'stacks/templates/',
-      'stacks/instances/',
-      'types/',
-      'clients/',
-    ]) {
-      expect(readme).toContain(place);
-    }
-  });
+test('README.md names only files that exist', () => {
+  const named = [...textOf('README.md').matchAll(/`((?:[\w-]+\/)*[\w.-]+\.yaml)`/g)].map(([, path = '']) => path);
+  expect(named.length).toBeGreaterThan(15);
+  expect(named.filter((path) => !existsSync(join(SAMPLE, path)))).toEqual([]);
 });
 
 describe('.vscode', () => {

@@ -26,9 +26,9 @@ itInFull(
     const end = BLOCKS.findLastIndex(({ headings }) => headings.includes(LAST));
     // The installed packages are linked by the test.
     const isLeftOut = ({ headings, text }: Block): boolean => headings.includes(OTHER_WAY) || text === 'npm ci';
-    const person = newcomer();
-    provideQuickNpm(person);
-    const [first, second] = [new Terminal(person, cloneFor(person)), new Terminal(person, person.home)];
+    const home = newcomer();
+    provideQuickNpm(home);
+    const [first, second] = [new Terminal(home, cloneFor(home)), new Terminal(home, home)];
     expect((await first.paste('command -v node npm')).output).not.toContain('node_modules');
     const ports = { 9443: await freePort(), 9480: await freePort() };
     for (const block of BLOCKS.slice(0, end + 1).filter((one) => !isLeftOut(one))) {

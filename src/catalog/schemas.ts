@@ -24,8 +24,7 @@ import type { FileType } from './catalog.ts';
 import { explainViolation, isMisspelt, type Violation } from './violation.ts';
 import type { YamlDocument } from './yaml.ts';
 
-/** How schemas are compiled. test/support/bundle-once.ts does it ahead. */
-export const AJV_OPTIONS = {
+const ajv = new Ajv({
   allErrors: true,
   verbose: true,
   // Types given as a list are how a value of several types is described without the noise of "anyOf".
@@ -35,9 +34,7 @@ export const AJV_OPTIONS = {
   // Checking the schemas themselves and simplifying their code would take two thirds of the time. A test checks them.
   validateSchema: false,
   code: { optimize: false },
-} as const;
-
-const ajv = new Ajv({ ...AJV_OPTIONS, keywords: [...AJV_OPTIONS.keywords] });
+});
 
 /** The schema of each kind of file, as it stands in schemas/. */
 export const SCHEMAS: Readonly<Record<FileType, object>> = {

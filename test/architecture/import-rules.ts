@@ -1,6 +1,6 @@
 // Rules on imports between folders. ARCHITECTURE.md explains the table; here it is binding.
 import { dependencyOrder, printCycle } from '../../src/expand/dependency-order.ts';
-import { type Finding, type Rule, ruleOfFile } from './rule.ts';
+import { type Rule, ruleOfFile } from './rule.ts';
 import { folderOf, type Import, type SourceFile } from './source-file.ts';
 
 /** The stages of the pure way: the same answer for the same input, whenever and wherever they run. */
@@ -80,14 +80,6 @@ const INTERFACES = [
 ];
 const USES_INTERFACES = ['reconcile/calls', 'reconcile', 'follow', 'service', 'statuses'];
 
-/** One package, one importing file; these shape what a whole folder looks like. */
-const PACKAGE_FOLDERS: Readonly<Record<string, readonly string[]>> = {
-  express: ['src/api/'],
-  commander: ['src/cli/'],
-  yaml: ['src/yaml-edit/', 'src/import/'],
-  diff: ['src/yaml-edit/', 'src/service/write/'],
-};
-
 function mayImport(file: SourceFile, { target, isFile, isTypeOnly }: Import): boolean {
   if (!isFile) return true;
   const folder = folderOf(file.path);
@@ -117,25 +109,6 @@ const importTable = ruleOfFile({
       .filter((one) => !mayImport(file, one))
       .map(({ target, line }) => ({ path: file.path, line, what: `imports ${target}` })),
 });
-
-const onePackageOneFile: Rule = {
-  title: 'one npm package has one importing file',
-  instead: 'ask the file that imports the package already for what you need; docs/dependencies.md names it',
-  find: (files) => {
-    const first = new Map<string, string>();
-    return files.flatMap((file) =>
-      file.imports.flatMap(({ target, isFile, line }): Finding[] => {
-        if (isFile || target.startsWith('node:')) return [];
-        const folders = PACKAGE_FOLDERS[target];
-        const importer = first.get(target) ?? file.path;
-        first.set(target, importer);
-        const isAllowed =
-          folders === undefined ? importer === file.path : folders.some((at) => file.path.startsWith(at));
-        return isAllowed ? [] : [{ path: file.path, line, what: `imports ${target}, which is at home elsewhere` }];
-      }),
-    );
-  },
-};
 
 const pureImports = ruleOfFile({
   title:
@@ -183,7 +156,6 @@ function cycleRule(what: string, nodeOf: (path: string) => string): Rule {
 export const IMPORT_RULES: readonly Rule[] = [
   knownFolder,
   importTable,
-  onePackageOneFile,
   pureImports,
   cycleRule('folders', folderOf),
   cycleRule('files', (path) => path),

@@ -1,6 +1,5 @@
-// Rules on purity: what the pure stages must not import, and which files may read the clock or create a state.
+// Rules on purity: what the pure stages must not use, and which files may read the clock.
 import { type ESTree, Visitor } from 'rolldown/utils';
-import { STATES } from '../../src/model/state.ts';
 import { isPure } from './import-rules.ts';
 import { type Finding, type Rule, ruleOfFile } from './rule.ts';
 import { folderOf, type SourceFile } from './source-file.ts';
@@ -51,40 +50,4 @@ function usesOf(file: SourceFile, names: readonly string[]): Finding[] {
   return findings;
 }
 
-const onlyMachineMakesStates = ruleOfFile({
-  title: 'only machine/ produces a state',
-  instead:
-    'call advance() of src/machine/transitions.ts with an event; a new way from state to state belongs in its table',
-  find: (file) => (folderOf(file.path) === 'machine' ? [] : madeStates(file)),
-});
-
-function madeStates(file: SourceFile): Finding[] {
-  const findings: Finding[] = [];
-  const report = ({ start, end }: ESTree.Span): void => {
-    findings.push({ path: file.path, line: file.lineOf(start), what: `sets ${file.text.slice(start, end)}` });
-  };
-  new Visitor({
-    Property(node) {
-      const key = node.key.type === 'Identifier' ? node.key.name : node.key.type === 'Literal' ? node.key.value : null;
-      if (key === 'state' && literalsOf(node.value).some((text) => (STATES as readonly string[]).includes(text))) {
-        report(node);
-      }
-    },
-    AssignmentExpression(node) {
-      if (node.left.type !== 'MemberExpression' || node.left.property.type !== 'Identifier') return;
-      if (!node.left.computed && node.left.property.name === 'state') report(node);
-    },
-  }).visit(file.program);
-  return findings;
-}
-
-/** The texts that an expression may become, as far as they are written there. */
-function literalsOf(value: ESTree.Node): readonly string[] {
-  if (value.type === 'Literal') return typeof value.value === 'string' ? [value.value] : [];
-  if (value.type === 'ConditionalExpression') return [...literalsOf(value.consequent), ...literalsOf(value.alternate)];
-  if (value.type === 'LogicalExpression') return [...literalsOf(value.left), ...literalsOf(value.right)];
-  if (value.type === 'TSAsExpression' || value.type === 'TSSatisfiesExpression') return literalsOf(value.expression);
-  return [];
-}
-
-export const PURITY_RULES: readonly Rule[] = [pureUses, timeHandedIn, onlyMachineMakesStates];
+export const PURITY_RULES: readonly Rule[] = [pureUses, timeHandedIn];

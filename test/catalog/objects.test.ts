@@ -66,41 +66,6 @@ test.each([
     { name: 'shop', type: 'stack-template', description: '', parameters: {}, resources: {} },
   ],
   [
-    'stacks/templates/shop.yaml',
-    [
-      'parameters: { zone: "", size: "2" }',
-      'resources:',
-      '  db: { type: "Platform::Server" }',
-      '  web:',
-      '    type: Platform::ResourceGroup',
-      '    properties:',
-      '      count: <<size>>',
-      '      index_start: "01"',
-      '      max_unavailable: 25%',
-      '      pause_seconds: "5"',
-      '      resource_def: { properties: { depends_on: db, peers: [a, "<<index>>"] } }',
-    ].join('\n'),
-    {
-      name: 'shop',
-      type: 'stack-template',
-      description: '',
-      parameters: { zone: '', size: '2' },
-      resources: {
-        db: { type: 'Platform::Server', properties: {} },
-        web: {
-          type: 'Platform::ResourceGroup',
-          properties: {
-            count: '<<size>>',
-            index_start: '01',
-            max_unavailable: '25%',
-            pause_seconds: '5',
-            resource_def: { properties: { depends_on: 'db', peers: ['a', '<<index>>'] } },
-          },
-        },
-      },
-    },
-  ],
-  [
     'stacks/instances/eu.yaml',
     'stackTemplate: shop\n',
     {
@@ -111,44 +76,6 @@ test.each([
       stackTemplateAdditions: {},
       stackTemplateSubstractions: {},
       parameters: {},
-    },
-  ],
-  [
-    'stacks/instances/eu.yaml',
-    [
-      'stackTemplate: shop',
-      'protected: true',
-      'deletion: retain',
-      'drift: off',
-      'adopt: false',
-      'tenant: t',
-      'parameters: { zone: "", note: "<<<zone>> is << this >>" }',
-      'stackTemplateAdditions:',
-      '  parameters: { extra: "" }',
-      '  resources: { web: { properties: { count: "3", resource_def: { properties: { app: x } } } } }',
-      'stackTemplateSubstractions:',
-      '  parameters: { zone: true }',
-      '  resources: { db: , web: { index: ["2"], properties: { resource_def: { properties: { app: "" } } } } }',
-    ].join('\n'),
-    {
-      name: 'eu',
-      type: 'stack-instance',
-      description: '',
-      stackTemplate: 'shop',
-      stackTemplateAdditions: {
-        parameters: { extra: '' },
-        resources: { web: { properties: { count: '3', resource_def: { properties: { app: 'x' } } } } },
-      },
-      stackTemplateSubstractions: {
-        parameters: { zone: true },
-        resources: { db: null, web: { index: ['2'], properties: { resource_def: { properties: { app: '' } } } } },
-      },
-      parameters: { zone: '', note: '<<<zone>> is << this >>' },
-      protected: true,
-      deletion: 'retain',
-      drift: 'off',
-      adopt: false,
-      tenant: 't',
     },
   ],
   [
@@ -165,21 +92,6 @@ test.each([
     'hierarchy.yaml',
     'merge: { ntp: unique, dns: first }\n',
     { ...DEFAULT_HIERARCHY, merge: { ntp: 'unique', dns: 'first' } },
-  ],
-  [
-    'hierarchy.yaml',
-    'order: [common, role]\n',
-    { order: [{ type: 'common' }, { type: 'role' }], merge: {}, provisioning: [] },
-  ],
-  [
-    'hierarchy.yaml',
-    'order: [common, { type: configuration, name: "<<role>>-<<zone>>" }, { type: zone }]\nprovisioning: [zone]\nsecrets: { keys: [_pw$], reference: "^vault:" }\n',
-    {
-      order: [{ type: 'common' }, { type: 'configuration', name: '<<role>>-<<zone>>' }, { type: 'zone' }],
-      merge: {},
-      provisioning: ['zone'],
-      secrets: { keys: ['_pw$'], reference: '^vault:' },
-    },
   ],
 ])('%s: %j', (path, text, object) => {
   const entry = parseEntry(path, 'oid', text);

@@ -139,18 +139,6 @@ describe('a schema of somebody else', () => {
     ]);
   });
 
-  test('rules without words of their own', () => {
-    const strict = compileSchema({ type: 'object', propertyNames: { maxLength: 3 }, additionalProperties: false });
-    const said = strict('a.yaml', parseYaml('a.yaml', 'long: 1')).map(({ message, hint }) => [message, hint]);
-    expect(said).toEqual([['the key "long" cannot be used', 'choose another name']]);
-    const none = compileSchema({ type: 'object', additionalProperties: false });
-    expect(none('a.yaml', parseYaml('a.yaml', 'a: 1'))).toMatchObject([{ code: 'unknown_field', hint: 'remove it' }]);
-    const list = compileSchema({ type: 'array', items: { type: 'string' } });
-    expect(list('a.yaml', parseYaml('a.yaml', '- a\n- [b]'))).toMatchObject([
-      { line: 2, column: 3, pointer: '/1', message: 'item 2 is a list, but has to be a text' },
-    ]);
-  });
-
   test('an unreadable document has no further mistakes', () => {
     expect(check('a.yaml', parseYaml('a.yaml', 'a: b: c'))).toEqual([]);
   });

@@ -1,19 +1,9 @@
-// Prepares once, before the first test, what many tests start: a database, and the program as a compiled bundle with its schemas. From
+// Prepares once, before the first test, what many tests start: a database, and the program as a compiled bundle. From
 // a bundle the program starts in a third of the time, which goes into finding and reading its 500 modules. Processes that are killed
 // would not leave their compiled form behind, and in a fresh clone each one would compile the program again.
 import { execFileSync } from 'node:child_process';
-import {
-  existsSync,
-  globSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type Plugin, rolldown } from 'rolldown';
 import { BUNDLED, CACHE, ROOT, SOURCE } from './command-line.ts';
@@ -33,45 +23,6 @@ const IN_PLACE: Plugin = {
       .replaceAll('import.meta.dirname', JSON.stringify(dirname(id))),
 };
 
-const COMPILED_SCHEMAS = `${ROOT}/src/catalog/compiled-schemas.js`;
-const COMPILE = 'ajv.compile(schema)';
-
-/** To compile schemas takes half of what is left of a start: it is done once, by the same package with the same options. */
-const WITH_SCHEMAS: Plugin = {
-  name: 'with-schemas',
-  resolveId: (id) => (id === COMPILED_SCHEMAS ? id : null),
-  load: (id) => (id === COMPILED_SCHEMAS ? codeOfSchemas() : null),
-  transform(code, id) {
-    if (!id.endsWith('/src/catalog/schemas.ts')) return null;
-    if (!code.includes(COMPILE)) throw new Error(`${id} does not compile schemas as ${COMPILE} any more`);
-    const compiled = code.replace(COMPILE, `(compiledSchemas[schema.title] ?? ${COMPILE})`);
-    return `import compiledSchemas from ${JSON.stringify(COMPILED_SCHEMAS)};\n${compiled}`;
-  },
-};
-
-/** Returns a module whose default export has the compiled schemas by their titles. */
-async function codeOfSchemas(): Promise<string> {
-  // Whoever needs a path of this file, as the settings of vitest do, does not load the compiler.
-  const [{ Ajv }, { default: standalone }, { AJV_OPTIONS }] = await Promise.all([
-    import('ajv'),
-    import('ajv/dist/standalone/index.js'),
-    import('../../src/catalog/schemas.ts'),
-  ]);
-  const code = { ...AJV_OPTIONS.code, source: true, esm: true };
-  const ajv = new Ajv({ ...AJV_OPTIONS, keywords: [...AJV_OPTIONS.keywords], code });
-  const titles = new Map<string, string>();
-  for (const file of globSync(`${ROOT}/schemas/*.schema.json`)) {
-    const schema = JSON.parse(readFileSync(file, 'utf8'));
-    const name = basename(file, '.schema.json').replaceAll('-', '_');
-    ajv.addSchema(schema, name);
-    titles.set(schema.title, name);
-  }
-  const text = standalone.default(ajv, Object.fromEntries([...titles.values()].map((name) => [name, name])));
-  const entries = [...titles].map(([title, name]) => `${JSON.stringify(title)}: ${name}`);
-  const imported = text.replaceAll(/require\("([^"]+)"\)\.default/g, 'ucs2length');
-  return `import ucs2length from 'ajv/dist/runtime/ucs2length.js';\n${imported}\nexport default { ${entries.join(', ')} };\n`;
-}
-
 /** Vitest calls it before the first test. */
 export async function setup(): Promise<void> {
   await (await import('./postgres-server.ts')).preparedData();
@@ -89,7 +40,7 @@ export async function setup(): Promise<void> {
 
 /** Writes the bundle, beside one that another run of the tests uses; returns whether it has changed. */
 async function bundle(): Promise<boolean> {
-  const build = await rolldown({ input: SOURCE, cwd: ROOT, platform: 'node', plugins: [IN_PLACE, WITH_SCHEMAS] });
+  const build = await rolldown({ input: SOURCE, cwd: ROOT, platform: 'node', plugins: [IN_PLACE] });
   const { output } = await build.generate({ chunkFileNames: '[name]-[hash].js', entryFileNames: '[name].js' });
   await build.close();
   const folder = dirname(BUNDLED);

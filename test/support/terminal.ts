@@ -1,8 +1,8 @@
-// A terminal as a newcomer has it: bash in a folder with a blank in its name, 80 columns, the machine's own Node first, and no
-// right to write anywhere else. The environment has nothing of the tests but a cache for compiled modules, in that home, and
+// A terminal as a newcomer has it: bash in a folder with a blank in its name, 80 columns, and the machine's own Node first.
+// The environment has nothing of the tests but a cache for compiled modules, in that home, and
 // where a test asks for it a quick `npm`.
-import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process';
-import { chownSync, cpSync, lchownSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { expect, onTestFinished } from 'vitest';
@@ -10,16 +10,7 @@ import { BUNDLED, plainEnvironment, ROOT } from './command-line.ts';
 import { type Block, patternOf } from './document-blocks.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
-/** Without a name, and without any right: "nobody" on most systems. */
-const OUTSIDER = 65_534;
 const PATIENCE = { timeout: 60_000, interval: 50 };
-
-/** An operator: a home of their own, and whose rights they have. */
-export interface Person {
-  readonly home: string;
-  /** Undefined where the tests themselves run without special rights. */
-  readonly uid: number | undefined;
-}
 
 /** What became of a block that was pasted. */
 export interface Pasted {
@@ -28,35 +19,18 @@ export interface Pasted {
   readonly output: string;
 }
 
-/** Returns an operator with an empty home, whose name has a blank. Where the tests run as root, it is not root. */
-export function newcomer(): Person {
-  const folder = temporaryDirectory();
-  const uid = process.getuid?.() === 0 && isReadableFor(OUTSIDER) ? OUTSIDER : undefined;
-  const home = join(folder, 'a home');
+/** Returns an empty home, whose name has a blank. */
+export function newcomer(): string {
+  const home = join(temporaryDirectory(), 'a home');
   mkdirSync(home);
-  if (uid !== undefined) for (const path of [folder, home]) chownSync(path, uid, uid);
-  return { home, uid };
-}
-
-function asUser(uid: number): readonly string[] {
-  return ['setpriv', '--reuid', String(uid), '--regid', String(uid), '--clear-groups', '--inh-caps=-all'];
-}
-
-/** The packages are linked, so a clone below the home of root is of no use to anybody else; said, as the test shows less then. */
-function isReadableFor(uid: number): boolean {
-  const [file = '', ...args] = [...asUser(uid), 'test', '-r', `${ROOT}/package.json`];
-  const { status, error } = spawnSync(file, args);
-  if (status === 0) return true;
-  const reason = error === undefined ? `an ordinary user may not read ${ROOT}` : error.message;
-  process.stderr.write(`the documents are followed with the rights of root: ${reason}\n`);
-  return false;
+  return home;
 }
 
 /**
  * Gives an operator a command `npm` that runs what the scripts `start` and `treeline` of package.json run, out of the bundle: that
  * takes a sixth of the processor time of npm and the sources. It knows nothing else, so a document that calls another script fails.
  */
-export function provideQuickNpm({ home }: Person): void {
+export function provideQuickNpm(home: string): void {
   const program = `exec "${process.execPath}" "${BUNDLED}"`;
   const script = `#!/bin/sh
 [ "$1" != --prefix ] || shift 2
@@ -78,22 +52,12 @@ function quickCommands(home: string): string {
 /** The parts of a clone that the documents use. */
 const PARTS = ['package.json', 'src', 'scripts', 'schemas', 'sample-repo', 'contrib', 'README.md', 'docs'];
 
-/**
- * Returns the folder of a clone in an operator's home, which is theirs, with what `change` changes in it. The packages are those of the
- * tests, linked instead of installed again.
- */
-export function cloneFor({ home, uid }: Person, change?: (clone: string) => void): string {
+/** Returns the folder of a clone in a home. The packages are those of the tests, linked instead of installed again. */
+export function cloneFor(home: string): string {
   const clone = join(home, 'treeline');
   mkdirSync(clone);
   for (const part of PARTS) cpSync(join(ROOT, part), join(clone, part), { recursive: true });
   symlinkSync(join(ROOT, 'node_modules'), join(clone, 'node_modules'));
-  change?.(clone);
-  if (uid === undefined) return clone;
-  for (const name of readdirSync(clone, { recursive: true })) {
-    const path = join(clone, String(name));
-    if (!path.startsWith(join(clone, 'node_modules'))) lchownSync(path, uid, uid);
-  }
-  chownSync(clone, uid, uid);
   return clone;
 }
 
@@ -102,11 +66,10 @@ export class Terminal {
   #output = '';
   #count = 0;
 
-  constructor({ home, uid }: Person, cwd: string) {
-    const command = ['bash', '--norc', '--noprofile'];
-    const [file = '', ...args] = uid === undefined ? command : [...asUser(uid), ...command];
+  constructor(home: string, cwd: string) {
     // A group of its own, so that everything that was started in it ends with it.
-    this.#shell = spawn(file, args, { cwd, env: environmentOf(home), stdio: 'pipe', detached: true });
+    const options = { cwd, env: environmentOf(home), stdio: 'pipe', detached: true } as const;
+    this.#shell = spawn('bash', ['--norc', '--noprofile'], options);
     for (const stream of [this.#shell.stdout, this.#shell.stderr]) {
       stream.on('data', (chunk: Buffer) => {
         this.#output += chunk.toString();

@@ -1,5 +1,5 @@
 // The TLS files of a server in a directory, as an operator keeps them, with the authorities that sign them.
-import { mkdirSync, readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TlsPaths } from '../../src/api/tls/tls-files.ts';
 import {
@@ -67,21 +67,5 @@ export function replace(directory: string, texts: Partial<TlsTexts>): void {
   for (const [name, text] of Object.entries(texts)) {
     writeFileSync(join(directory, `${name}.new`), text);
     renameSync(join(directory, `${name}.new`), join(directory, name));
-  }
-}
-
-/** Exchanges all of the files at one moment, by links through a directory, as Kubernetes does with a mounted secret. */
-export function exchange(directory: string, texts: TlsTexts, generation: number): void {
-  const folder = `..${generation}`;
-  mkdirSync(join(directory, folder));
-  writeOver(join(directory, folder), texts);
-  const data = join(directory, '..data');
-  const before = generation === 0 ? undefined : readlinkSync(data);
-  symlinkSync(folder, `${data}_tmp`);
-  renameSync(`${data}_tmp`, data);
-  if (before !== undefined) rmSync(join(directory, before), { recursive: true });
-  for (const name of generation === 0 ? Object.keys(texts) : []) {
-    rmSync(join(directory, name), { force: true });
-    symlinkSync(join('..data', name), join(directory, name));
   }
 }

@@ -6,7 +6,7 @@ import { openTlsFiles, TlsFilesError } from '../../../src/api/tls/tls-files.ts';
 import type { TlsMaterial } from '../../../src/api/tls/tls-material.ts';
 import { createLog } from '../../../src/base/log.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
-import { createTlsSite, exchange, replace, type TlsSite, type TlsTexts, writeOver } from '../../support/tls-site.ts';
+import { createTlsSite, replace, type TlsSite, type TlsTexts, writeOver } from '../../support/tls-site.ts';
 
 const POLL_MS = 10_000;
 const MINUTE_MS = 60_000;
@@ -107,21 +107,6 @@ describe('a change is taken over', () => {
     expect(files.material).toEqual(materialOf(texts));
     expect(taken).toEqual([materialOf(texts)]);
     expect(lines).toMatchObject([{ level: 30, msg: 'TLS files reloaded', files: [site.paths.crl] }]);
-  });
-
-  test('whose files are exchanged at once by links, as Kubernetes does', async () => {
-    const { site, lines, taken, poll } = await follow((site) => {
-      exchange(site.directory, site.texts, 0);
-      return site;
-    });
-    const { key, cert } = site.paths;
-    for (const generation of [1, 2]) {
-      const texts = { ...site.texts, ...(await site.issueServer()) };
-      exchange(site.directory, texts, generation);
-      await poll();
-      expect(taken.at(-1)).toEqual(materialOf(texts));
-    }
-    expect(lines).toMatchObject(Array(2).fill({ msg: 'TLS files reloaded', files: [key, cert] }));
   });
 
   test('although what is in force locks everybody out for another reason', async () => {
