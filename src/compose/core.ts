@@ -301,6 +301,7 @@ function noticedBy({ reconciler, ledger, current, clock, certificates, seen }: O
     unansweredOf: (entry) => answers.unansweredOf(entry),
     isOfSilent: (server) => answers.explains(server),
     unheardSince: (tags) => presence.unheardSince(tags),
+    lastCheckOf: (server) => checks.lastCheckOf(server),
     ending: [...(certificates?.() ?? []), ...endingCertificates(seen, current.get()?.clients, ledger)],
   };
 }

@@ -366,6 +366,8 @@ export interface ServerDetails extends ListedServer, Pick<ServerRow, 'commit' | 
   readonly properties: readonly ServerProperty[];
   /** What the provider reported, without secrets. Omitted for proxies. */
   readonly outputs?: JsonMap;
+  /** Its last check since the leader started. Omitted if there is none, and on a replica that does not lead. */
+  readonly checked?: { readonly time: string; readonly outcome: string };
   /** Servers of its instance that depend on it, sorted. Omitted if there are none. */
   readonly neededBy?: readonly string[];
   /** The last confirmation of its record. Omitted if there is none. */

@@ -206,6 +206,7 @@ const RARE = {
   } satisfies Required<RecordedState>,
   ServerDetails: {
     ...{ dependsOn: ['db'], removal: 'replace', outputs: { address: '10.0.0.1' }, neededBy: ['lb'] },
+    checked: { time: NOW, outcome: 'done' },
     delivered: {
       ...{ name: 'web-1', instance: 'shop', state: 'failed', digest: 'x' },
       confirmed: { digest: 'x', time: NOW, client: null, clientName: null, outcome: 'failed', message: '' },

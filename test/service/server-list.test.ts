@@ -90,6 +90,7 @@ it('shows what is wanted of a server against what was applied, and no secret', a
   expect(operator.server(order.by, 'DB')).toMatchObject({
     ...{ name: 'DB', state: 'done', provider: 'lab', generation: 1, commit: core.reader.commit() },
     ...{ outputs: {}, neededBy: ['web-10'] },
+    checked: { time: expect.stringMatching(/^\d{4}-/), outcome: 'absent' },
     properties: [
       { property: 'name', wanted: 'DB', applied: 'DB' },
       { property: 'root_password', wanted: '(secret)', applied: '(secret)' },

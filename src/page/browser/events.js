@@ -2,7 +2,7 @@
 import { EVENTS_ASKED } from './addresses.js';
 import { html } from './markup.js';
 import { Choice } from './overview.js';
-import { Ago, Commit, Empty, Instance, Linked, Section, Server, State } from './parts.js';
+import { Ago, Commit, Empty, Instance, Message, Section, Server, State } from './parts.js';
 import { byName } from './words.js';
 
 /** @param {any} props */
@@ -55,6 +55,6 @@ function Entry({ event, hasInstance, isOfServer }) {
     <${Ago} at=${time} />
     ${!isOfServer && html`<span class="subject">${subject}</span>`}
     <span class="to">${to === null ? isGone(event) && html`<span class="quiet">gone</span>` : html`<${State} of=${to} />`}</span>
-    <span class="text"><${Linked} text=${reason} />${client !== null && html` <span class="quiet">by ${clientName ?? client}</span>`}${commit !== null && html` <${Commit} of=${commit} />`}</span>
+    <span class="text"><${Message} text=${reason} />${client !== null && html` <span class="quiet">by ${clientName ?? client}</span>`}${commit !== null && html` <${Commit} of=${commit} />`}</span>
   </li>`;
 }

@@ -31,7 +31,7 @@ export function ServerView({ name, server, explanation, events, query, link }) {
   const instances = server === undefined ? (explanation?.stackInstance ?? []) : [server.instance];
   return html`<${Trail}><a href=${pageAt('servers')}>Servers</a>${instances.map((/** @type {string} */ one) => html` / <${Instance} name=${one} />`)} / Server<//>
     <h1 tabindex="-1">${name} ${server && html`<${State} of=${server.state} />`}</h1>
-    ${server && html`<${Waiting} of=${server} /><${Facts} of=${server} /><${Attempts} of=${server.attempts ?? []} /><${Properties} of=${server} />`}
+    ${server && html`<${Waiting} of=${server} /><${Facts} of=${server} /><${Properties} of=${server} />`}
     ${explanation && html`<${Record} of=${explanation} />`}
     <${EventSection} of=${events} query=${query} link=${link} isOfServer />`;
 }
@@ -60,19 +60,12 @@ function Facts({
   </dl>`;
 }
 
-/** @param {{ readonly of: readonly any[] }} props */
-function Attempts({ of }) {
-  if (of.length === 0) return null;
-  return html`<${Section} id="attempts" title="Attempts"><${Table} label="Attempts" columns=${['When', 'Operation', 'Outcome', 'Message']}>${of.map(
-    ({ time, operation, outcome, message }) =>
-      html`<tr key=${time + operation}><th scope="row"><${Ago} at=${time} /></th><td data-column="Operation">${operation}</td><td data-column="Outcome">${outcome}</td><td data-column="Message" class="why"><${Message} text=${message} /></td></tr>`,
-  )}<//><//>`;
-}
-
 /** @param {any} props */
 function Properties({ of: { name, properties, outputs = {} } }) {
+  // Nothing differs from a server that was never made.
+  const isMade = properties.some((/** @type {any} */ { applied }) => applied !== null);
   const isDifferent = (/** @type {any} */ { wanted, applied, observed }) =>
-    observed !== undefined || shownValue(wanted) !== shownValue(applied);
+    observed !== undefined || (isMade && shownValue(wanted) !== shownValue(applied));
   const sorted = properties.toSorted(
     (/** @type {any} */ a, /** @type {any} */ b) => Number(isDifferent(b)) - Number(isDifferent(a)),
   );

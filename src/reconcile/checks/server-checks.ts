@@ -45,6 +45,12 @@ export interface CheckFailure {
   readonly message: string;
 }
 
+/** The last check of a server that was answered. */
+export interface LastCheck {
+  readonly ended: ClockTimes;
+  readonly outcome: Answer['outcome'];
+}
+
 /** A check that a create may rely on while it is fresh. */
 interface NotedCheck {
   readonly checker: Site;
@@ -70,8 +76,7 @@ interface CheckPlan {
 interface Checked {
   /** The last ones, by sites that may have it; the last one last. */
   noted: readonly NotedCheck[];
-  /** When its last routine check was answered, by the monotonic clock. */
-  answeredAt: number | undefined;
+  last: LastCheck | undefined;
   plan: CheckPlan | undefined;
 }
 
@@ -124,6 +129,11 @@ export class ServerChecks {
     const isFresh = ({ ended }: NotedCheck): boolean => msSince(ended, this.#options.clock) <= FRESH_MS;
     const last = noted.findLast((check) => isSameSite(check.checker, site) && isFresh(check));
     return last?.end === 'absent' ? 'answered' : last?.end;
+  }
+
+  /** Returns the last check of a server that this process has made; undefined if there is none. */
+  lastCheckOf(server: string): LastCheck | undefined {
+    return this.#servers.get(server)?.last;
   }
 
   /** Follows a pass: the row that it has decided on, null if that is removed, and what is next. */
@@ -187,11 +197,11 @@ export class ServerChecks {
     if (provider === null) return false;
     const checked = this.#checked(server);
     checked.plan ??= newPlan(provider);
-    const { plan, answeredAt } = checked;
+    const { plan, last } = checked;
     plan.isRequested = true;
     if (plan.isRunning) return true;
     const now = clock.monotonic();
-    plan.dueAt = Math.min(plan.dueAt, Math.max(now, (answeredAt ?? now - pauseMs) + pauseMs));
+    plan.dueAt = Math.min(plan.dueAt, Math.max(now, (last?.ended.monotonic ?? now - pauseMs) + pauseMs));
     wake(server);
     return true;
   }
@@ -206,7 +216,7 @@ export class ServerChecks {
   }
 
   #checked(server: string): Checked {
-    const known = this.#servers.get(server) ?? { noted: [], answeredAt: undefined, plan: undefined };
+    const known = this.#servers.get(server) ?? { noted: [], last: undefined, plan: undefined };
     this.#servers.set(server, known);
     return known;
   }
@@ -218,7 +228,7 @@ export class ServerChecks {
     if (checked === undefined || plan?.isRunning !== true) return;
     plan.isRunning = false;
     if (answer === undefined) return;
-    checked.answeredAt = this.#options.clock.monotonic();
+    this.#noteLast(checked, answer);
     recordEnd(plan, answer, this.#options.clock.now());
     this.#planNext(plan);
   }
@@ -234,8 +244,13 @@ export class ServerChecks {
     const end = answer.outcome === 'done' ? 'answered' : answer.outcome === 'absent' ? 'absent' : 'failed';
     const checker = { provider, tags };
     const checked = this.#checked(server);
+    this.#noteLast(checked, answer);
     const kept = checked.noted.filter((check) => check.end === 'absent' && !isSameSite(check.checker, checker));
     checked.noted = [...kept, { checker, end, ended: readClocks(clock) }];
+  }
+
+  #noteLast(checked: Checked, { outcome }: Answer): void {
+    checked.last = { ended: readClocks(this.#options.clock), outcome };
   }
 
   /** `isAnyTime`: at any time within `checkSeconds`, so that the checks after a start are spread. */

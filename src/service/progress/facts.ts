@@ -6,7 +6,7 @@ import type { ToldWait } from '../../machine/wait.ts';
 import type { Client } from '../../model/objects.ts';
 import type { ServerRow } from '../../model/rows.ts';
 import type { SilentEntry } from '../../reconcile/checks/entry-answers.ts';
-import type { CheckFailure } from '../../reconcile/checks/server-checks.ts';
+import type { CheckFailure, LastCheck } from '../../reconcile/checks/server-checks.ts';
 import type { LeadingReplica, Outage, Outages, Since } from '../answers.ts';
 import type { StallsOf } from '../read/instance-views.ts';
 import { Scope } from '../scope.ts';
@@ -59,6 +59,8 @@ export interface Noticed {
   readonly isOfSilent: (server: string) => boolean;
   /** Idle servers whose checks fail: several in a row, or the first one after an operator asked for it. */
   readonly unchecked: ReadonlySet<string>;
+  /** Returns the last check of a server; undefined if there is none since the start. */
+  readonly lastCheckOf: (server: string) => LastCheck | undefined;
   /** Returns since when no proxy that manages servers with these tags is heard of; see ProxyPresence. */
   readonly unheardSince: (tags: readonly string[]) => number | null | undefined;
   /** Certificates and revocation lists, with their ends. */

@@ -1,5 +1,6 @@
 // Lists recorded servers page by page, filtered, and describes one with what was asked for and what was applied. See
 // docs/rest.md, operations.
+import { momentOf } from '../../base/wording.ts';
 import { compileSecrets, SECRET_VALUE } from '../../hiera/secrets.ts';
 import { shortenedValue } from '../../machine/drift.ts';
 import { fieldOf, type Json, type JsonMap } from '../../model/json.ts';
@@ -81,6 +82,7 @@ export function describeOne(name: string, facts: Facts, hierarchy: Hierarchy | u
     Object.entries(row.outputs).map(([key, value]) => [key, isSecret(key) ? SECRET_VALUE : value]),
   );
   const isAfter = (other: string): boolean => seenRow(other, facts)?.wanted?.dependsOn.includes(name) === true;
+  const check = facts.noticed?.lastCheckOf(name);
   const neededBy = facts.view.rows.index.serversOf(row.instance).filter(isAfter).sort(compareNames);
   return {
     ...listedServer(name, row, facts),
@@ -89,6 +91,7 @@ export function describeOne(name: string, facts: Facts, hierarchy: Hierarchy | u
     provider,
     properties: showsValues ? allProperties(row, isSecret) : [],
     ...(showsValues && { outputs }),
+    ...(check && { checked: { time: momentOf(check.ended.wall), outcome: check.outcome } }),
     ...(neededBy.length > 0 && { neededBy }),
   };
 }
