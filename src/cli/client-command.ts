@@ -144,11 +144,11 @@ function clientDocument(
     role,
     serial,
     fingerprint,
-    ...(tenant === undefined ? {} : { tenant }),
-    ...(tag === undefined ? {} : { tags: tag }),
-    ...(node === undefined ? {} : { node }),
-    ...(reads === undefined ? {} : { reads }),
-    ...(writes === undefined ? {} : { writes }),
+    ...(tenant && { tenant }),
+    ...(tag && { tags: tag }),
+    ...(node && { node }),
+    ...(reads && { reads }),
+    ...(writes && { writes }),
   };
 }
 

@@ -18,22 +18,11 @@ export interface SelectingNode {
   readonly selection: SelectedNames;
 }
 
+const LOCATIONS = 'locations datacenter datacenters data_center pp_datacenter dc site sites region regions pp_region';
 /** The usual last parts of the names of facts, columns and tags that mean the same, the best first. */
 const OTHER_NAMES: Readonly<Record<SelectorType, readonly string[]>> = {
   environment: ['env', 'pp_environment', 'environments', 'deployment_environment', 'stage', 'stages'],
-  location: [
-    'locations',
-    'datacenter',
-    'datacenters',
-    'data_center',
-    'pp_datacenter',
-    'dc',
-    'site',
-    'sites',
-    'region',
-    'regions',
-    'pp_region',
-  ],
+  location: LOCATIONS.split(' '),
   zone: ['zones', 'availability_zone', 'az', 'network_zone', 'pp_zone', 'pp_network'],
   shape: ['instance_type', 'machine_type', 'server_type', 'flavor_name', 'flavor', 'vm_size', 'size', 'plan'],
   role: ['roles', 'pp_role', 'puppet_role', 'server_role', 'node_role', 'host_role', 'function', 'service', 'resource'],

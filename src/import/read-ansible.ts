@@ -1,6 +1,7 @@
 // Reads what `ansible-inventory --list` prints: hosts with their final variables, and groups. Ansible decides which
 // variable wins.
 import { emptyMap, isMap, type Json, type JsonMap } from '../model/json.ts';
+import { compareNames } from '../model/names.ts';
 import { faultAt, type Located, locatedJson, type SourceLine, textAt } from './foreign-yaml.ts';
 import { ImportError, type Inventory } from './inventory.ts';
 
@@ -21,7 +22,7 @@ export function readAnsible(file: string, text: string, inventory: Inventory): v
   const groups = new Map(Object.entries(root).flatMap(([name, one]) => (isMap(one) ? [[name, one] as const] : [])));
   groups.delete('_meta');
   const hosts = new Set([...[...groups.values()].flatMap((group) => textsOf(group.hosts)), ...Object.keys(variables)]);
-  const members = new HostGroups(groups, hosts);
+  const members = new HostGroups(groups);
   const folder = file.split('/').findLast((part) => ENVIRONMENTS.test(part));
   const at = { file, line: 0 };
   for (const name of hosts) {
@@ -70,49 +71,28 @@ function textsOf(value: Json | undefined): readonly string[] {
 class HostGroups {
   readonly parents = new Map<string, string[]>();
   readonly #direct = new Map<string, string[]>();
-  /** How many hosts of each group, and of all, have a name that differs in digits only. */
-  readonly #stems: ReadonlyMap<string, ReadonlyMap<string, number>>;
-  readonly #all: ReadonlyMap<string, number>;
+  readonly #sizes: ReadonlyMap<string, number>;
 
-  constructor(groups: ReadonlyMap<string, JsonMap>, hosts: ReadonlySet<string>) {
+  constructor(groups: ReadonlyMap<string, JsonMap>) {
     for (const [name, group] of groups) {
       for (const child of textsOf(group.children)) this.parents.set(child, [...(this.parents.get(child) ?? []), name]);
       for (const host of textsOf(group.hosts)) this.#direct.set(host, [...(this.#direct.get(host) ?? []), name]);
     }
-    this.#all = countStems(hosts);
-    this.#stems = new Map([...groups].map(([name, group]) => [name, countStems(textsOf(group.hosts))]));
+    this.#sizes = new Map([...groups].map(([name, group]) => [name, textsOf(group.hosts).length]));
   }
 
-  /** Returns all groups of a host but `all` and `ungrouped`, by name. */
+  /** Returns all groups of a host but `all` and `ungrouped`: those that have hosts first, the smallest before others. */
   groupsOf(host: string): readonly string[] {
-    const names = new Set(this.#direct.get(host));
+    const names = new Set(this.#direct.get(host)?.sort());
     for (const name of names) for (const parent of this.parents.get(name) ?? []) names.add(parent);
-    return [...names].filter((name) => name !== 'all' && name !== 'ungrouped').sort();
-  }
-
-  /** Returns how many of the hosts in a group, or named like this host, are both: from 0 to 1. */
-  likeness(name: string, host: string): number {
-    const stems = this.#stems.get(name) ?? new Map<string, number>();
-    const both = stems.get(stemOf(host)) ?? 0;
-    const members = [...stems.values()].reduce((sum, count) => sum + count, 0);
-    return both / (members + (this.#all.get(stemOf(host)) ?? 1) - both);
+    const sizeOf = (name: string): number => this.#sizes.get(name) || Number.POSITIVE_INFINITY;
+    return [...names]
+      .filter((name) => name !== 'all' && name !== 'ungrouped')
+      .sort((a, b) => Math.sign(sizeOf(a) - sizeOf(b)) || compareNames(a, b));
   }
 }
 
-function stemOf(host: string): string {
-  return (host.split('.', 1)[0] ?? '').replaceAll(/\d+/g, '');
-}
-
-function countStems(names: Iterable<string>): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>();
-  for (const name of names) counts.set(stemOf(name), (counts.get(stemOf(name)) ?? 0) + 1);
-  return counts;
-}
-
-/**
- * Yields what may select layers: of each group its child that has the host; the environment; as role the group of hosts
- * named alike.
- */
+/** Yields what may select layers: of each group its child that has the host; the environment; as role the smallest group. */
 function* facetsOf(
   host: string,
   groups: HostGroups,
@@ -126,7 +106,6 @@ function* facetsOf(
   const environments = names.filter((name) => ENVIRONMENTS.test(name));
   const environment = environments.length === 1 ? environments[0] : folder;
   if (environment !== undefined) yield ['environment', environment];
-  const roles = names.filter((name) => !ENVIRONMENTS.test(name));
-  const [role] = roles.sort((a, b) => groups.likeness(b, host) - groups.likeness(a, host));
+  const role = names.find((name) => !ENVIRONMENTS.test(name));
   if (role !== undefined) yield ['role', role];
 }

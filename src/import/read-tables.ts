@@ -139,43 +139,17 @@ function* factsIn(located: Located, name: string): Generator<readonly [string, s
 }
 
 /** Resource types of Terraform that are servers. */
-const SERVER_TYPES = [
-  'aws_instance',
-  'aws_spot_instance_request',
-  'google_compute_instance',
-  'azurerm_(?:linux_|windows_)?virtual_machine',
-  'openstack_compute_instance_v2',
-  'digitalocean_droplet',
-  'hcloud_server',
-  'linode_instance',
-  'vultr_(?:instance|server)',
-  'scaleway_(?:instance_)?server',
-  'vsphere_virtual_machine',
-  'libvirt_domain',
-  'proxmox_vm_qemu',
-  'proxmox_lxc',
-  'proxmox_virtual_environment_(?:vm|container)',
-  'oci_core_instance',
-  'exoscale_compute(?:_instance)?',
-  'upcloud_server',
-  'ovh_cloud_project_instance',
-  'alicloud_instance',
-  'ibm_is_instance',
-  'ibm_compute_vm_instance',
-  'opentelekomcloud_compute_instance_v2',
-  'yandex_compute_instance',
-  'ionoscloud_server',
-  'virtualbox_vm',
-  '(?:lxd|incus)_(?:instance|container)',
-  'nutanix_virtual_machine',
-  'vcd_vm',
-  'vcd_vapp_vm',
-  'cloudstack_instance',
-  'equinix_metal_device',
-  'metal_device',
-  'packet_device',
-];
-const SERVERS = new RegExp(`^(?:${SERVER_TYPES.join('|')})$`);
+const SERVER_TYPES = `
+  aws_instance aws_spot_instance_request google_compute_instance azurerm_(?:linux_|windows_)?virtual_machine
+  openstack_compute_instance_v2 digitalocean_droplet hcloud_server linode_instance vultr_(?:instance|server)
+  scaleway_(?:instance_)?server vsphere_virtual_machine libvirt_domain proxmox_vm_qemu proxmox_lxc
+  proxmox_virtual_environment_(?:vm|container) oci_core_instance exoscale_compute(?:_instance)? upcloud_server
+  ovh_cloud_project_instance alicloud_instance ibm_is_instance ibm_compute_vm_instance
+  opentelekomcloud_compute_instance_v2 yandex_compute_instance ionoscloud_server virtualbox_vm
+  (?:lxd|incus)_(?:instance|container) nutanix_virtual_machine vcd_vm vcd_vapp_vm cloudstack_instance
+  equinix_metal_device metal_device packet_device
+`;
+const SERVERS = new RegExp(`^(?:${SERVER_TYPES.trim().replaceAll(/\s+/g, '|')})$`);
 
 interface StateServer extends SourceLine {
   /** The module, the resource and the key: no other server of the state has them. */

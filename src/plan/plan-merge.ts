@@ -34,7 +34,7 @@ export interface Merge {
   /** The facts that limit deletes; see planned-safety.ts. Left out where nothing is in force: nothing is judged. */
   readonly safety?: Safety | undefined;
   /** The problems of base's newest files; left out: those of `before`. */
-  readonly problemsBefore?: readonly Problem[];
+  readonly problemsBefore?: readonly Problem[] | undefined;
   /** Files that both sides changed, as problems. */
   readonly conflicts?: readonly Problem[];
   /**

@@ -1,7 +1,7 @@
 // The contract of a provider. Each implementation passes all of it, on servers of its own for every test.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LIFE_CASES } from '../../src/cli/conformance/life-cases.ts';
+import { LIFE_CASES } from '../../src/cli/conformance/cases.ts';
 import { Trial } from '../../src/cli/conformance/trial.ts';
 import type { Answer } from '../../src/model/call-result.ts';
 import { SERVER } from '../../src/model/names.ts';

@@ -1,16 +1,14 @@
 // Runs every example of the table of problem codes: the wrong one gives its code, the right one does not.
 import { describe, expect, it, test } from 'vitest';
+import table from '../../schemas/problem-codes.json' with { type: 'json' };
 import { wantsBlob } from '../../src/catalog/load-catalog.ts';
 import {
   CODE_GROUPS,
   type CodeEntry,
-  EXAMPLE_REPOSITORY,
-  type ExampleFile,
   type ExampleFiles,
   isRunExample,
   PROBLEM_CODES,
   type RunExample,
-  SETTINGS_CODES,
 } from '../../src/cli/validate/problem-codes.ts';
 import { type Derivation, derive } from '../../src/derive.ts';
 import { problemsAndRemarks } from '../../src/desired/remarks.ts';
@@ -53,7 +51,7 @@ function largeGroup(key: string): string {
   return `  ${key}:\n    type: Platform::ResourceGroup\n    properties: { count: "10000", resource_def: { properties: { role: database } } }\n`;
 }
 
-function readText(code: string, file: ExampleFile): string | null {
+function readText(code: string, file: ExampleFiles[string]): string | null {
   if (file === null) return null;
   if ('linkTo' in file) return linkTo(file.linkTo);
   if (!('shown' in file)) return joinLines(file);
@@ -69,7 +67,7 @@ function readTexts(code: string, files: ExampleFiles = {}): Readonly<Record<stri
 }
 
 const REPOSITORY = Object.fromEntries(
-  Object.entries(EXAMPLE_REPOSITORY).map(([path, lines]) => [path, joinLines(lines)]),
+  Object.entries(table.repository).map(([path, lines]) => [path, joinLines(lines)]),
 );
 
 function problemsOf(derivation: Derivation): readonly Problem[] {
@@ -102,7 +100,7 @@ test('the repository of the examples has no problem', () => {
 describe.each(Object.entries<CodeEntry>(PROBLEM_CODES))('%s', (code, { severity, example }) => {
   if (!isRunExample(example)) {
     it('is told in words, and tested elsewhere', () => {
-      expect(code in TOLD || SETTINGS_CODES.includes(code)).toBe(true);
+      expect(code in TOLD || code in table.groups.settings.codes).toBe(true);
     });
     return;
   }

@@ -4,18 +4,16 @@
 import { wantsBlob } from '../../catalog/load-catalog.ts';
 import { TREE_FILE } from '../../catalog/paths.ts';
 import type { HeldBefore } from '../../desired/deletions.ts';
-import type { DesiredState } from '../../desired/desired-state.ts';
 import { stateAt } from '../../follow/commit-plan.ts';
 import { COMMITS_MAX } from '../../follow/first-parents.ts';
 import { approvedCountOf } from '../../follow/safety.ts';
 import type { Problem } from '../../model/problem.ts';
 import type { DeleteBudget } from '../../model/settings.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
 import type { Plan } from '../../plan/plan.ts';
 import { type Merge, planMerge } from '../../plan/plan-merge.ts';
 import { safetyOfRecorded, safetyOfServers } from '../../plan/planned-safety.ts';
 import { withRecorded } from '../../plan/recorded-facts.ts';
-import type { LocalRepository, MergeCommit } from '../../repository/local-repository.ts';
+import type { LocalRepository } from '../../repository/local-repository.ts';
 import { SourceError } from '../../repository/source.ts';
 import type { HeldItem, RecordedState } from '../../service/answers.ts';
 
@@ -32,54 +30,29 @@ export interface MergeOrder {
 /** A merge, and the number of deletes that trailers of its commits approve. */
 type ReadMerge = Merge & { readonly approvedCount: number };
 
-/** Returns the merge of head into base. Throws SourceError with advice where a commit is not there. */
+/**
+ * Returns the merge of head into base; where git cannot merge, one without an effect. Throws SourceError with advice if
+ * a commit is not there.
+ */
 export async function readMerge(repository: MergeRepository, { base, head, budget }: MergeOrder): Promise<ReadMerge> {
   const [from, to] = [await repository.resolve(base), await repository.resolve(head)];
   const { commit, conflicts } = await repository.merge(from, to);
   const { before, problemsBefore } = await stateAt(repository, from);
-  const snapshot = await readSnapshot(repository, { from, to, commit, conflicts, before });
-  const commits = await repository.commitsBetween(from, to, COMMITS_MAX + 1);
-  const approvedCount = approvedCountOf(commits);
-  const merge = {
+  const merged = conflicts.length > 0 ? from : commit;
+  const snapshot = await repository.snapshot(merged, wantsBlob(before?.catalog));
+  if (before === undefined && !snapshot.files.has(TREE_FILE)) throw new SourceError(noLayoutText(repository));
+  const { time } = await repository.describe(to);
+  const approvedCount = approvedCountOf(await repository.commitsBetween(from, to, COMMITS_MAX + 1));
+  return {
     base: from,
     head: to,
     before,
     problemsBefore,
-    snapshot,
+    snapshot: { ...snapshot, commit: to, time },
     approvedCount,
     conflicts: conflicts.map((path) => needsRebase(path, base)),
+    safety: before && safetyOfServers(before, { budget, approvedCount }),
   };
-  if (before === undefined) return merge;
-  return { ...merge, safety: safetyOfServers(before, { budget, approvedCount }) };
-}
-
-interface MergedCommits extends MergeCommit {
-  readonly from: string;
-  readonly to: string;
-  readonly before: DesiredState | undefined;
-}
-
-/**
- * Returns the files of the merge, with the version of base where git cannot merge. Blobs that `before` has are not
- * read.
- */
-async function readSnapshot(
-  repository: MergeRepository,
-  { from, to, commit, conflicts, before }: MergedCommits,
-): Promise<Snapshot> {
-  const wants = wantsBlob(before?.catalog);
-  const open = new Set(conflicts);
-  const base = await repository.snapshot(from, (path, oid) => open.has(path) && wants(path, oid));
-  const merged = await repository.snapshot(commit, wants);
-  const files = new Map(merged.files);
-  if (!base.files.has(TREE_FILE) && !files.has(TREE_FILE)) throw new SourceError(noLayoutText(repository));
-  for (const path of conflicts) {
-    const file = base.files.get(path);
-    if (file === undefined) files.delete(path);
-    else files.set(path, file);
-  }
-  const { time } = await repository.describe(to);
-  return { commit: to, time, files, blobs: new Map([...merged.blobs, ...base.blobs]) };
 }
 
 /** Without this, a plan of the wrong directory would show no effect. */
@@ -112,29 +85,22 @@ export interface RecordedOrder {
 /** Returns the effect of merging head into the commit that the controller follows. */
 export async function planOnRecorded(
   repository: LocalRepository,
-  { head, node, ...order }: RecordedOrder & { readonly head: string; readonly node?: string | undefined },
+  order: RecordedOrder & { readonly head: string; readonly node?: string | undefined },
 ): Promise<Plan> {
-  const { recorded, budget } = order;
-  const merge = onRecorded(await readMerge(repository, { base: recorded.commit, head, budget }), order);
-  return planMerge({ ...merge, node });
-}
-
-function onRecorded(
-  { approvedCount, ...merge }: ReadMerge,
-  { recorded, problems: newest, budget }: RecordedOrder,
-): Merge {
+  const { head, node, budget, recorded, problems: newest } = order;
   const { servers, held, commit, isRecovering = false } = recorded;
-  if (merge.before === undefined) return merge;
+  const { approvedCount, ...merge } = await readMerge(repository, { base: commit, head, budget });
+  if (merge.before === undefined) return planMerge({ ...merge, node });
   const problemsBefore = newest.commit === commit ? newest.problems : merge.problemsBefore;
   const limits = { servers, heldBefore: heldDeletes(held), budget };
-  const before = withRecorded(merge.before, servers, problemsBefore);
-  return {
+  return planMerge({
     ...merge,
-    before,
-    ...(problemsBefore === undefined ? {} : { problemsBefore }),
+    node,
+    before: withRecorded(merge.before, servers, problemsBefore),
+    problemsBefore,
     recorded: servers,
     safety: safetyOfRecorded({ ...limits, approvedCount: isRecovering ? 0 : approvedCount, isRecovering }),
-  };
+  });
 }
 
 function heldDeletes(held: readonly HeldItem[]): ReadonlyMap<string, HeldBefore> {
