@@ -16,7 +16,7 @@ import { createSimulatedProvider } from '../providers/simulated.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import { stallsIn } from '../reconcile/waits/wait-graph.ts';
 import { createGitPublisher } from '../repository/git-publisher.ts';
-import { createGitSource, type GitSource } from '../repository/git-source.ts';
+import { createGitSource } from '../repository/git-source.ts';
 import type { Publisher } from '../repository/publisher.ts';
 import { parseRepositoryUrl } from '../repository/repository-url.ts';
 import { createSigner, SignatureCheck } from '../repository/signatures.ts';
@@ -58,9 +58,7 @@ export async function openRepository(
   // The directory of the local copy.
   const cache = join(store.directory, 'repository');
   const place = { branch, directory };
-  const source = opened.adopt(await createGitSource({ ...place, url, access, cache, log }), (it: GitSource) =>
-    it.close(),
-  );
+  const source = opened.adopt(await createGitSource({ ...place, url, access, cache, log }), (it) => it.close());
   const makeTriggers = (): readonly Trigger[] => openTriggers(repository, { log, clock });
   const signatures = verify === null ? undefined : new SignatureCheck(verify, source.copy.path);
   // What is proposed is followed once an operator has merged it.

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isLoopback } from '../base/http-request.ts';
-import { hideSecrets, proxySecrets, readSettingFile } from '../base/secrets.ts';
+import { hideSecrets, proxySecrets, readSecretFile, readSettingFile } from '../base/secrets.ts';
 import { reasonOf } from '../base/wording.ts';
 import type { RepositoryAccess, SecretPlace } from '../model/settings.ts';
 import type { RepositoryUrl } from './repository-url.ts';
@@ -23,7 +23,6 @@ export const NO_ACCESS: RepositoryAccess = { username: null, password: null, caF
 
 /** Hosts that check only the password accept any name; this is the one that GitHub documents. */
 const USERNAME_DEFAULT = 'x-access-token';
-const SECRET_BYTES_MAX = 64 * 1024;
 const CA_BYTES_MAX = 4 * 1024 * 1024;
 const PROXY_VARIABLES = ['http_proxy', 'https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY', 'no_proxy', 'NO_PROXY'];
 const SSH_VARIABLES = ['SSH_AUTH_SOCK', 'KRB5CCNAME', 'GIT_SSH_COMMAND', 'GIT_SSH_VARIANT'];
@@ -63,7 +62,7 @@ export class Access {
     });
     const { place, access } = this.#options;
     if (place.kind !== 'http') return;
-    if (access.caFile !== null) await readSetting(access.caFile, 'repository.caFile', CA_BYTES_MAX);
+    if (access.caFile !== null) await readSetting(readSettingFile(access.caFile, 'repository.caFile', CA_BYTES_MAX));
     const login = await readLogin(access);
     const basic = login === undefined ? [] : [login.password, `${login.username}:${login.password}`];
     this.#sent = [...new Set([...this.#sent.slice(-SENT_MAX), ...basic, ...proxySecrets()])];
@@ -180,22 +179,18 @@ async function readLogin({ username, password }: RepositoryAccess): Promise<Logi
   return { username: name, password: secret };
 }
 
-/** A trailing newline of a file is not part of the secret. */
 async function readSecret(place: SecretPlace, setting: string): Promise<string> {
   const text =
-    place.kind === 'file'
-      ? (await readSetting(place.path, setting, SECRET_BYTES_MAX)).replace(/\r?\n$/, '')
-      : (process.env[place.name] ?? '');
-  if (text === '') throw new GitError(`${placeOf(place)} is empty: write the secret for the repository into it`);
+    place.kind === 'file' ? await readSetting(readSecretFile(place.path, setting)) : (process.env[place.name] ?? '');
   if (/[\r\n\0]/.test(text)) {
     throw new GitError(`${placeOf(place)} has more than one line: write only the secret for the repository into it`);
   }
   return text;
 }
 
-async function readSetting(path: string, setting: string, bytesMax: number): Promise<string> {
+async function readSetting(reading: Promise<Buffer>): Promise<string> {
   try {
-    return (await readSettingFile(path, setting, bytesMax)).toString();
+    return (await reading).toString();
   } catch (error) {
     throw new GitError(reasonOf(error), { cause: error });
   }

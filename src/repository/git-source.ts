@@ -11,8 +11,15 @@ import type { PushOutcome } from './publisher.ts';
 import { type PushOrder, Remote } from './remote.ts';
 import { directorySteps } from './repository-url.ts';
 import { checkGitVersion, GitError } from './run-git.ts';
-import type { BlobFilter, ChangeLimits, Commit, LastFileChanges, Source } from './source.ts';
-import { SOURCE_LIMITS, type SourceLimits } from './source-limits.ts';
+import {
+  type BlobFilter,
+  type ChangeLimits,
+  type Commit,
+  type LastFileChanges,
+  SOURCE_LIMITS,
+  type Source,
+  type SourceLimits,
+} from './source.ts';
 
 /** The branch to follow, and where its local copy is. */
 export interface GitSourceOptions {
@@ -29,23 +36,11 @@ export interface GitSourceOptions {
   readonly log?: Logger;
 }
 
-/** A source that also pushes from its local copy. */
-export interface GitSource extends Source {
-  /** The local copy: new objects are written into it before they are pushed. */
-  readonly copy: Pick<LocalCopy, 'path' | 'objects'>;
-
-  /** Returns the result of `work` on the objects of the local copy. The next fetch repairs damage that it finds. */
-  readObjects<Value>(work: (objects: ObjectReader) => Promise<Value>): Promise<Value>;
-
-  /** Pushes a commit of the local copy. */
-  push(order: Omit<PushOrder, 'directory'>): Promise<PushOutcome>;
-}
-
 /**
  * Returns the source. Sends no request yet. Throws SourceError for an invalid option, or if git is missing or too old.
  */
 export async function createGitSource(options: GitSourceOptions): Promise<GitSource> {
-  const source = new BranchSource(options);
+  const source = new GitSource(options);
   await checkGitVersion(GIT_MIN);
   return source;
 }
@@ -53,8 +48,10 @@ export async function createGitSource(options: GitSourceOptions): Promise<GitSou
 /** Of the git that fetches and pushes. */
 const GIT_MIN = '2.34';
 
-class BranchSource implements GitSource {
+/** Follows a branch, and pushes from its local copy. */
+export class GitSource implements Source {
   readonly place: FollowedPlace;
+  /** New objects are written into it before they are pushed. */
   readonly copy: LocalCopy;
   readonly #remote: Remote;
   readonly #branch: string;
@@ -85,6 +82,7 @@ class BranchSource implements GitSource {
     return this.#alone(async () => withoutTree(await this.#fetch(signal)));
   }
 
+  /** Pushes a commit of the local copy. */
   push(order: Omit<PushOrder, 'directory'>): Promise<PushOutcome> {
     return this.#remote.push({ ...order, directory: this.copy.path });
   }
@@ -113,6 +111,7 @@ class BranchSource implements GitSource {
     return this.readObjects(() => this.#reader.lastChanges(commit, paths, limits));
   }
 
+  /** Returns the result of `work` on the objects of the local copy. The next fetch repairs damage that it finds. */
   async readObjects<Value>(work: (objects: ObjectReader) => Promise<Value>): Promise<Value> {
     try {
       return await work(this.copy.objects);

@@ -7,8 +7,7 @@ import { decodePath, isOid, type ParsedCommit } from './git-object.ts';
 import { DamagedObjectError, type ObjectReader } from './object-reader.ts';
 import { directorySteps } from './repository-url.ts';
 import { ContentError, type GitError, GitFailure } from './run-git.ts';
-import type { BlobFilter, ChangeLimits, Commit, LastFileChanges } from './source.ts';
-import type { SourceLimits } from './source-limits.ts';
+import type { BlobFilter, ChangeLimits, Commit, LastFileChanges, SourceLimits } from './source.ts';
 
 const breathe = breatheBy(systemClock);
 

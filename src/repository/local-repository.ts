@@ -18,28 +18,10 @@ import {
   type ChangeLimits,
   type Commit,
   type LastFileChanges,
+  SOURCE_LIMITS,
   type Source,
   SourceError,
 } from './source.ts';
-import { SOURCE_LIMITS } from './source-limits.ts';
-
-/** A repository that is only read. All methods throw SourceError with advice. */
-export interface LocalRepository
-  extends Pick<Source, 'has' | 'snapshot' | 'describe' | 'commitsBetween' | 'lastChanges'>,
-    Disposable {
-  /** The path from the root of the repository to the layout: '' or one that ends in `/`. */
-  readonly prefix: string;
-  /** True if the clone lacks older commits. */
-  readonly isShallow: boolean;
-
-  /** Returns the id of the commit that a revision names, as git reads it: a branch, a tag, an id, `HEAD~1`. */
-  resolve(revision: string): Promise<string>;
-  /**
-   * Merges head into base as `git merge` does. The repository itself is not written. Throws if the histories are
-   * unrelated, or the clone is shallow.
-   */
-  merge(base: string, head: string): Promise<MergeCommit>;
-}
 
 /** A merge commit that only the {@link LocalRepository} that made it can read, until it is closed. */
 export interface MergeCommit {
@@ -67,7 +49,7 @@ export async function openLocalRepository(path: string): Promise<LocalRepository
   const git = await openGit(root);
   const shallow = join(await commonDirectoryOf(git), 'shallow');
   const lines = existsSync(shallow) ? (await readFile(shallow, 'utf8')).split('\n') : [];
-  return new Repository({ root, git, directory, shallow: new Set(lines.filter(isOid)) });
+  return new LocalRepository({ root, git, directory, shallow: new Set(lines.filter(isOid)) });
 }
 
 /**
@@ -159,44 +141,48 @@ interface RepositoryOptions extends FoundRepository {
   readonly shallow: ReadonlySet<string>;
 }
 
-class Repository implements LocalRepository {
+/** A repository that is only read. All methods throw SourceError with advice. */
+export class LocalRepository
+  implements Pick<Source, 'has' | 'snapshot' | 'describe' | 'commitsBetween' | 'lastChanges'>, Disposable
+{
+  /** The path from the root of the repository to the layout: '' or one that ends in `/`. */
   readonly prefix: string;
+  /** True if the clone lacks older commits. */
   readonly isShallow: boolean;
-  readonly #root: string;
-  readonly #git: Git;
-  readonly #shallow: ReadonlySet<string>;
-  readonly #directory: string;
+  readonly #options: RepositoryOptions;
   #objects: ObjectReader;
   #reader: HistoryReader;
   /** The repository of the merge commit. It has the objects of the other one as alternates. */
   #mergeFolder: string | undefined;
 
-  constructor({ root, git, directory, shallow }: RepositoryOptions) {
-    this.#root = root;
-    this.#git = git;
-    this.#directory = directory;
-    this.#shallow = shallow;
-    this.isShallow = shallow.size > 0;
-    this.#objects = new ObjectReader(git);
+  constructor(options: RepositoryOptions) {
+    this.#options = options;
+    this.isShallow = options.shallow.size > 0;
+    this.#objects = new ObjectReader(options.git);
     this.#reader = this.#readerOf(this.#objects);
     this.prefix = this.#reader.prefix;
   }
 
   #readerOf(objects: ObjectReader): HistoryReader {
     const missing = (commit: string): SourceError => new SourceError(this.#unknownText(commit));
-    return new HistoryReader({ objects, directory: this.#directory, limits: SOURCE_LIMITS, missing });
+    return new HistoryReader({ objects, directory: this.#options.directory, limits: SOURCE_LIMITS, missing });
   }
 
+  /** Returns the id of the commit that a revision names, as git reads it: a branch, a tag, an id, `HEAD~1`. */
   async resolve(revision: string): Promise<string> {
     if (!/^[^-\p{Cc}][^\p{Cc}]*$/u.test(revision)) throw new SourceError(`${quote(revision)} is no revision of git`);
-    const oid = await revisionIn(this.#git, `${revision}^{commit}`);
+    const oid = await revisionIn(this.#options.git, `${revision}^{commit}`);
     if (oid === undefined) throw new SourceError(this.#unknownText(revision));
     return oid;
   }
 
+  /**
+   * Merges head into base as `git merge` does. The repository itself is not written. Throws if the histories are
+   * unrelated, or the clone is shallow.
+   */
   async merge(base: string, head: string): Promise<MergeCommit> {
     await checkGitVersion(MERGE_GIT_MIN);
-    if (this.isShallow) throw new SourceError(`the clone in ${this.#root} is shallow; ${SHALLOW_ADVICE}`);
+    if (this.isShallow) throw new SourceError(`the clone in ${this.#options.root} is shallow; ${SHALLOW_ADVICE}`);
     if ((await this.#query(() => this.#reader.commonAncestors(base, head))).length === 0)
       throw new SourceError(`${base} and ${head} have no commit in common: their histories are unrelated`);
     const git = await this.#openMergeFolder(base);
@@ -211,7 +197,7 @@ class Repository implements LocalRepository {
    * does not count.
    */
   async #openMergeFolder(base: string): Promise<Git> {
-    const shared = await commonDirectoryOf(this.#git);
+    const shared = await commonDirectoryOf(this.#options.git);
     const folder = await mkdtemp(join(tmpdir(), 'treeline-merge-'));
     this.#mergeFolder = folder;
     const format = base.length === 64 ? 'sha256' : 'sha1';
@@ -242,7 +228,7 @@ class Repository implements LocalRepository {
   }
 
   lastChanges(commit: string, paths: readonly string[], limits: ChangeLimits): Promise<LastFileChanges> {
-    const isCut = (oid: string): boolean => this.#shallow.has(oid);
+    const isCut = (oid: string): boolean => this.#options.shallow.has(oid);
     return this.#query(() => this.#reader.lastChanges(commit, paths, limits, isCut));
   }
 
@@ -257,14 +243,14 @@ class Repository implements LocalRepository {
     } catch (error) {
       if (!(error instanceof DamagedObjectError)) throw error;
       const advice = 'a clone with --filter lacks files, so clone without it; "git fsck" finds damage';
-      throw new SourceError(`${this.#root} cannot be read: an object is missing or damaged; ${advice}`, {
+      throw new SourceError(`${this.#options.root} cannot be read: an object is missing or damaged; ${advice}`, {
         cause: error,
       });
     }
   }
 
   #unknownText(revision: string): string {
-    const text = `there is no commit ${quote(revision)} in ${this.#root}`;
+    const text = `there is no commit ${quote(revision)} in ${this.#options.root}`;
     if (this.isShallow) return `${text}; ${SHALLOW_ADVICE}`;
     return `${text}: "git fetch" brings the newest commits, such as those of origin/main`;
   }

@@ -9,7 +9,7 @@ import { isOid } from './git-object.ts';
 import type { PushOutcome } from './publisher.ts';
 import { checkBranch, checkEncryption, parseRepositoryUrl } from './repository-url.ts';
 import { Git, GitError, GitFailure, type RunOptions } from './run-git.ts';
-import type { SourceLimits } from './source-limits.ts';
+import type { SourceLimits } from './source.ts';
 
 interface RemoteOptions {
   /** A path, `https://` …; see repository-url.ts. */

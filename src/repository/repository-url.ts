@@ -18,69 +18,51 @@ export type RepositoryUrl =
  * one; its message never quotes it.
  */
 export function parseRepositoryUrl(text: string): RepositoryUrl {
-  const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(text)?.[1]?.toLowerCase();
-  if (scheme === 'http' || scheme === 'https') return { kind: 'http', url: checkHttpUrl(text) };
-  if (scheme === 'ssh' || scheme === 'git+ssh') return { kind: 'ssh', url: checkSshUrl(text) };
-  if (scheme === 'file') return { kind: 'local', path: pathOfFileUrl(text) };
-  if (scheme !== undefined) throw noRepository(text);
   if (text === '') throw new SourceError('the URL of the repository is empty: give a path or a URL');
-  if (isScpLike(text)) return { kind: 'ssh', url: checkScpUrl(text) };
-  return { kind: 'local', path: resolve(text) };
+  const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(text)?.[1]?.toLowerCase();
+  if (scheme === 'file') return { kind: 'local', path: pathOfFileUrl(text) };
+  if (scheme === undefined && !isScpLike(text)) return { kind: 'local', path: resolve(text) };
+  const kind = scheme === 'http' || scheme === 'https' ? 'http' : 'ssh';
+  const url = scheme === undefined ? undefined : parseUrl(text, scheme);
+  // The text that git would take for the path may be a password, and would be in every message.
+  const hasPassword = url === undefined ? /^[^@]*:[^@]*@/.test(text) : url.password !== '';
+  if (hasPassword || (kind === 'http' && url?.username !== '')) throw withPassword(text, kind);
+  // The query may be a token.
+  if (/[?#]/.test(text)) {
+    throw new SourceError(`"${shown(text)}" is no repository that can be followed: write the URL without "?" and "#"`);
+  }
+  // That of http is the prefix of requests.
+  return { kind, url: kind === 'http' ? (url?.href ?? '').replace(/\/+$/, '') : text };
 }
 
 /** Matches `git@host:path`, as git reads it: a colon before the first slash. */
 function isScpLike(text: string): boolean {
   if (isAbsolute(text) || !/^[^/]+:/.test(text) || /^[A-Za-z]:\\/.test(text)) return false;
-  // An option of ssh, or one of git's remote helpers: both could start any program.
-  if (text.startsWith('-') || /^[^/]+::/.test(text)) throw noRepository(text);
+  // An option of ssh, or one of git's remote helpers: both could start any program. Or a slash is missing.
+  if (/^-|^[^/]+::|^https?:/i.test(text)) throw noRepository(text);
   return true;
 }
 
-/** The text that git would take for the path may be a password, and would be in every message. */
-function checkScpUrl(text: string): string {
-  if (/^https?:/i.test(text)) throw noRepository(text);
-  if (/^[^@]*:[^@]*@/.test(text)) {
-    throw new SourceError(
-      `"${shown(text)}" is written with a password, which ssh does not take: use a key (a path with "@" is written as ssh://host/path)`,
-    );
-  }
-  if (/[?#]/.test(text)) throw withQuery(text);
-  return text;
+function parseUrl(text: string, scheme: string): URL {
+  const url = URL.parse(text);
+  const isKnown = ['http', 'https', 'ssh', 'git+ssh'].includes(scheme);
+  if (!isKnown || url === null || url.hostname === '' || url.hostname.startsWith('-')) throw noRepository(text);
+  return url;
 }
 
-/** Returns the URL as the prefix of requests. */
-function checkHttpUrl(text: string): string {
-  const url = URL.parse(text);
-  if (url === null) throw noRepository(text);
-  if (url.username !== '' || url.password !== '') {
-    throw new SourceError(
-      `"${shown(text)}" is written with a user or password before the host, where logs would show it: ` +
-        'write the URL without, and name files as repository.usernameFile and repository.passwordFile',
-    );
-  }
-  if (url.search !== '' || url.hash !== '') throw withQuery(text);
-  return url.href.replace(/\/+$/, '');
-}
-
-function checkSshUrl(text: string): string {
-  const url = URL.parse(text);
-  if (url === null || url.hostname === '' || url.hostname.startsWith('-')) throw noRepository(text);
-  if (url.password !== '') {
-    throw new SourceError(`"${shown(text)}" is written with a password, which ssh does not take: use a key`);
-  }
-  if (url.search !== '' || url.hash !== '') throw withQuery(text);
-  return text;
+function withPassword(text: string, kind: 'http' | 'ssh'): SourceError {
+  const advice =
+    kind === 'http'
+      ? 'a user or password before the host, where logs would show it: write the URL without, and name files as ' +
+        'repository.usernameFile and repository.passwordFile'
+      : 'a password, which ssh does not take: use a key (a path with "@" is written as ssh://host/path)';
+  return new SourceError(`"${shown(text)}" is written with ${advice}`);
 }
 
 function noRepository(text: string): SourceError {
   return new SourceError(
     `"${shown(text)}" is no repository that can be followed: use a path, file://, https:// or ssh://`,
   );
-}
-
-/** The query may be a token, and would be in every message. */
-function withQuery(text: string): SourceError {
-  return new SourceError(`"${shown(text)}" is no repository that can be followed: write the URL without "?" and "#"`);
 }
 
 /** Returns the URL without its user part and query: both may be secret. */

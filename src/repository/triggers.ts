@@ -3,8 +3,8 @@
 // watches).
 
 import { join } from 'node:path';
+import { type FSWatcher, watch } from 'chokidar';
 import type { Clock } from '../base/clock.ts';
-import { type FileWatch, watchFiles } from '../base/file-watch.ts';
 import type { Logger } from '../base/log.ts';
 import { findCommonDirectory } from './local-repository.ts';
 import type { Trigger } from './source.ts';
@@ -18,16 +18,16 @@ interface BranchWatchOptions {
 
 /** Returns a trigger on the two files that hold a branch's head. If they cannot be watched, it logs that. */
 export function createBranchWatch({ path, branch, log }: BranchWatchOptions): Trigger {
-  let opening: Promise<FileWatch | undefined> = Promise.resolve(undefined);
+  let opening: Promise<FSWatcher | undefined> = Promise.resolve(undefined);
 
   function complain(error: unknown): undefined {
     log?.warn({ err: error, path }, 'the repository cannot be watched, polling continues');
   }
 
-  async function open(poll: () => void): Promise<FileWatch> {
+  async function open(poll: () => void): Promise<FSWatcher> {
     const directory = await findCommonDirectory(path);
     const files = [join(directory, 'refs', 'heads', branch), join(directory, 'packed-refs')];
-    return watchFiles(files, { changed: poll, failed: complain });
+    return watch(files, { ignoreInitial: true }).on('all', poll).on('error', complain);
   }
 
   return {
@@ -35,8 +35,7 @@ export function createBranchWatch({ path, branch, log }: BranchWatchOptions): Tr
       opening = open(poll).catch(complain);
     },
     async stop() {
-      const watch = await opening;
-      await watch?.close();
+      await (await opening)?.close();
     },
   };
 }

@@ -5,7 +5,7 @@ import { DEFAULT_HIERARCHY } from '../../src/catalog/hierarchy.ts';
 import { FILES_MAX, loadCatalog, wantsBlob } from '../../src/catalog/load-catalog.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import { LAYOUT_BYTES_MAX } from '../../src/model/snapshot.ts';
-import { SOURCE_LIMITS } from '../../src/repository/source-limits.ts';
+import { SOURCE_LIMITS } from '../../src/repository/source.ts';
 import { countRuns } from '../support/count-runs.ts';
 import { snapshotOf, TREE } from './snapshots.ts';
 

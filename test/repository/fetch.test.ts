@@ -367,7 +367,7 @@ describe('a password', () => {
   });
 
   it.each([
-    ['an empty file', 'x', '\n', /secret is empty/],
+    ['an empty file', 'x', '\n', /is empty: write the secret into it/],
     ['two lines', 'x', 'a\nb\n', /has more than one line/],
     ['a very large file', 'x', 'x'.repeat(65_537), /repository.passwordFile .* cannot be read: it has 65537 bytes/],
     ['a name with a colon', 'a:b', 'x', /the user name in .* contains a ":"/],
