@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ensureCredentials } from '../src/cli/demo/credentials.ts';
-import { writeLocalServerProgram } from '../src/cli/demo/local-servers.ts';
+import { runLocalServers, writeLocalServerProgram } from '../src/cli/demo/local-servers.ts';
 import { ensureRepository } from '../src/cli/demo/stacks-repository.ts';
 import { freePort } from '../test/support/free-port.ts';
 import { startBalancer, statusOf, type Target } from './cluster-balancer.ts';
@@ -36,7 +36,7 @@ async function run(): Promise<void> {
   );
   const { port } = (await startBalancer(targets)).address() as AddressInfo;
   const servers = await writeLocalServerProgram(folder, credentials, `https://localhost:${port}`);
-  opened.defer(() => servers.stop());
+  opened.defer(() => runLocalServers(servers, 'stop'));
   const replicas = targets.map((target) => keepReplica(folder, target));
   opened.defer(async () => {
     for (const child of processes.values()) for (const one of ['SIGTERM', 'SIGCONT'] as const) child.kill(one);

@@ -17,7 +17,7 @@ import { CommandFailure, describeSystemError, expecting } from './command-failur
 import { type DemoCredentials, ensureCredentials } from './demo/credentials.ts';
 import { LAB, startPrograms } from './demo/demo-program.ts';
 import { instructions } from './demo/instructions.ts';
-import { canRunLocalServers, type LocalServers, writeLocalServerProgram } from './demo/local-servers.ts';
+import { canRunLocalServers, runLocalServers, writeLocalServerProgram } from './demo/local-servers.ts';
 import { changePorts, choosePorts, copySettings, DEMO_FOLDER, settingsFileIn } from './demo/settings-file.ts';
 import { ensureRepository } from './demo/stacks-repository.ts';
 import { print } from './output.ts';
@@ -64,22 +64,17 @@ async function runDemo(folder: string, port: number | undefined): Promise<void> 
   const settings = await prepareSettings(folder, credentials, port);
   const sites = await writeSites(folder, credentials, settings.api.port);
   const log = createLog(settings.log.level, createWriteStream(join(folder, 'treeline.log')));
-  const stopSites = async (): Promise<void> => {
-    for (const site of sites) await site.stop();
-  };
-  for (const site of sites) await site.start();
-  const controller = await startOnPorts(settings, log).catch(async (error: unknown) => {
-    await stopSites();
-    throw error;
-  });
+  // Stops in the opposite order: the controller still gets the reports of the programs.
+  await using started = new AsyncDisposableStack();
+  for (const site of sites) {
+    started.defer(() => runLocalServers(site, 'stop'));
+    await runLocalServers(site, 'start');
+  }
+  const controller = await startOnPorts(settings, log);
+  started.defer(() => controller.stop());
   const programs = await startPrograms(folder, log);
-  const stop = async (): Promise<void> => {
-    // First, so that the controller still gets their reports.
-    await Promise.all(programs.map((program) => program.stop()));
-    await controller.stop();
-    await stopSites();
-  };
-  const running = runUntilSignalled({ stop }, log);
+  started.defer(async () => void (await Promise.all(programs.map((program) => program.stop()))));
+  const running = runUntilSignalled({ stop: () => started.disposeAsync() }, log);
   const isStopped = await Promise.race([running.then(() => true), waitUntilSettled(controller)]);
   if (isStopped) return;
   print(instructions(settings, folder, fromUserDirectory('.')));
@@ -113,11 +108,7 @@ async function prepareSettings(
 }
 
 /** Writes the programs that make servers, for the controller and for the proxy; none if servers are simulated. */
-async function writeSites(
-  folder: string,
-  credentials: DemoCredentials,
-  port: number,
-): Promise<readonly LocalServers[]> {
+async function writeSites(folder: string, credentials: DemoCredentials, port: number): Promise<readonly string[]> {
   if (!canRunLocalServers()) return [];
   const lab = join(folder, LAB);
   await mkdir(lab, { recursive: true, mode: 0o700 });

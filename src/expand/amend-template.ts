@@ -66,33 +66,32 @@ export function amendTemplate(
   const written = templateAsWritten(template);
   const { stackTemplateAdditions, stackTemplateSubstractions } = instance.object;
   if (isLeaf(stackTemplateAdditions) && isLeaf(stackTemplateSubstractions)) return written;
-  const laid = overlay(
-    { parameters: written.parameters, resources: written.resources },
-    { parameters: mapAt(stackTemplateAdditions, 'parameters'), resources: mapAt(stackTemplateAdditions, 'resources') },
-  );
-  const resources = mapAt(laid.value, 'resources');
+  const overridden = new Set<string>();
+  const lay = (section: 'parameters' | 'resources'): JsonMap =>
+    merge(written[section], mapAt(stackTemplateAdditions, section), { pointer: `/${section}`, overridden });
+  const [parameters, resources] = [lay('parameters'), lay('resources')];
   const split = splitRetired(mapAt(stackTemplateSubstractions, 'resources'), resources, {
     entry: instance,
     pointer: `${SUBSTRACTIONS}/resources`,
   });
-  const parameters = mapAt(stackTemplateSubstractions, 'parameters');
-  const subtracted = subtract(laid.value, withoutEmpty({ parameters, resources: split.others }));
+  const found: Subtraction = { removed: new Set(), missing: new Map() };
+  const named = mapAt(stackTemplateSubstractions, 'parameters');
   function isAdded(pointer: string): boolean {
-    return nearestIn(laid.overridden, pointer) !== null;
+    return nearestIn(overridden, pointer) !== null;
   }
   return {
-    parameters: mapAt(subtracted.value, 'parameters'),
-    resources: mapAt(subtracted.value, 'resources'),
+    parameters: subtract(parameters, named, { ...found, pointer: '/parameters' }),
+    resources: subtract(resources, split.others, { ...found, pointer: '/resources' }),
     isAmended: true,
     retired: split.retired,
     isAdded,
     originOf: (pointer) =>
       isAdded(pointer) ? { entry: instance, pointer: ADDITIONS + pointer } : written.originOf(pointer),
     removedBy(pointer) {
-      const removed = nearestIn(subtracted.removed, pointer);
+      const removed = nearestIn(found.removed, pointer);
       return removed === null ? null : { entry: instance, pointer: SUBSTRACTIONS + removed };
     },
-    problems: [...subtracted.missing].slice(0, MISTAKES_MAX).map((missing) => nothingThere(instance, missing)),
+    problems: [...found.missing].slice(0, MISTAKES_MAX).map((missing) => nothingThere(instance, missing)),
   };
 }
 
@@ -129,15 +128,6 @@ function nothingThere(instance: Entry<StackInstance>, [pointer, present]: [strin
   });
 }
 
-/** An empty section names nothing; as a leaf it would take all parameters or all resources away. */
-function withoutEmpty(sections: Readonly<Record<string, Json>>): JsonMap {
-  const left = emptyMap();
-  for (const [section, value] of Object.entries(sections)) {
-    if (!isLeaf(value)) left[section] = value;
-  }
-  return left;
-}
-
 function mapAt(map: JsonMap, key: string): JsonMap {
   const value = fieldOf(map, key);
   return isMap(value) ? value : emptyMap();
@@ -151,21 +141,10 @@ function nearestIn(pointers: ReadonlySet<string>, pointer: string): string | nul
   return null;
 }
 
-interface Laid {
-  readonly value: JsonMap;
-  /** The pointers of values that come from the upper map. Everything below them is the upper map's too. */
-  readonly overridden: ReadonlySet<string>;
-}
-
 /**
- * Returns both maps as one, merged key by key where both have a map, and which of its values are the upper's. Neither
- * map is changed.
+ * Returns both maps as one, merged key by key where both have a map. `overridden` gets the pointers of values of the
+ * upper map: everything below them is the upper map's too. Neither map is changed.
  */
-export function overlay(lower: JsonMap, upper: JsonMap): Laid {
-  const overridden = new Set<string>();
-  return { value: merge(lower, upper, { pointer: '', overridden }), overridden };
-}
-
 function merge(
   lower: JsonMap,
   upper: JsonMap,
@@ -192,21 +171,13 @@ interface Subtraction {
   readonly missing: Map<string, JsonMap>;
 }
 
-/**
- * Returns `whole` without what `named` names, and what came of each name. A leaf removes the key where it stands.
- * Neither map is changed.
- */
-export function subtract(whole: JsonMap, named: JsonMap): Subtraction & { readonly value: JsonMap } {
-  const found: Subtraction = { removed: new Set(), missing: new Map() };
-  return { value: walkMap(whole, named, { ...found, pointer: '' }), ...found };
-}
-
 /** Returns true for what removes the key where it stands: `{}`, `null`, `""` and `true`. */
 function isLeaf(value: Json): boolean {
   return value === null || value === '' || value === true || (isMap(value) && Object.keys(value).length === 0);
 }
 
-function walkMap(whole: JsonMap, named: JsonMap, walk: Subtraction & { readonly pointer: string }): JsonMap {
+/** Returns `whole` without what `named` names: a leaf removes the key where it stands. Neither map is changed. */
+function subtract(whole: JsonMap, named: JsonMap, walk: Subtraction & { readonly pointer: string }): JsonMap {
   const left = Object.assign(emptyMap(), whole);
   for (const [key, value] of Object.entries(named)) {
     const pointer = below(walk.pointer, key);
@@ -217,10 +188,10 @@ function walkMap(whole: JsonMap, named: JsonMap, walk: Subtraction & { readonly 
       delete left[key];
       walk.removed.add(pointer);
     } else if (isMap(present)) {
-      left[key] = walkMap(present, mapAt(named, key), { ...walk, pointer });
+      left[key] = subtract(present, mapAt(named, key), { ...walk, pointer });
     } else {
       // A value that is no map contains nothing: each name below it is missing.
-      walkMap(emptyMap(), mapAt(named, key), { ...walk, pointer });
+      subtract(emptyMap(), mapAt(named, key), { ...walk, pointer });
     }
   }
   return left;

@@ -15,27 +15,20 @@ const PROGRAM = 'local-server';
 const PROGRAM_MODE = 0o700;
 const TIMEOUT_MS = 60_000;
 
-/** The servers of one demo. Every function throws CommandFailure with what the program says. */
-export interface LocalServers {
-  /** Starts the servers that the end of the last demo has ended. Those that still run stay. */
-  start(): Promise<void>;
-  stop(): Promise<void>;
-}
-
 /** Returns true if this machine has what local servers need. */
 export function canRunLocalServers(): boolean {
   return process.platform === 'linux' && isOnPath('flock');
 }
 
 /**
- * Writes the program that the demo's settings name, and returns the servers that it manages. The demo writes it at
- * every start, since the paths of Node and of the product may have changed.
+ * Writes the program that the demo's settings name, and returns its path. The demo writes it at every start, since the
+ * paths of Node and of the product may have changed.
  */
 export async function writeLocalServerProgram(
   folder: string,
   { ca, clients }: DemoCredentials,
   url: string,
-): Promise<LocalServers> {
+): Promise<string> {
   const { key, cert } = clients['local-servers'];
   const variables = {
     PATH: process.env.PATH ?? '',
@@ -56,13 +49,14 @@ export async function writeLocalServerProgram(
   ];
   await writeFile(`${program}.new`, lines.join('\n'), { mode: PROGRAM_MODE });
   await rename(`${program}.new`, program);
-  return {
-    start: () => run(program, 'start'),
-    stop: () => run(program, 'stop'),
-  };
+  return program;
 }
 
-async function run(program: string, command: string): Promise<void> {
+/**
+ * Starts the servers of a program that the end of the last demo has ended, or stops all. Throws CommandFailure with
+ * what the program says.
+ */
+export async function runLocalServers(program: string, command: 'start' | 'stop'): Promise<void> {
   try {
     await promisify(execFile)(program, [command], { timeout: TIMEOUT_MS });
   } catch (error) {

@@ -110,15 +110,6 @@ it('makes everything new where base has no layout', async () => {
   expect(await planAt(repository.path)).toMatchObject({ changes: Array(6).fill({}), problems: [], held: null });
 });
 
-it('takes nothing from a protected instance by a branch that lifts the protection first', async () => {
-  const repository = await emptyRepository();
-  const first = await repository.commit({ ...SHOP, [BLOG_FILE]: `${SHOP[BLOG_FILE]}protected: true\n` });
-  const lift = await repository.commit({ [BLOG_FILE]: SHOP[BLOG_FILE] }, { branch: 'branch', parents: [first] });
-  await repository.commit({ [BLOG_FILE]: null }, { branch: 'branch', parents: [lift] });
-  await repository.commit({ 'types/zone/x.yaml': '{}\n' });
-  expect(await planAt(repository.path)).toMatchObject({ changes: [], problems: [{ code: 'protected_instance' }] });
-});
-
 describe('a trailer that approves deletes', () => {
   it.each([
     ['lets them happen', {}, null],
@@ -147,19 +138,6 @@ describe('a trailer that approves deletes', () => {
     expect(plan.safety).toEqual([{ object: 'commits', field: 'Treeline-Approve-Deletes', from: null, to: 99 }]);
     expect(hasNoEffect(plan)).toBe(false);
   });
-});
-
-it.each([
-  ['waits', 'stacks/instances/blog.txt', 'x', { kind: 'unreadable', instances: ['blog'], deletes: 2 }],
-  ['waits', 'archive/blog.yaml', SHOP[BLOG_FILE], { kind: 'unreadable', instances: ['blog'], deletes: 2 }],
-  ['does not wait', 'archive/blog.yaml', '# retired\n', null],
-])('a delete %s if the commit adds %s: %j', async (_what, path, text, held) => {
-  const { repository, first } = await branched();
-  await repository.commit({ [BLOG_FILE]: null, [path]: text }, { branch: 'branch', parents: [first] });
-  const plan = await planAt(repository.path);
-  expect(actionsIn(plan)).toEqual(BLOG_SERVERS);
-  if (held === null) expect(plan.held).toBeNull();
-  else expect(plan.held).toMatchObject({ ...held, reason: expect.stringContaining(path) });
 });
 
 describe('a repository', () => {
