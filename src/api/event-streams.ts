@@ -11,7 +11,8 @@ import { ServiceError } from '../model/service-error.ts';
 import { tellEvent } from '../service/progress/record-reads.ts';
 import type { Scope } from '../service/scope.ts';
 
-const STREAMS: ShareLimits = { ofClient: 20, waitingOfClient: 0 };
+/** All pages on a management listener are one client. */
+const STREAMS: ShareLimits = { ofClient: 100, waitingOfClient: 0 };
 /** Events that are recorded within this time are sent together. */
 const GATHER_MS = 20;
 /**

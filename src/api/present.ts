@@ -21,7 +21,7 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 export const COMPRESSED_BYTES_MIN = 4 * 1024;
 
 /** The answer to a read, and the newest commit that was followed when it was made. */
-interface ReadAnswer {
+export interface ReadAnswer {
   readonly commit: string;
   readonly answer: WrittenAnswer;
 }

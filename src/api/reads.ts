@@ -9,7 +9,7 @@ import { type WrittenAnswer, writeAnswer } from './answer.ts';
 import type { AnswerCache } from './answer-cache.ts';
 import { clientOf, type RequestStep, requireAllowed } from './authenticate.ts';
 import { fingerprintOf } from './peer.ts';
-import { COMPRESSED_BYTES_MIN, sendRead } from './present.ts';
+import { COMPRESSED_BYTES_MIN, type ReadAnswer, sendRead } from './present.ts';
 import type { RouteParts, RouteRequest } from './routes/route-table.ts';
 
 /** Lets other requests be answered while a long answer is made. */
@@ -27,33 +27,67 @@ interface ReadBody {
 
 type Make<Result> = (request: RouteRequest, client: Client) => Result;
 
+/** The answer that several requests share, which were all there before its making began. */
+interface Turn {
+  readonly answer: Promise<ReadAnswer>;
+  readonly responses: Response[];
+  readonly sent: Promise<void>[];
+}
+
 /**
  * Returns what makes handlers of GET and HEAD: each sends what `make` returns, and what it throws becomes the answer
  * instead. The answers of `cached` and `cachedList` depend on the desired state and the rows alone; the others also on
- * the time, for example. A client gets one list at a time, until it has read it.
+ * the time, for example. A client gets one list at a time, until it has read it; those that it asks for again while they
+ * wait are made once.
  */
 export function readsFrom({ reader, cache, lists }: Pick<RouteParts, 'reader' | 'cache' | 'lists'>) {
-  async function send(request: RouteRequest, response: Response, { make, isKept }: Sending): Promise<void> {
+  const turns = new Map<string, Turn>();
+
+  async function answerOf(request: RouteRequest, { make, isKept }: Sending): Promise<ReadAnswer> {
     const [commit, version] = [reader.commit(), cache.version()];
     const known = isKept ? cache.find(request) : undefined;
     const answer = known ?? (await make(request, clientOf(request)));
     if (known === undefined && isKept) cache.keep(request, version, answer);
-    await sendRead(request, response, { commit, answer });
+    return { commit, answer };
   }
+
+  /** The turn ends once all who share it have read the answer, or are gone. */
+  function beginTurn(key: string, request: RouteRequest, sending: Sending): Turn {
+    const { promise: answer, resolve, reject } = Promise.withResolvers<ReadAnswer>();
+    const turn: Turn = { answer, responses: [], sent: [] };
+    turns.set(key, turn);
+    const end = lists.run(fingerprintOf(request), async () => {
+      turns.delete(key);
+      // Nobody waits for the answer any more.
+      if (turn.responses.every(({ destroyed }) => destroyed)) return;
+      requireAllowed(request);
+      resolve(await answerOf(request, sending));
+      await Promise.allSettled(turn.sent);
+    });
+    end.catch((error) => {
+      turns.delete(key);
+      reject(error);
+    });
+    return turn;
+  }
+
   const short = (isKept: boolean) => (make: Make<ReadBody>) => {
     const written = (...asked: Parameters<typeof make>): WrittenAnswer => {
       const { body, oid } = make(...asked);
       return writeAnswer(body, oid);
     };
-    return (request: RouteRequest, response: Response) => send(request, response, { make: written, isKept });
+    return async (request: RouteRequest, response: Response): Promise<void> =>
+      sendRead(request, response, await answerOf(request, { make: written, isKept }));
   };
   const long = (isKept: boolean) => (make: Make<Promise<WrittenAnswer>>) => {
     return async (request: RouteRequest, response: Response): Promise<void> => {
-      await lists.run(fingerprintOf(request), async () => {
-        if (response.destroyed) return;
-        requireAllowed(request);
-        await send(request, response, { make, isKept });
-      });
+      // The same client may have got other rights meanwhile.
+      const key = `${JSON.stringify([fingerprintOf(request), clientOf(request)])} ${request.url}`;
+      const turn = turns.get(key) ?? beginTurn(key, request, { make, isKept });
+      const sent = turn.answer.then((answer) => sendRead(request, response, answer));
+      turn.responses.push(response);
+      turn.sent.push(sent);
+      await sent;
     };
   };
   return { live: short(false), cached: short(true), list: long(false), cachedList: long(true) };

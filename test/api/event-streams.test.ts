@@ -234,9 +234,9 @@ describe('ends', () => {
   });
 });
 
-test('a client has 20 streams at most, and one that has ended makes way', async () => {
+test('a client has 100 streams at most, and one that has ended makes way', async () => {
   const scene = await Scene.start();
-  const streams = await Promise.all(Array.from({ length: 20 }, () => scene.read()));
+  const streams = await Promise.all(Array.from({ length: 100 }, () => scene.read()));
   expect(new Set(streams.map(({ status }) => status))).toEqual(new Set([200]));
   const { status, body, headers } = await scene.api.request('/events');
   expect({ status, body }).toMatchObject({ status: 429, body: { error: 'too_many_requests' } });

@@ -63,6 +63,22 @@ test('one client with a list at work and others waiting keeps no other client fr
   for (const reply of await Promise.all(waiting)) expect(reply.status).toBe(200);
 });
 
+test('a list that a client asks for several times while it waits is made once', async () => {
+  const { asked, release } = holdLists();
+  const first = api.request(RECORDED);
+  await expect.poll(asked).toBe(1);
+  const others = Array.from({ length: 20 }, () => api.request(RECORDED));
+  const elsewhere = api.request(RECORDED, { identity: api.identities['automation-endpoint'] });
+  await expect.poll(asked).toBe(2);
+  // On the same listener, so that the requests before it are there.
+  expect((await api.request('/tree')).status).toBe(200);
+  release();
+  const replies = await Promise.all([first, elsewhere, ...others]);
+  expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]));
+  // One that came late has a turn of its own.
+  expect(asked()).toBeLessThan(10);
+});
+
 test('bodies of one client that do not arrive leave those of others to be read, and its own wait for their turn', async () => {
   const { proxy, administrator } = api.identities;
   const path = '/agent/actions/x/heartbeat';
