@@ -52,16 +52,9 @@ export class TrackedReads {
 /** Returns true if every read would return the same entries in `catalog`. */
 export function hasSameReads({ inputs }: Pick<Unit, 'inputs'>, catalog: Catalog): boolean {
   for (const [address, entry] of inputs) {
-    if (!isSameEntry(entryAtAddress(catalog, address), entry)) return false;
+    if (entryAtAddress(catalog, address) !== entry) return false;
   }
   return true;
-}
-
-/** An unreadable file has a new entry in each commit, which is equal as long as the file is. */
-function isSameEntry(a: Entry<unknown> | undefined, b: Entry<unknown> | undefined): boolean {
-  if (a === b || a === undefined || b === undefined) return a === b;
-  if (a.object !== null || b.object !== null || a.path !== b.path || a.oid !== b.oid) return false;
-  return a.problems.length === 1 && b.problems.length === 1 && a.problems[0]?.message === b.problems[0]?.message;
 }
 
 /** Returns the entry at an address: `tree`, `hierarchy`, or `<type>/<name>` for any type. */

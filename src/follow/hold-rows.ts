@@ -77,7 +77,7 @@ function commitDigests(commit: string): readonly string[] {
 
 interface Suspended {
   readonly desired: Pick<DesiredState, 'units' | 'invalid'>;
-  /** Instances that have rows of servers which do not go with the next pass. */
+  /** Instances that have rows of servers. */
   readonly recorded: ReadonlySet<string>;
 }
 

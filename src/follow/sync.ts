@@ -5,7 +5,6 @@ import type { Baseline, DesiredState } from '../desired/desired-state.ts';
 import { factsOf, nodeOf } from '../desired/node-records.ts';
 import { isRetaining } from '../desired/unit.ts';
 import { explainRecord } from '../hiera/explain-node.ts';
-import { isLetGo } from '../machine/decide.ts';
 import { isBeingRemoved } from '../machine/existence.ts';
 import type { OutputFacts } from '../machine/read-outputs.ts';
 import { keptRemovals } from '../machine/removals.ts';
@@ -59,8 +58,7 @@ export async function syncChanges(store: Read, sync: Sync): Promise<readonly Cha
   const rollouts = rolloutRows(store.list('rollout'), openUpdatesAfter(store.index, [...servers.values()]));
   const approvals = keptApprovals(store.list('approval'), { desired, newest, rollouts, now });
   const terminating = terminatingRows(store, { desired, before: last }, recorded);
-  const staying = recorded.difference(endingInstances(store, rowOf));
-  const suspended = suspensionRows(store.list('suspension'), { desired, recorded: staying });
+  const suspended = suspensionRows(store.list('suspension'), { desired, recorded });
   return [
     ...servers.values(),
     ...tableChanges(store, 'head', headRow(desired, place)),
@@ -97,19 +95,6 @@ function instancesAfter(index: Read['index'], changes: ServerChanges): ReadonlyS
   }
   for (const { value } of moved) instances.add(value.instance);
   return instances;
-}
-
-/**
- * Returns the suspended instances of which nothing is left after the next pass: their suspension ends, whether that
- * pass comes before the next commit or not.
- */
-function endingInstances(store: Read, rowOf: (server: string) => ServerRow | undefined): ReadonlySet<string> {
-  const isEnding = (instance: string): boolean =>
-    store.index.serversOf(instance).every((name) => {
-      const row = rowOf(name);
-      return row === undefined || row.instance !== instance || isLetGo(row);
-    });
-  return new Set([...store.list('suspension').keys()].filter(isEnding));
 }
 
 /** Returns the acknowledgements that hold on: their instance is there, and their time is not over. */

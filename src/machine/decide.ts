@@ -61,7 +61,7 @@ export function decide(row: ServerRow, context: DecisionContext): Step {
 }
 
 /** Returns true for a server that no commit wants and whose row the next pass removes, without a call. */
-export function isLetGo(row: ServerRow): boolean {
+function isLetGo(row: ServerRow): boolean {
   const { wanted, action, due, state, policy } = row;
   if (wanted !== null || due !== null || (action !== null && state !== 'unknown')) return false;
   // A server that is to be left as it is need not be looked at.

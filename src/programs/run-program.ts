@@ -2,6 +2,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
+import { setTimeout as wait } from 'node:timers/promises';
 import { quote, reasonOf } from '../base/wording.ts';
 import type { CallLabels } from './call-records.ts';
 import type { CommandLine, Launcher } from './launcher.ts';
@@ -161,8 +162,5 @@ function exitOf(code: number | null, signal: NodeJS.Signals | null): number | st
 
 /** Resolves once a promise is settled, at most after `ms`. */
 async function within(settled: Promise<unknown>, ms: number): Promise<void> {
-  const timer = Promise.withResolvers<void>();
-  const late = setTimeout(timer.resolve, ms);
-  await Promise.race([settled, timer.promise]);
-  clearTimeout(late);
+  await Promise.race([settled, wait(ms, undefined, { ref: false })]);
 }

@@ -1,7 +1,7 @@
 // Tests the activation of a desired state: one commit of the store, shown only after it, and every concerned server enqueued.
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { withoutPause } from '../../src/base/breathe.ts';
+import { type Breathe, withoutPause } from '../../src/base/breathe.ts';
 import { createLog } from '../../src/base/log.ts';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
 import { activate } from '../../src/follow/activate.ts';
@@ -33,25 +33,23 @@ class FragileStore extends MemoryStore {
 
 const SAFETY = { deletions: deletionFacts({ limit: 0 }), unprotected: new Set<string>() };
 
-function open() {
+function open(breathe: Breathe = withoutPause) {
   const store = new FragileStore();
   const current = new CurrentState();
   const gate = new CommitGate();
-  const ledger = new Ledger(store, withoutPause);
+  const ledger = new Ledger(store, breathe);
   const lines: JsonMap[] = [];
   const enqueued: string[][] = [];
   const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });
-  let names: string[] = [];
+  /** Not yet among `enqueued`. */
+  const names: string[] = [];
   const reconciler = { enqueue: (more: Iterable<string>) => void names.push(...more) };
   const clock = new ManualClock();
   /** Servers that a failed activation enqueues are among those of the next one. */
   async function activateCommit(desired: DesiredState, before?: DesiredState): Promise<void> {
     const activation = { operation: 'o1', log, before, place: PLACE };
-    await gate.exclusive(() =>
-      activate({ ledger, current, reconciler, clock, breathe: withoutPause }, desired, activation),
-    );
-    enqueued.push(names.sort());
-    names = [];
+    await gate.exclusive(() => activate({ ledger, current, reconciler, clock, breathe }, desired, activation));
+    enqueued.push(names.splice(0).sort());
   }
 
   /** Pretends that these servers were made as they are wanted. */
@@ -64,7 +62,8 @@ function open() {
     }
   }
 
-  return { ...{ store, current, gate, ledger, lines, enqueued, activateCommit, made }, repository: stacksRepository() };
+  const parts = { store, current, gate, ledger, reconciler, clock, breathe };
+  return { ...parts, lines, names, enqueued, activateCommit, made, repository: stacksRepository() };
 }
 
 const A = instanceFile('a');
@@ -124,37 +123,17 @@ describe('those are looked at', () => {
 });
 
 describe('while other work runs', () => {
-  /** Calls `between` in each pause. */
-  function openPaused(between: () => void) {
-    const parts = open();
-    const { store, current, gate } = parts;
-    const breathe = pausing(between);
-    const ledger = new Ledger(store, breathe);
-    const enqueued: string[] = [];
-    const reconciler = { enqueue: (names: Iterable<string>) => void enqueued.push(...names) };
-    const log = createLog('silent', { write: () => undefined });
-    const activateCommit = (desired: DesiredState, before?: DesiredState): Promise<void> =>
-      gate.exclusive(() =>
-        activate({ ledger, current, reconciler, clock: new ManualClock(), breathe }, desired, {
-          operation: 'o1',
-          log,
-          before,
-          place: PLACE,
-        }),
-      );
-    return { ...parts, ledger, enqueued, activateCommit, reconciler, breathe };
-  }
-
   const MANY = Object.fromEntries(
     Array.from({ length: 125 }, (_, index) => [instanceFile(`i-${index}`), two(`s-${index}`, `t-${index}`)]),
   );
 
   it('shows rows and desired state of one commit at every moment', async () => {
     const seen = new Set<string>();
-    const { repository, activateCommit, current, ledger } = openPaused(() => {
+    const breathe = pausing(() => {
       const rows = [...ledger.list('server').values()].filter(({ wanted }) => wanted !== null).length;
       seen.add(`${current.get()?.owners.size ?? 0} wanted, ${rows} rows`);
     });
+    const { repository, activateCommit, current, ledger } = open(breathe);
     const first = repository.commit({ [A]: two('x', 'y') });
     await activateCommit(first);
     seen.clear();
@@ -166,18 +145,18 @@ describe('while other work runs', () => {
     /** Calls `between` in each pause of the exclusive sections after that of the first commit. */
     async function openFollowing(between: () => void = () => undefined) {
       let isOpen = false;
-      const parts = openPaused(() => (isOpen && parts.gate.isExclusive ? between() : undefined));
+      const parts = open(pausing(() => (isOpen && parts.gate.isExclusive ? between() : undefined)));
       const source = new TextSource();
       const log = createLog('silent', { write: () => undefined });
       const deleteBudget = { percent: 0, least: 2, most: 2 };
       const pushes = new OwnPushes();
-      const commits = new CommitFollower({ ...parts, pushes, source, clock: new ManualClock(), deleteBudget });
+      const commits = new CommitFollower({ ...parts, pushes, source, deleteBudget });
       const first = source.commit({ ...TEMPLATES, 'clients/A1.yaml': 'role: administrator\n', [A]: two('x', 'y') });
       await commits.follow(first, { operation: 'o1', log, newest: first });
       isOpen = true;
       async function follow(files: TextChanges): Promise<void> {
         const newest = source.commit(files);
-        parts.enqueued.length = 0;
+        parts.names.length = 0;
         await commits.follow(newest, { operation: 'o2', log, newest });
       }
       return { ...parts, follow };
@@ -198,10 +177,10 @@ describe('while other work runs', () => {
     it('lets no pass run between the judgement and the last server that is enqueued', async () => {
       const passes: number[] = [];
       let isAsked = false;
-      const { follow, gate, enqueued } = await openFollowing(() => {
+      const { follow, gate, names } = await openFollowing(() => {
         if (isAsked) return;
         isAsked = true;
-        void gate.shared(async () => void passes.push(enqueued.length));
+        void gate.shared(async () => void passes.push(names.length));
       });
       await follow(MANY);
       await setImmediate();

@@ -2,10 +2,9 @@
 // mounted, is an error and no answer: nothing is made again, forgotten or recorded by it.
 import { describe, expect, it } from 'vitest';
 import type { Answer } from '../../src/model/call-result.ts';
-import type { Client } from '../../src/model/objects.ts';
-import { allowed } from '../support/allowed.ts';
 import { answerOf } from './build.ts';
 import { Core } from './core.ts';
+import { proxyOf, takeTurn } from './proxy-turns.ts';
 import { shopFiles, TEMPLATE, templateText } from './shop.ts';
 
 const ROUND_MS = 300_000;
@@ -105,25 +104,12 @@ it('accepts another place where an operator says so, and destroys nothing by tha
 });
 
 describe('the place of a proxy', () => {
-  const LAB: Client = {
-    ...{ name: 'B1', type: 'client', description: '', role: 'proxy', fingerprint: '', tenant: '' },
-    ...{ serial: 'B1', tags: ['lab'] },
-  };
+  const LAB = proxyOf('B1', 'lab');
 
   /** Carries out all that is offered, with these answers by server. */
   async function work(core: Core, answers: (resource: string, operation: string) => Answer): Promise<void> {
     for (let times = 0; times < 20; times += 1) {
-      const [action] = core.agent?.actions(LAB, 1) ?? [];
-      if (action === undefined) return;
-      const claimed = core.agent?.claim(allowed(LAB), action.id, null);
-      await core.settle();
-      const { lease } = (await claimed) ?? { lease: '' };
-      const reported = core.agent?.report(LAB, action.id, {
-        lease,
-        answer: answers(action.resource, action.operation),
-      });
-      await core.settle();
-      await reported;
+      if (!(await takeTurn(core, LAB, ({ resource, operation }) => answers(resource, operation)))) return;
     }
   }
 

@@ -6,20 +6,16 @@ import { ServiceError } from '../../src/model/service-error.ts';
 import { allowed } from '../support/allowed.ts';
 import { answerOf } from './build.ts';
 import { Core } from './core.ts';
+import { proxyOf } from './proxy-turns.ts';
 import { shopFiles, TEMPLATE, templateText } from './shop.ts';
 
 const SECOND = 1_000;
 /** So long a create of a store that begins waits at most for the first checks of other servers. */
 const FIRST_CHECKS = 60 * SECOND;
 
-function clientOf(serial: string, tags?: readonly string[]): Client {
-  const fields = { name: serial, type: 'client', description: '', role: 'proxy', fingerprint: '', tenant: '' } as const;
-  return { ...fields, serial, ...(tags === undefined ? {} : { tags }) };
-}
-
-const LAB = clientOf('B1', ['lab']);
-const EDGE = clientOf('B2', ['edge', 'other']);
-const PLAIN = clientOf('B3');
+const LAB = proxyOf('B1', 'lab');
+const EDGE = proxyOf('B2', 'edge', 'other');
+const PLAIN = proxyOf('B3');
 
 const CLIENTS = {
   'clients/B1.yaml': 'role: proxy\ntags: [lab]\n',

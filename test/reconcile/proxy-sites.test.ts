@@ -2,21 +2,15 @@
 // and the others make no second one.
 import { describe, expect, it } from 'vitest';
 import type { AgentAction } from '../../src/agents/agent.ts';
-import type { Client } from '../../src/model/objects.ts';
-import { allowed } from '../support/allowed.ts';
 import { answerOf } from './build.ts';
 import { Core } from './core.ts';
+import { proxyOf, takeTurn } from './proxy-turns.ts';
 import { shopFiles, TEMPLATE, templateText } from './shop.ts';
 
 const CLIENTS = {
   'clients/B1.yaml': 'role: proxy\ntags: [lab]\n',
   'clients/B2.yaml': 'role: proxy\ntags: [edge]\n',
 };
-
-function proxyOf(serial: string, ...tags: readonly string[]): Client {
-  const fields = { name: serial, type: 'client', description: '', role: 'proxy', fingerprint: '', tenant: '' } as const;
-  return { ...fields, serial, tags };
-}
 
 /** Two sites with a proxy each, which see only their own servers. */
 class Sites {
@@ -48,23 +42,9 @@ class Sites {
     return this.calls;
   }
 
-  get #agent() {
-    if (this.core.agent === undefined) throw new Error('the core has no agent');
-    return this.core.agent;
-  }
-
   /** Carries out the first call that is offered at a site, if there is one. */
   async workOnce(site: 'lab' | 'edge'): Promise<void> {
-    const by = this.#proxies[site];
-    const [action] = this.#agent.actions(by, 1);
-    if (action === undefined) return;
-    const claimed = this.#agent.claim(allowed(by), action.id, null);
-    await this.core.settle();
-    const { lease } = await claimed;
-    const answer = this.#act(site, action);
-    const reported = this.#agent.report(by, action.id, { lease, answer });
-    await this.core.settle();
-    await reported;
+    await takeTurn(this.core, this.#proxies[site], (action) => this.#act(site, action));
   }
 
   #act(site: 'lab' | 'edge', { operation, resource }: AgentAction) {

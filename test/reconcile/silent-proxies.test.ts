@@ -2,17 +2,13 @@
 import { describe, expect, it } from 'vitest';
 import type { Client } from '../../src/model/objects.ts';
 import { Core } from './core.ts';
+import { proxyOf } from './proxy-turns.ts';
 import { shopFiles } from './shop.ts';
 
 const MINUTE = 60_000;
 const CLIENTS = { 'clients/B1.yaml': 'role: proxy\ntags: [lab]\n', 'clients/B2.yaml': 'role: proxy\ntags: [edge]\n' };
 
-function proxy(serial: string, tag: string): Client {
-  const fields = { name: serial, type: 'client', description: '', role: 'proxy', fingerprint: '', tenant: '' } as const;
-  return { ...fields, serial, tags: [tag] };
-}
-
-const LAB = proxy('B1', 'lab');
+const LAB = proxyOf('B1', 'lab');
 
 function servers(tags: Readonly<Record<string, string>>) {
   return shopFiles(
@@ -55,7 +51,7 @@ describe('servers whose proxies do not ask', () => {
     await core.poll();
     const registered = `${words}; no request for 0 s; ${others}`;
     expect(told()).toEqual([registered, registered]);
-    core.agent?.actions(proxy('B7', 'lab'), 10);
+    core.agent?.actions(proxyOf('B7', 'lab'), 10);
     await core.pass(57_000);
     const asked = `${words}; last request 57 s ago; ${others}`;
     expect(told()).toEqual([asked, asked]);
