@@ -22,7 +22,7 @@ import { createStandby } from './compose/standby.ts';
 import type { Settings } from './model/settings.ts';
 import { ClientsSeen } from './service/progress/clients-seen.ts';
 import type { Reader } from './service/read/reader.ts';
-import { filesOfSecrets, warnOfOpenFiles } from './settings/secret-files.ts';
+import { warnOfOpenFiles } from './settings/secret-files.ts';
 import type { LowdbStoreOptions } from './store/lowdb-store.ts';
 
 /** A running controller. */
@@ -75,7 +75,7 @@ async function compose(
   settings: Settings,
   { log, clock, adapting, opened }: SharedParts & Pick<Platform, 'adapting'>,
 ): Promise<Omit<Controller, 'stop'>> {
-  await warnOfOpenFiles(log, filesOfSecrets(settings));
+  await warnOfOpenFiles(log, settings.files);
   const audit = openAudit(settings, { log, clock, opened });
   const present = new PresentRole();
   const over = Promise.withResolvers<void>();

@@ -16,7 +16,7 @@ import {
   X509Certificate,
   X509CertificateGenerator,
 } from '@peculiar/x509';
-import { canonicalFingerprint, canonicalSerial, serialFault } from '../model/serial.ts';
+import { canonicalFingerprint, canonicalSerial } from '../model/serial.ts';
 
 /** The names of this machine for local clients. */
 export const LOCAL_HOSTS: readonly string[] = ['localhost', '127.0.0.1', '::1'];
@@ -54,15 +54,17 @@ const KEY_ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256' };
 const SIGNATURE_ALGORITHM = { name: 'ECDSA', hash: 'SHA-256' };
 
 /** Returns a new, self-signed authority that can sign certificates and revocation lists, but no further authority. */
-export async function createAuthority(options: Validity & { readonly commonName: string }): Promise<Credential> {
+export async function createAuthority({
+  commonName,
+  now,
+  days = AUTHORITY_DAYS,
+}: Validity & { readonly commonName: string }): Promise<Credential> {
   const keys = await createKeys();
   const certificate = await X509CertificateGenerator.createSelfSigned({
-    serialNumber: randomSerial(),
-    name: subjectOf(options.commonName),
+    ...fieldsOf(now),
+    name: subjectOf(commonName),
     keys,
-    notBefore: new Date(options.now - CLOCK_SKEW_MS),
-    notAfter: new Date(options.now + (options.days ?? AUTHORITY_DAYS) * DAY_MS),
-    signingAlgorithm: SIGNATURE_ALGORITHM,
+    notAfter: new Date(now + days * DAY_MS),
     extensions: [
       new BasicConstraintsExtension(true, 0, true),
       new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
@@ -75,16 +77,12 @@ export async function createAuthority(options: Validity & { readonly commonName:
 /** Returns a key and certificate for a TLS server at `hosts`, names or addresses. */
 export function issueServerCertificate(
   authority: KeyPair,
-  options: Validity & { readonly hosts?: readonly string[] },
+  { hosts = LOCAL_HOSTS, ...validity }: Validity & { readonly hosts?: readonly string[] },
 ): Promise<Credential> {
-  const hosts = options.hosts ?? LOCAL_HOSTS;
   const names = hosts.map((host) => ({ type: isIP(host) === 0 ? ('dns' as const) : ('ip' as const), value: host }));
-  return issue(authority, {
-    validity: options,
-    commonName: hosts[0] ?? 'localhost',
-    purpose: ExtendedKeyUsage.serverAuth,
-    extensions: [new SubjectAlternativeNameExtension(names)],
-  });
+  const commonName = hosts[0] ?? 'localhost';
+  const extensions = [new SubjectAlternativeNameExtension(names)];
+  return issue(authority, { ...validity, commonName, purpose: ExtendedKeyUsage.serverAuth, extensions });
 }
 
 /** Returns a key and certificate for a client of the REST interface. The registry defines its permissions. */
@@ -92,16 +90,10 @@ export function issueClientCertificate(
   authority: KeyPair,
   options: Validity & { readonly commonName: string },
 ): Promise<Credential> {
-  return issue(authority, {
-    validity: options,
-    commonName: options.commonName,
-    purpose: ExtendedKeyUsage.clientAuth,
-    extensions: [],
-  });
+  return issue(authority, { ...options, purpose: ExtendedKeyUsage.clientAuth, extensions: [] });
 }
 
-interface IssueOptions {
-  readonly validity: Validity;
+interface IssueOptions extends Validity {
   readonly commonName: string;
   readonly purpose: ExtendedKeyUsage;
   readonly extensions: readonly Extension[];
@@ -109,21 +101,18 @@ interface IssueOptions {
 
 async function issue(
   authority: KeyPair,
-  { validity, commonName, purpose, extensions }: IssueOptions,
+  { now, days = CERTIFICATE_DAYS, commonName, purpose, extensions }: IssueOptions,
 ): Promise<Credential> {
   const issuer = new X509Certificate(authority.cert);
   const keys = await createKeys();
-  const end = validity.now + (validity.days ?? CERTIFICATE_DAYS) * DAY_MS;
   const certificate = await X509CertificateGenerator.create({
-    serialNumber: randomSerial(),
+    ...fieldsOf(now),
     subject: subjectOf(commonName),
     issuer: issuer.subjectName,
     publicKey: keys.publicKey,
     signingKey: await importKey(authority.key),
-    signingAlgorithm: SIGNATURE_ALGORITHM,
-    notBefore: new Date(validity.now - CLOCK_SKEW_MS),
     // A certificate is not valid after its issuer has expired, so a later date would only hide when renewal is due.
-    notAfter: new Date(Math.min(end, issuer.notAfter.getTime())),
+    notAfter: new Date(Math.min(now + days * DAY_MS, issuer.notAfter.getTime())),
     extensions: [
       new BasicConstraintsExtension(false, undefined, true),
       new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
@@ -134,6 +123,12 @@ async function issue(
     ],
   });
   return exportCredential(keys.privateKey, certificate);
+}
+
+/** The fields that all certificates have. */
+function fieldsOf(now: number) {
+  const notBefore = new Date(now - CLOCK_SKEW_MS);
+  return { serialNumber: randomSerial(), notBefore, signingAlgorithm: SIGNATURE_ALGORITHM };
 }
 
 function createKeys(): Promise<webcrypto.CryptoKeyPair> {
@@ -149,14 +144,9 @@ async function exportCredential(key: webcrypto.CryptoKey, certificate: X509Certi
   const der = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', key));
   const cert = `${certificate.toString('pem')}\n`;
   const { serialNumber, fingerprint256 } = new NodeCertificate(cert);
-  return {
-    key: createPrivateKey({ key: der, type: 'pkcs8', format: 'der' })
-      .export({ type: 'pkcs8', format: 'pem' })
-      .toString(),
-    cert,
-    serial: requireSerial(serialNumber),
-    fingerprint: canonicalFingerprint(fingerprint256) ?? fingerprint256,
-  };
+  const pem = createPrivateKey({ key: der, type: 'pkcs8', format: 'der' }).export({ type: 'pkcs8', format: 'pem' });
+  const serial = canonicalSerial(serialNumber) ?? serialNumber;
+  return { key: pem.toString(), cert, serial, fingerprint: canonicalFingerprint(fingerprint256) ?? fingerprint256 };
 }
 
 /** The structured form: a comma or `+` in the name cannot add fields. */
@@ -172,10 +162,4 @@ function randomSerial(): string {
   const bytes = randomBytes(16);
   bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40;
   return bytes.toString('hex');
-}
-
-function requireSerial(text: string): string {
-  const serial = canonicalSerial(text);
-  if (serial === undefined) throw new Error(`"${text}" is no certificate serial: ${serialFault(text)}`);
-  return serial;
 }

@@ -30,7 +30,7 @@ const ajv = new Ajv({
   // Types given as a list are how a value of several types is described without the noise of "anyOf".
   allowUnionTypes: true,
   strictTypes: false,
-  keywords: ['errorMessage', 'doNotSuggest', 'isPath'],
+  keywords: ['errorMessage', 'doNotSuggest', 'path'],
   // Checking the schemas themselves and simplifying their code would take two thirds of the time. A test checks them.
   validateSchema: false,
   code: { optimize: false },

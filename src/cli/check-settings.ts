@@ -16,7 +16,7 @@ import { parseRepositoryUrl } from '../repository/repository-url.ts';
 import { createSigner } from '../repository/signatures.ts';
 import { loadSettings, problemsOfSettings } from '../settings/load-settings.ts';
 import type { PlacedFault } from '../settings/refuse-settings.ts';
-import { filesOfSecrets, filesOfSettings, warnOfOpenFiles } from '../settings/secret-files.ts';
+import { warnOfOpenFiles } from '../settings/secret-files.ts';
 import { makeDirectory } from '../store/files.ts';
 import { readDatabaseSettings } from '../store/postgres/database-url.ts';
 import { describeSystemError } from './command-failure.ts';
@@ -36,12 +36,12 @@ interface Part {
 export async function checkSettings(path: string): Promise<readonly Problem[]> {
   if (process.getuid?.() === 0) process.stderr.write(AS_ROOT);
   const settings = await loadSettings(path);
-  await warnOfOpenFiles(createLog('warn', process.stderr), filesOfSecrets(settings));
+  await warnOfOpenFiles(createLog('warn', process.stderr), settings.files);
   return problemsOfSettings(path, parseYaml(path, await readFile(path)), await faultsOf(settings));
 }
 
 async function faultsOf(settings: Settings): Promise<readonly PlacedFault[]> {
-  const files = filesOfSettings(settings).map(({ pointer, path }) => ({
+  const files = settings.files.map(({ pointer, path }) => ({
     pointer,
     open: () => access(path, constants.R_OK),
   }));

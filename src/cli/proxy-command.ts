@@ -46,7 +46,7 @@ async function runProxy(config: string, stopWithInput?: true): Promise<void> {
   await readCredentials(settings.tls, 'tls.');
   const log = createLog(settings.log.level);
   const { tls } = settings;
-  await warnOfOpenFiles(log, [{ setting: 'tls.key', path: tls.key }]);
+  await warnOfOpenFiles(log, [{ setting: 'tls.key', path: tls.key, isSecret: true }]);
   const describe = (error: Error): string => describeControllerFailure(error, tls);
   const running = await startProxy(settings, { log, describe });
   await runUntilSignalled(running, log, stopWithInput);

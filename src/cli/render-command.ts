@@ -52,7 +52,7 @@ async function render({ config, once, noop, stopWithInput }: Options): Promise<v
   const { tls } = settings;
   await readCredentials(tls, '');
   const log = createLog(settings.log.level);
-  await warnOfOpenFiles(log, [{ setting: 'key', path: tls.key }]);
+  await warnOfOpenFiles(log, [{ setting: 'key', path: tls.key, isSecret: true }]);
   const describe = (error: Error): string => describeControllerFailure(error, tls);
   const options = { log, clock: systemClock, describe };
   if (noop) return await printChanges(settings, options);

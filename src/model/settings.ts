@@ -47,6 +47,18 @@ export interface Settings {
   readonly log: { readonly level: LogLevel };
   /** Null: nothing is audited. `file` is a path. */
   readonly audit: { readonly file: string } | null;
+  /** The files that the settings name, but for programs; and the settings themselves where a password is in them. */
+  readonly files: readonly SettingsFile[];
+}
+
+/** A file that the settings name, and where. */
+export interface SettingsFile {
+  /** The key of the settings that names the file. */
+  readonly setting: string;
+  /** RFC 6901. */
+  readonly pointer: string;
+  readonly path: string;
+  readonly isSecret: boolean;
 }
 
 /** What the page shows of this controller's environment. */

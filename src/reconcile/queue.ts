@@ -3,7 +3,6 @@
 
 import { type Breathe, breatheBy } from '../base/breathe.ts';
 import type { Clock } from '../base/clock.ts';
-import { Line } from '../base/line.ts';
 
 interface QueueOptions {
   readonly clock: Clock;
@@ -25,7 +24,7 @@ export class Queue {
   readonly #options: QueueOptions;
   readonly #breathe: Breathe;
   /** Disjoint from `#running`. */
-  readonly #waiting = new Line();
+  readonly #waiting = new Set<string>();
   readonly #running = new Set<string>();
   /** Added while running; a subset of `#running`. */
   readonly #again = new Set<string>();
@@ -101,8 +100,9 @@ export class Queue {
         await pause;
         continue;
       }
-      const name = this.#waiting.shift();
+      const [name] = this.#waiting;
       if (name === undefined) break;
+      this.#waiting.delete(name);
       this.#running.add(name);
       void this.#run(name);
     }

@@ -108,7 +108,7 @@ async function whyNotExecutable(path: string): Promise<string | undefined> {
 }
 
 /**
- * Returns what keeps entries from working: two of one name or with one file, programs and addresses that cannot be
+ * Returns what keeps entries from working: two of one name, programs and addresses that cannot be
  * used.
  */
 export async function faultsOfProviders(providers: readonly ProviderSettings[]): Promise<readonly PlacedFault[]> {
@@ -148,18 +148,10 @@ function findConflicts(
   pointerOf: (index: number) => string,
 ): readonly PlacedFault[] {
   const names = new Set([PROXIED]);
-  const files = new Map<string, string>();
-  return providers.flatMap((provider, index) => {
-    const { name } = provider;
-    const file = provider.implementation === 'simulated' ? provider.options.file : undefined;
-    const owner = file === undefined ? undefined : files.get(file);
+  return providers.flatMap(({ name }, index) => {
     const isKnown = names.has(name);
     names.add(name);
-    if (file !== undefined) files.set(file, name);
-    if (isKnown) return placedFault(nameConflict(name), pointerOf(index), 'name');
-    if (owner === undefined) return [];
-    const message = `the provider "${owner}" keeps its servers in ${file} already`;
-    return placedFault({ code: 'duplicate_file', message, hint: 'name another file' }, pointerOf(index), 'options');
+    return placedFault(isKnown ? nameConflict(name) : undefined, pointerOf(index), 'name');
   });
 }
 

@@ -20,6 +20,7 @@ import type {
   RepositorySettings,
   SecretPlace,
   Settings,
+  SettingsFile,
 } from '../model/settings.ts';
 import { complete } from './complete.ts';
 import { faultsOfProviders, fillInProvider, findProgram, type WrittenProvider } from './load-providers.ts';
@@ -65,7 +66,7 @@ interface WrittenRepository extends Omit<RepositorySettings, 'access'> {
 export const DELETE_BUDGET = complete(
   schema.properties.execution.properties.deleteBudget,
   {},
-  '/',
+  { base: '/' },
 ) as unknown as DeleteBudget;
 
 const checkShape = compileSchema(schema);
@@ -91,7 +92,7 @@ async function faultsOfParts(settings: Settings, searchPath: string | undefined)
   const { repository, execution, statuses, notifications } = settings;
   const signatures = await faultsOfSignatures(repository, searchPath);
   const faults = [...signatures, ...(await faultsOfProviders(execution.providers)), ...faultsOfStatuses(statuses)];
-  return [...faults, ...faultsOfNotifications(notifications), ...faultsOfListeners(settings)];
+  return [...faults, ...faultsOfNotifications(notifications)];
 }
 
 const WRITES: Fault = {
@@ -143,37 +144,14 @@ function faultsOfNotifications(targets: Settings['notifications']): readonly Pla
   });
 }
 
-const LISTENERS = ['api', 'management', 'webhook'] as const;
-/** Addresses that stand for others too. */
-const EVERY_HOST: readonly string[] = ['0.0.0.0', '::'];
-
-/** Two listeners of one process cannot have the same port of one address. */
-function faultsOfListeners(settings: Settings): readonly PlacedFault[] {
-  const all = LISTENERS.flatMap((name) => {
-    const listener = settings[name];
-    return listener === null || listener.port === 0 ? [] : [{ ...listener, name }];
-  });
-  return all.flatMap((one, index) => {
-    const other = all
-      .slice(0, index)
-      .find(
-        ({ host, port }) =>
-          port === one.port && (host === one.host || [host, one.host].some((each) => EVERY_HOST.includes(each))),
-      );
-    if (other === undefined) return [];
-    const message = `the port ${one.port} of "${one.name}" is that of "${other.name}" too, and only one of them can listen`;
-    return [
-      { pointer: `/${one.name}/port`, fault: { code: 'wrong_value', message, hint: 'give each a port of its own' } },
-    ];
-  });
-}
-
 /** A file of settings. */
 interface SettingsPlace {
   /** Its absolute path. */
   readonly file: string;
   /** Its directory, in which relative paths begin. */
   readonly base: string;
+  /** The files that it names. */
+  readonly files: readonly SettingsFile[];
 }
 
 /** The stages of reading a file of settings. */
@@ -195,8 +173,9 @@ export async function readSettings<Written, Complete>(
   const document = parseYaml(file, await readBytes(path));
   const shape = [...document.problems, ...checkShape(file, document)].map((each) => withoutSecret(each, document));
   const base = dirname(path);
+  const files: SettingsFile[] = [];
   const settings = hasNoErrors(shape)
-    ? await fillIn(complete(schema, document.value, base) as Written, { file: path, base })
+    ? await fillIn(complete(schema, document.value, { base, files }) as Written, { file: path, base, files })
     : undefined;
   const problems = sortProblems([
     ...shape,
@@ -269,7 +248,7 @@ export function problemsOfSettings(file: string, document: YamlDocument, faults:
 
 async function fillIn(
   written: Written,
-  { file, base, environment }: SettingsPlace & { readonly environment: Environment },
+  { file, base, files, environment }: SettingsPlace & { readonly environment: Environment },
 ): Promise<Settings> {
   const { page, statuses, notifications, execution, replica } = written;
   const { concurrency, retry } = execution;
@@ -285,10 +264,30 @@ async function fillIn(
     statuses: statuses && fillInStatuses(statuses, repository),
     notifications: (notifications ?? []).map(({ format: _, ...target }) => target),
     store,
+    files: usedFiles(files, { access: repository.access, store }),
     replica: { ...replica, name: replica.name ?? hostName() },
     // The calls of proxies run elsewhere, and take no capacity of this controller.
     execution: { ...execution, providers, proxied: { ...execution.proxied, name: PROXIED, concurrency, retry } },
   };
+}
+
+/** Returns the files that are used: variables of the environment come before some of them. */
+function usedFiles(
+  files: readonly SettingsFile[],
+  { access: { username, password }, store }: Pick<RepositorySettings, 'access'> & Pick<Settings, 'store'>,
+): readonly SettingsFile[] {
+  const url = store.kind === 'lowdb' ? null : store.url;
+  const places: Readonly<Record<string, typeof url>> = {
+    '/repository/usernameFile': username,
+    '/repository/passwordFile': password,
+    '/store/urlFile': url,
+  };
+  const used = files
+    .filter(({ pointer }) => places[pointer]?.kind !== 'variable')
+    // A host that checks the token only accepts it as the username.
+    .map((file) => (file.setting === 'repository.usernameFile' ? { ...file, isSecret: password === null } : file));
+  if (url?.kind !== 'settings' || (URL.parse(url.url)?.password ?? '') === '') return used;
+  return [...used, { pointer: '/store/url', setting: 'store.url', path: url.file, isSecret: true }];
 }
 
 function fillInRepository(

@@ -77,6 +77,11 @@ describe('what is left out', () => {
       shutdownSeconds: 25,
       log: { level: 'info' },
       audit: null,
+      files: [
+        { pointer: '/api/tls/key', setting: 'api.tls.key', path: join(directory, 'server.key'), isSecret: true },
+        { pointer: '/api/tls/cert', setting: 'api.tls.cert', path: join(directory, 'server.crt'), isSecret: false },
+        { pointer: '/api/tls/clientCa', setting: 'api.tls.clientCa', path: join(directory, 'ca.crt'), isSecret: false },
+      ],
     });
   });
 
@@ -228,17 +233,13 @@ shutdownSeconds: "25"
     expect(first).toMatch(expected);
   });
 
-  it('are two providers of one name, or with one file', async () => {
+  it('are two providers of one name', async () => {
     const text = `${LEAST}execution:
   providers:
     - { name: lab, provider: simulated }
     - { name: lab, provider: simulated }
-    - { name: other, provider: simulated, options: { file: state/simulated-lab.sqlite } }
 `;
-    expect(await problemsOf(text)).toEqual([
-      '6:15 duplicate_name there is another provider named "lab"; rename one',
-      `7:52 duplicate_file the provider "lab" keeps its servers in ${join(directory, 'state/simulated-lab.sqlite')} already; name another file`,
-    ]);
+    expect(await problemsOf(text)).toEqual(['6:15 duplicate_name there is another provider named "lab"; rename one']);
   });
 
   it('are a file that is not there, and one that is too large', async () => {

@@ -6,7 +6,7 @@ import { createLog } from '../../src/base/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { Settings } from '../../src/model/settings.ts';
 import { loadSettings } from '../../src/settings/load-settings.ts';
-import { filesOfSecrets, warnOfOpenFiles } from '../../src/settings/secret-files.ts';
+import { warnOfOpenFiles } from '../../src/settings/secret-files.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const TEXT = `api: { tls: { key: server.key, cert: server.crt, clientCa: ca.crt } }
@@ -19,7 +19,7 @@ statuses: { kind: gitea, project: a/b, tokenFile: token }
 async function warningsOf(settings: Settings): Promise<readonly JsonMap[]> {
   const lines: JsonMap[] = [];
   const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });
-  await warnOfOpenFiles(log, filesOfSecrets(settings));
+  await warnOfOpenFiles(log, settings.files);
   return lines;
 }
 
@@ -71,7 +71,9 @@ it('names the file of the URL of a database, and the settings themselves if its 
   const secretsOf = async (store: string) => {
     writeFileSync(config, `${TEXT}store: { kind: postgres, ${store} }\n`);
     const settings = await loadSettings(config, {});
-    return filesOfSecrets(settings).filter(({ setting }) => setting.startsWith('store.'));
+    return settings.files
+      .filter(({ setting }) => setting.startsWith('store.'))
+      .map(({ setting, path }) => ({ setting, path }));
   };
   const path = join(config, '..', 'url');
   expect(await secretsOf('urlFile: url')).toEqual([{ setting: 'store.urlFile', path }]);

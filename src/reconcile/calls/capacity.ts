@@ -2,7 +2,6 @@
 // before routine checks, first come, first served. Calls of proxies run elsewhere, and take no capacity here.
 import { type Clock, type ClockTimes, readClocks } from '../../base/clock.ts';
 import { invariant } from '../../base/invariant.ts';
-import { Line } from '../../base/line.ts';
 
 /** The limits of concurrent calls. */
 export interface CapacityOptions {
@@ -42,8 +41,8 @@ interface Count {
 /** One provider entry: its slots in use, and who waits for one. */
 interface Entry {
   readonly inUse: Count;
-  readonly actions: Line;
-  readonly checks: Line;
+  readonly actions: Set<string>;
+  readonly checks: Set<string>;
 }
 
 /**
@@ -58,7 +57,7 @@ export class Capacity {
   readonly #slots = new Map<string, Use>();
   readonly #entries = new Map<string, Entry>();
   /** By server that waits, its line. */
-  readonly #lines = new Map<string, Line>();
+  readonly #lines = new Map<string, Set<string>>();
   readonly #total: Count = { all: 0, routine: 0 };
   #isClosed = false;
 
@@ -104,7 +103,12 @@ export class Capacity {
     if (isRoutine && actions.size > 0) return false;
     const line = isRoutine ? checks : actions;
     const free = this.#free(provider, isRoutine);
-    return line.has(server) ? line.first(free).includes(server) : line.size < free;
+    return line.has(server)
+      ? line
+          .values()
+          .take(free)
+          .some((each) => each === server)
+      : line.size < free;
   }
 
   /** Returns true if a server waits in a line. */
@@ -131,8 +135,8 @@ export class Capacity {
   *next(): Generator<string> {
     if (this.#isClosed) return;
     for (const [provider, { actions, checks }] of this.#entries) {
-      yield* actions.first(this.#free(provider, false));
-      if (actions.size === 0) yield* checks.first(this.#free(provider, true));
+      yield* actions.values().take(this.#free(provider, false)).toArray();
+      if (actions.size === 0) yield* checks.values().take(this.#free(provider, true)).toArray();
     }
   }
 
@@ -182,7 +186,7 @@ export class Capacity {
   #entry(provider: string): Entry {
     const known = this.#entries.get(provider);
     if (known !== undefined) return known;
-    const entry = { inUse: { all: 0, routine: 0 }, actions: new Line(), checks: new Line() };
+    const entry = { inUse: { all: 0, routine: 0 }, actions: new Set<string>(), checks: new Set<string>() };
     this.#entries.set(provider, entry);
     return entry;
   }
