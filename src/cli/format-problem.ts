@@ -64,9 +64,9 @@ function snippetLines({ line, column, severity }: Problem, lines: readonly strin
   const source = lines[line - 1] ?? '';
   if (source.trim() === '') return [];
   const offset = Math.min(column - 1, source.length);
-  const from = source.length <= UNITS_MAX ? 0 : boundary(source, Math.max(0, offset - BEFORE_UNITS));
-  const to = boundary(source, Math.min(source.length, from + UNITS_MAX));
-  const shown = (text: string): string => visibleLine(text.replaceAll('\t', '    '));
+  const from = source.length <= UNITS_MAX ? 0 : Math.max(0, offset - BEFORE_UNITS);
+  const to = Math.min(source.length, from + UNITS_MAX);
+  const shown = (text: string): string => visibleLine(text.toWellFormed().replaceAll('\t', '    '));
   const before = `${from > 0 ? CUT : ''}${shown(source.slice(from, offset))}`;
   const number = String(line).padStart(MARGIN_WIDTH + 1);
   const below = ' '.repeat(number.length);
@@ -74,12 +74,6 @@ function snippetLines({ line, column, severity }: Problem, lines: readonly strin
     `${paint('margin', `${number} |`)} ${before}${shown(source.slice(offset, to))}${to < source.length ? CUT : ''}`,
     `${paint('margin', `${below} |`)} ${' '.repeat(before.length)}${paint(severity, '^')}`,
   ];
-}
-
-/** Returns an offset that is not between the halves of a surrogate pair. */
-function boundary(text: string, offset: number): number {
-  const unit = text.charCodeAt(offset);
-  return offset > 0 && unit >= 0xdc00 && unit <= 0xdfff ? offset - 1 : offset;
 }
 
 /** Returns the lines of a text. They end as in YAML: at LF, CR LF, or CR. A byte order mark is no part of the first. */

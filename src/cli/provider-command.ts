@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { createLog } from '../base/log.ts';
+import { countOf } from '../base/wording.ts';
 import { emptyMap } from '../model/json.ts';
 import { SERVER } from '../model/names.ts';
 import { ProgramRunner } from '../programs/program-runner.ts';
@@ -13,9 +14,9 @@ import { askProgram } from '../providers/exec/exec-provider.ts';
 import { askService, type HttpOptions } from '../providers/http/http-provider.ts';
 import { findProgram, programFault, serviceFault } from '../settings/load-providers.ts';
 import { CommandFailure } from './command-failure.ts';
-import { printCase, printPlan, printResult, runCases } from './conformance/run-cases.ts';
+import { type CaseResult, runCases } from './conformance/run-cases.ts';
 import { type Send, Trial } from './conformance/trial.ts';
-import { type Format, formatOption, printJson, secondsOf } from './output.ts';
+import { type Format, formatOption, print, printAs, secondsOf } from './output.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
 interface TestOptions {
@@ -103,15 +104,36 @@ async function test(target: Target, { options, folder }: Place): Promise<number>
   const interrupt = (): void => interrupted.abort(new CommandFailure(left));
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, interrupt);
   try {
-    if (format === 'text') printPlan(target.name, trial);
-    const result = await runCases(trial, (each) => format === 'text' && printCase(each));
-    if (format === 'json') printJson({ provider: target.name, servers: trial.prefix, ...result });
-    else printResult(result);
-    const isKept = result.left.length === 0 && result.cases.every((each) => each.result === 'passed');
-    return isKept ? 0 : EXIT_DEVIATIONS;
+    if (format === 'text') {
+      const names = ['name', ...Object.keys(property)].join(', ');
+      print(`Testing the provider: ${target.name}`);
+      print(
+        `It makes servers of the kind ${kind} named ${trial.prefix}-…, with the properties ${names}, and deletes them.\n`,
+      );
+    }
+    const { cases, left } = await runCases(trial, (each) => format === 'text' && printCase(each));
+    const passed = cases.filter(({ result }) => result === 'passed').length;
+    printAs(format, { provider: target.name, servers: trial.prefix, cases, left }, () =>
+      [
+        `\n${passed} of ${countOf(cases.length, 'case')} passed, ${cases.length - passed} failed.`,
+        left.length > 0
+          ? `These servers may still be there; remove them by hand: ${left.join(', ')}`
+          : 'Nothing is left of its servers.',
+      ].join('\n'),
+    );
+    return left.length === 0 && passed === cases.length ? 0 : EXIT_DEVIATIONS;
   } finally {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeListener(signal, interrupt);
   }
+}
+
+const TITLE_WIDTH = 78;
+
+function printCase({ title, result, message, ms }: CaseResult): void {
+  print(
+    `${result === 'passed' ? 'ok  ' : 'FAIL'}  ${title.padEnd(TITLE_WIDTH)} ${(ms / 1000).toFixed(1).padStart(6)} s`,
+  );
+  if (message !== '') print(message.replaceAll(/^/gm, '      '));
 }
 
 async function openProgram([program = '', ...args]: readonly string[], { options, folder }: Place): Promise<Target> {

@@ -13,7 +13,7 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'src/api': { most: 4194, goal: 3600 },
   'src/base': { most: 1532, goal: 1400 },
   'src/catalog': { most: 2230, goal: 2150 },
-  'src/cli': { most: 5839, goal: 4900 },
+  'src/cli': { most: 5819, goal: 4900 },
   'src/compose': { most: 1410, goal: 1450 },
   'src/desired': { most: 2420, goal: 2200 },
   'src/expand': { most: 1989, goal: 1800 },
@@ -66,6 +66,6 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/texts': { most: 601, goal: 450 },
   'test/yaml-edit': { most: 742, goal: 450 },
   bench: { most: 2510, goal: 2500 },
-  src: { most: 57_191, goal: 51_000 },
+  src: { most: 57_171, goal: 51_000 },
   test: { most: 66_632, goal: 55_000 },
 };

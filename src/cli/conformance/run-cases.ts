@@ -1,13 +1,9 @@
-// Runs the cases of the conformance test one after the other, removes in the end what they have made, and prints for
-// people what it will do, each case as it ends, and the result.
-
-import { countOf } from '../../base/wording.ts';
-import { print } from '../output.ts';
+// Runs the cases of the conformance test one after the other, and removes in the end what they have made.
 import { conformanceCases } from './cases.ts';
 import { Deviation, type Trial } from './trial.ts';
 
 /** How one case ended. */
-interface CaseResult {
+export interface CaseResult {
   readonly title: string;
   readonly result: 'passed' | 'failed';
   /** Why it did not pass; empty if it did. */
@@ -52,30 +48,4 @@ async function awaitResult(run: Promise<unknown>): Promise<Pick<CaseResult, 'res
     if (error instanceof Deviation) return { result: 'failed', message: error.message };
     throw error;
   }
-}
-
-const WORDS = { passed: 'ok  ', failed: 'FAIL' } as const;
-const TITLE_WIDTH = 78;
-
-/** Prints what the test will do, before it does it. */
-export function printPlan(provider: string, { prefix, options: { properties, kind } }: Trial): void {
-  const names = ['name', ...Object.keys(properties)].join(', ');
-  print(`Testing the provider: ${provider}`);
-  print(
-    `It makes servers of the kind ${kind} named ${prefix}-…, with the properties ${names}, and deletes them again.\n`,
-  );
-}
-
-/** Prints one case that has ended. */
-export function printCase({ title, result, message, ms }: CaseResult): void {
-  print(`${WORDS[result]}  ${title.padEnd(TITLE_WIDTH)} ${(ms / 1000).toFixed(1).padStart(6)} s`);
-  if (message !== '') print(message.replaceAll(/^/gm, '      '));
-}
-
-/** Prints how many cases passed, and what is left to do. */
-export function printResult({ cases, left }: ConformanceResult): void {
-  const passed = cases.filter(({ result }) => result === 'passed').length;
-  print(`\n${passed} of ${countOf(cases.length, 'case')} passed, ${cases.length - passed} failed.`);
-  if (left.length > 0) print(`These servers may still be there; remove them by hand: ${left.join(', ')}`);
-  else print('Nothing is left of its servers.');
 }

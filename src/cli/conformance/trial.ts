@@ -5,11 +5,11 @@ import { momentOf, quote } from '../../base/wording.ts';
 import type { Answer, AnswerOutcome } from '../../model/call-result.ts';
 import { isSame } from '../../model/json.ts';
 import type { Properties } from '../../model/objects.ts';
-import type { Spec } from '../../model/spec.ts';
 import type { Operation } from '../../model/state.ts';
 import { type Call, encodeCall } from '../../providers/provider.ts';
 
 const NOT_JSON = 'is not one JSON object';
+const EMPTY_SPEC = { layers: {}, configurationOnly: [], dependsOn: [], lists: [] };
 
 /** Returns the answer to an input of any content. Throws where there is none, and the signal's reason. */
 export type Send = (input: string, signal: AbortSignal) => Promise<Answer>;
@@ -69,7 +69,7 @@ export class Trial {
       action: `${resource}.${++this.#actions}.${operation}`,
       properties: named,
       record: { clientcert: resource },
-      applied: hasSpec ? specOf(kind, named) : null,
+      applied: hasSpec ? { ...EMPTY_SPEC, kind, properties: named } : null,
       outputs: hasSpec ? {} : null,
       deadline: momentOf(Date.now() + timeoutMs),
       ...fields,
@@ -131,10 +131,6 @@ export function expectObserved({ observed }: Answer, properties: Properties): vo
   }
 }
 
-function specOf(kind: string, properties: Properties): Spec {
-  return { kind, properties, layers: {}, configurationOnly: [], dependsOn: [], lists: [] };
-}
-
 /** One case of the conformance test. */
 export interface ConformanceCase {
   readonly title: string;
@@ -142,19 +138,17 @@ export interface ConformanceCase {
   readonly run: (trial: Trial) => Promise<void>;
 }
 
-interface Extraordinary {
-  /** Beside those of the trial. */
-  readonly properties?: Properties;
-  readonly record?: Call['record'];
-}
-
 /**
- * Creates, checks and deletes a server. A provider may refuse what is extraordinary, but then it makes nothing. Throws
- * Deviation.
+ * Creates, checks and deletes a server with more properties, or a record. A provider may refuse these, but then it makes
+ * nothing. Throws Deviation.
  */
-export async function runLifeCycle(trial: Trial, server: string, more: Extraordinary = {}): Promise<void> {
+export async function runLifeCycle(
+  trial: Trial,
+  server: string,
+  more: Partial<Pick<Call, 'properties' | 'record'>> = {},
+): Promise<void> {
   const properties = { ...trial.options.properties, ...more.properties, name: server };
-  const fields = more.record === undefined ? { properties } : { properties, record: more.record };
+  const fields = { ...more, properties };
   const outcomes = Object.keys(more).length === 0 ? (['done'] as const) : (['done', 'failed'] as const);
   const { outcome } = await trial.expect(outcomes, 'create', server, fields);
   const answer = await trial.expect([outcome === 'done' ? 'done' : 'absent'], 'check', server, fields);
