@@ -4,7 +4,6 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { expect, test } from 'vitest';
-import { TlsFilesError } from '../../src/api/tls/tls-files.ts';
 import { issueServerCertificate } from '../../src/base/development-pki.ts';
 import type { Settings } from '../../src/model/settings.ts';
 import { createCrl } from '../support/create-crl.ts';
@@ -12,8 +11,6 @@ import { keepAlive } from '../support/https-client.ts';
 import { existing, PATIENCE, type RunningController, runController } from '../support/running-controller.ts';
 import { createSite, type Site } from '../support/site.ts';
 import { SERVERS, STACKS } from './stacks.ts';
-
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 function authorityOf({ folder }: Site) {
   const read = (name: string): string => readFileSync(join(folder, 'pki', name), 'utf8');
@@ -81,29 +78,4 @@ test('a revoked client gets one more answer on its connection, and the work goes
   agent.destroy();
   expect(await readyz(running)).toBe(200);
   await expect.poll(() => Object.keys(existing(site)), PATIENCE).toEqual(SERVERS);
-});
-
-test('an expired revocation list locks everybody out, which the log says, and the work goes on', async () => {
-  const site = await createSite(STACKS);
-  const authority = authorityOf(site);
-  put(site, 'ca.crl', createCrl(authority, { now: Date.now() - 2 * DAY_MS, days: 1, revoked: [] }));
-  const running = await runController(site, withCrl(site));
-  await expect(running.request('/tree')).rejects.toThrow();
-  expect(await running.logged('the TLS files are used as they are, but lock clients out')).toMatchObject({ level: 50 });
-  await expect.poll(() => Object.keys(existing(site)), PATIENCE).toEqual(SERVERS);
-  put(site, 'ca.crl', createCrl(authority, { now: Date.now(), revoked: [] }));
-  await running.logged('TLS files reloaded');
-  expect((await running.request('/tree')).status).toBe(200);
-});
-
-test('a controller does not start with files that nothing can be served with, and starts once they are right', async () => {
-  const site = await createSite(STACKS);
-  const right = readFileSync(join(site.folder, 'pki', 'ca.crt'), 'utf8');
-  put(site, 'ca.crt', '');
-  const starting = runController(site);
-  await expect(starting).rejects.toThrow(TlsFilesError);
-  await expect(starting).rejects.toThrow('ca.crt: it holds no certificate in PEM');
-  put(site, 'ca.crt', right);
-  const running = await runController(site);
-  await expect.poll(async () => (await running.request('/tree')).status, PATIENCE).toBe(200);
 });

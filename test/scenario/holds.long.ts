@@ -1,20 +1,8 @@
 // Commits that are not followed before an operator has said yes, on the whole controller: whatever else happens, reads go on.
 import { describe, expect, it } from 'vitest';
-import { effectsIn, existing, PATIENCE } from '../support/running-controller.ts';
-import {
-  answers,
-  approve,
-  digestOf,
-  headOf,
-  heldIn,
-  restart,
-  type Scene,
-  SHOP_FILES,
-  untilHeld,
-  untilServers,
-  upAndDone,
-} from './scene.ts';
-import { instanceText, OFFICE, SHOP } from './stacks.ts';
+import { effectsIn, existing } from '../support/running-controller.ts';
+import { answers, headOf, heldIn, restart, type Scene, SHOP_FILES, untilHeld, upAndDone } from './scene.ts';
+import { instanceText, SHOP } from './stacks.ts';
 
 async function followedIn({ running }: Scene): Promise<unknown> {
   return (await running.get('/tree/')).headers['x-treeline-commit'];
@@ -66,36 +54,5 @@ describe('a rewritten history', () => {
     expect(Object.keys(existing(scene.site))).not.toContain('shop-web-4');
     await restart(scene);
     expect(await followedIn(scene)).toBe(commit);
-  });
-});
-
-describe('a commit after which nothing is left', () => {
-  it('of the instances is held; once it is accepted, every instance waits for its own yes', async () => {
-    const scene = await upAndDone();
-    const effects = effectsIn(scene.site);
-    const before = await answers(scene, 'office', 'shop');
-    const commit = await scene.site.repository.commit({ [SHOP]: null, [OFFICE]: null });
-    const item = await untilHeld(scene, 'nothing left');
-    expect(item).toMatchObject({ digest: `nothing-left-${commit}`, instance: null, resources: [] });
-    expect(item.reason).toContain('no stack instance would be left');
-    expect((await scene.running.get('/operations/problems')).body).toMatchObject({
-      commit,
-      problems: [{ code: 'nothing_left', file: 'stacks/instances' }],
-    });
-    expect(await answers(scene, 'office', 'shop')).toEqual(before);
-    expect(await approve(scene, item.digest)).toBe(200);
-    await scene.running.untilDone(commit);
-    expect(await heldIn(scene)).toMatchObject([
-      { kind: 'deletes', instance: 'office' },
-      { kind: 'deletes', instance: 'shop' },
-    ]);
-    expect(effectsIn(scene.site)).toEqual(effects);
-    expect(await approve(scene, await digestOf(scene, 'shop'))).toBe(200);
-    await untilServers(scene, ['office-db', 'office-web-1']);
-    await restart(scene);
-    expect(await scene.running.status('office')).toBe('Awaiting approval');
-    expect(await approve(scene, await digestOf(scene, 'office'))).toBe(200);
-    await untilServers(scene, []);
-    await expect.poll(async () => (await scene.running.get('/stacks/instances/')).body, PATIENCE).toEqual([]);
   });
 });

@@ -64,13 +64,6 @@ export interface GitHttpServer {
 
 /** Starts a server, which does not outlive the running test. */
 export async function startGitHttpServer(options: GitHttpServerOptions): Promise<GitHttpServer> {
-  const server = await serveGit(options);
-  onTestFinished(() => server.stop());
-  return server;
-}
-
-/** Starts a server that runs until it is stopped. */
-export async function serveGit(options: GitHttpServerOptions): Promise<GitHttpServer> {
   const { repository, tls, host = '127.0.0.1' } = options;
   const requests: { line: string; authorization: string | undefined }[] = [];
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
@@ -107,6 +100,7 @@ export async function serveGit(options: GitHttpServerOptions): Promise<GitHttpSe
     await closed;
   };
   await start();
+  onTestFinished(stop);
   const scheme = tls === undefined ? 'http' : 'https';
   const url = `${scheme}://${host}:${port}/${basename(repository)}`;
   const server: GitHttpServer = { url, port, requests, misbehave: undefined, login: undefined, stop, start };

@@ -27,11 +27,6 @@ export interface CommitOptions {
   readonly seconds?: number;
 }
 
-export interface NewCommit {
-  readonly files: FileChanges;
-  readonly message?: string;
-}
-
 export interface GitRepository {
   /** What a user would name: the bare repository, or the work tree. */
   readonly path: string;
@@ -39,8 +34,6 @@ export interface GitRepository {
   head(branch?: string): Promise<string>;
   /** Adds one commit and returns its object id. */
   commit(changes: FileChanges, options?: CommitOptions): Promise<string>;
-  /** Adds several commits to a branch at once, each on the one before; default `main`. Returns the object id of the last. */
-  commitAll(all: readonly NewCommit[], branch?: string): Promise<string>;
   /** Runs git in the repository and returns its trimmed output. Throws with git's own words if it fails. */
   git(...args: readonly string[]): Promise<string>;
 }
@@ -74,16 +67,6 @@ export async function createGitRepository(path: string, { bare = true } = {}): P
       const parents = options.parents ?? (await headsOf(git, directory, branch));
       const made = { branch, parents, message: options.message ?? 'change', seconds: options.seconds ?? seconds++ };
       await runGit(['-C', path, 'fast-import', '--quiet', '--force'], importOf(changes, made));
-      return await head(branch);
-    },
-    async commitAll(all, branch = 'main') {
-      const parents = await headsOf(git, directory, branch);
-      const imports = all.map(({ files, message = 'change' }, index) => {
-        const made = { branch, message, seconds: seconds++ };
-        // A branch that is not reset goes on from its last commit.
-        return index === 0 ? importOf(files, { ...made, parents }) : commitOf(files, { ...made, parents: [] });
-      });
-      await runGit(['-C', path, 'fast-import', '--quiet', '--force'], Buffer.concat(imports));
       return await head(branch);
     },
   };

@@ -3,7 +3,6 @@ import { createLog } from '../../src/base/log.ts';
 import { type Controller, startController } from '../../src/compose.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { ExecutionSettings, ProviderSettings, Settings, SimulatedSettings } from '../../src/model/settings.ts';
-import type { FoundRecovery, Recovery } from '../../src/service/answers.ts';
 import { loadSettings } from '../../src/settings/load-settings.ts';
 import { describedClient } from './described-client.ts';
 import { createHttpsClient, type HttpsClient, keepAll, type Reply } from './https-client.ts';
@@ -28,10 +27,6 @@ export interface RunningController extends HttpsClient {
   untilDone(commit: string, ...instances: readonly string[]): Promise<void>;
   /** Resolves once a line with this message has been logged, and returns the newest. */
   logged(message: string): Promise<JsonMap>;
-  /** Returns the recovery that is not over; throws where there is none. */
-  recovery(): Promise<Recovery>;
-  /** Resumes after a recovery, whatever may still run. */
-  endRecovery(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -55,17 +50,8 @@ export async function runController(
     request(path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
   const status = async (instance: string): Promise<unknown> =>
     codeOf(await get(`/stacks/instances/${instance}/status`));
-  const recovery = async (): Promise<Recovery> => {
-    const found = ((await get('/operations/recovery')).body as FoundRecovery).recovery;
-    if (found === null) throw new Error('there is no recovery');
-    return found;
-  };
   return {
-    ...{ controller, lines, request, get, post, status, recovery },
-    async endRecovery() {
-      const { id } = await recovery();
-      expect((await post('/operations/resume', { recovery: id, force: true })).status).toBe(200);
-    },
+    ...{ controller, lines, request, get, post, status },
     stop: () => controller.stop(),
     async states(instance) {
       const { body } = await get(`/stacks/instances/${instance}/status/full`);

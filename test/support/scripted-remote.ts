@@ -39,8 +39,6 @@ export class ScriptedRemote implements Publisher {
   onPoll: () => void | Promise<void> = () => undefined;
   /** Called when a commit is waited for; may throw. */
   onArrival: () => void | Promise<void> = () => undefined;
-  /** Called when the remote is asked where the branch is; may throw. */
-  onFetch: () => void | Promise<void> = () => undefined;
 
   constructor(files: TextChanges) {
     this.outside(files);
@@ -78,7 +76,6 @@ export class ScriptedRemote implements Publisher {
   }
 
   async fetch(): Promise<Commit> {
-    await this.onFetch();
     return { oid: this.head.commit } as Commit;
   }
 

@@ -2,12 +2,7 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TlsPaths } from '../../src/api/tls/tls-files.ts';
-import {
-  type Credential,
-  createAuthority,
-  issueClientCertificate,
-  issueServerCertificate,
-} from '../../src/base/development-pki.ts';
+import { type Credential, createAuthority, issueServerCertificate } from '../../src/base/development-pki.ts';
 import { createCrl } from './create-crl.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
@@ -27,7 +22,6 @@ export interface TlsSite {
   readonly texts: TlsTexts;
   /** Makes another key and certificate for the server. */
   issueServer(days?: number): Promise<Pick<TlsTexts, 'server.key' | 'server.crt'>>;
-  issueClient(commonName: string): Promise<Credential>;
   crl(options: { readonly revoked?: readonly Credential[]; readonly now?: number; readonly days?: number }): string;
 }
 
@@ -48,7 +42,6 @@ export async function createTlsSite(now: number): Promise<TlsSite> {
       const { key, cert } = await issueServerCertificate(authority, { now, days });
       return { 'server.key': key, 'server.crt': cert };
     },
-    issueClient: (commonName) => issueClientCertificate(authority, { commonName, now }),
     crl: ({ revoked = [], ...validity }) =>
       createCrl(authority, { now, ...validity, revoked: revoked.map(({ serial }) => serial) }),
   };
