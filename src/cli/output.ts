@@ -89,8 +89,7 @@ export function formatReplicas({ leader, lag }: ReplicaFacts): readonly string[]
     );
   }
   if (lag !== undefined) {
-    const when = lag.sinceStart ? `its start, ${lag.since}` : lag.since;
-    lines.push(`the replica that was asked shows an earlier moment since ${when}: ${firstLine(lag.reason)}`);
+    lines.push(`the replica that was asked shows an earlier moment since ${lag.since}: ${firstLine(lag.reason)}`);
   }
   return lines;
 }

@@ -12,21 +12,12 @@ import type { NodeRecord } from '../model/record.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import type { RegisteredProxy } from '../reconcile/waits/proxy-presence.ts';
 
-/**
- * Since when the newest version of an instance is invalid, RFC 3339. `sinceStart`: the process has started then, and it
- * may have been so before.
- */
-interface InvalidSince {
-  readonly since: string;
-  readonly sinceStart?: true;
-}
-
 /** The desired state that readers see. */
 export class CurrentState {
   #desired: DesiredState | undefined;
   #version = 0;
   #refused: RefusedCommit | undefined;
-  #invalid: ReadonlyMap<string, InvalidSince> = new Map();
+  #invalid: ReadonlyMap<string, string> = new Map();
   #watchers: (() => void)[] = [];
 
   /** Returns the active desired state, or undefined before the first valid commit. */
@@ -54,11 +45,8 @@ export class CurrentState {
     return this.#refused;
   }
 
-  /**
-   * Returns since when the newest version of an instance is invalid, as this process has seen it; undefined where it is
-   * not.
-   */
-  invalidSince(instance: string): InvalidSince | undefined {
+  /** Returns since when this process has seen the newest version of an instance invalid, RFC 3339; undefined: it is valid. */
+  invalidSince(instance: string): string | undefined {
     return this.#invalid.get(instance);
   }
 
@@ -67,8 +55,7 @@ export class CurrentState {
    * commit valid.
    */
   set(desired: DesiredState, now: number): void {
-    const began: InvalidSince = { since: momentOf(now), ...(this.#desired === undefined ? { sinceStart: true } : {}) };
-    this.#invalid = new Map([...desired.invalid].map((name) => [name, this.#invalid.get(name) ?? began]));
+    this.#invalid = new Map([...desired.invalid].map((name) => [name, this.#invalid.get(name) ?? momentOf(now)]));
     if (desired.commit !== this.#desired?.commit) this.#refused = undefined;
     this.#desired = desired;
     this.#version += 1;

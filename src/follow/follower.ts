@@ -43,14 +43,14 @@ export class Follower {
   /** Polls that failed, one after the other. */
   #failures = 0;
   /** Since when the branch cannot be read or copied; until a poll has done both, since this process has started. */
-  #unread: { readonly since: string; readonly sinceStart?: true } | undefined;
+  #unread: { readonly since: string } | undefined;
   /** Why the last poll could not read or copy the branch, and since when; undefined where it did. */
-  failure: { readonly reason: string; readonly since: string; readonly sinceStart?: true } | undefined;
+  failure: { readonly reason: string; readonly since: string } | undefined;
 
   constructor(options: FollowerOptions) {
     const { clock, current, source, reviews } = options;
     this.#options = options;
-    this.#unread = { since: momentOf(clock.now()), sinceStart: true };
+    this.#unread = { since: momentOf(clock.now()) };
     this.#branch = new BranchPoll({ ...options, pushes: this.#pushes, signal: this.#stopping.signal });
     this.#logOnceAMinute = logOnceAMinute(clock);
     this.#progress = new CommitProgress(options);

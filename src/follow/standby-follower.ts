@@ -43,7 +43,6 @@ export interface StandbyFollowerOptions {
 interface Lag {
   readonly reason: string;
   readonly since: string;
-  readonly sinceStart?: true;
 }
 
 /** A derivation that failed. */
@@ -116,7 +115,7 @@ export class StandbyFollower {
     const { current, clock } = this.#options;
     // The newest commit was judged when this process has led; the leader reports it now.
     if (current.get() !== undefined) current.catchUp();
-    this.#lag = { reason: this.notReadyReason, since: momentOf(clock.now()), sinceStart: true };
+    this.#lag = { reason: this.notReadyReason, since: momentOf(clock.now()) };
     this.#queue.add(ROWS);
   }
 

@@ -107,17 +107,11 @@ export interface UnfollowedCommit {
   readonly action: string;
 }
 
-/** The beginning of something, as this process has seen it. */
-export interface Since {
-  /** RFC 3339, with milliseconds. */
-  readonly since: string;
-  /** The controller has started then, and has seen it no other way; it may have failed before. Omitted otherwise. */
-  readonly sinceStart?: true;
-}
-
 /** Something outside that fails at the moment. */
-export interface Outage extends Since {
+export interface Outage {
   readonly reason: string;
+  /** As this process has seen it, RFC 3339 with milliseconds. */
+  readonly since: string;
 }
 
 /** Servers of an instance during a recovery, by what is known of them: names, sorted. Each is in one list. */

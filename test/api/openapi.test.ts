@@ -29,7 +29,7 @@ import { COMMIT } from '../support/sample-reader.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
 
 const NOW = '2026-11-20T10:13:56.000Z';
-const OUTAGE: Required<Outage> = { reason: 'no answer', since: NOW, sinceStart: true };
+const OUTAGE: Required<Outage> = { reason: 'no answer', since: NOW };
 const LEADER: LeadingReplica = { name: 'a', since: NOW, fencing: 2 };
 const SPEC: Required<Spec> = {
   ...{ kind: 'Platform::Server', properties: { size: ['a'] }, layers: { shape: { cpus: 8 } } },

@@ -194,12 +194,12 @@ describe('an instance as a whole', () => {
     const core = await coreOn(stack('shop', { db: '' }), undefined, { drift: 'report' });
     const since = '2026-11-20T10:13:56.000Z';
     const statuses = { reason: 'the forge answered 500', since };
-    core.outages = { repository: { reason: 'no route', since, sinceStart: true }, statuses };
+    core.outages = { repository: { reason: 'no route', since }, statuses };
     expect(why(core)).toMatchObject({ status: 'Done', summary: expect.stringContaining('cannot be followed') });
     expect(why(core).waiting).toEqual([
       {
         ...{ resource: null, state: 'Outage', since, until: null },
-        reason: expect.stringMatching(/^the repository cannot be followed, .*: no route \(the controller has started/),
+        reason: expect.stringMatching(/^the repository cannot be followed, .*: no route$/),
         action: 'correct that; the repository is read again automatically',
       },
     ]);

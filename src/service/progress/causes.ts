@@ -10,7 +10,7 @@ import { tagWords } from '../../machine/responsibility.ts';
 import { compareNames } from '../../model/names.ts';
 import { isError, type Problem } from '../../model/problem.ts';
 import type { ServerRow } from '../../model/rows.ts';
-import type { AttentionKind, Cause, HeldItem, Outage, OutageName, Outages, UnfollowedCommit } from '../answers.ts';
+import type { AttentionKind, Cause, HeldItem, OutageName, Outages, UnfollowedCommit } from '../answers.ts';
 import type { Scope } from '../scope.ts';
 import type { ProgressFacts } from '../views.ts';
 import { dueFrom } from './clients-seen.ts';
@@ -143,16 +143,14 @@ function invalidCauses({ view: { desired }, invalidSince, scope }: Facts): Cause
   const byFile = Map.groupBy(seen, (instance) => mistakes.get(instance)?.file ?? instance);
   return [...byFile].map(([about, instances]) => {
     const problem = mistakes.get(instances[0] ?? '');
-    const [began] = instances
-      .flatMap((instance) => invalidSince?.(instance) ?? [])
-      .sort((a, b) => compareNames(a.since, b.since));
+    const [since = null] = instances.flatMap((instance) => invalidSince?.(instance) ?? []).sort();
     const whose = instances.length === 1 ? instances[0] : countOf(instances.length, 'instance');
     const text = problem === undefined ? '' : `: ${problemText(problem, scope)}`;
     return causeOf({
       id: `invalid:${about}`,
       instances,
-      since: began?.since ?? null,
-      reason: reasonSince({ ...began, reason: `the newest version of ${whose} is wrong${text}` }),
+      since,
+      reason: `the newest version of ${whose} is wrong${text}`,
       action: problem === undefined ? null : correcting(problem, desired),
     });
   });
@@ -241,12 +239,8 @@ function outageCauses(outages: Outages): Cause[] {
     const outage = outages[name];
     const { id, means, action } = OUTAGES[name];
     if (outage === undefined) return [];
-    return causeOf({ id, reason: `${means}: ${reasonSince(outage)}`, since: outage.since, action });
+    return causeOf({ id, reason: `${means}: ${outage.reason}`, since: outage.since, action });
   });
-}
-
-function reasonSince({ reason, sinceStart }: Omit<Outage, 'since'>): string {
-  return sinceStart ? `${reason} (the controller has started then; it may have been so before)` : reason;
 }
 
 function leaderCauses({ leader, lag }: Facts): Cause[] {

@@ -7,7 +7,7 @@ import type { Client } from '../../model/objects.ts';
 import type { ServerRow } from '../../model/rows.ts';
 import type { SilentEntry } from '../../reconcile/checks/entry-answers.ts';
 import type { CheckFailure, LastCheck } from '../../reconcile/checks/server-checks.ts';
-import type { LeadingReplica, Outage, Outages, Since } from '../answers.ts';
+import type { LeadingReplica, Outage, Outages } from '../answers.ts';
 import type { StallsOf } from '../read/instance-views.ts';
 import { Scope } from '../scope.ts';
 import { activeView, type PresentView, type ProgressFacts, type ViewSources } from '../views.ts';
@@ -26,7 +26,7 @@ interface Known {
    */
   readonly heardAt?: ((serial: string) => number | undefined) | undefined;
   /** See CurrentState. Omitted: it is not known. */
-  readonly invalidSince?: ((instance: string) => Since | undefined) | undefined;
+  readonly invalidSince?: ((instance: string) => string | undefined) | undefined;
   /** Returns true if the settings have a provider entry of that name. Omitted: it is not known. */
   readonly hasEntry?: ((name: string) => boolean) | undefined;
 }
