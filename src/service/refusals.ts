@@ -1,7 +1,6 @@
 // Refuses what there is not, with the name that was perhaps meant.
 
 import { withSuggestion } from '../base/wording.ts';
-import type { DesiredState } from '../desired/desired-state.ts';
 import { recordedNodes } from '../desired/node-records.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { Scope } from './scope.ts';
@@ -21,7 +20,7 @@ export function notFound(message: string, name: string, known: Iterable<string>)
  * Throws `not_found` with a suggestion; `not_ready` for a server whose record is not known, since the client must not
  * continue without it.
  */
-export function unknownNode(view: View<DesiredState>, node: string, scope: Scope): never {
+export function unknownNode(view: View, node: string, scope: Scope): never {
   const row = scope.seesNode(node) ? view.rows.server(node) : undefined;
   if (row === undefined) unknown('node', node, scope.suggested(recordedNodes(view)));
   const next =

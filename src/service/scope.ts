@@ -12,12 +12,12 @@ import { PROXY_TAG } from '../model/keys.ts';
 import { type ReadLimits, readLimitsOf, tenantOf } from '../model/least-rights.ts';
 import type { Client } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
-import type { RowsAtMoment } from './views.ts';
+import type { PresentRows } from './views.ts';
 
 /** What a scope decides from: read at each question, so that a scope may outlive a commit. */
 interface ScopeSources {
   readonly desired?: (() => DesiredState | undefined) | undefined;
-  readonly rows?: RowsAtMoment | undefined;
+  readonly rows?: PresentRows | undefined;
 }
 
 const WHOLE: ReadLimits = { key: '', tenant: '', tags: undefined, node: undefined };

@@ -5,20 +5,7 @@ import { isError, placeAndCode } from '../model/problem.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 
-/** The rows of one moment; those of the present one until something is awaited. */
-export interface RowsAtMoment extends Pick<Ledger, 'server' | 'read' | 'list'> {
-  readonly index: Pick<Ledger['index'], 'serversOf'>;
-}
-
-/** One moment, as the service answers it. */
-export interface View<Desired> {
-  readonly desired: Desired;
-  readonly rows: RowsAtMoment;
-  /** Milliseconds since 1970. */
-  readonly now: number;
-}
-
-/** The rows of the present moment, as the service reads them. */
+/** The present rows, as the service reads them. */
 export interface PresentRows extends Pick<Ledger, 'server' | 'read' | 'list' | 'listEvents' | 'version'> {
   readonly index: Pick<
     Ledger['index'],
@@ -26,13 +13,13 @@ export interface PresentRows extends Pick<Ledger, 'server' | 'read' | 'list' | '
   >;
 }
 
-/** The present moment. */
-export interface PresentView<Desired> extends View<Desired> {
+/** The present moment, as the service answers it: until something is awaited. */
+export interface View {
+  readonly desired: DesiredState;
   readonly rows: PresentRows;
+  /** Milliseconds since 1970. */
+  readonly now: number;
 }
-
-/** The parts of the desired state that answers about the progress of instances are made of. */
-export type ProgressFacts = Pick<DesiredState, 'commit' | 'invalid' | 'problems' | 'places' | 'units' | 'clients'>;
 
 /** The sources of a view. */
 export interface ViewSources {
@@ -48,7 +35,7 @@ export interface ViewSources {
 }
 
 /** Returns the view of the active desired state. Throws ServiceError `not_ready` while nothing is active. */
-export function activeView(sources: ViewSources): PresentView<DesiredState> {
+export function activeView(sources: ViewSources): View {
   const desired = sources.desired();
   if (desired !== undefined) return { desired, rows: sources.rows, now: sources.now() };
   throw nothingActive(sources);

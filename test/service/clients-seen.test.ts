@@ -4,7 +4,7 @@ import { momentOf } from '../../src/base/wording.ts';
 import type { Client } from '../../src/model/objects.ts';
 import type { Change, SeenRow } from '../../src/model/rows.ts';
 import { ClientsSeen } from '../../src/service/progress/clients-seen.ts';
-import type { RowsAtMoment } from '../../src/service/views.ts';
+import type { PresentRows } from '../../src/service/views.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
 const MINUTE = 60_000;
@@ -23,9 +23,9 @@ class Scene {
     for (const serial of serials) this.registered.add(serial);
   }
 
-  get at(): RowsAtMoment {
+  get at(): PresentRows {
     const read = (_kind: string, name: string): SeenRow | undefined => this.rows.get(name);
-    return { read, list: () => this.rows } as unknown as RowsAtMoment;
+    return { read, list: () => this.rows } as unknown as PresentRows;
   }
 
   show(serial: string, dates: Partial<typeof DATES> = {}): boolean {

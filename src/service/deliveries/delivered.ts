@@ -2,7 +2,6 @@
 // confirmations that the leader has recorded and the present records. See docs/rest.md, operations, and
 // docs/concepts.md, delivered.
 import { shortOid } from '../../base/wording.ts';
-import type { DesiredState } from '../../desired/desired-state.ts';
 import { recordedNodes } from '../../desired/node-records.ts';
 import { compareNames } from '../../model/names.ts';
 import type { DeliveryRow } from '../../model/rows.ts';
@@ -58,7 +57,7 @@ interface JudgedQuery extends Pick<DeliveredQuery, 'instance'> {
 
 /** Returns how far the records of all nodes that report have come, or those of an instance. */
 export function judgeDelivered(
-  { desired, rows }: View<DesiredState>,
+  { desired, rows }: View,
   { instance, asked, scope }: JudgedQuery,
 ): { readonly nodes: ReadonlyMap<string, JudgedNode>; readonly counts: DeliveryCounts } {
   const nodes = new Map<string, JudgedNode>();
@@ -92,7 +91,7 @@ function stateOf(
 }
 
 /** Returns the last confirmation of a node, as a client sees it; undefined if there is none. */
-export function deliveredNode(name: string, scope: Scope, view: View<DesiredState>): DeliveredNode | undefined {
+export function deliveredNode(name: string, scope: Scope, view: View): DeliveredNode | undefined {
   const row = view.rows.read('delivery', name);
   const present = row && presentRecord(view, name);
   if (row === undefined || present === undefined) return undefined;
@@ -100,10 +99,7 @@ export function deliveredNode(name: string, scope: Scope, view: View<DesiredStat
 }
 
 /** Returns a page of nodes. A proxy sees no other client, and no message. */
-export function findDelivered(
-  { states, after, limit, ...query }: DeliveredQuery & JudgedQuery,
-  view: View<DesiredState>,
-): Delivered {
+export function findDelivered({ states, after, limit, ...query }: DeliveredQuery & JudgedQuery, view: View): Delivered {
   const { nodes, counts } = judgeDelivered(view, query);
   const sorted = [...nodes.keys()].sort(compareNames).flatMap((name) => nodes.get(name) ?? []);
   const late = sorted.filter(({ state }) => state !== 'delivered');
@@ -119,7 +115,7 @@ export function findDelivered(
   };
 }
 
-function describe({ name, row, state, digest }: JudgedNode, scope: Scope, view: View<DesiredState>): DeliveredNode {
+function describe({ name, row, state, digest }: JudgedNode, scope: Scope, view: View): DeliveredNode {
   const client = scope.seesPerson(row.by) ? row.by : null;
   const clientName = client === null ? null : (registryOf(view.desired)(client)?.description ?? null);
   const { time, outcome } = row;

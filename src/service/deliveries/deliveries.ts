@@ -17,7 +17,7 @@ import type { Ledger } from '../../reconcile/ledger.ts';
 import { type Caller, registryOf } from '../caller.ts';
 import { unknownNode } from '../refusals.ts';
 import { Scope } from '../scope.ts';
-import type { RowsAtMoment } from '../views.ts';
+import type { PresentRows } from '../views.ts';
 
 interface DeliveriesOptions {
   readonly ledger: Ledger;
@@ -88,7 +88,7 @@ function afterConfirmation(row: DeliveryRow | undefined, confirmed: DeliveryRow)
 }
 
 /** Returns the changes that forget nodes that are gone, and those whose client is not registered any more. */
-export function forgottenDeliveries(rows: RowsAtMoment, desired: DesiredState): readonly Change[] {
+export function forgottenDeliveries(rows: PresentRows, desired: DesiredState): readonly Change[] {
   const isRegistered = registryOf(desired);
   return [...rows.list('delivery')].flatMap(([name, expected]): Change[] => {
     const isThere = (rows.server(name) ?? nodeOf(desired, name)) !== undefined;
@@ -100,7 +100,7 @@ export function forgottenDeliveries(rows: RowsAtMoment, desired: DesiredState): 
 /** What records are made of at a moment. */
 interface RecordView {
   readonly desired: DesiredState;
-  readonly rows: Pick<RowsAtMoment, 'server' | 'read' | 'list'>;
+  readonly rows: Pick<PresentRows, 'server' | 'read' | 'list'>;
 }
 
 interface KnownRecord {

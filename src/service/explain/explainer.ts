@@ -2,7 +2,6 @@
 // Searches of the history are limited in time: any client that may read can ask for one.
 // See docs/rest.md, explanations.
 
-import type { DesiredState } from '../../desired/desired-state.ts';
 import { explanationOfNode } from '../../desired/node-records.ts';
 import { filesIn } from '../../hiera/explain-node.ts';
 import type { FileChange, FilelessExplanation, NodeExplanation } from '../../model/explanation.ts';
@@ -46,7 +45,7 @@ export function createExplainer(options: ExplainerOptions) {
   };
 }
 
-function missingKey(view: View<DesiredState>, node: string, key: string): ServiceError {
+function missingKey(view: View, node: string, key: string): ServiceError {
   const keys = explanationOfNode(view, node)?.keys ?? {};
   return unknownKey(node, key, Object.keys(keys));
 }

@@ -2,7 +2,7 @@
 // what needs an operator, `why`, the log, metrics and notifications show these causes with these words.
 // docs/concepts.md, what needs an operator.
 import { countOf, firstNames, momentOf } from '../../base/wording.ts';
-import type { RefusedCommit } from '../../desired/desired-state.ts';
+import type { DesiredState, RefusedCommit } from '../../desired/desired-state.ts';
 import { breakingCommand, cycleReason } from '../../machine/chain.ts';
 import { reasonText, stateWithReason } from '../../machine/reasons.ts';
 import { RECOVERY } from '../../machine/recovery.ts';
@@ -12,7 +12,6 @@ import { isError, type Problem } from '../../model/problem.ts';
 import type { ServerRow } from '../../model/rows.ts';
 import type { AttentionKind, Cause, HeldItem, OutageName, Outages, UnfollowedCommit } from '../answers.ts';
 import type { Scope } from '../scope.ts';
-import type { ProgressFacts } from '../views.ts';
 import { dueFrom } from './clients-seen.ts';
 import type { Facts } from './facts.ts';
 import { heldItems, isApprovedAlready } from './held-items.ts';
@@ -167,7 +166,7 @@ function firstMistakes(problems: readonly Problem[]): ReadonlyMap<string, Proble
 /** A folder may have a name that reads like a command, and operators paste actions. The reason has the name. */
 const PLAIN_PATH = /^[\p{L}\p{N}._/-]+$/u;
 
-function correcting({ file }: Problem, { places }: Pick<ProgressFacts, 'places'>): string {
+function correcting({ file }: Problem, { places }: DesiredState): string {
   return `${places.has(file) ? 'correct' : 'bring back'} ${PLAIN_PATH.test(file) ? file : 'that file'}, and push`;
 }
 

@@ -3,9 +3,10 @@
 // records them. See docs/rest.md, operations.
 import type { Clock } from '../../base/clock.ts';
 import { momentOf } from '../../base/wording.ts';
+import type { DesiredState } from '../../desired/desired-state.ts';
 import type { Change, SeenRow } from '../../model/rows.ts';
 import type { Registry } from '../caller.ts';
-import type { ProgressFacts, RowsAtMoment } from '../views.ts';
+import type { PresentRows } from '../views.ts';
 
 /** A client that has shown its certificate. Times in milliseconds since 1970. */
 export interface ShownCertificate {
@@ -53,7 +54,7 @@ export class ClientsSeen {
   }
 
   /** Returns what is known of a client, here or by the rows; undefined where it was never seen. */
-  of(serial: string, rows: Pick<RowsAtMoment, 'read'>): SeenRow | undefined {
+  of(serial: string, rows: Pick<PresentRows, 'read'>): SeenRow | undefined {
     const row = rows.read('seen', serial);
     const own = this.#seen.get(serial);
     if (own === undefined) return row;
@@ -62,7 +63,7 @@ export class ClientsSeen {
   }
 
   /** Returns the changes that record who was seen, and forget who is not registered any more. */
-  changes(rows: RowsAtMoment, registered: Registry): readonly Change[] {
+  changes(rows: PresentRows, registered: Registry): readonly Change[] {
     const changes: Change[] = [];
     for (const serial of this.#seen.keys()) {
       if (registered(serial) === undefined) this.#seen.delete(serial);
@@ -86,8 +87,8 @@ function isRecorded(seen: SeenRow, row: SeenRow | undefined): boolean {
 /** Returns the certificates that registered clients have shown last. */
 export function endingCertificates(
   seen: Pick<ClientsSeen, 'of'> | undefined,
-  clients: ProgressFacts['clients'] | undefined,
-  rows: Pick<RowsAtMoment, 'read'>,
+  clients: DesiredState['clients'] | undefined,
+  rows: Pick<PresentRows, 'read'>,
 ): readonly EndingCertificate[] {
   return [...(clients ?? [])].flatMap(([serial, { entry }]) => {
     const row = seen?.of(serial, rows);

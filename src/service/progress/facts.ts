@@ -10,7 +10,7 @@ import type { CheckFailure, LastCheck } from '../../reconcile/checks/server-chec
 import type { LeadingReplica, Outage, Outages } from '../answers.ts';
 import type { StallsOf } from '../read/instance-views.ts';
 import { Scope } from '../scope.ts';
-import { activeView, type PresentView, type ProgressFacts, type ViewSources } from '../views.ts';
+import { activeView, type View, type ViewSources } from '../views.ts';
 import type { EndingCertificate } from './clients-seen.ts';
 
 /** What is known of single servers, instances and entries beside the rows. */
@@ -69,7 +69,7 @@ export interface Noticed {
 
 /** What a client may know of the progress now. */
 export interface Facts extends Known {
-  readonly view: PresentView<ProgressFacts>;
+  readonly view: View;
   readonly scope: Scope;
   readonly refused: RefusedCommit | undefined;
   readonly outages: Outages;

@@ -6,7 +6,7 @@ import { compareNames } from '../../model/names.ts';
 import type { HeldRow } from '../../model/rows.ts';
 import type { HeldItem } from '../answers.ts';
 import type { Scope } from '../scope.ts';
-import type { PresentRows, RowsAtMoment } from '../views.ts';
+import type { PresentRows } from '../views.ts';
 
 /** Returns the held instances that a client sees, by name, then the held updates and commits. */
 export function heldItems(rows: PresentRows, refused: RefusedCommit | undefined, scope: Scope): readonly HeldItem[] {
@@ -25,16 +25,16 @@ export function heldItems(rows: PresentRows, refused: RefusedCommit | undefined,
 /**
  * Returns true if deletes that are still held are approved: what was approved is judged at once where that is possible.
  */
-export function isApprovedAlready({ digest }: HeldRow, rows: RowsAtMoment): boolean {
+export function isApprovedAlready({ digest }: HeldRow, rows: PresentRows): boolean {
   return rows.read('approval', digest) !== undefined;
 }
 
 /** Returns the author of a commit of the history; null if it is not known. */
-export function authorOf(commit: string | null, rows: RowsAtMoment): string | null {
+export function authorOf(commit: string | null, rows: PresentRows): string | null {
   return commit === null ? null : (rows.read('commit', commit)?.author ?? null);
 }
 
-function heldReason(row: HeldRow, rows: RowsAtMoment): string {
+function heldReason(row: HeldRow, rows: PresentRows): string {
   if (!isApprovedAlready(row, rows)) return row.reason;
   return `${row.reason}; it is approved, and waits until the repository can be read`;
 }

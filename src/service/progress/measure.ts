@@ -1,7 +1,6 @@
 // Measures what is recorded, for metrics: servers and instances by state, commits, and what is held. Also a replica
 // that does not lead has this.
 import type { Metrics, SetGauge } from '../../base/metrics.ts';
-import type { DesiredState } from '../../desired/desired-state.ts';
 import { openRemovals, removalsMax, serverCount } from '../../machine/removals.ts';
 import { fieldOf } from '../../model/json.ts';
 import { type Change, HOLD_KINDS, type ServerRow } from '../../model/rows.ts';
@@ -11,7 +10,7 @@ import type { Ledger } from '../../reconcile/ledger.ts';
 import { judgeDelivered } from '../deliveries/delivered.ts';
 import { instanceNames, instanceStatus, type StallsOf } from '../read/instance-views.ts';
 import { EVERYTHING } from '../scope.ts';
-import { activeView, type PresentView, type ProgressFacts, type ViewSources } from '../views.ts';
+import { activeView, type View, type ViewSources } from '../views.ts';
 import { heldItems } from './held-items.ts';
 
 /** What is measured. */
@@ -50,7 +49,7 @@ function measureServers({ rows, now }: MeasuredSources, set: SetGauge): void {
   }
 }
 
-function measureInstances(view: PresentView<ProgressFacts>, stallsOf: StallsOf, set: SetGauge): void {
+function measureInstances(view: View, stallsOf: StallsOf, set: SetGauge): void {
   const counts = new Map<InstanceStatus, number>();
   for (const name of instanceNames(view)) {
     const status = instanceStatus(view, name, stallsOf);
@@ -59,7 +58,7 @@ function measureInstances(view: PresentView<ProgressFacts>, stallsOf: StallsOf, 
   for (const [status, count] of counts) set('treeline_instances', { status }, count);
 }
 
-function measureDelivered(view: PresentView<DesiredState>, set: SetGauge): void {
+function measureDelivered(view: View, set: SetGauge): void {
   const { counts } = judgeDelivered(view, { instance: null, scope: EVERYTHING });
   for (const state of DELIVERY_STATES) set('treeline_nodes_delivered', { state }, counts[state]);
   set('treeline_nodes_delivered', { state: 'not reporting' }, counts.notReporting);

@@ -23,7 +23,7 @@ import type {
 import { deliveredNode } from '../deliveries/delivered.ts';
 import { instanceNames, requireInstance } from '../read/instance-views.ts';
 import { Scope } from '../scope.ts';
-import { activeView, type PresentView, type ProgressFacts, type RowsAtMoment } from '../views.ts';
+import { activeView, type PresentRows, type View } from '../views.ts';
 import { attentionIn, firstOf } from './attention.ts';
 import { type Causes, causesOf, outerCauses, unfollowed } from './causes.ts';
 import { type Facts, factsFor, type ProgressOptions } from './facts.ts';
@@ -121,13 +121,13 @@ function whereWritten(name: string, desired: DesiredState | undefined): Pick<Ove
   return { ...(folder && { folder }), ...(tenant && { tenant }) };
 }
 
-function versionOf(name: string, { rows }: PresentView<ProgressFacts>): Pick<OverviewInstance, 'commit'> {
+function versionOf(name: string, { rows }: View): Pick<OverviewInstance, 'commit'> {
   const commit = rows.read('pinned', instanceAddress(name))?.commit;
   return commit ? { commit } : {};
 }
 
 /** Returns the recovery that is not over, with the servers that a client sees; null if there is none. */
-function recoveryIn(rows: RowsAtMoment, scope: Scope): Recovery | null {
+function recoveryIn(rows: PresentRows, scope: Scope): Recovery | null {
   const row = rows.read('recovery', RECOVERY);
   if (row === undefined) return null;
   const byInstance = new Map<string, Map<keyof RecoveredServers, string[]>>();

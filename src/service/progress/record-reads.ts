@@ -22,7 +22,7 @@ import type {
 import { type AskedCommit, confirmedCommits, findDelivered } from '../deliveries/delivered.ts';
 import { hasInstance, instanceNames, requireInstance, unknownInstance } from '../read/instance-views.ts';
 import { Scope } from '../scope.ts';
-import { activeView, type PresentView, type ProgressFacts, type View } from '../views.ts';
+import { activeView, type View } from '../views.ts';
 import { type CommitSources, commitReads } from './commit-reads.ts';
 import { heldItems } from './held-items.ts';
 
@@ -37,7 +37,7 @@ export interface RecordOptions extends CommitSources {
  * has them.
  */
 export function recordReads(options: RecordOptions) {
-  const view = (): PresentView<ProgressFacts> => activeView(options);
+  const view = (): View => activeView(options);
   return {
     ...commitReads(options),
     /**
@@ -109,7 +109,7 @@ interface Seen {
 async function listSeenEvents(
   { limit, ...range }: ListedRange,
   { scope, resource }: Seen,
-  view: PresentView<ProgressFacts>,
+  view: View,
 ): Promise<ListedPage> {
   const instances = eventsOf(range.instances, { scope, resource }, view);
   const isNewest = range.before !== undefined;
@@ -136,7 +136,7 @@ async function listSeenEvents(
 function eventsOf(
   asked: ReadonlySet<string> | undefined,
   { scope, resource }: Seen,
-  view: PresentView<ProgressFacts>,
+  view: View,
 ): ReadonlySet<string> | undefined {
   const instance = resource === undefined ? undefined : view.rows.server(resource)?.instance;
   if (instance !== undefined && asked === undefined)
@@ -150,10 +150,7 @@ function eventsOf(
  * Resolves with the events of an instance and those that concern every instance. Throws `not_found` if there is neither
  * the instance nor an event of it, or the client does not see it.
  */
-async function viewEvents(
-  { instance, range, scope }: Asked,
-  view: PresentView<ProgressFacts>,
-): Promise<InstanceEvents> {
+async function viewEvents({ instance, range, scope }: Asked, view: View): Promise<InstanceEvents> {
   const { rows } = view;
   const first = { after: 0, limit: 1, instances: new Set([instance]) };
   const isKnown = async () => hasInstance(view, instance) || (await rows.listEvents(first)).events.length > 0;
@@ -181,11 +178,7 @@ function shownTo(scope: Scope, event: InstanceEvent): InstanceEvent {
 }
 
 /** Lists the recorded servers of a moment, sorted by name. Records and actions under way are not part of it. */
-function listServers(
-  { desired, rows }: View<{ readonly commit: string }>,
-  held: readonly HeldItem[],
-  scope: Scope,
-): RecordedState {
+function listServers({ desired, rows }: View, held: readonly HeldItem[], scope: Scope): RecordedState {
   const instances = new Set(rows.list('held').keys());
   const servers: RecordedServer[] = [];
   for (const name of [...rows.list('server').keys()].sort(compareNames)) {

@@ -1,11 +1,11 @@
 // Explains why an instance is not done. See docs/rest.md, stack instances.
 
+import type { DesiredState } from '../../desired/desired-state.ts';
 import { stateWithReason } from '../../machine/reasons.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../../machine/suspension.ts';
 import type { AttentionKind, Cause, ReplicaFacts, StateCounts, WaitingItem, Why } from '../answers.ts';
 import { instanceStatus } from '../read/instance-views.ts';
 import type { Scope } from '../scope.ts';
-import type { ProgressFacts } from '../views.ts';
 import type { Facts } from './facts.ts';
 import { countStates, rootItem, serverItems } from './server-items.ts';
 
@@ -92,7 +92,7 @@ function suspensions(name: string, { scope, view: { desired, rows, now } }: Fact
  * Returns the description of the client with this serial, else the serial. Limited clients with equal limits share
  * answers.
  */
-export function personFor(serial: string | null, scope: Scope, { clients }: ProgressFacts): string {
+export function personFor(serial: string | null, scope: Scope, { clients }: DesiredState): string {
   if (!scope.seesPersons) return 'an administrator';
   if (serial === null) return 'the operator';
   const description = clients.get(serial)?.entry.object?.description ?? '';

@@ -2,7 +2,6 @@
 // Names the instance that was meant where there is none of a name.
 
 import { withSuggestion } from '../../base/wording.ts';
-import type { DesiredState } from '../../desired/desired-state.ts';
 import type { Stall } from '../../machine/chain.ts';
 import { isWaiting } from '../../machine/needs.ts';
 import { effectiveState } from '../../machine/reasons.ts';
@@ -17,7 +16,7 @@ import type { ServerRow } from '../../model/rows.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { InstanceStatus, State } from '../../model/state.ts';
 import type { Scope } from '../scope.ts';
-import type { ProgressFacts, View } from '../views.ts';
+import type { View } from '../views.ts';
 
 /** Resource key, then server name, then its state. A group without members is an empty map. */
 export type ResourceStates = Readonly<Record<string, Readonly<Record<string, { readonly state: State }>>>>;
@@ -39,10 +38,8 @@ export interface Served<Body> {
  */
 export type StallsOf = (servers: readonly string[]) => readonly Stall[] | undefined;
 
-type KnownInstances = Pick<ProgressFacts, 'units' | 'invalid'>;
-
 /** Yields the names of all instances once, in any order: active, invalid from the start, or terminating. */
-export function* instanceNames({ desired, rows }: View<KnownInstances>): Generator<string> {
+export function* instanceNames({ desired, rows }: View): Generator<string> {
   for (const { type, name } of desired.units.values()) if (type === 'stack-instance') yield name;
   const isActive = (name: string): boolean => desired.units.has(instanceAddress(name));
   for (const name of desired.invalid) if (!isActive(name)) yield name;
@@ -50,7 +47,7 @@ export function* instanceNames({ desired, rows }: View<KnownInstances>): Generat
 }
 
 /** Returns true if there is an instance of that name among {@link instanceNames}. */
-export function hasInstance({ desired, rows }: View<KnownInstances>, name: string): boolean {
+export function hasInstance({ desired, rows }: View, name: string): boolean {
   return (
     desired.units.has(instanceAddress(name)) ||
     desired.invalid.has(name) ||
@@ -59,7 +56,7 @@ export function hasInstance({ desired, rows }: View<KnownInstances>, name: strin
 }
 
 /** Returns all instances that a client sees, sorted by name. */
-export function viewInstances(view: View<DesiredState>, scope: Scope): readonly InstanceView[] {
+export function viewInstances(view: View, scope: Scope): readonly InstanceView[] {
   const found: InstanceView[] = [];
   for (const name of [...instanceNames(view)].sort(compareNames)) {
     const served = scope.seesInstance(name) ? viewInstance(view, name) : undefined;
@@ -69,18 +66,18 @@ export function viewInstances(view: View<DesiredState>, scope: Scope): readonly 
 }
 
 /** Returns an instance as it is served, or undefined where there is none of that name. */
-export function viewInstance(view: View<DesiredState>, name: string): Served<InstanceView> | undefined {
+export function viewInstance(view: View, name: string): Served<InstanceView> | undefined {
   const document = documentOf(view, name);
   if (document === undefined) return undefined;
   return { body: { ...document.body, resources: resourceStates(view, name) }, oid: document.oid };
 }
 
 /** Returns the state of every server of an instance by resource key; keys without servers are there, empty. */
-export function resourceStates({ desired, rows }: View<DesiredState>, name: string): ResourceStates {
-  const unit = desired.units.get(instanceAddress(name));
+export function resourceStates(view: View, name: string): ResourceStates {
+  const unit = view.desired.units.get(instanceAddress(name));
   const resources = emptyMap<Record<string, { state: State }>>();
   for (const key of unit?.keys ?? []) resources[key] = emptyMap();
-  for (const { server, row } of recordedServers({ desired, rows }, name)) {
+  for (const { server, row } of recordedServers(view, name)) {
     const states = resources[row.key] ?? emptyMap();
     resources[row.key] = states;
     states[server] = { state: row.state };
@@ -92,7 +89,7 @@ export function resourceStates({ desired, rows }: View<DesiredState>, name: stri
  * Returns the recorded servers of an instance. The index does not have those that a large commit has brought just now.
  */
 function recordedServers(
-  { desired, rows }: Pick<View<Pick<KnownInstances, 'units'>>, 'desired' | 'rows'>,
+  { desired, rows }: View,
   name: string,
 ): { readonly server: string; readonly row: ServerRow }[] {
   const wanted = desired.units.get(instanceAddress(name))?.servers.keys() ?? [];
@@ -105,7 +102,7 @@ function recordedServers(
 /**
  * Returns the status of an instance that exists. `stallsOf` is asked only if every server of it that is not done waits.
  */
-export function instanceStatus(view: View<KnownInstances>, name: string, stallsOf: StallsOf): InstanceStatus {
+export function instanceStatus(view: View, name: string, stallsOf: StallsOf): InstanceStatus {
   const { desired, rows, now } = view;
   const isTerminating = !desired.invalid.has(name) && !desired.units.has(instanceAddress(name));
   const isSuspended =
@@ -125,7 +122,7 @@ export function instanceStatus(view: View<KnownInstances>, name: string, stallsO
 }
 
 /** The active document; of a new instance that is invalid, as much of it as could be read. */
-function documentOf({ desired, rows }: View<DesiredState>, name: string): Served<StackInstance> | undefined {
+function documentOf({ desired, rows }: View, name: string): Served<StackInstance> | undefined {
   const key = instanceAddress(name);
   const unit = desired.units.get(key) ?? desired.candidates.get(key);
   const file = unit?.entry ?? rows.read('terminating', name);
@@ -155,11 +152,7 @@ interface AskedInstance {
  * Returns the error, with the instance that was meant: the owner of a server of that name, with what to do then, or the
  * nearest name.
  */
-export function unknownInstance(
-  view: View<KnownInstances>,
-  name: string,
-  { scope, advice = '' }: AskedInstance,
-): ServiceError {
+export function unknownInstance(view: View, name: string, { scope, advice = '' }: AskedInstance): ServiceError {
   const owner = scope.seesServer(name) ? view.rows.server(name)?.instance : undefined;
   const words = `There is no stack instance "${name}"`;
   if (owner !== undefined) {
@@ -169,6 +162,6 @@ export function unknownInstance(
 }
 
 /** Throws `not_found` unless there is an instance of that name which the client sees. */
-export function requireInstance(view: View<KnownInstances>, name: string, asked: AskedInstance): void {
+export function requireInstance(view: View, name: string, asked: AskedInstance): void {
   if (!asked.scope.seesInstance(name) || !hasInstance(view, name)) throw unknownInstance(view, name, asked);
 }

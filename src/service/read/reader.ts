@@ -1,6 +1,5 @@
 // Answers the reads of the API from the active desired state and the recorded rows.
 
-import type { DesiredState } from '../../desired/desired-state.ts';
 import { nodeAtMoment, nodeOf, nodesAtMoment, recordedNodes } from '../../desired/node-records.ts';
 import { addressOf } from '../../model/address.ts';
 import { emptyMap, isMap, type Json, type JsonMap } from '../../model/json.ts';
@@ -14,7 +13,7 @@ import type { InstanceStatus } from '../../model/state.ts';
 import { registryOf } from '../caller.ts';
 import { unknown, unknownKey, unknownNode } from '../refusals.ts';
 import { EVERYTHING, Scope } from '../scope.ts';
-import { activeView, type PresentView, type View, type ViewSources } from '../views.ts';
+import { activeView, type View, type ViewSources } from '../views.ts';
 import {
   type InstanceView,
   instanceNames,
@@ -55,7 +54,7 @@ export function createReader(options: ReaderOptions) {
 }
 
 function readerOf(options: ReaderOptions, scope: Scope) {
-  const view = (): PresentView<DesiredState> => activeView(options);
+  const view = (): View => activeView(options);
   return {
     /** Full object id of the newest commit that is followed. */
     commit: (): string => view().desired.commit,
@@ -75,9 +74,9 @@ function readerOf(options: ReaderOptions, scope: Scope) {
   };
 }
 
-function instanceReads(view: () => View<DesiredState>, stallsOf: StallsOf, scope: Scope) {
+function instanceReads(view: () => View, stallsOf: StallsOf, scope: Scope) {
   /** Returns the present view. Throws if it has no instance of that name. */
-  function viewWith(name: string): View<DesiredState> {
+  function viewWith(name: string): View {
     const present = view();
     requireInstance(present, name, { scope });
     return present;
@@ -96,7 +95,7 @@ function instanceReads(view: () => View<DesiredState>, stallsOf: StallsOf, scope
   };
 }
 
-function objectReads(view: () => View<DesiredState>, scope: Scope) {
+function objectReads(view: () => View, scope: Scope) {
   function objectOf(type: TypeName, name: string): Served<JsonMap> {
     const present = view();
     const served = scope.seesObject(addressOf(type, name)) ? viewObject(present, type, name) : undefined;
@@ -153,7 +152,7 @@ function objectReads(view: () => View<DesiredState>, scope: Scope) {
  * Returns the reads of nodes. `view` returns the present moment. Hiera takes "unknown" for "ask the next level": a
  * limited client is refused each node that it does not see, whether there is one or not.
  */
-function nodeReads(view: () => View<DesiredState>, scope: Scope) {
+function nodeReads(view: () => View, scope: Scope) {
   function node(name: string): NodeAtMoment {
     const present = view();
     if (!scope.seesNode(name))
@@ -191,7 +190,7 @@ function typeNamed(type: string): TypeName {
 }
 
 /** Returns one object, or undefined where there is none. */
-function viewObject(view: View<DesiredState>, type: TypeName, name: string): Served<JsonMap> | undefined {
+function viewObject(view: View, type: TypeName, name: string): Served<JsonMap> | undefined {
   if (type === 'stack-instance') {
     const instance = viewInstance(view, name);
     return instance === undefined ? undefined : { body: { ...instance.body } as JsonMap, oid: instance.oid };
@@ -207,7 +206,7 @@ function typesOf(type: TypeName): readonly TypeName[] {
 }
 
 /** Returns the names of all objects of a type. */
-function namesOfType(view: View<DesiredState>, type: TypeName): Iterable<string> {
+function namesOfType(view: View, type: TypeName): Iterable<string> {
   if (type === 'stack-instance') return instanceNames(view);
   const start = addressOf(type, '');
   const names = new Set(type === 'clientcert' ? recordedNodes(view) : []);
@@ -217,7 +216,7 @@ function namesOfType(view: View<DesiredState>, type: TypeName): Iterable<string>
 }
 
 /** A server that a stack makes: its own properties under what its clientcert file says, and not the merged record. */
-function viewServer({ desired, rows }: View<DesiredState>, name: string): Served<JsonMap> | undefined {
+function viewServer({ desired, rows }: View, name: string): Served<JsonMap> | undefined {
   const row = rows.server(name);
   if (row === undefined) return undefined;
   const node = desired.owners.has(name) ? nodeOf(desired, name) : undefined;
