@@ -1,9 +1,7 @@
 // Connects to a running controller: it finds the address and the client certificate, and sends requests.
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
 import { sendToController } from '../base/controller-request.ts';
 import { BrokenAnswer } from '../base/http-request.ts';
-import { reasonOf } from '../base/wording.ts';
 import { CommandFailure } from './command-failure.ts';
 import { describeConnectionFailure, readCredentials } from './connection-failure.ts';
 import { findDemo } from './demo/settings-file.ts';
@@ -92,33 +90,16 @@ export class RefusedRequest extends CommandFailure {
   }
 }
 
-/** How a read is made. */
-interface Read extends Pick<Sent, 'headers' | 'timeoutMs'> {
-  /** Until then (`performance.now()`), a refused connection is tried again: the controller may be starting. */
-  readonly refusedUntil?: number;
-  /** Is called with the reason each time that a connection is refused and tried again. */
-  readonly onRefused?: (reason: string) => void;
-}
-
-const REFUSED_RETRY_MS = 1_000;
-
-/** Returns the body of a read. Throws RefusedRequest with the server's own words, else CommandFailure. */
-export async function getFrom(server: ServerOptions, path: string, read: Read = {}): Promise<unknown> {
-  const { refusedUntil = 0, onRefused, ...more } = read;
-  while (true) {
-    try {
-      return await sendTo(server, { path, ...more });
-    } catch (error) {
-      if (!isConnectionRefused(error) || performance.now() >= refusedUntil) throw error;
-      onRefused?.(reasonOf(error));
-    }
-    await sleep(Math.min(REFUSED_RETRY_MS, Math.max(0, refusedUntil - performance.now())));
-  }
-}
-
-function isConnectionRefused(error: unknown): boolean {
+/** Returns true for an error that may pass: the controller is starting, or not ready. */
+export function mayPass(error: unknown): error is CommandFailure {
+  if (error instanceof RefusedRequest) return error.status === 503;
   const { cause } = error instanceof CommandFailure ? error : {};
   return cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED';
+}
+
+/** Returns the body of a read. Throws RefusedRequest with the server's own words, else CommandFailure. */
+export function getFrom(server: ServerOptions, path: string, more: Omit<Sent, 'path'> = {}): Promise<unknown> {
+  return sendTo(server, { path, ...more });
 }
 
 /** One message of a stream of server-sent events. */

@@ -1,11 +1,11 @@
-// Finds the commit or digest that begins with given digits: among those that the controller names now, and in the
-// repository of the user's folder. The interface itself takes full ids only.
+// Finds the commit or digest that begins with given digits: in the repository of the user's folder, and among those that
+// the controller names now. The interface itself takes full ids only.
 import { isCommitId } from '../model/names.ts';
 import { openLocalRepository } from '../repository/local-repository.ts';
 import { SourceError } from '../repository/source.ts';
 import type { HeldItem, Overview } from '../service/answers.ts';
 import { CommandFailure } from './command-failure.ts';
-import { getFrom, RefusedRequest, type ServerOptions } from './server-connection.ts';
+import { getFrom, type ServerOptions } from './server-connection.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
 /** At least seven digits, as git shows them; before those of a digest there may be the kind of its hold. */
@@ -17,12 +17,23 @@ const SHORT = /^(?:[a-z]+(?:-[a-z]+)*-)?([0-9a-f]{7,63})$/;
 const APPROVING_DIGITS_MIN = 20;
 
 /**
- * Returns the full id of a commit. Throws CommandFailure if it is unknown here or ambiguous. `refusedUntil`: see {@link
- * getFrom}.
+ * Returns the full id of a commit, as the repository of the user's folder or the controller knows it. Throws
+ * CommandFailure if neither does, or if the id is ambiguous.
  */
-export async function findCommit(server: ServerOptions, text: string, refusedUntil?: number): Promise<string> {
+export async function findCommit(server: ServerOptions, text: string): Promise<string> {
   if (isCommitId(text)) return text;
-  return completed(text, SHORT.test(text) ? await commitsOf(server, refusedUntil) : []) ?? (await commitHere(text));
+  try {
+    using repository = await openLocalRepository(fromUserDirectory('.'));
+    return await repository.resolve(text);
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error;
+    const found = SHORT.test(text) ? completed(text, await commitsOf(server)) : undefined;
+    if (found !== undefined) return found;
+    const message =
+      `the controller names no commit that begins with "${text}", and the repository in this folder does not know it either ` +
+      `(${error.message}): give its full id, 40 hexadecimal digits`;
+    throw new CommandFailure(message, { cause: error });
+  }
 }
 
 /**
@@ -51,26 +62,7 @@ function completed(text: string, known: readonly string[]): string | undefined {
   throw new CommandFailure(`"${text}" may be ${[found, ...others].join(' or ')}: give more digits`);
 }
 
-async function commitHere(text: string): Promise<string> {
-  try {
-    using repository = await openLocalRepository(fromUserDirectory('.'));
-    return await repository.resolve(text);
-  } catch (error) {
-    if (!(error instanceof SourceError)) throw error;
-    const message =
-      `the controller names no commit that begins with "${text}", and the repository in this folder does not know it either ` +
-      `(${error.message}): give its full id, 40 hexadecimal digits`;
-    throw new CommandFailure(message, { cause: error });
-  }
-}
-
-/** A controller that is not ready names none. */
-async function commitsOf(server: ServerOptions, refusedUntil = 0): Promise<readonly string[]> {
-  try {
-    const { commit, newest } = (await getFrom(server, '/operations/status', { refusedUntil })) as Overview;
-    return [commit, ...(newest === null ? [] : [newest.commit])];
-  } catch (error) {
-    if (error instanceof RefusedRequest && error.status === 503) return [];
-    throw error;
-  }
+async function commitsOf(server: ServerOptions): Promise<readonly string[]> {
+  const { commit, newest } = (await getFrom(server, '/operations/status')) as Overview;
+  return [commit, ...(newest === null ? [] : [newest.commit])];
 }

@@ -88,7 +88,7 @@ export function addStatusCommand(program: Command): void {
 async function wait(instance: string | undefined, options: Options & { readonly wait: string }): Promise<boolean> {
   const { delivered = false } = options;
   const timeoutMs = options.timeout * 1000;
-  const commit = await findCommit(options, options.wait, performance.now() + timeoutMs);
+  const commit = await findCommit(options, options.wait);
   const progress = (line: string): void => void process.stderr.write(`${visibleLine(line)}\n`);
   const outcome = await waitUntilSettled(options, { commit, instance, delivered, timeoutMs, progress });
   if (!outcome.isDone) process.exitCode = EXIT_NOT_DONE;

@@ -6,7 +6,7 @@ import type { Overview } from '../service/answers.ts';
 import { CommandFailure } from './command-failure.ts';
 import { formatNode, readDelivered } from './delivered.ts';
 import { firstLine } from './output.ts';
-import { getFrom, RefusedRequest, type ServerOptions } from './server-connection.ts';
+import { getFrom, mayPass, type ServerOptions } from './server-connection.ts';
 
 const POLL_MS = 500;
 
@@ -33,8 +33,6 @@ interface Outcome {
 
 interface Waiting extends Awaited {
   readonly server: ServerOptions;
-  /** Of `performance.now()`. */
-  readonly deadline: number;
   /** The instance was there. */
   isKnown: boolean;
 }
@@ -49,7 +47,7 @@ export async function waitUntilSettled(server: ServerOptions, awaited: Awaited):
     if (!printed.has(line)) awaited.progress(line);
     printed.add(line);
   };
-  const waiting: Waiting = { ...awaited, server, deadline, progress, isKnown: false };
+  const waiting: Waiting = { ...awaited, server, progress, isKnown: false };
   progress(`waiting until ${awaited.commit} is followed`);
   for (;;) {
     const outcome = await look(waiting, performance.now() >= deadline);
@@ -61,8 +59,8 @@ export async function waitUntilSettled(server: ServerOptions, awaited: Awaited):
 /** Looks once. Returns undefined to look again; `isLate`: the time is over, so it returns an outcome. */
 async function look(waiting: Waiting, isLate: boolean): Promise<Outcome | undefined> {
   const { commit, instance, timeoutMs, progress } = waiting;
-  const overview = await readStatus(waiting, { 'x-treeline-min-commit': commit });
-  if (overview instanceof RefusedRequest) return await lookForCommit(waiting, isLate);
+  const overview = await readStatus(waiting.server, { 'x-treeline-min-commit': commit });
+  if (overview instanceof CommandFailure) return await lookForCommit(waiting, isLate);
   const awaited = overview.instances.filter(({ name }) => instance === undefined || name === instance);
   if (instance !== undefined && awaited.length === 0) {
     if (waiting.isKnown) return { isDone: true, isGone: true };
@@ -78,29 +76,22 @@ async function look(waiting: Waiting, isLate: boolean): Promise<Outcome | undefi
   return isDone && waiting.delivered ? await lookForDelivery(waiting, isLate) : { isDone };
 }
 
-/** Returns the refusal of a controller that does not follow the commit yet, or is not ready. */
-async function readStatus(
-  { server, deadline, progress }: Waiting,
-  headers: Readonly<Record<string, string>>,
-): Promise<Overview | RefusedRequest> {
+/** Returns the failure if the controller is not reached, not ready, or does not follow the commit yet. */
+async function readStatus(server: ServerOptions, headers = {}): Promise<Overview | CommandFailure> {
   try {
-    return (await getFrom(server, '/operations/status', {
-      headers,
-      refusedUntil: deadline,
-      onRefused: progress,
-    })) as Overview;
+    return (await getFrom(server, '/operations/status', { headers })) as Overview;
   } catch (error) {
-    if (error instanceof RefusedRequest && error.status === 503) return error;
+    if (mayPass(error)) return error;
     throw error;
   }
 }
 
 /** The controller waits a while before it answers that it does not follow the commit. */
 async function lookForCommit(waiting: Waiting, isLate: boolean): Promise<Outcome | undefined> {
-  const { commit, timeoutMs, progress } = waiting;
-  const overview = await readStatus(waiting, {});
-  if (overview instanceof RefusedRequest) progress(overview.message);
-  const { newest = null, attention = [] } = overview instanceof RefusedRequest ? {} : overview;
+  const { server, commit, timeoutMs, progress } = waiting;
+  const overview = await readStatus(server);
+  if (overview instanceof CommandFailure) progress(overview.message);
+  const { newest = null, attention = [] } = overview instanceof CommandFailure ? {} : overview;
   const unread = attention.find(({ kind }) => kind === 'repository');
   if (unread !== undefined) progress(`${firstLine(unread.reason)} (since ${unread.since})`);
   if (newest?.commit === commit) {
