@@ -82,14 +82,10 @@ const STYLE: PlanStyle = {
   prefix: '',
 };
 
-/** The characters that are replaced, since some of them could end a comment of HTML. */
-const OUTSIDE_ID = /[^A-Za-z0-9._/-]/gu;
-
-/** Returns the line that no reader sees. It differs for each id. */
+/** Returns the line that no reader sees. It differs for each id, which could end the comment of HTML. */
 function markerOf(id: string): string {
-  if (id === '') return '<!-- treeline-plan -->';
-  const written = id.slice(0, ID_LENGTH_MAX).replace(OUTSIDE_ID, (character) => `%${character.codePointAt(0)}.`);
-  return `<!-- treeline-plan ${written} -->`;
+  const written = encodeURIComponent(id.slice(0, ID_LENGTH_MAX).toWellFormed());
+  return id === '' ? '<!-- treeline-plan -->' : `<!-- treeline-plan ${written} -->`;
 }
 
 /** The problems that head brings, errors first. */

@@ -188,9 +188,9 @@ describe('the report', () => {
   it.each([
     ['', MARKER],
     ['infra', '<!-- treeline-plan infra -->'],
-    ['a/b-c_d.e', '<!-- treeline-plan a/b-c_d.e -->'],
-    ['--><b>', '<!-- treeline-plan --%62.%60.b%62. -->'],
-    ['x\ny', '<!-- treeline-plan x%10.y -->'],
+    ['a/b-c_d.e', '<!-- treeline-plan a%2Fb-c_d.e -->'],
+    ['--><b>', '<!-- treeline-plan --%3E%3Cb%3E -->'],
+    ['x\ny', '<!-- treeline-plan x%0Ay -->'],
   ])('of the id %j begins with %s', (id, marker) => {
     const report = markdownReport(NO_EFFECT, { id });
     expect(report.split('\n')[0]).toBe(marker);
