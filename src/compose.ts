@@ -105,7 +105,9 @@ async function compose(
   const api = opened.adopt(await startListener({ ...served, handler: present.handler }), (it) => it.close());
   followTls(tls, api, replica.streams);
   // First, so that writes in progress and waiting reads are answered before the listeners close.
-  opened.defer(() => present.stopWaiting());
+  opened.defer(async () => {
+    await Promise.all([present.stopWaiting(), database?.peers.close()]);
+  });
   opened.defer(() => replica.streams.close());
   const webhook = await openWebhook(settings, { log, clock, opened, poll: () => present.poll() });
   const addresses = { api: addressOf(api), management: addressOf(management) };

@@ -3,6 +3,7 @@ import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { Agent, request } from 'node:https';
 import { isIP } from 'node:net';
 import type { Duplex, Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from 'node:tls';
 import type { KeyPair } from '../base/development-pki.ts';
 import { reasonOf } from '../base/wording.ts';
@@ -30,30 +31,56 @@ interface LeaderLinkOptions {
   readonly identity: KeyPair;
   /** Resolves with the place of the leader; undefined if none leads. Throws if it cannot be looked up. */
   readonly find: () => Promise<PeerPlace | undefined>;
+  /** How long a request that writes waits for a leader, milliseconds. */
+  readonly waitMs: number;
 }
 
 const CONNECT_MS = 5_000;
 /** Longer than a proxy may wait for actions. */
 const SILENT_MS = 90_000;
 
+/** How often a leader is looked for meanwhile. */
+const LOOK_MS = 200;
+
 /** The connections of this replica to the leader. */
 export class LeaderLink {
   readonly #find: LeaderLinkOptions['find'];
+  readonly #waitMs: number;
   readonly #agent = new Agent({ keepAlive: true });
   readonly #stopping = new AbortController();
 
-  constructor({ identity, find }: LeaderLinkOptions) {
+  constructor({ identity, find, waitMs }: LeaderLinkOptions) {
     this.#find = find;
+    this.#waitMs = waitMs;
     // The agent passes on what `ask` names besides.
     this.#agent.createConnection = (options, done = () => undefined) =>
       connectPinned(options as PeerPlace, identity, done);
   }
 
   /**
-   * Sends a request, and resolves with the head of its answer. `gone` ends it. Throws ServiceError `not_ready` if
-   * nothing was done, and `outcome_unknown` if the connection breaks during a write.
+   * Sends a request, and resolves with the head of its answer. `gone` ends it. A write waits until a leader can be
+   * reached, for a while. Throws ServiceError `not_ready` if nothing was done, and `outcome_unknown` if the connection
+   * breaks during a write.
    */
   async ask(question: Question, body: Readable, gone: AbortSignal): Promise<IncomingMessage> {
+    const end = performance.now() + (isReading(question) ? 0 : this.#waitMs);
+    for (;;) {
+      try {
+        return await this.#askOnce(question, body, gone);
+      } catch (error) {
+        const isOver = performance.now() >= end || gone.aborted || this.#stopping.signal.aborted;
+        const isNotDone = error instanceof ServiceError && error.code === 'not_ready';
+        if (isOver || !isNotDone) {
+          // So that the connection of the client can be used again.
+          body.resume();
+          throw error;
+        }
+      }
+      await sleep(LOOK_MS);
+    }
+  }
+
+  async #askOnce(question: Question, body: Readable, gone: AbortSignal): Promise<IncomingMessage> {
     const stopping = this.#stopping.signal;
     if (stopping.aborted) throw notDone('This replica is stopping');
     const place = await this.#find().catch((error) => {
@@ -68,13 +95,13 @@ export class LeaderLink {
     outgoing.once('socket', () => {
       isConnected = true;
       body.pipe(outgoing);
+      // What of the body the leader does not read is read here.
+      outgoing.once('close', () => body.unpipe(outgoing).resume());
     });
     outgoing.once('response', resolve);
     outgoing.on('error', (error) => {
       reject(isConnected ? failureOf(question, reasonOf(error)) : unreachable(place, reasonOf(error)));
     });
-    // The rest of the body is read, so that the connection of the client can be used again.
-    outgoing.once('close', () => body.unpipe(outgoing).resume());
     return await promise;
   }
 

@@ -1,6 +1,8 @@
 // Holds the role that a process has at present, and answers for it: requests, health, hooks. A replica leads when it
 // takes the lease. When it loses the lease, it answers reads as a standby until the process ends.
 import type { RequestListener } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isForwarded } from '../api/peer.ts';
 import { invariant } from '../base/invariant.ts';
 import type { Logger } from '../base/log.ts';
 import { reasonOf } from '../base/wording.ts';
@@ -40,6 +42,9 @@ interface Succession {
   readonly log: Logger;
 }
 
+/** How long a forwarded request waits for the leader that is being built. */
+const TAKE_MS = 10_000;
+
 /** The present role. */
 export class PresentRole {
   #role: ServingRole | undefined;
@@ -47,14 +52,23 @@ export class PresentRole {
   #succession: Succession | undefined;
   /** The last change of roles. */
   #last: Promise<void> = Promise.resolve();
+  /** The leader that is being built. */
+  #taking: Promise<void> | undefined;
   #waitsFor = 'it is starting';
   #isListening = false;
   #isStopped = false;
 
-  /** Answers for the role; registered as a listener. */
+  /**
+   * Answers for the role; registered as a listener. What other replicas forward waits for the leader that is being
+   * built.
+   */
   readonly handler: RequestListener = (request, response) => {
-    if (this.#role !== undefined) this.#role.handler(request, response);
-    else response.writeHead(503).end();
+    const answer = (): void => {
+      if (this.#role !== undefined) this.#role.handler(request, response);
+      else response.writeHead(503).end();
+    };
+    if (this.#taking === undefined || !isForwarded(request)) answer();
+    else void Promise.race([this.#taking, sleep(TAKE_MS, undefined, { ref: false })]).then(answer);
   };
 
   /** True once reads are served from a good commit, else why not. */
@@ -110,7 +124,11 @@ export class PresentRole {
 
   /** The lease is taken. */
   readonly take = (): void => {
-    this.#last = this.#last.then(() => this.#take());
+    this.#last = this.#last.then(async () => {
+      this.#taking = this.#take();
+      await this.#taking;
+      this.#taking = undefined;
+    });
   };
 
   /** The lease is lost. */

@@ -13,6 +13,9 @@ import type { SharedDatabase } from './open-store.ts';
 import type { Standby } from './present-role.ts';
 import { listenerOptions, type RoleParts } from './replica.ts';
 
+/** A clean stop hands the lease over within this time: writes wait for the next leader. */
+const LEADER_MS = 5_000;
+
 /** The wait of each unsettled server, as a standby reports it if the leader does not answer. */
 const KNOWN_TO_LEADER: ToldWait = {
   reason: 'only the leader knows what it waits for, and no leader answers now',
@@ -91,7 +94,7 @@ function linkToLeader({ lease, peers }: SharedDatabase): LeaderLink {
     const leader = lease.leader();
     return leader && (await peers.find(leader));
   };
-  return new LeaderLink({ identity: peers.identity, find });
+  return new LeaderLink({ identity: peers.identity, find, waitMs: LEADER_MS });
 }
 
 /** Returns what showing the rows of the leader needs of these parts. */

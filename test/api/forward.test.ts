@@ -404,6 +404,18 @@ describe('what goes wrong between replicas', () => {
     expect(leader.writer.asked.length).toBe(before);
   });
 
+  test('a write waits for the next leader, and is carried out once; a read does not wait', async () => {
+    const looks = [false, false, false];
+    await ask(leader.handler, { leads: async () => looks.shift() ?? true });
+    expect(await standby.request('/operations/held')).toMatchObject({ status: 503 });
+    const before = leader.writer.asked.length;
+    expect((await standby.request('/stacks/instances/shop', write)).status).toBe(201);
+    expect(leader.writer.asked.length).toBe(before + 1);
+    await ask(leader.handler, { leads: async () => false });
+    const reply = await standby.request('/stacks/instances/shop', write);
+    expect(reply).toMatchObject({ status: 503, body: { message: expect.stringContaining('No replica leads') } });
+  });
+
   test('a request is forwarded once: a replica that does not lead refuses it', async () => {
     await ask(standby.handler);
     for (const asked of ['/operations/held', '/tree']) {

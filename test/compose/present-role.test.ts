@@ -1,5 +1,7 @@
 // How a replica changes between standing by and leading, with roles that only note what is done with them.
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect, it } from 'vitest';
+import { CLIENT_CERTIFICATE, presentForwarded } from '../../src/api/peer.ts';
 import { createLog } from '../../src/base/log.ts';
 import { PresentRole, type ServingRole, type Standby } from '../../src/compose/present-role.ts';
 
@@ -38,6 +40,29 @@ it('a replica that cannot lead gives the lease back, stands by, and leads when i
   present.take();
   await present.settled();
   expect(steps.slice(5)).toEqual(TAKE);
+});
+
+it('a request that another replica forwards waits for the leader that is being built', async () => {
+  const answered: string[] = [];
+  const role = (name: string, stop: () => Promise<void>) =>
+    ({ stop, start: () => undefined, handler: () => answered.push(name) }) as unknown as Standby;
+  const { promise: isBuilt, resolve: build } = Promise.withResolvers<void>();
+  const present = new PresentRole();
+  const lead = async (): Promise<ServingRole> => {
+    await isBuilt;
+    return role('leader', async () => undefined);
+  };
+  const lease = { resign: async () => undefined, release: async () => undefined };
+  present.standBy({ standby: role('standby', async () => undefined), lead, lease, log: createLog('silent') });
+  const own = { headers: {}, socket: {} } as IncomingMessage;
+  const forwarded = { headers: { [CLIENT_CERTIFICATE]: '' }, socket: {} } as unknown as IncomingMessage;
+  presentForwarded(forwarded);
+  present.take();
+  await Promise.resolve();
+  for (const request of [forwarded, own]) present.handler(request, {} as ServerResponse<IncomingMessage>);
+  expect(answered).toEqual(['standby']);
+  build();
+  await expect.poll(() => answered).toEqual(['standby', 'leader']);
 });
 
 it('a leader that stops hands over the lease as soon as it does not lead, and before anything else', async () => {

@@ -13,16 +13,23 @@ export interface TestLink {
   close(): Promise<void>;
 }
 
-/** Returns a link to `handler`. Close it in the end. `isKnown`: the leader finds the standby in the database. */
+/**
+ * Returns a link to `handler`. Close it in the end. `isKnown`: the leader finds the standby in the database; `leads`: the standby finds
+ * the leader.
+ */
 export async function linkTo(
   handler: RequestListener,
-  { isKnown = true, expected }: { readonly isKnown?: boolean; readonly expected?: string } = {},
+  {
+    isKnown = true,
+    expected,
+    leads = async () => true,
+  }: { readonly isKnown?: boolean; readonly expected?: string; readonly leads?: () => Promise<boolean> } = {},
 ): Promise<TestLink> {
   const { fingerprint, ...identity } = await createAuthority({ commonName: 'replica', now: Date.now() });
   const isPeer = async (shown: string): Promise<boolean> => isKnown && shown === fingerprint;
   const listening = await startPeerListener({ identity, isPeer, handler, host: '127.0.0.1', port: 0 });
   const place = { ...listening, name: 'test-1', fingerprint: expected ?? fingerprint };
-  const link = new LeaderLink({ identity, find: async () => place });
+  const link = new LeaderLink({ identity, find: async () => ((await leads()) ? place : undefined), waitMs: 2_000 });
   return {
     link,
     async ask(question, body) {
