@@ -39,11 +39,6 @@ export class Queue {
     this.#breathe = breatheBy(options.clock);
   }
 
-  /** Number of names that are due and not running. */
-  get size(): number {
-    return this.#waiting.size;
-  }
-
   /** Returns true if `name` is enqueued, also for later, or running. */
   has(name: string): boolean {
     return this.#running.has(name) || this.#waiting.has(name) || this.#delays.has(name);

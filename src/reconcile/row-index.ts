@@ -94,11 +94,11 @@ export class RowIndex {
   }
 
   #followMember(name: string, row: OptionalRow): void {
-    const before = this.#members.get(name)?.keys ?? [];
-    const keys = row === undefined ? [] : memberKeys(row, this.#inFlight.has(name));
-    if (row === undefined) this.#members.delete(name);
-    else this.#members.set(name, { row, keys });
-    this.#groups.move(name, before, keys);
+    const before = this.#members.get(name);
+    const after = row && memberOf(row, this.#inFlight.has(name));
+    if (after === undefined) this.#members.delete(name);
+    else this.#members.set(name, after);
+    this.#groups.move(name, before ? memberKeys(before) : [], after ? memberKeys(after) : []);
   }
 
   /** Notes whether a call for a server is claimed: its group counts it as away. */
@@ -127,8 +127,9 @@ export class RowIndex {
       hasFailed: countOthers('failed') > 0,
       away: countOthers('away'),
       get lastBack() {
-        const times = [...back].map((other) => (other === name ? 0 : Date.parse(members.get(other)?.row.since ?? '')));
-        return times.reduce((last, time) => Math.max(last, time), 0);
+        let last = 0;
+        for (const other of back) if (other !== name) last = Math.max(last, members.get(other)?.since ?? 0);
+        return last;
       },
     };
   }
@@ -220,18 +221,24 @@ export class RowIndex {
   }
 }
 
-/** A member of a group, and the keys under which the group has it. */
+/** A member of a group. */
 interface Member {
   readonly row: ServerRow;
-  readonly keys: readonly string[];
+  readonly kind: MemberKind;
+  /** Since when it is in its state: milliseconds since 1970. */
+  readonly since: number;
 }
 
 /** `any`: every member. The others exclude one another. */
 type MemberKind = 'any' | 'new or unwanted' | 'failed' | 'away' | 'queued' | 'done' | 'there';
 
-function memberKeys(row: ServerRow, isInFlight: boolean): readonly string[] {
+function memberOf(row: ServerRow, isInFlight: boolean): Member {
+  return { row, kind: kindOf(row, isInFlight), since: Date.parse(row.since) };
+}
+
+function memberKeys({ row, kind }: Member): readonly string[] {
   const group = groupOf(row);
-  return [memberKey('any', group), memberKey(kindOf(row, isInFlight), group)];
+  return [memberKey('any', group), memberKey(kind, group)];
 }
 
 function memberKey(kind: MemberKind, group: string): string {

@@ -44,7 +44,7 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/contrib': { most: 2079, goal: 1600 },
   'test/desired': { most: 1996, goal: 1600 },
   'test/expand': { most: 1319, goal: 1100 },
-  'test/follow': { most: 1848, goal: 1600 },
+  'test/follow': { most: 1836, goal: 1600 },
   'test/hiera': { most: 1162, goal: 900 },
   'test/import': { most: 1199, goal: 900 },
   'test/long': { most: 870, goal: 900 },
@@ -67,5 +67,5 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/yaml-edit': { most: 690, goal: 450 },
   bench: { most: 2510, goal: 2500 },
   src: { most: 57_069, goal: 51_000 },
-  test: { most: 65_737, goal: 55_000 },
+  test: { most: 65_642, goal: 55_000 },
 };

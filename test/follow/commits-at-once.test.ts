@@ -85,8 +85,7 @@ interface End {
 /** Plays groups of commits, each brought to rest. */
 async function play(start: TextChanges, groups: readonly Story[], isDown = false): Promise<End> {
   let core = new Core();
-  core.source.commit(start);
-  await core.poll();
+  await core.follow(start);
   const deleted: string[] = [];
   for (const group of groups) {
     for (const change of group) commit(core, change);
@@ -144,21 +143,19 @@ describe('a trailer', () => {
 });
 
 it('servers that were never made do not raise the limit of those that may go', async () => {
-  const core = new Core({ budget: { percent: 10, least: null, most: 20 } });
-  core.source.commit({ ...START, [A]: servers('x', 5) });
-  await core.poll();
+  const core = await Core.following(
+    { ...START, [A]: servers('x', 5) },
+    { budget: { percent: 10, least: null, most: 20 } },
+  );
   core.source.commit({ [OTHER]: servers('other', 60) });
-  core.source.commit({ [OTHER]: servers('other', 1), [A]: servers('x', 0) });
-  await core.poll();
+  await core.follow({ [OTHER]: servers('other', 1), [A]: servers('x', 0) });
   await core.pass(60_000);
   expect(core.calls('delete')).toEqual([]);
   expect(core.held('a')?.reason).toMatch(/^over all instances, 5 servers would .*; the limit is 2$/);
 });
 
 async function up(): Promise<Core> {
-  const core = new Core();
-  core.source.commit(START);
-  await core.poll();
+  const core = await Core.following(START);
   expect(core.states()).toEqual({ 'other-1': 'done', 'x-1': 'done', 'x-2': 'done' });
   return core;
 }
@@ -361,9 +358,7 @@ describe('an instance whose protection and retention are not known', () => {
   });
 
   it('stays protected beyond 100 commits if its active version is', async () => {
-    const core = new Core();
-    core.source.commit({ ...START, [A]: servers('x', 2, PROTECTED) });
-    await core.poll();
+    const core = await Core.following({ ...START, [A]: servers('x', 2, PROTECTED) });
     core.source.commit({ [A]: null });
     for (let count = 0; count <= IDLE_MAX + 1; count += 1) core.source.commit({ 'README.md': `${count}` });
     await core.poll();
@@ -374,8 +369,7 @@ describe('an instance whose protection and retention are not known', () => {
   it('is held after a rewritten history was accepted', async () => {
     const core = await up();
     const first = core.current.get()?.commit ?? '';
-    core.source.commit({ 'README.md': 'old' });
-    await core.poll();
+    await core.follow({ 'README.md': 'old' });
     core.source.reset(first);
     const last = core.source.commit({ [A]: servers('x', 1) });
     await core.poll();

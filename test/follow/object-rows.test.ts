@@ -81,15 +81,14 @@ describe('after a restart', () => {
       'Awaiting approval',
     ],
   ])('an instance whose file is gone still %s', async (_name, before, after, status) => {
-    const core = new Core({ budget: { percent: 0, least: 0, most: 0 } });
-    core.source.commit({ ...FILES, [instanceFile('a')]: before });
-    await core.poll();
-    core.source.commit(after);
-    await core.poll();
+    const core = await Core.following(
+      { ...FILES, [instanceFile('a')]: before },
+      { budget: { percent: 0, least: 0, most: 0 } },
+    );
+    await core.follow(after);
     expect(core.reader.status('a')).toBe(status);
     const again = await core.restart({ budget: { percent: 100, least: 9, most: 9 } });
-    again.source.commit({ 'README.md': 'again' });
-    await again.poll();
+    await again.follow({ 'README.md': 'again' });
     expect(again.reader.status('a')).toBe(status);
     expect(again.states()).toEqual({ o: 'done', x: 'done' });
     expect(again.calls('delete')).toEqual([]);

@@ -12,9 +12,11 @@ const GROUP = `resources:
 const NAMES = ['shop-web-1', 'shop-web-2'];
 
 async function built(): Promise<Core> {
-  const core = new Core();
-  core.source.commit({ ...shopFiles({}), [TEMPLATE]: GROUP, 'types/common/global.yaml': 'backups: true\n' });
-  await core.poll();
+  const core = await Core.following({
+    ...shopFiles({}),
+    [TEMPLATE]: GROUP,
+    'types/common/global.yaml': 'backups: true\n',
+  });
   expect(core.states()).toEqual({ 'shop-web-1': 'done', 'shop-web-2': 'done' });
   return core;
 }

@@ -149,16 +149,14 @@ describe('a standby', () => {
   it('shows rows at once, and the desired state once it can read the commit', async () => {
     const { core, standby, source } = await started();
     source.isGone = true;
-    core.source.commit(shop(5));
-    await core.poll();
+    await core.follow(shop(5));
     await expect(standby.follower.catchUp()).rejects.toThrow('the remote cannot be reached');
     expect(standby.ledger.read('head', 'head')?.commit).toBe('commit-2');
     expect(standby.current.get()?.commit).toBe('commit-1');
     await core.pass(1_000);
     expect(standby.follower.failure).toMatchObject({ reason: 'the remote cannot be reached' });
     source.isGone = false;
-    core.source.commit(shop(2));
-    await core.poll();
+    await core.follow(shop(2));
     await core.pass(60_000);
     expect(standby.follower.failure).toBeUndefined();
     expect(allReads(standby.reader)).toEqual(allReads(core.reader));
@@ -188,8 +186,7 @@ describe('a standby', () => {
   it('asks Git for a commit that it has not less often the longer it fails', async () => {
     const { core, standby, source } = await started();
     source.isGone = true;
-    core.source.commit(shop(2));
-    await core.poll();
+    await core.follow(shop(2));
     const before = source.fetches;
     for (let second = 0; second < 120; second += 1) await core.pass(1_000);
     expect(source.fetches - before).toBeLessThan(10);
@@ -202,8 +199,7 @@ describe('a standby', () => {
   it('reads the files that a commit changes, and derives the instances that it concerns', async () => {
     const { core, standby, source } = await started();
     source.filesRead = 0;
-    core.source.commit(shop(2));
-    await core.poll();
+    await core.follow(shop(2));
     await standby.follower.catchUp();
     expect(source.filesRead).toBe(1);
     const other = 'stack-instance/other';
@@ -212,8 +208,7 @@ describe('a standby', () => {
 
   it('shows nothing, and holds the newest commit, where a leader would at a start: the head is lost', async () => {
     const first = new Core();
-    first.source.commit(START);
-    await first.poll();
+    await first.follow(START);
     await first.stop();
     const rewritten = first.source.commit({ ...START, ...shop(1) }, { parents: [] });
     first.source.loseCopy();
@@ -238,9 +233,7 @@ describe('a standby', () => {
 
 /** A leader at its first commit, and a standby beside it with a copy of its own. */
 async function started(): Promise<{ core: Core; standby: Standby; source: ReplicaSource }> {
-  const core = new Core();
-  core.source.commit(START);
-  await core.poll();
+  const core = await Core.following(START);
   const source = new ReplicaSource(core.source);
   const standby = new Standby(new MirrorStore(() => core.store), { source, clock: core.clock });
   standby.follower.start();

@@ -17,9 +17,7 @@ interface Scene {
 
 /** A leader whose servers are done, and a standby beside it. */
 async function started(): Promise<Scene> {
-  const core = new Core();
-  core.source.commit({ ...START, [A]: servers('x', 5) });
-  await core.poll();
+  const core = await Core.following({ ...START, [A]: servers('x', 5) });
   const source = new ReplicaSource(core.source);
   const standby = new Standby(new MirrorStore(() => core.store), { source, clock: core.clock });
   standby.follower.start();
@@ -66,8 +64,7 @@ describe('a standby that becomes the leader', () => {
   it('judges an approval that the leader before has not judged', async () => {
     const scene = await started();
     const { core, standby } = scene;
-    core.source.commit({ [A]: servers('x', 1) });
-    await core.poll();
+    await core.follow({ [A]: servers('x', 1) });
     const held = core.held('a');
     await core.stop();
     const approval = { what: 'deletes', by: 'A1', reason: '', time: '2026-11-20T10:13:56.000Z' } as const;
@@ -82,8 +79,7 @@ describe('a standby that becomes the leader', () => {
   it('restores what is recorded, and not what it shows', async () => {
     const scene = await started();
     const { core, standby } = scene;
-    core.source.commit({ [OTHER]: servers('other', 1, '', 'large') });
-    await core.poll();
+    await core.follow({ [OTHER]: servers('other', 1, '', 'large') });
     await core.stop();
     await standby.follower.catchUp();
     const row = standby.ledger.read('head', 'head');
@@ -111,8 +107,7 @@ describe('a replica whose copy lacks the followed commit, which the branch has n
       const source = new ReplicaSource(core.source);
       const other = new Standby(new MirrorStore(() => core.store), { source, clock: core.clock });
       const standby = shown === 'nothing' ? other : scene.standby;
-      core.source.commit({ [OTHER]: servers('other', 2) });
-      await core.poll();
+      await core.follow({ [OTHER]: servers('other', 2) });
       await core.stop();
       const rewritten = core.source.commit({ ...START, [A]: servers('x', 5) }, { parents: ['commit-1'] });
       const parts = partsOf(standby, scene);
@@ -138,8 +133,7 @@ describe('a replica whose copy lacks the followed commit, which the branch has n
     const scene = await started();
     const { core, standby, source } = scene;
     await standby.follower.stop();
-    core.source.commit({ [OTHER]: servers('other', 2) });
-    await core.poll();
+    await core.follow({ [OTHER]: servers('other', 2) });
     await core.stop();
     source.isGone = true;
     await expect(showAllWritten(partsOf(standby, scene))).rejects.toThrow('the remote cannot be reached');
@@ -162,8 +156,7 @@ describe('a leader that is deposed', () => {
     standby.ledger.forgetWatchers();
     standby.current.forgetWatchers();
     expect(standby.ledger.index.awayOf('a/s')).not.toContain('x-1');
-    core.source.commit({ [OTHER]: servers('other', 2) });
-    await core.poll();
+    await core.follow({ [OTHER]: servers('other', 2) });
     const again = new StandbyFollower(partsOf(standby, scene));
     again.start();
     await core.settle();

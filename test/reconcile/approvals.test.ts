@@ -26,11 +26,8 @@ const FILES = {
 
 /** A desired state of which the removal of `shop` is held. */
 async function held(): Promise<Core> {
-  const core = new Core();
-  core.source.commit(FILES);
-  await core.poll();
-  core.source.commit({ [SHOP]: null });
-  await core.poll();
+  const core = await Core.following(FILES);
+  await core.follow({ [SHOP]: null });
   expect(core.held('shop')?.resources).toHaveLength(3);
   return core;
 }
@@ -92,8 +89,7 @@ describe('an approval that comes while a commit is read', () => {
   it('counts for that commit, where the same would go', async () => {
     const core = await held();
     const read = slowReads(core);
-    core.source.commit({ 'types/role/web.yaml': 'port: "443"\n' });
-    await core.poll();
+    await core.follow({ 'types/role/web.yaml': 'port: "443"\n' });
     await core.approve(core.held('shop')?.digest ?? '');
     await read();
     expect(Object.keys(core.states())).toEqual(['other-s-1']);
@@ -104,13 +100,11 @@ describe('an approval that comes while a commit is read', () => {
   it('is void where something else would go after that commit, also later', async () => {
     const core = await held();
     const read = slowReads(core);
-    core.source.commit({ [SHOP]: instance(3) });
-    await core.poll();
+    await core.follow({ [SHOP]: instance(3) });
     await core.approve(core.held('shop')?.digest ?? '');
     await read();
     expect(core.operator.held()).toEqual([]);
-    core.source.commit({ [SHOP]: null });
-    await core.poll();
+    await core.follow({ [SHOP]: null });
     expect(core.held('shop')?.resources).toHaveLength(3);
     expect(core.calls('delete')).toEqual([]);
   });
@@ -119,8 +113,7 @@ describe('an approval that comes while a commit is read', () => {
 describe('what a person was asked about', () => {
   it('is not taken silently by a later commit that takes less, and goes with a yes', async () => {
     const core = await held();
-    core.source.commit({ [SHOP]: instance(1) });
-    await core.poll();
+    await core.follow({ [SHOP]: instance(1) });
     expect(core.calls('delete')).toEqual([]);
     expect(core.held('shop')?.resources).toEqual(['shop-s-2', 'shop-s-3']);
     const again = await core.restart();

@@ -29,9 +29,10 @@ const FILES = {
 
 /** A desired state of four instances with three servers each; two servers may go without a yes. */
 async function up(options: CoreOptions = {}): Promise<Core> {
-  const core = new Core(options);
-  core.source.commit({ ...FILES, ...stack('a', 3), ...stack('b', 3), ...stack('c', 3), ...stack('d', 3) });
-  await core.poll();
+  const core = await Core.following(
+    { ...FILES, ...stack('a', 3), ...stack('b', 3), ...stack('c', 3), ...stack('d', 3) },
+    options,
+  );
   expect(new Set(Object.values(core.states()))).toEqual(new Set(['done']));
   return core;
 }
@@ -48,8 +49,7 @@ function slowDeletes(core: Core): () => Promise<void> {
 }
 
 async function commit(core: Core, ...files: readonly Readonly<Record<string, string | null>>[]): Promise<void> {
-  core.source.commit(Object.assign({}, ...files));
-  await core.poll();
+  await core.follow(Object.assign({}, ...files));
 }
 
 describe('a delete that has begun', () => {

@@ -24,8 +24,7 @@ describe('a server that waited for its dependency', () => {
     await core.pass(60 * MINUTE);
     expect(core.states()).toEqual({ db: 'done', web: 'blocked' });
     expect(core.ledger.server('web')?.reason?.code).toBe('exists_already');
-    core.source.commit({ [SHOP]: null });
-    await core.poll();
+    await core.follow({ [SHOP]: null });
     expect(core.states()).toEqual({});
     expect(core.calls('create')).not.toContain('web');
     expect(core.calls('delete')).toEqual(['db']);

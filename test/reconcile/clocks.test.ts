@@ -22,8 +22,7 @@ describe('a clock that was ahead and is set right', () => {
       const core = new Core();
       await set(core, DAY);
       answering(core, 'create', async () => answerOf('failed'));
-      core.source.commit(shopFiles({ web: 'name: web' }));
-      await core.poll();
+      await core.follow(shopFiles({ web: 'name: web' }));
       await core.operator.suspend(core.order, { instance: 'shop', until: null });
       core.clock.setWall(core.clock.now() - DAY);
       const next = isRestarted ? await core.restart() : core;
@@ -40,20 +39,16 @@ describe('a clock that jumps forward', () => {
   it('wakes what is due by then', async () => {
     const core = new Core();
     answering(core, 'create', async () => answerOf('failed'));
-    core.source.commit(shopFiles({ web: 'name: web' }));
-    await core.poll();
+    await core.follow(shopFiles({ web: 'name: web' }));
     core.provider.script = () => undefined;
     await set(core, 2 * HOUR);
     expect(core.states()).toEqual({ web: 'done' });
   });
 
   it('ends a suspension whose time has come', async () => {
-    const core = new Core();
-    core.source.commit(shopFiles({ web: 'name: web' }));
-    await core.poll();
+    const core = await Core.following(shopFiles({ web: 'name: web' }));
     await core.operator.suspend(core.order, { instance: 'shop', until: at(core.clock.now() + DAY) });
-    core.source.commit({ [TEMPLATE]: templateText({ web: 'name: web, size: large' }) });
-    await core.poll();
+    await core.follow({ [TEMPLATE]: templateText({ web: 'name: web, size: large' }) });
     expect(core.states()).toEqual({ web: 'pending' });
     await set(core, DAY);
     expect(core.states()).toEqual({ web: 'done' });

@@ -27,6 +27,7 @@ import { allowed } from '../support/allowed.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { type MemoryRows, MemoryStore } from '../support/memory-store.ts';
 import { ScriptedProvider } from '../support/scripted-provider.ts';
+import type { TextChanges } from '../support/text-repository.ts';
 import { TextSource } from '../support/text-source.ts';
 import { RETRY } from './build.ts';
 import { EXITS, exitKeyOf } from './exits.ts';
@@ -121,6 +122,13 @@ export class Core {
   /** In which states servers stood, and with which reasons. */
   readonly #exits = new Set<string>();
 
+  /** Returns a controller that has followed a commit of these files. */
+  static async following(files: TextChanges, options?: CoreOptions): Promise<Core> {
+    const core = new Core(options);
+    await core.follow(files);
+    return core;
+  }
+
   /** Begins to follow at once. `lostRows`: how rows were lost. */
   constructor(options: CoreOptions = {}, outside?: Outside, lostRows?: string) {
     this.#options = { ...DEFAULTS, ...options };
@@ -165,6 +173,12 @@ export class Core {
     await this.#started;
     this.follower.poll();
     await this.settle();
+  }
+
+  /** Has a commit of these files followed. */
+  async follow(files: TextChanges): Promise<void> {
+    this.source.commit(files);
+    await this.poll();
   }
 
   /** Lets time pass. */

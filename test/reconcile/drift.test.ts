@@ -7,9 +7,7 @@ const CHECK_MS = 300_000;
 
 /** A shop of one server that is done, with a drift policy of its provider entry and more fields of its instance. */
 async function shop(options: CoreOptions = {}, instance = ''): Promise<Core> {
-  const core = new Core({ drift: 'report', ...options });
-  core.source.commit(shopFiles({ web: 'size: small' }, instance));
-  await core.poll();
+  const core = await Core.following(shopFiles({ web: 'size: small' }, instance), { drift: 'report', ...options });
   expect(core.states()).toEqual({ 'shop-web': 'done' });
   return core;
 }

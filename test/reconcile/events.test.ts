@@ -24,10 +24,7 @@ async function lastId(core: Core): Promise<number> {
 }
 
 async function up(options: CoreOptions = {}, instance = ''): Promise<Core> {
-  const core = new Core(options);
-  core.source.commit(shopFiles({ web: 'name: web, size: small' }, instance));
-  await core.poll();
-  return core;
+  return await await Core.following(shopFiles({ web: 'name: web, size: small' }, instance), options);
 }
 
 describe('the events of an instance', () => {
@@ -42,8 +39,7 @@ describe('the events of an instance', () => {
     const { events } = await core.operator.events(core.order.by, 'shop', ALL);
     expect(events.map(({ commit }) => commit)).toEqual([first, first, first]);
     const after = await lastId(core);
-    core.source.commit({ [TEMPLATE]: templateText({ web: 'name: web, size: large' }) });
-    await core.poll();
+    await core.follow({ [TEMPLATE]: templateText({ web: 'name: web, size: large' }) });
     expect(await told(core, after)).toEqual([
       'web: done > pending: a commit changes it',
       expect.stringMatching(
@@ -76,8 +72,7 @@ describe('the events of an instance', () => {
   it('tell what is held, the approval, and that the instance is gone; they can be read after that', async () => {
     const core = await up({ budget: { percent: 0, least: 0, most: 0 } });
     const after = await lastId(core);
-    core.source.commit({ [SHOP]: null });
-    await core.poll();
+    await core.follow({ [SHOP]: null });
     await core.approve(core.held('shop')?.digest ?? '');
     expect(core.states()).toEqual({});
     const lines = await told(core, after);
@@ -98,10 +93,8 @@ describe('the events of an instance', () => {
   it('tell that an instance is invalid with the place and not the text, and that it is valid again', async () => {
     const core = await up();
     const after = await lastId(core);
-    core.source.commit({ [SHOP]: 'stackTemplate: t\nparameters: { secret: x }\n' });
-    await core.poll();
-    core.source.commit({ [SHOP]: 'stackTemplate: t\n' });
-    await core.poll();
+    await core.follow({ [SHOP]: 'stackTemplate: t\nparameters: { secret: x }\n' });
+    await core.follow({ [SHOP]: 'stackTemplate: t\n' });
     const lines = await told(core, after);
     expect(lines).toEqual([
       expect.stringMatching(
@@ -116,17 +109,15 @@ it('name the client as it was registered when they were recorded, also once it i
   const client = { serial: 'A1', role: 'administrator', description: 'Ann' };
   const core = new Core();
   const files = shopFiles({ web: 'name: web, size: small' });
-  core.source.commit({
+  await core.follow({
     ...files,
     'clients/A1.yaml': JSON.stringify(client),
     'clients/B2.yaml': 'role: administrator\n',
   });
-  await core.poll();
   await core.operator.retry({ ...core.order, reason: 'once more' }, { instance: 'shop' }).catch(() => undefined);
   await core.operator.check(core.order, { instance: 'shop' });
   await core.settle();
-  core.source.commit({ 'clients/A1.yaml': null });
-  await core.poll();
+  await core.follow({ 'clients/A1.yaml': null });
   expect(core.reader.registered('A1')).toBeUndefined();
   const again = await core.restart();
   const { events } = await again.operator.events(core.order.by, 'shop', ALL);

@@ -25,12 +25,9 @@ function failUpdates(core: Core): void {
 
 /** Eight servers, one call at a time, and a change that fails on all of them. */
 async function failing(): Promise<Core> {
-  const core = new Core({ concurrency: 1, retry: { attempts: 1, failedSeconds: 60 } });
-  core.source.commit(FILES);
-  await core.poll();
+  const core = await Core.following(FILES, { concurrency: 1, retry: { attempts: 1, failedSeconds: 60 } });
   failUpdates(core);
-  core.source.commit({ [TEMPLATE]: templateText('large') });
-  await core.poll();
+  await core.follow({ [TEMPLATE]: templateText('large') });
   return core;
 }
 
@@ -65,8 +62,7 @@ describe('updates that have failed', () => {
     await core.approve(core.held(null)?.digest ?? '');
     expect(triedIn(core).size).toBe(NAMES.length);
     core.provider.script = () => undefined;
-    core.source.commit({ [TEMPLATE]: templateText('medium') });
-    await core.poll();
+    await core.follow({ [TEMPLATE]: templateText('medium') });
     expect(core.held(null)).toBeUndefined();
     expect(new Set(Object.values(core.states()))).toEqual(new Set(['done']));
   });
@@ -79,8 +75,7 @@ const COUNT = 20;
 async function failingHeals(): Promise<Core> {
   const core = new Core({ drift: 'heal', concurrency: 2, retry: { attempts: 1, failedSeconds: 86_400 } });
   const names = Array.from({ length: COUNT }, (_, index) => `w${index}`);
-  core.source.commit(shopFiles(Object.fromEntries(names.map((name) => [name, 'size: small']))));
-  await core.poll();
+  await core.follow(shopFiles(Object.fromEntries(names.map((name) => [name, 'size: small']))));
   const [call] = core.provider.calls;
   if (call === undefined) throw new Error('nothing was called yet');
   for (const resource of Object.keys(core.states())) {
@@ -103,13 +98,11 @@ describe('healing', () => {
 
   it('goes on when an operator approves it, also after commits that change nothing of it', async () => {
     const core = await failingHeals();
-    core.source.commit({ 'README.md': 'words\n' });
-    await core.poll();
+    await core.follow({ 'README.md': 'words\n' });
     const [held] = core.operator.held();
     core.provider.script = () => undefined;
     await core.approve(held?.digest ?? '');
-    core.source.commit({ 'README.md': 'more words\n' });
-    await core.poll();
+    await core.follow({ 'README.md': 'more words\n' });
     for (let round = 0; round < 2; round += 1) await core.pass(CHECK_MS);
     const states = Object.values(core.states());
     expect(states.filter((state) => state === 'done').length).toBeGreaterThan(COUNT - 6);

@@ -31,10 +31,7 @@ const FILES = {
 };
 
 async function start(): Promise<Core> {
-  const core = new Core();
-  core.source.commit(FILES);
-  await core.poll();
-  return core;
+  return await await Core.following(FILES);
 }
 
 function write({ current, ledger }: Core, draft: Draft): void {
@@ -55,8 +52,7 @@ const TAKEN = 'The name of the server "other-1" is taken; this client does not s
 it('a server whose delete fails is not taken over', async () => {
   const core = await start();
   answering(core, 'delete', () => Promise.resolve(answerOf('failed')));
-  core.source.commit({ 'stacks/instances/other.yaml': null });
-  await core.poll();
+  await core.follow({ 'stacks/instances/other.yaml': null });
   expect(core.states()).toEqual({ 'other-1': 'failed', 'own-1': 'done' });
   expect(() => write(core, instance('other-1'))).toThrow(TAKEN);
   expect(() => write(core, putObjectDraft('clientcert', { name: 'other-1', tenant: 'ta' }))).toThrow(TAKEN);

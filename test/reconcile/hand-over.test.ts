@@ -35,9 +35,7 @@ const HANDED = { [TA]: template(['k']), [TB]: template(['x', 's']) };
 const MISSPELT = { ...HANDED, [B]: 'stackTemplate: tbb\n' };
 
 async function up(files: Files = {}): Promise<Core> {
-  const core = new Core();
-  core.source.commit({ ...FILES, ...files });
-  await core.poll();
+  const core = await Core.following({ ...FILES, ...files });
   expect(Object.keys(core.states()).sort()).toEqual(['k', 's', 'x']);
   return core;
 }

@@ -23,13 +23,10 @@ const FILES = {
 
 /** A desired state of which `a` is to lose a server, but the provider cannot delete. */
 async function stuck(): Promise<Core> {
-  const core = new Core({ retry: { attempts: 1, failedSeconds: 60 } });
-  core.source.commit(FILES);
-  await core.poll();
+  const core = await Core.following(FILES, { retry: { attempts: 1, failedSeconds: 60 } });
   core.provider.script = ({ operation }) =>
     operation === 'delete' ? Promise.resolve(answerOf('failed', { message: 'busy' })) : undefined;
-  core.source.commit({ 'stacks/instances/a.yaml': instance(2) });
-  await core.poll();
+  await core.follow({ 'stacks/instances/a.yaml': instance(2) });
   expect(core.states()).toMatchObject({ 'a-s-3': 'failed', 'a-s-2': 'done' });
   return core;
 }
@@ -37,8 +34,7 @@ async function stuck(): Promise<Core> {
 describe('a delete that is under way', () => {
   it('counts with those of a later commit, and waits with them', async () => {
     const core = await stuck();
-    core.source.commit({ 'stacks/instances/b.yaml': instance(1) });
-    await core.poll();
+    await core.follow({ 'stacks/instances/b.yaml': instance(1) });
     expect(core.operator.held().map(({ instance, resources }) => [instance, resources])).toEqual([
       ['a', ['a-s-3']],
       ['b', ['b-s-2', 'b-s-3']],
@@ -59,9 +55,7 @@ describe('a delete that is under way', () => {
 
 describe('while the newest commit is not followed', () => {
   it('an approval of what is followed counts, and the newest is still held since it was', async () => {
-    const core = new Core();
-    core.source.commit(FILES);
-    await core.poll();
+    const core = await Core.following(FILES);
     const followed = core.source.commit({ 'stacks/instances/a.yaml': null });
     await core.poll();
     const rewritten = core.source.commit(FILES, { parents: [] });
@@ -83,25 +77,19 @@ describe('a delete of an administrator', () => {
   const A = 'stacks/instances/a.yaml';
 
   it('does not use up the budget', async () => {
-    const core = new Core();
-    core.source.commit({ ...FILES, 'stacks/instances/b.yaml': instance(2) });
-    await core.poll();
+    const core = await Core.following({ ...FILES, 'stacks/instances/b.yaml': instance(2) });
     await core.pushDelete('b');
     await core.poll();
-    core.source.commit({ [A]: instance(2) });
-    await core.poll();
+    await core.follow({ [A]: instance(2) });
     expect(core.operator.held()).toEqual([]);
     expect(core.states()).toEqual({ 'a-s-1': 'done', 'a-s-2': 'done' });
     expect([core.ledger.list('removal').size, core.ledger.list('approval').size]).toEqual([1, 0]);
   });
 
   it('holds no delete of another instance that is pushed with it', async () => {
-    const core = new Core();
-    core.source.commit(FILES);
-    await core.poll();
+    const core = await Core.following(FILES);
     await core.pushDelete('b');
-    core.source.commit({ [A]: instance(2) });
-    await core.poll();
+    await core.follow({ [A]: instance(2) });
     expect(core.operator.held()).toEqual([]);
     expect(core.states()).toEqual({ 'a-s-1': 'done', 'a-s-2': 'done' });
   });
@@ -114,16 +102,13 @@ describe('a delete of an administrator', () => {
     core.provider.script = () => undefined;
     await core.pass(60_000);
     expect(core.states()).toEqual({ 'a-s-1': 'done', 'a-s-2': 'done' });
-    core.source.commit({ [A]: instance(3) });
-    await core.poll();
+    await core.follow({ [A]: instance(3) });
     expect(core.operator.held()).toEqual([]);
     expect(core.states()).toEqual({ 'a-s-1': 'done', 'a-s-2': 'done', 'a-s-3': 'done' });
   });
 
   it('stays approved if the process ends between the push and the poll', async () => {
-    const core = new Core();
-    core.source.commit(FILES);
-    await core.poll();
+    const core = await Core.following(FILES);
     await core.pushDelete('b');
     const again = await core.restart();
     await again.poll();

@@ -10,9 +10,7 @@ const CALLS_MAX = 300;
 const FILES = shopFiles({ web: 'name: web, size: small' });
 
 async function up(): Promise<Core> {
-  const core = new Core({ retry: RETRY });
-  core.source.commit(FILES);
-  await core.poll();
+  const core = await Core.following(FILES, { retry: RETRY });
   expect(core.states()).toEqual({ web: 'done' });
   return core;
 }
@@ -77,8 +75,7 @@ describe('a program that answers that it does not know', () => {
       core.provider.lostActionEnds = rule;
       const cut = answerOf('lost', { message: 'the line was cut' });
       core.provider.script = ({ operation }) => (operation === 'update' ? Promise.resolve(cut) : undefined);
-      core.source.commit({ ...FILES, [TEMPLATE]: templateText({ web: 'name: web, size: large' }) });
-      await core.poll();
+      await core.follow({ ...FILES, [TEMPLATE]: templateText({ web: 'name: web, size: large' }) });
       expect(core.states()).toEqual({ web: 'updating' });
       const reason = core.ledger.server('web')?.reason;
       expect(reason).toMatchObject({ code: 'outcome_lost', text: expect.stringContaining('the line was cut') });

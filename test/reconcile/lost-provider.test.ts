@@ -11,8 +11,7 @@ const SMALL = { kind: null, properties: { size: 'small' } };
 async function creating(options: CoreOptions): Promise<Core> {
   const core = new Core(options);
   core.provider.script = ({ operation }) => (operation === 'create' ? new Promise(() => undefined) : undefined);
-  core.source.commit(shopFiles({ db: 'size: small' }));
-  await core.poll();
+  await core.follow(shopFiles({ db: 'size: small' }));
   expect(core.states()).toEqual({ 'shop-db': 'creating' });
   return core;
 }
@@ -25,8 +24,7 @@ it('where a commit gives the server to another entry meanwhile, and its own find
     ],
   });
   core.provider.script = () => undefined;
-  core.source.commit(shopFiles({ db: 'size: large' }));
-  await core.poll();
+  await core.follow(shopFiles({ db: 'size: large' }));
   core.provider.calls.length = 0;
   await core.pass(120_000);
   expect(core.ledger.server('shop-db')).toMatchObject({ state: 'done', provider: 'field' });

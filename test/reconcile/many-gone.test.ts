@@ -17,9 +17,7 @@ function groupText(count: number, size: string, unavailable = '1'): string {
 
 /** Returns a core with a group of so many servers, all of them done. */
 async function groupOf(count: number, drift: DriftPolicy = 'heal'): Promise<Core> {
-  const core = new Core({ drift });
-  core.source.commit({ ...shopFiles({}), [TEMPLATE]: groupText(count, 'small') });
-  await core.poll();
+  const core = await Core.following({ ...shopFiles({}), [TEMPLATE]: groupText(count, 'small') }, { drift });
   expect(Object.values(core.states()).every((state) => state === 'done')).toBe(true);
   return core;
 }
@@ -114,8 +112,7 @@ describe('a server whose site finds no other one', () => {
   it.each<DriftPolicy>(['heal', 'report', 'off'])('is not made again by its update: %s', async (drift) => {
     const core = await groupOf(3, drift);
     takeAway(core);
-    core.source.commit({ [TEMPLATE]: groupText(3, 'large') });
-    await core.poll();
+    await core.follow({ [TEMPLATE]: groupText(3, 'large') });
     expect(await createdWithin(core, 12)).toBe(0);
     expect(drifted(core)).toContain('many_gone');
   });
@@ -124,8 +121,7 @@ describe('a server whose site finds no other one', () => {
     const core = await groupOf(3);
     takeAway(core);
     await createdWithin(core, 4);
-    core.source.commit({ [TEMPLATE]: groupText(3, 'large') });
-    await core.poll();
+    await core.follow({ [TEMPLATE]: groupText(3, 'large') });
     expect(await createdWithin(core, 4)).toBe(0);
     expect(drifted(core)).toEqual(Array(3).fill('many_gone'));
     core.provider.script = () => undefined;
@@ -144,8 +140,7 @@ describe('a server whose site finds no other one', () => {
     await core.operator.check(core.order, { resource: 'shop-web-1' });
     await core.settle();
     slow.resolve(answerOf('done', { observed: { size: 'small' } }));
-    core.source.commit({ [TEMPLATE]: groupText(3, 'small') });
-    await core.poll();
+    await core.follow({ [TEMPLATE]: groupText(3, 'small') });
     expect(core.states()['shop-web-3']).toBe('done');
     expect(await createdWithin(core, 4)).toBe(0);
     expect(drifted(core)).toEqual(Array(3).fill('many_gone'));
@@ -157,8 +152,7 @@ describe('one server of a small site that is gone', () => {
     const core = await groupOf(2);
     core.provider.script = ({ operation, resource }) =>
       operation === 'update' && resource === 'shop-web-1' ? Promise.resolve(answerOf('absent')) : undefined;
-    core.source.commit({ [TEMPLATE]: groupText(2, 'large', '100%') });
-    await core.poll();
+    await core.follow({ [TEMPLATE]: groupText(2, 'large', '100%') });
     expect(await createdWithin(core, 5)).toBe(0);
     const { state, reason } = core.ledger.server('shop-web-1') ?? {};
     expect({ state, reason }).toEqual({

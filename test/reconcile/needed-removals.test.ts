@@ -27,11 +27,8 @@ const FILES = {
 
 /** `a` is to go, and `b` is to lose three servers and to need `a-db`. */
 async function bothHeld(): Promise<Core> {
-  const core = new Core();
-  core.source.commit(FILES);
-  await core.poll();
-  core.source.commit({ [A]: null, 'stacks/templates/b.yaml': stack(1, 'a-db') });
-  await core.poll();
+  const core = await Core.following(FILES);
+  await core.follow({ [A]: null, 'stacks/templates/b.yaml': stack(1, 'a-db') });
   expect(core.operator.held().map(({ instance }) => instance)).toEqual(['a', 'b']);
   return core;
 }
@@ -52,8 +49,7 @@ describe('an approved removal of what another held version needs', () => {
     expectRefused(core);
     expect(core.states()).toEqual({ 'a-db': 'marked for delete', 'b-db': 'done', 'b-web-1': 'done' });
     expect(core.waitReason('a-db')).toBe('waits until b-web-1 does not need it any more');
-    core.source.commit({ 'stacks/templates/b.yaml': stack(1) });
-    await core.poll();
+    await core.follow({ 'stacks/templates/b.yaml': stack(1) });
     expect(core.states()).toEqual({ 'b-db': 'done', 'b-web-1': 'done' });
   });
 });

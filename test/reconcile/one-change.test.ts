@@ -33,8 +33,7 @@ interface Work {
 async function restingCore(instances: number): Promise<Core> {
   const core = new Core({ budget: { percent: 100, least: 1_000, most: 1_000 } });
   const files = repositoryFiles({ instances, servers: SERVERS, kinds: instances / USERS });
-  core.source.commit(Object.fromEntries(Object.entries(files).map(([path, text]) => [path, String(text)])));
-  await core.poll();
+  await core.follow(Object.fromEntries(Object.entries(files).map(([path, text]) => [path, String(text)])));
   expect(new Set(Object.values(core.states()))).toEqual(new Set(['done']));
   return core;
 }
@@ -44,8 +43,7 @@ async function workOf(instances: number, changes: TextChanges): Promise<Work> {
   const rowsRead = countRowsRead(core);
   const committed = vi.spyOn(core.store, 'commit');
   const [bytes, calls, lines] = [core.store.savedBytes, core.provider.calls.length, core.lines.length];
-  core.source.commit(changes);
-  await core.poll();
+  await core.follow(changes);
   const cost = core.lines.slice(lines).find(({ msg }) => msg === 'commit followed') ?? {};
   const { blobsRead, filesParsed, instancesExpanded, recordsMerged } = cost;
   return {

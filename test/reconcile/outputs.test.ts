@@ -19,8 +19,7 @@ async function addressed(
 ): Promise<{ core: Core; readonly addresses: Record<string, JsonMap> }> {
   const core = new Core({ budget: { percent: 100, least: 100, most: 100 }, ...options });
   report(core, addresses);
-  core.source.commit(shopFiles(resources, options.instance));
-  await core.poll();
+  await core.follow(shopFiles(resources, options.instance));
   return { core, addresses };
 }
 
@@ -41,8 +40,7 @@ function made(core: Core, server = 'web'): Properties | undefined {
 }
 
 async function follow(core: Core, files: Readonly<Record<string, string | null>>): Promise<void> {
-  core.source.commit(files);
-  await core.poll();
+  await core.follow(files);
 }
 
 describe('a server that takes an output', () => {

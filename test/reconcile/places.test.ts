@@ -23,8 +23,7 @@ function place(core: Core, name: string | undefined, isAway = false): void {
 async function siteAt(name: string | undefined, resources: Readonly<Record<string, string>> = SERVERS): Promise<Core> {
   const core = new Core({ drift: 'heal', retry: { failedSeconds: 60 } });
   place(core, name);
-  core.source.commit(shopFiles(resources));
-  await core.poll();
+  await core.follow(shopFiles(resources));
   expect(new Set(Object.values(core.states()))).toEqual(new Set(['done']));
   return core;
 }
@@ -60,8 +59,7 @@ describe.each([
   it('makes no server that an update did not find, and forgets none that a delete did not find', async () => {
     const core = await siteAt('A');
     place(core, elsewhere, true);
-    core.source.commit({ [TEMPLATE]: templateText({ web: 'name: web, size: large' }) });
-    await core.poll();
+    await core.follow({ [TEMPLATE]: templateText({ web: 'name: web, size: large' }) });
     expect(await rounds(core, 6)).toBe(0);
     expect(core.states()).toEqual({ db: 'unknown', web: 'unknown' });
     expect(core.ledger.server('web')?.reason?.text).toMatch(MOVED);
@@ -75,8 +73,7 @@ describe.each([
   it('lets no new server be made beside the others of its entry', async () => {
     const core = await siteAt('A');
     place(core, elsewhere, true);
-    core.source.commit({ [TEMPLATE]: templateText({ ...SERVERS, new: 'name: new' }) });
-    await core.poll();
+    await core.follow({ [TEMPLATE]: templateText({ ...SERVERS, new: 'name: new' }) });
     expect(core.calls('create')).not.toContain('new');
     expect(core.ledger.server('new')?.reason?.text).toMatch(MOVED);
     place(core, 'A');
@@ -114,12 +111,13 @@ describe('the place of a proxy', () => {
   }
 
   it('is that of its entry: two entries of a site have storages of their own', async () => {
-    const core = new Core({ hasProxied: true, entries: [] });
-    core.source.commit({
-      ...shopFiles({ web: 'name: web, ProxyTag: lab', dns: 'name: dns, ProxyTag: lab' }),
-      'clients/B1.yaml': 'role: proxy\ntags: [lab]\n',
-    });
-    await core.poll();
+    const core = await Core.following(
+      {
+        ...shopFiles({ web: 'name: web, ProxyTag: lab', dns: 'name: dns, ProxyTag: lab' }),
+        'clients/B1.yaml': 'role: proxy\ntags: [lab]\n',
+      },
+      { hasProxied: true, entries: [] },
+    );
     const at = (resource: string) => ({ entry: resource, place: `the place of ${resource}` });
     const make = () =>
       work(core, (resource, operation) => answerOf(operation === 'check' ? 'absent' : 'done', at(resource)));
@@ -127,10 +125,9 @@ describe('the place of a proxy', () => {
     await core.pass(60_000);
     await make();
     expect(core.states()).toEqual({ dns: 'done', web: 'done' });
-    core.source.commit({
+    await core.follow({
       [TEMPLATE]: templateText({ web: 'name: web, size: large, ProxyTag: lab', dns: 'name: dns, ProxyTag: lab' }),
     });
-    await core.poll();
     await work(core, () => answerOf('absent', { entry: 'web', place: 'elsewhere' }));
     expect(core.states()).toEqual({ dns: 'done', web: 'updating' });
     expect(core.ledger.server('web')?.reason?.text).toMatch(/"elsewhere", and was at "the place of web" before/);

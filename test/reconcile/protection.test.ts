@@ -59,8 +59,7 @@ describe('protection is not lifted', () => {
   it('by a commit that lifts it and takes servers away, whatever comes on top in the same push', async () => {
     const { core } = await up();
     core.source.commit(shop(2, LIFTED));
-    core.source.commit(ON_TOP);
-    await core.poll();
+    await core.follow(ON_TOP);
     expectRefused(core);
   });
 });
@@ -94,8 +93,7 @@ describe('protection is lifted', () => {
     const { core } = await up();
     core.source.commit(shop(3, LIFTED));
     core.source.commit(shop(2, LIFTED));
-    core.source.commit(shop(2, PROTECTED));
-    await core.poll();
+    await core.follow(shop(2, PROTECTED));
     expect(core.calls('delete')).toEqual(['shop-s-3']);
     expect(core.reader.status('shop')).toBe('Done');
   });
@@ -103,13 +101,11 @@ describe('protection is lifted', () => {
   it('for good, although what goes is held then, over a restart and other commits', async () => {
     const { core } = await up();
     core.source.commit(shop(3, LIFTED));
-    core.source.commit({ [SHOP]: null });
-    await core.poll();
+    await core.follow({ [SHOP]: null });
     expect(core.held('shop')?.resources).toEqual(NAMES);
     const again = await core.restart();
     expect(again.held('shop')?.resources).toEqual(NAMES);
-    again.source.commit(ON_TOP);
-    await again.poll();
+    await again.follow(ON_TOP);
     expect(again.reader.status('shop')).toBe('Awaiting approval');
     await again.approve(again.held('shop')?.digest ?? '');
     expect(Object.keys(again.states())).toEqual(['other-s-1']);

@@ -27,10 +27,7 @@ const IN_LAB = 'name: web, ProxyTag: lab';
 
 /** Returns a core without entries, after a commit of these servers, all of which are for proxies. */
 async function coreOf(resources: Readonly<Record<string, string>>, clients: object = CLIENTS): Promise<Core> {
-  const core = new Core({ hasProxied: true, entries: [] });
-  core.source.commit({ ...shopFiles(resources), ...clients });
-  await core.poll();
-  return core;
+  return await await Core.following({ ...shopFiles(resources), ...clients }, { hasProxied: true, entries: [] });
 }
 
 function agentOf(core: Core): Agent {
@@ -94,8 +91,7 @@ describe('servers at rest', () => {
     expect(why().waiting).toMatchObject([{ resource: null, state: 'Outage', since: attention()[0]?.since }]);
     agentOf(core).actions(LAB, 10);
     expect([attention(), why().waiting]).toEqual([[], []]);
-    core.source.commit({ 'clients/B1.yaml': null });
-    await core.poll();
+    await core.follow({ 'clients/B1.yaml': null });
     expect(attention()).toMatchObject([
       { id: 'proxies:lab', since: null, reason: expect.stringContaining('"lab" is registered: nothing is done') },
     ]);
@@ -142,14 +138,12 @@ describe('a server that no provider entry matches', () => {
       record: { size: 'small', stackInstance: ['shop'] },
     });
     expect(core.states()).toEqual({ web: 'done' });
-    core.source.commit({ [TEMPLATE]: templateText({ web: `${IN_LAB}, size: large` }) });
-    await core.poll();
+    await core.follow({ [TEMPLATE]: templateText({ web: `${IN_LAB}, size: large` }) });
     expect(await carryOut(core, LAB)).toMatchObject({
       operation: 'update',
       applied: { properties: { size: 'small' } },
     });
-    core.source.commit({ [TEMPLATE]: templateText({}) });
-    await core.poll();
+    await core.follow({ [TEMPLATE]: templateText({}) });
     expect((await carryOut(core, LAB, 'absent')).operation).toBe('delete');
     expect(core.states()).toEqual({});
   });
@@ -250,8 +244,7 @@ describe('a request for actions', () => {
     wait('edge', EDGE, 30 * SECOND);
     await core.settle();
     expect(ends).toEqual([]);
-    core.source.commit({ [TEMPLATE]: templateText({ web: IN_LAB }) });
-    await core.poll();
+    await core.follow({ [TEMPLATE]: templateText({ web: IN_LAB }) });
     expect(ends).toEqual(['lab']);
     await core.pass(30 * SECOND);
     expect(ends).toEqual(['lab', 'edge']);
@@ -297,9 +290,10 @@ describe('a request for actions', () => {
 describe('a routine check of a server of a proxy', () => {
   /** Returns a core whose server was made by a proxy, and is at rest. */
   async function resting(): Promise<Core> {
-    const core = new Core({ hasProxied: true, entries: [], drift: 'report' });
-    core.source.commit({ ...shopFiles({ web: IN_LAB }), ...CLIENTS });
-    await core.poll();
+    const core = await Core.following(
+      { ...shopFiles({ web: IN_LAB }), ...CLIENTS },
+      { hasProxied: true, entries: [], drift: 'report' },
+    );
     await carryOut(core, LAB, 'absent');
     while (core.states().web !== 'done') await carryOut(core, LAB);
     return core;
@@ -311,8 +305,7 @@ describe('a routine check of a server of a proxy', () => {
     await core.pass(300 * SECOND);
     expect(core.states()).toEqual({ web: 'done' });
     expect(firstOf(core, LAB).operation).toBe('check');
-    core.source.commit({ [TEMPLATE]: templateText({ web: IN_LAB, another: 'name: another, ProxyTag: lab' }) });
-    await core.poll();
+    await core.follow({ [TEMPLATE]: templateText({ web: IN_LAB, another: 'name: another, ProxyTag: lab' }) });
     expect(
       agentOf(core)
         .actions(LAB, 10)

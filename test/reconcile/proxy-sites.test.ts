@@ -23,14 +23,12 @@ class Sites {
   /** Follows a commit in which the server has this tag, or in which there is none. */
   async commit(tag: string | null, files: object = {}): Promise<void> {
     const resources: Record<string, string> = tag === null ? {} : { web: `name: web, ProxyTag: ${tag}` };
-    this.core.source.commit({ [TEMPLATE]: templateText(resources), ...files });
-    await this.core.poll();
+    await this.core.follow({ [TEMPLATE]: templateText(resources), ...files });
   }
 
   /** Follows a commit in which the server has this tag, and another size. */
   async changeSize(size: string, tag: string): Promise<void> {
-    this.core.source.commit({ [TEMPLATE]: templateText({ web: `name: web, ProxyTag: ${tag}, size: "${size}"` }) });
-    await this.core.poll();
+    await this.core.follow({ [TEMPLATE]: templateText({ web: `name: web, ProxyTag: ${tag}, size: "${size}"` }) });
   }
 
   /** Has both proxies take what they are offered until there is nothing more; returns their calls. */
@@ -103,8 +101,7 @@ describe('a server that proxies with another tag would get', () => {
       code: 'provider_changed',
       text: 'a proxy with the tag "lab" made it, but it would go to a proxy with the tag "edge" now',
     });
-    core.source.commit({ [TEMPLATE]: templateText({ web: 'name: web, ProxyTag: lab' }) });
-    await core.poll();
+    await core.follow({ [TEMPLATE]: templateText({ web: 'name: web, ProxyTag: lab' }) });
     expect(core.states()).toEqual({ web: 'done' });
     expect(sites.servers.edge).toEqual(new Set());
   });
@@ -112,17 +109,14 @@ describe('a server that proxies with another tag would get', () => {
   it('goes on without a person where the tag of a layer, which changes no row, is as before', async () => {
     const sites = new Sites();
     const layer = 'types/common/global.yaml';
-    sites.core.source.commit({ ...shopFiles({ web: 'name: web, size: "1"' }), ...CLIENTS, [layer]: 'ProxyTag: lab\n' });
-    await sites.core.poll();
+    await sites.core.follow({ ...shopFiles({ web: 'name: web, size: "1"' }), ...CLIENTS, [layer]: 'ProxyTag: lab\n' });
     await sites.work();
-    sites.core.source.commit({
+    await sites.core.follow({
       [layer]: 'ProxyTag: edge\n',
       [TEMPLATE]: templateText({ web: 'name: web, size: "2"' }),
     });
-    await sites.core.poll();
     expect(await sites.work()).toEqual([]);
-    sites.core.source.commit({ [layer]: 'ProxyTag: lab\n' });
-    await sites.core.poll();
+    await sites.core.follow({ [layer]: 'ProxyTag: lab\n' });
     expect(await sites.work()).toEqual(['lab update']);
     expect(sites.core.states()).toEqual({ web: 'done' });
   });
@@ -170,8 +164,7 @@ describe('a server with the tags of two sites', () => {
   it('is blocked where no proxy of the site that made it is registered any more, until a person decides', async () => {
     const sites = await madeForBoth('lab');
     await sites.changeSize('2', '[edge, lab]');
-    sites.core.source.commit({ 'clients/B1.yaml': null });
-    await sites.core.poll();
+    await sites.core.follow({ 'clients/B1.yaml': null });
     expect(await sites.work()).toEqual([]);
     expect(sites.core.ledger.server('web')).toMatchObject({
       state: 'blocked',

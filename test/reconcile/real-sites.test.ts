@@ -56,8 +56,7 @@ async function play(
   };
   core.provider.script = answer;
   if (life === 'adopted') core.provider.build('shop-web', { name: 'shop-web', ...PROPERTIES });
-  core.source.commit({ 'hierarchy.yaml': SECRETS, ...shopFiles({ web: WEB }, 'adopt: true\n') });
-  await core.poll();
+  await core.follow({ 'hierarchy.yaml': SECRETS, ...shopFiles({ web: WEB }, 'adopt: true\n') });
   for (let quarter = 0; quarter < 4 * days; quarter += 1) await core.pass(6 * HOURS);
   return { core, written };
 }

@@ -16,12 +16,9 @@ describe('a row that cannot be written', () => {
     ['the disk is full', new Error('disk full'), [FAILED_PASS]],
     ['it has changed meanwhile', new ServiceError('conflict', 'changed meanwhile'), []],
   ])('leads to no call, and to another pass: %s', async (_what, error, logged) => {
-    const core = new Core();
-    core.source.commit(shopFiles({ web: 'name: web, size: small' }));
-    await core.poll();
+    const core = await Core.following(shopFiles({ web: 'name: web, size: small' }));
     answering(core, 'update', async () => answerOf('retryable'));
-    core.source.commit({ [TEMPLATE]: templateText({ web: 'name: web, size: large' }) });
-    await core.poll();
+    await core.follow({ [TEMPLATE]: templateText({ web: 'name: web, size: large' }) });
     expect(core.states()).toEqual({ web: 'retrying' });
     core.provider.script = () => undefined;
     const commit = core.store.commit.bind(core.store);
@@ -55,12 +52,9 @@ it.each([
     properties: { count: "${count}", max_unavailable: "${away}", pause_seconds: "${pause}", resource_def: { properties: { size: ${size} } } }
 `;
   for (const size of [20, 80]) {
-    const core = new Core({ concurrency: 3 });
-    core.source.commit({ ...shopFiles({}), [TEMPLATE]: group(size, 'small') });
-    await core.poll();
+    const core = await Core.following({ ...shopFiles({}), [TEMPLATE]: group(size, 'small') }, { concurrency: 3 });
     const passes = vi.spyOn(CommitGate.prototype, 'shared');
-    core.source.commit({ [TEMPLATE]: group(size, 'large') });
-    await core.poll();
+    await core.follow({ [TEMPLATE]: group(size, 'large') });
     for (let second = 0; second < size * pause; second += 1) await core.pass(1_000);
     expect(new Set(Object.values(core.states()))).toEqual(new Set(['done']));
     expect(core.calls('update')).toHaveLength(size);

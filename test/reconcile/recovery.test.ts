@@ -12,9 +12,10 @@ const RUNS_MS = 60_000;
 
 /** A shop with three servers, which are there. */
 async function shop(more: Readonly<Record<string, string>> = {}): Promise<Core> {
-  const core = new Core({ budget: { percent: 100, least: 100, most: 100 } });
-  core.source.commit({ ...shopFiles(OLD), ...more });
-  await core.poll();
+  const core = await Core.following(
+    { ...shopFiles(OLD), ...more },
+    { budget: { percent: 100, least: 100, most: 100 } },
+  );
   return core;
 }
 
@@ -106,8 +107,7 @@ describe('after a restored backup', () => {
     const first = await shop();
     const before = first.ledger.server('shop-a')?.incarnation ?? 0;
     const core = await restore(first, 0);
-    core.source.commit({ [TEMPLATE]: templateText({ ...OLD, a: 'size: large' }) });
-    await core.poll();
+    await core.follow({ [TEMPLATE]: templateText({ ...OLD, a: 'size: large' }) });
     expect(actions(core)).toEqual([]);
     expect(found(core)).toEqual({ found: ['shop-b', 'shop-c'], update: ['shop-a'] });
     expect(core.ledger.server('shop-a')?.incarnation).toBeGreaterThan(before);

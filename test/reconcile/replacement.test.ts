@@ -37,9 +37,7 @@ function replaceAll(core: Core): void {
 
 /** A desired state that is up, whose provider replaces instead of updating. */
 async function up(counts: Readonly<Record<string, number>>, options: CoreOptions = {}, pace = ''): Promise<Core> {
-  const core = new Core(options);
-  core.source.commit(files(counts, 'small', pace));
-  await core.poll();
+  const core = await Core.following(files(counts, 'small', pace), options);
   expect(new Set(Object.values(core.states()))).toEqual(new Set(['done']));
   replaceAll(core);
   return core;
@@ -47,8 +45,7 @@ async function up(counts: Readonly<Record<string, number>>, options: CoreOptions
 
 /** A commit that wants every server large. */
 async function enlarge(core: Core, pace = ''): Promise<void> {
-  core.source.commit({ [TEMPLATE]: templateText('large', pace) });
-  await core.poll();
+  await core.follow({ [TEMPLATE]: templateText('large', pace) });
 }
 
 function sizesIn(core: Core): Readonly<Record<string, unknown>> {
@@ -85,11 +82,9 @@ describe('a replacement that was approved before its instance was protected', ()
     await core.operator.suspend(core.order, { instance: 'shop', until: null });
     for (const number of [1, 2, 3, 4]) await core.operator.replace(core.order, `shop-s-${number}`);
     await core.settle();
-    core.source.commit({ 'stacks/instances/shop.yaml': shopText('protected: true\n') });
-    await core.poll();
+    await core.follow({ 'stacks/instances/shop.yaml': shopText('protected: true\n') });
     await core.pass(60_000);
-    core.source.commit({ 'stacks/instances/shop.yaml': shopText('') });
-    await core.poll();
+    await core.follow({ 'stacks/instances/shop.yaml': shopText('') });
     await core.operator.resume(core.order, 'shop');
     await core.settle();
     for (let pass = 0; pass < 3; pass += 1) await core.pass(60_000);

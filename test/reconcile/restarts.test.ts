@@ -10,8 +10,7 @@ async function failing(): Promise<Core> {
   const core = new Core({ retry: RETRY });
   core.provider.script = ({ operation }) =>
     operation === 'create' ? Promise.resolve(answerOf('retryable')) : undefined;
-  core.source.commit(shopFiles({ web: 'size: small' }));
-  await core.poll();
+  await core.follow(shopFiles({ web: 'size: small' }));
   return core;
 }
 

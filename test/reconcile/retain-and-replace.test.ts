@@ -8,9 +8,7 @@ const ANY = { kind: null, properties: {} };
 const WEB = { web: 'name: web, size: small' };
 
 async function up(options: CoreOptions = {}, instance = ''): Promise<Core> {
-  const core = new Core(options);
-  core.source.commit(shopFiles(WEB, instance));
-  await core.poll();
+  const core = await Core.following(shopFiles(WEB, instance), options);
   expect(core.states()).toEqual({ web: 'done' });
   return core;
 }
@@ -19,8 +17,7 @@ describe('retain', () => {
   async function unwanted(outcome: 'failed' | 'retryable' = 'failed'): Promise<Core> {
     const core = await up();
     answering(core, 'delete', async () => answerOf(outcome, { message: 'locked' }));
-    core.source.commit({ [SHOP]: null });
-    await core.poll();
+    await core.follow({ [SHOP]: null });
     return core;
   }
 
@@ -68,8 +65,7 @@ describe('a server that another provider entry matches now', () => {
   /** `lab` made it, and `field` matches it now. */
   async function moved(now: CoreOptions['entries'] = entries): Promise<Core> {
     const core = await (await up()).restart({ entries: now });
-    core.source.commit({ [TEMPLATE]: templateText({ web: 'name: web, size: small, color: red' }) });
-    await core.poll();
+    await core.follow({ [TEMPLATE]: templateText({ web: 'name: web, size: small, color: red' }) });
     expect(core.ledger.server('web')).toMatchObject({ state: 'blocked', reason: { code: 'provider_changed' } });
     return core;
   }

@@ -17,10 +17,7 @@ function servers(tags: Readonly<Record<string, string>>) {
 }
 
 async function coreOf(tags: Readonly<Record<string, string>>): Promise<Core> {
-  const core = new Core({ hasProxied: true, entries: [] });
-  core.source.commit({ ...servers(tags), ...CLIENTS });
-  await core.poll();
-  return core;
+  return await await Core.following({ ...servers(tags), ...CLIENTS }, { hasProxied: true, entries: [] });
 }
 
 /** Lets minutes pass, in each of which these proxies ask. */
@@ -47,8 +44,7 @@ describe('servers whose proxies do not ask', () => {
     await core.pass(12_000);
     const atStart = `${words}; no request for 12 s; ${others}`;
     expect(told()).toEqual([atStart, atStart]);
-    core.source.commit({ 'clients/B1.yaml': null, 'clients/B7.yaml': 'role: proxy\ntags: [lab]\n' });
-    await core.poll();
+    await core.follow({ 'clients/B1.yaml': null, 'clients/B7.yaml': 'role: proxy\ntags: [lab]\n' });
     const registered = `${words}; no request for 0 s; ${others}`;
     expect(told()).toEqual([registered, registered]);
     core.agent?.actions(proxyOf('B7', 'lab'), 10);

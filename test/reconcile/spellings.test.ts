@@ -8,8 +8,7 @@ import { shopFiles, TEMPLATE, templateText } from './shop.ts';
 async function up(instance = '', others: Readonly<Record<string, string>> = {}): Promise<Core> {
   const core = new Core();
   core.provider.script = async (call) => core.provider.act({ ...call, resource: call.resource.toLowerCase() });
-  core.source.commit(shopFiles({ web: 'name: web', ...others }, instance));
-  await core.poll();
+  await core.follow(shopFiles({ web: 'name: web', ...others }, instance));
   expect(core.states()).toMatchObject({ web: 'done' });
   return core;
 }
@@ -32,10 +31,8 @@ describe('a name that differs only in case', () => {
     const { script } = core.provider;
     core.provider.script = (call, signal) =>
       call.operation === 'delete' ? Promise.resolve(answerOf('retryable', { message: 'busy' })) : script(call, signal);
-    core.source.commit({ [TEMPLATE]: templateText({ db: 'name: db' }) });
-    await core.poll();
-    core.source.commit({ [TEMPLATE]: templateText({ db: 'name: db', web: 'name: WEB' }) });
-    await core.poll();
+    await core.follow({ [TEMPLATE]: templateText({ db: 'name: db' }) });
+    await core.follow({ [TEMPLATE]: templateText({ db: 'name: db', web: 'name: WEB' }) });
     expect(problemsOf(core)).toEqual(['the server name "WEB" differs only in case from that of the server "web"']);
     core.provider.script = script;
     await core.pass(600_000);

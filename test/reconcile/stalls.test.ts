@@ -39,8 +39,7 @@ function group(size: string, count = 4, maxUnavailable = '1'): Files {
 async function coreOn(files: Files, options: CoreOptions = {}, script?: Core['provider']['script']): Promise<Core> {
   const core = new Core({ budget: MANY, ...options });
   if (script !== undefined) core.provider.script = script;
-  core.source.commit({ ...TREE, ...files });
-  await core.poll();
+  await core.follow({ ...TREE, ...files });
   return core;
 }
 
@@ -69,8 +68,7 @@ describe('an instance of which the rest waits', () => {
     core.source.commit({ ...TREE, ...stack('data', { db: 'size: small' }) });
     core.provider.script = failing('create', 'data-db');
     await core.poll();
-    core.source.commit(stack('shop', { web: 'depends_on: data-db' }));
-    await core.poll();
+    await core.follow(stack('shop', { web: 'depends_on: data-db' }));
     expect(statuses(core)).toEqual({ data: 'Failed', shop: 'Failed' });
     await core.operator.suspend(core.order, { instance: 'data', until: null });
     core.provider.script = () => undefined;
@@ -91,8 +89,7 @@ describe('a roll-out', () => {
     });
     const core = await coreOn(guarded('small'));
     core.provider.script = (call) => (call.operation === 'update' ? Promise.resolve(answerOf('replace')) : undefined);
-    core.source.commit(guarded('large'));
-    await core.poll();
+    await core.follow(guarded('large'));
     expect(Object.values(core.states()).sort()).toEqual(['blocked', 'pending', 'pending', 'pending']);
     expect(statuses(core)).toEqual({ g: 'Blocked' });
   });

@@ -26,9 +26,10 @@ const FILES = {
 
 /** Three servers each for `a`, `b`, `gone` and `new`. */
 async function up(options: CoreOptions = {}): Promise<Core> {
-  const core = new Core(options);
-  core.source.commit({ ...FILES, ...stack('a', 3), ...stack('b', 3), ...stack('gone', 3), ...stack('new', 3) });
-  await core.poll();
+  const core = await Core.following(
+    { ...FILES, ...stack('a', 3), ...stack('b', 3), ...stack('gone', 3), ...stack('new', 3) },
+    options,
+  );
   return core;
 }
 
@@ -38,8 +39,7 @@ function heldNames(core: Core): readonly (string | null)[] {
 
 it('an approval is kept while its instance waits for another one that is held, over a restart', async () => {
   const core = await up();
-  core.source.commit({ ...stack('a', 0, { more: NEEDS_NEW }), ...stack('new', 0, { template: 'with-new' }) });
-  await core.poll();
+  await core.follow({ ...stack('a', 0, { more: NEEDS_NEW }), ...stack('new', 0, { template: 'with-new' }) });
   expect(heldNames(core)).toEqual(['a', 'new']);
   await core.approve(core.held('a')?.digest ?? '');
   expect(heldNames(core)).toEqual(['new']);
@@ -58,8 +58,7 @@ it('the trailer of a commit that was followed before approves nothing where the 
   const core = await up();
   const close = core.source.commit(stack('a', 0), { message: 'Close\n\nTreeline-Approve-Deletes: 3\n' });
   await core.poll();
-  core.source.commit(stack('a', 3));
-  await core.poll();
+  await core.follow(stack('a', 3));
   expect(core.calls('delete')).toHaveLength(3);
   core.source.reset(close);
   await core.poll();

@@ -16,15 +16,12 @@ describe('ends with its instance, although one of the same name comes back', () 
     const core = new Core();
     const template =
       'parameters: { count: "0" }\nresources: { s: { type: Platform::ResourceGroup, properties: { count: "<<count>>", resource_def: { properties: {} } } } }\n';
-    core.source.commit({ ...shopFiles({}), [TEMPLATE]: template, [A]: made });
-    await core.poll();
+    await core.follow({ ...shopFiles({}), [TEMPLATE]: template, [A]: made });
     await core.operator.suspend(core.order, { instance: 'a', until: null });
     if (wanted !== made) core.source.commit({ [A]: wanted });
     await core.poll();
-    core.source.commit({ [A]: null });
-    await core.poll();
-    core.source.commit({ [A]: wanted });
-    await core.poll();
+    await core.follow({ [A]: null });
+    await core.follow({ [A]: wanted });
     await core.pass(60_000);
     expect(core.states()).toEqual(end);
     expect([...core.ledger.list('suspension').keys()]).toEqual([]);
@@ -32,9 +29,7 @@ describe('ends with its instance, although one of the same name comes back', () 
 });
 
 async function up(): Promise<Core> {
-  const core = new Core();
-  core.source.commit(shopFiles({ web: 'name: web, size: small' }));
-  await core.poll();
+  const core = await Core.following(shopFiles({ web: 'name: web, size: small' }));
   expect(core.states()).toEqual({ web: 'done' });
   return core;
 }
@@ -48,8 +43,7 @@ describe('a suspension that is given another end', () => {
     const core = await up();
     const untilIn = (ms: number): string => new Date(core.clock.now() + ms).toISOString();
     await core.operator.suspend(core.order, { instance, until: laterMs === null ? null : untilIn(laterMs) });
-    core.source.commit({ [TEMPLATE]: templateText({ web: 'name: web, size: large' }) });
-    await core.poll();
+    await core.follow({ [TEMPLATE]: templateText({ web: 'name: web, size: large' }) });
     await core.operator.suspend(core.order, { instance, until: untilIn(60_000) });
     await core.settle();
     await core.pass(59_000);

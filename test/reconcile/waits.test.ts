@@ -23,10 +23,7 @@ function server(key: string, properties: Readonly<Record<string, unknown>>): str
 }
 
 async function coreOn(files: Readonly<Record<string, string>>, options: CoreOptions = {}): Promise<Core> {
-  const core = new Core({ budget: MANY, ...options });
-  core.source.commit({ ...TREE, ...files });
-  await core.poll();
-  return core;
+  return await await Core.following({ ...TREE, ...files }, { budget: MANY, ...options });
 }
 
 /** Fails these operations on these servers. */
@@ -46,15 +43,13 @@ describe('servers that wait for one another, until a person breaks the cycle,', 
     const files = template('t', server('a', { size: 'small', depends_on: 'b' }) + server('b', {}));
     const core = await coreOn({ ...files, ...instance('i', 't') });
     failOn(core, 'update', 'a');
-    core.source.commit(template('t', server('a', { size: 'large' }) + server('b', { depends_on: 'a' })));
-    await core.poll();
+    await core.follow(template('t', server('a', { size: 'large' }) + server('b', { depends_on: 'a' })));
     expect(core.states()).toEqual({ a: 'failed', b: 'done' });
-    core.source.commit({
+    await core.follow({
       'stacks/instances/i.yaml': null,
       ...instance('other', 'u'),
       ...template('u', server('c', {})),
     });
-    await core.poll();
     await passMinutes(core, 1);
     expect(core.states()).toEqual({ a: 'marked for delete', b: 'marked for delete', c: 'done' });
     expect(core.waitReason('b')).toBe('waits until a does not need it any more');
@@ -82,12 +77,10 @@ describe('servers that wait for one another, until a person breaks the cycle,', 
     expect(new Set(Object.values(core.states()))).toEqual(new Set(['done']));
     core.provider.script = ({ operation, resource }) =>
       operation === 'update' && resource === 'web-2' ? Promise.resolve(answerOf('retryable')) : undefined;
-    core.source.commit(files('2', '1'));
-    await core.poll();
+    await core.follow(files('2', '1'));
     expect(core.states()).toMatchObject({ 'web-1': 'done', 'web-2': 'retrying' });
     core.provider.script = () => undefined;
-    core.source.commit(files('3', '2'));
-    await core.poll();
+    await core.follow(files('3', '2'));
     // web-1 waits for its slot, web-2 (away) for link-2, link-2 for web-1.
     await passMinutes(core, 1);
     expect(core.states()).toMatchObject({ 'web-1': 'pending', 'web-2': 'pending', 'link-2': 'pending' });
