@@ -127,69 +127,6 @@ execution:
   });
 });
 
-describe('what is written', () => {
-  it('counts', async () => {
-    const settings = await load(`
-id: eu-1
-api: { host: 0.0.0.0, port: 0, tls: { key: /etc/key, cert: tls/crt, clientCa: ../ca.crt, crl: ca.crl } }
-management: { host: '::1', port: 0, dashboard: false }
-webhook: { host: 0.0.0.0, port: 0, secretFile: /etc/hook }
-repository: { url: /srv/stacks.git, branch: release/1, directory: infra/stacks, pollSeconds: 5, writes: off }
-store: { kind: lowdb, directory: /var/lib/treeline }
-execution:
-  concurrency: 10
-  graceSeconds: 0
-  retry: { attempts: 1, firstSeconds: 1, maxSeconds: 2, failedSeconds: 3 }
-  providers:
-    - name: lab
-      match: { kind: Platform::Server, properties: { location: lab, tags: [a, b] } }
-      provider: simulated
-      options: { file: lab.json, createMs: 1, updateMs: 2, deleteMs: 3, checkMs: 4, failRate: 0.5, seed: 6 }
-      timeoutSeconds: 60
-      checkSeconds: 61
-      drift: heal
-      concurrency: 2
-shutdownSeconds: 0
-log: { level: debug }
-`);
-    expect(settings).toMatchObject({
-      id: 'eu-1',
-      api: {
-        host: '0.0.0.0',
-        port: 0,
-        tls: { key: '/etc/key', cert: join(directory, 'tls/crt'), clientCa: join(directory, '../ca.crt') },
-      },
-      management: { host: '::1', port: 0, dashboard: false },
-      webhook: { host: '0.0.0.0', port: 0, secretFile: '/etc/hook' },
-      repository: {
-        ...{ url: '/srv/stacks.git', branch: 'release/1', directory: 'infra/stacks' },
-        ...{ pollSeconds: 5, writes: 'off' },
-      },
-      store: { directory: '/var/lib/treeline' },
-      execution: {
-        concurrency: 10,
-        graceSeconds: 0,
-        retry: { attempts: 1, firstSeconds: 1, maxSeconds: 2, failedSeconds: 3 },
-      },
-      shutdownSeconds: 0,
-      log: { level: 'debug' },
-    });
-    expect(settings.execution.providers[0]).toMatchObject({
-      match: { kind: 'Platform::Server', properties: { location: 'lab', tags: ['a', 'b'] } },
-      options: { file: join(directory, 'lab.json'), createMs: 1, failRate: 0.5, seed: 6 },
-      timeoutSeconds: 60,
-      checkSeconds: 61,
-      drift: 'heal',
-      concurrency: 2,
-    });
-  });
-
-  it('leaves a file:// URL as it is', async () => {
-    const settings = await load(LEAST.replace('stacks.git', 'file:///srv/stacks.git'));
-    expect(settings.repository.url).toBe('file:///srv/stacks.git');
-  });
-});
-
 describe('mistakes', () => {
   it('are all told at once, in the order of the file, with place and advice', async () => {
     const text = `api: { tls: { key: k, cert: c, clientCA: a } }
@@ -261,6 +198,7 @@ describe('a repository elsewhere', () => {
     'http://git.example/x',
     'git@git.example:x.git',
     'ssh://git.example/x.git',
+    'file:///srv/stacks.git',
   ])('is followed: %s', async (url) => {
     expect((await load(at(url))).repository.url).toBe(url);
   });
