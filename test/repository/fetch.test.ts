@@ -1,6 +1,5 @@
 // Fetching over every transport, and every fault of a remote: each time the head of the local copy stays, the message says
 // why, and the next fetch succeeds. All programs are real.
-import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
@@ -108,38 +107,6 @@ describe('fetch', () => {
     const { expectSuccess } = await followOverHttp();
     await expectSuccess();
   });
-
-  it('costs one request for the branch, and one process, if there is no news', async () => {
-    const { server, source, expectSuccess } = await followOverHttp();
-    await expectSuccess();
-    const before = server.requests.length;
-    const folder = temporaryDirectory();
-    const noted = join(folder, 'noted');
-    const real = execFileSync('sh', ['-c', 'command -v git']).toString().trim();
-    await writeFile(join(folder, 'git'), `#!/bin/sh\necho "$*" >> ${noted}\nexec ${real} "$@"\n`, { mode: 0o755 });
-    vi.stubEnv('PATH', `${folder}:${process.env.PATH}`);
-    // A source keeps the environment of its start.
-    const again = await createGitSource({
-      url: server.url,
-      branch: 'main',
-      directory: '.',
-      cache: temporaryDirectory(),
-    });
-    const { oid } = await again.fetch(null);
-    await writeFile(noted, '');
-    const requests = server.requests.length;
-    expect((await again.fetch(oid)).oid).toBe(oid);
-    // Git starts its helper for http, and the server its own git.
-    const started = readFileSync(noted, 'utf8')
-      .split('\n')
-      .filter((line) => line !== '' && !/^(?:remote-http|http-backend)/.test(line));
-    expect(started).toEqual([`ls-remote --exit-code -- ${server.url} refs/heads/main`]);
-    const asked = server.requests.slice(requests).map(({ line }) => line);
-    expect(asked).toEqual(['GET /stacks.git/info/refs?service=git-upload-pack', 'POST /stacks.git/git-upload-pack']);
-    expect(requests).toBeGreaterThan(before);
-    await source.close();
-    await again.close();
-  });
 });
 
 type Stage = Exchange['stage'];
@@ -226,14 +193,6 @@ describe('a fetch that fails', () => {
     server.misbehave = undefined;
     await expectSuccess();
     await source.close();
-  });
-
-  it('keeps the head if the server is gone', async () => {
-    const { server, expectFailure, expectSuccess } = await followOverHttp({ limits: { silenceMs: 1_000 } });
-    await server.stop();
-    await expectFailure(/Failed to connect|Couldn't connect/);
-    await server.start();
-    await expectSuccess();
   });
 
   it('keeps the head if the pack exceeds the limit', async () => {

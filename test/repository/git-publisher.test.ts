@@ -204,14 +204,6 @@ describe('over HTTP', () => {
   };
   const hangUp = ({ request }: Exchange): void => void request.socket.destroy();
 
-  it('is pushed', async () => {
-    const { publisher, prepare, headOf, expectIntact } = await publishOverHttp();
-    const prepared = await prepare();
-    expect(await publisher.push(prepared)).toEqual({ is: 'pushed' });
-    expect(await headOf()).toBe(prepared.commits[0]);
-    await expectIntact();
-  });
-
   it('is refused if the server takes no pushes', async () => {
     const { publisher, prepare, headOf, base } = await publishOverHttp({ receivePack: false });
     expect(await endingOf(publisher.push(await prepare()))).toMatchObject({
@@ -261,13 +253,6 @@ describe('over HTTP', () => {
     };
     expect((await publisher.push(next)).is).toBe('unknown');
     expect(await headOf()).toBe(next.commits[0]);
-  });
-
-  it('was not sent if the server is gone', async () => {
-    const { publisher, prepare, server } = await publishOverHttp();
-    const prepared = await prepare();
-    await server.stop();
-    expect(await endingOf(publisher.push(prepared))).toMatchObject({ is: 'not sent' });
   });
 });
 

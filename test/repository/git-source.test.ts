@@ -210,29 +210,6 @@ describe('fetch', () => {
     expect(await fsck(copy)).not.toContain('missing');
   });
 
-  it('takes a history that shares nothing with the one before', async () => {
-    const { repository, open } = await setUp();
-    const first = await repository.commit({ a: '1' });
-    const source = await open();
-    await source.fetch(null);
-    const other = await repository.commit({ z: '26' }, { parents: [] });
-    expect((await source.fetch(first)).oid).toBe(other);
-    expect(await textsOf(source, other)).toEqual({ z: '26' });
-    expect(await source.isAncestor(first, other)).toBe(false);
-  });
-
-  it('goes on where another process left off, and fetches only what is new', async () => {
-    const { repository, copy, open } = await setUp();
-    const files = Array.from({ length: 50 }, (_, i) => [`f${i}`, `${i}`]);
-    const first = await repository.commit({ ...Object.fromEntries(files), a: 'one' });
-    await (await open()).fetch(null);
-    const second = await repository.commit({ a: 'two' });
-    await (await open()).fetch(first);
-    // 51 files, a tree and a commit; then one of each.
-    expect(await runGit(['-C', copy, 'count-objects', '-v'])).toMatch(/in-pack: 5\d\npacks: 2\n/);
-    expect((await textsOf(await open(), second)).a).toBe('two');
-  });
-
   it('writes nothing to the repository that it follows', async () => {
     const { repository, open } = await setUp();
     await repository.commit({ a: '1' });

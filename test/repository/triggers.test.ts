@@ -1,5 +1,4 @@
 // Tests the triggers of a poll: the interval, and the watch on a branch.
-import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createLog } from '../../src/base/log.ts';
@@ -95,25 +94,6 @@ describe('the branch watch', () => {
       await repository.commit({ a: `${n++}` });
       await repository.git('pack-refs', '--all');
     });
-  });
-
-  it('fires where refs are changed in the file of packed ones only', async () => {
-    const repository = await repositoryAt('packed.git', true);
-    await repository.git('pack-refs', '--all');
-    const file = join(repository.path, 'packed-refs');
-    const packed = await readFile(file, 'utf8');
-    let n = 0;
-    await watching(repository.path)(() => writeFile(file, `${packed}# ${n++}\n`));
-  });
-
-  it('fires for a repository that is removed and made again', async () => {
-    const repository = await repositoryAt('stacks.git', true);
-    const expectTrigger = watching(repository.path);
-    let n = 0;
-    await expectTrigger(() => repository.commit({ a: `${n++}` }));
-    await expectTrigger(() => rm(repository.path, { recursive: true, force: true }));
-    const again = await createGitRepository(repository.path);
-    await expectTrigger(() => again.commit({ a: `${n++}` }));
   });
 
   it('says so where there is nothing to watch, and stops all the same', async () => {

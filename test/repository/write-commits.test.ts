@@ -90,12 +90,6 @@ describe('the files of a commit', () => {
     expect(files).toEqual(['100644 a/x', '100644 b']);
   });
 
-  it('stand in Git’s order, in which a directory counts with a slash', async () => {
-    const { publish } = await written({ 'a/z': '1', 'a.b': '2' });
-    const files = await publish(newCommit({ 'a-b': '1', a0: '1', ä: '1', 'a/y': '1', 'a.b': '3' }));
-    expect(files).toEqual(['100644 a-b', '100644 a.b', '100644 a/y', '100644 a/z', '100644 a0', '100644 ä']);
-  });
-
   it('are below the directory of the layout, also where it is not there yet', async () => {
     const inside = await written({ top: '1', 'infra/stacks/tree.yaml': '1' }, ['infra', 'stacks']);
     expect(await inside.publish(newCommit({ 'tree.yaml': '2', 'a/b': '3' }))).toEqual([
@@ -177,13 +171,6 @@ describe('names that no tree may hold', () => {
   ])('are refused: %j', async (path) => {
     const { prepare } = await written();
     await expect(prepare([newCommit({ [path]: '1' })])).rejects.toThrow(/invariant broken/);
-  });
-
-  it('are not those that only look like it', async () => {
-    const { publish } = await written({});
-    const names = ['.gitignore', 'a..b', 'git~', 'github', '...'];
-    const edits = Object.fromEntries(names.map((name) => [name, '1']));
-    expect((await publish(newCommit(edits))).map((line) => line.slice(7))).toEqual([...names].sort());
   });
 });
 
@@ -278,13 +265,6 @@ describe('writing', () => {
     });
     await expect(prepare([])).rejects.toThrow(/invariant broken/);
     await expect(prepare([newCommit({ a: '\ud800' })])).rejects.toThrow(/invariant broken/);
-  });
-
-  it('writes large files, and directories with blanks', async () => {
-    const { publish, contentOf } = await written();
-    const text = Array.from({ length: 100_000 }, (_, n) => `line ${n}`).join('\n');
-    await publish(newCommit({ 'x tree 5/large one': text }));
-    expect(await contentOf('x tree 5/large one')).toBe(text);
   });
 
   it('writes again what a crash has emptied, and leaves no file of its own behind', async () => {
