@@ -4,7 +4,7 @@ import type { DesiredState } from '../src/desired/desired-state.ts';
 import type { Layer } from '../src/hiera/node.ts';
 import type { Client } from '../src/model/objects.ts';
 import { createReader } from '../src/service/read/reader.ts';
-import { serverChanges } from '../src/service/write/server-changes.ts';
+import { serverChanges } from '../src/service/write/preview.ts';
 import { coreOn, failing } from './service/core-on.ts';
 import { open, refusal } from './service/service.ts';
 import { repositoryFiles, rolePath, roleText } from './support/sized-repository.ts';

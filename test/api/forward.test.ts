@@ -1,5 +1,6 @@
 // A replica that does not lead, beside its leader: both over real TLS, and between them too. A client gets the same answer from both.
 import { X509Certificate } from 'node:crypto';
+import { get } from 'node:https';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { FollowedLeader } from '../../src/api/forward.ts';
@@ -287,44 +288,20 @@ describe('rights', () => {
   });
 });
 
-describe('a proxy that waits for actions', () => {
-  /** Has waits of proxies end when the test lets them. */
-  function holdWaits(): { readonly waiting: AbortSignal[] } {
-    const { wait } = leader.agent;
-    const waiting: AbortSignal[] = [];
-    onTestFinished(() => {
-      leader.agent.wait = wait;
-    });
-    leader.agent.wait = (_by, _ms, signal) => {
-      waiting.push(signal);
-      return new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
-    };
-    return { waiting };
-  }
-
-  async function until(holds: () => boolean): Promise<void> {
-    await expect.poll(holds, { timeout: 10_000 }).toBe(true);
-  }
-
-  test('ends its wait on the leader when it goes away', async () => {
-    const { waiting } = holdWaits();
-    const identity = leader.identities.proxy;
-    const { Agent, get } = await import('node:https');
-    const agent = new Agent();
-    const asked = get({
-      ...standby.server,
-      host: '127.0.0.1',
-      path: '/agent/actions?wait=30',
-      key: identity.key,
-      cert: identity.cert,
-      agent,
-    });
-    asked.on('error', () => undefined);
-    await until(() => waiting.length === 1);
-    asked.destroy();
-    await until(() => waiting[0]?.aborted === true);
-    agent.destroy();
-  });
+test('a proxy that goes away while it waits for actions ends its wait on the leader', async () => {
+  const { wait } = leader.agent;
+  onTestFinished(() => void Object.assign(leader.agent, { wait }));
+  const began = Promise.withResolvers<AbortSignal>();
+  leader.agent.wait = (_by, _ms, signal) => {
+    began.resolve(signal);
+    return new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
+  };
+  const { key, cert } = leader.identities.proxy;
+  const asked = get({ ...standby.server, host: '127.0.0.1', path: '/agent/actions?wait=30', key, cert, agent: false });
+  asked.on('error', () => undefined);
+  const signal = await began.promise;
+  asked.destroy();
+  await expect.poll(() => signal.aborted, { timeout: 10_000 }).toBe(true);
 });
 
 describe('what goes wrong between replicas', () => {

@@ -22,7 +22,7 @@ import type {
   WaitingItem,
   Why,
 } from '../../src/service/answers.ts';
-import type { ServerEffect } from '../../src/service/write/server-changes.ts';
+import type { ServerEffect } from '../../src/service/write/draft.ts';
 import { DOCUMENT, faultsOf, faultsOfBody, faultsOfRequest } from '../support/described-client.ts';
 import { routesOfApplication } from '../support/route-table.ts';
 import { COMMIT } from '../support/sample-reader.ts';

@@ -105,13 +105,7 @@ describe('a writer without a queue', () => {
 
   it.each<[string, () => Promise<WriteResult>]>([
     ['putInstance', () => writer.putInstance(orderOf(), 'shop', body, true)],
-    ['createInstance', () => writer.createInstance(orderOf(), body, false)],
     ['deleteInstance', () => writer.deleteInstance(orderOf(), 'shop')],
-    ['putObject', () => writer.putObject(orderOf(), 'zone', { name: 'z1' }, false)],
-    ['deleteObject', () => writer.deleteObject(orderOf(), 'zone', 'z1')],
-    ['putClient', () => writer.putClient(orderOf(), { serial: 'A1' })],
-    ['deleteClient', () => writer.deleteClient(orderOf(), 'A1')],
-    ['putTree', () => writer.putTree(orderOf(), {})],
   ])('refuses %s, and approves nothing', async (_name, write) => {
     await expect(write()).rejects.toMatchObject({
       code: 'not_allowed',

@@ -3,20 +3,6 @@ import { putObjectDraft } from '../../src/service/write/drafts.ts';
 import { open, refusal, SHOP } from './service.ts';
 
 describe('typed objects', () => {
-  it('answer as their files have them', async () => {
-    const { reader } = await open();
-    expect(reader.object('role', 'web').body).toEqual({
-      name: 'web',
-      type: 'role',
-      description: 'Web servers',
-      port: 80,
-    });
-    expect(reader.objects('role')).toHaveLength(1);
-    expect(reader.objects('zone')).toEqual([]);
-    expect(reader.object('stack-template', 'web').body).toEqual(reader.template('web').body);
-    expect(reader.object('stack-instance', 'shop').body).toEqual(reader.instance('shop').body);
-  });
-
   it('of the type clientcert are hand-written ones and the servers of stacks, with their own keys', async () => {
     const { reader } = await open();
     expect(reader.objects('clientcert')).toEqual([

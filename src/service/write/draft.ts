@@ -4,7 +4,6 @@ import type { YamlDocument } from '../../catalog/yaml.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import type { Caller } from '../caller.ts';
 import type { PresentRows } from '../views.ts';
-import type { ServerEffect } from './server-changes.ts';
 
 /** The new text of one file; null: the file is removed. */
 export interface FileEdit {
@@ -42,6 +41,19 @@ export interface WriteOrder extends Caller {
   readonly isDryRun?: boolean;
   /** Called with the address of the object before anything is written. */
   readonly submits?: (address: string) => void;
+}
+
+/** `record`: nothing happens to the server, but its record says something else. */
+export type Effect = 'created' | 'updated' | 'deleted' | 'retained' | 'record';
+
+/** The effect of a write on one server, as a dry run answers it. */
+export interface ServerEffect {
+  readonly server: string;
+  readonly instance: string;
+  /** `held`: it waits for an approval, with everything else of its instance. */
+  readonly change: Effect | 'held';
+  /** For a held instance: the effect of an approval. */
+  readonly once_approved?: Effect;
 }
 
 /** The effects of a write. */

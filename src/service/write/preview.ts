@@ -4,12 +4,17 @@ import { type ShareLimits, Shares } from '../../base/shares.ts';
 import { judge } from '../../derive.ts';
 import type { Safety } from '../../desired/admit.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
+import type { HieraNode } from '../../hiera/node.ts';
+import { isSame } from '../../model/json.ts';
+import { compareNames } from '../../model/names.ts';
+import { changedNodes, changedServers, changedUnits } from '../../plan/changed-servers.ts';
+import { isSameRecord } from '../../plan/configuration-changes.ts';
+import { compareServers } from '../../plan/server-changes.ts';
 import { Scope } from '../scope.ts';
-import type { Draft, FileEdit, Preview, WriteOrder } from './draft.ts';
+import type { Draft, Effect, FileEdit, Preview, ServerEffect, WriteOrder } from './draft.ts';
 import { judgeRequest } from './judge-writes.ts';
 import { GIVE_UP_MS, nothingWritten } from './pending-write.ts';
 import type { FollowedBranch } from './publish-batch.ts';
-import { serverChanges } from './server-changes.ts';
 import { unifiedDiff } from './unified-diff.ts';
 
 /** Each takes as much work as a write, and a poll of the remote. */
@@ -58,4 +63,45 @@ export function createPreview(parts: PreviewParts): PreviewWrite {
 
 function diffOf({ catalog }: DesiredState, edits: readonly FileEdit[]): string {
   return edits.map(({ path, text }) => unifiedDiff(path, catalog.files.get(path)?.text ?? null, text)).join('');
+}
+
+interface ComparedStates {
+  readonly before: DesiredState;
+  /** As if nothing had to be approved. */
+  readonly after: DesiredState;
+  /** The instances that are held in the end. */
+  readonly held: ReadonlySet<string>;
+}
+
+const EFFECTS = { create: 'created', update: 'updated', delete: 'deleted', replace: 'updated' } as const;
+
+/** Returns the servers that are concerned, sorted by name. */
+export function serverChanges({ before, after, held }: ComparedStates): readonly ServerEffect[] {
+  const changed = changedUnits(before.units, after.units);
+  const { changes, retained } = compareServers(changedServers(changed), {
+    before: before.units,
+    after: after.units,
+    writtenBefore: before.candidates,
+    losses: after.losses,
+    isSecret: () => true,
+  });
+  const effects = new Map<string, { readonly instance: string; readonly effect: Effect }>();
+  for (const { name, before: old, after: now } of changedNodes(changed)) {
+    if (old === undefined || now === undefined || !now.unit.servers.has(name)) continue;
+    if (!hasSameRecord(old.part, now.part)) effects.set(name, { instance: now.unit.name, effect: 'record' });
+  }
+  for (const { resource, instance } of retained) effects.set(resource, { instance, effect: 'retained' });
+  for (const { resource, instance, action } of changes) effects.set(resource, { instance, effect: EFFECTS[action] });
+  return [...effects]
+    .sort(([a], [b]) => compareNames(a, b))
+    .map(([server, { instance, effect }]) =>
+      held.has(instance)
+        ? { server, instance, change: 'held', once_approved: effect }
+        : { server, instance, change: effect },
+    );
+}
+
+/** Which outputs a value takes is part of the record; the outputs themselves do not change. */
+function hasSameRecord(a: HieraNode, b: HieraNode): boolean {
+  return isSame(a.own[0]?.reads, b.own[0]?.reads) && isSameRecord(a, b);
 }

@@ -24,12 +24,26 @@ const PAUSE_MS = 250;
 /** Git keeps a branch in a file of its name, and locks it with a longer one: at most 255 bytes. */
 const SHOWN_LENGTH_MAX = 200;
 
+/** The follower of the branch, as writes see it; src/follow/follower.ts describes what it does. */
+export interface FollowedBranch {
+  readonly followed: DesiredState | undefined;
+  newest(): Promise<DesiredState>;
+  desiredAt(commit: string): Promise<DesiredState>;
+  announce(writings: Writings): void;
+}
+
 /** The parts that a batch is pushed with, and its target. */
-export interface PublishParts extends PushParts {
+export interface PublishParts {
+  readonly branch: FollowedBranch;
+  readonly source: Pick<Source, 'fetch' | 'isAncestor'>;
+  readonly publisher: Publisher;
+  readonly clock: Clock;
   /** The target of each write: the followed branch, or a new branch that proposes it. */
   readonly mode: 'commit' | 'propose';
   /** Runs the judgement of the writes. */
   readonly breathe: Breathe;
+  /** Returns whether this process leads, decided at the moment of each push. Left out: it always does. */
+  readonly leads?: (() => boolean) | undefined;
 }
 
 type Group = readonly PendingWrite[];
@@ -193,24 +207,6 @@ function branchOf({ draft, order }: PendingWrite): string {
   return `treeline/${shown}-${order.requestId.slice(0, 8)}`;
 }
 
-/** The follower of the branch, as writes see it; src/follow/follower.ts describes what it does. */
-export interface FollowedBranch {
-  readonly followed: DesiredState | undefined;
-  newest(): Promise<DesiredState>;
-  desiredAt(commit: string): Promise<DesiredState>;
-  announce(writings: Writings): void;
-}
-
-/** The branch, the publisher and the clock. */
-interface PushParts {
-  readonly branch: FollowedBranch;
-  readonly source: Pick<Source, 'fetch' | 'isAncestor'>;
-  readonly publisher: Publisher;
-  readonly clock: Clock;
-  /** Returns whether this process leads, decided at the moment of each push. Left out: it always does. */
-  readonly leads?: (() => boolean) | undefined;
-}
-
 /**
  * Resolves with the outcome of a push: `moved` means that the commits are not on the branch and cannot come there any
  * more,
@@ -218,7 +214,7 @@ interface PushParts {
  * branch if it is one.
  */
 async function pushUntilKnown(
-  parts: PushParts,
+  parts: PublishParts,
   prepared: PreparedCommits,
   proposal: string | null,
 ): Promise<PushOutcome> {
@@ -242,7 +238,7 @@ async function pushUntilKnown(
  * these commits must not come after them.
  */
 async function pushWhileLeading(
-  { publisher, leads }: PushParts,
+  { publisher, leads }: PublishParts,
   prepared: PreparedCommits,
   proposal: string | null,
 ): Promise<PushOutcome> {
@@ -252,7 +248,7 @@ async function pushWhileLeading(
 
 /** Returns the outcome; undefined where the commits may still arrive, or the remote does not answer. */
 async function findArrived(
-  { source, clock }: PushParts,
+  { source, clock }: PublishParts,
   { base, commits }: PreparedCommits,
 ): Promise<PushOutcome | undefined> {
   try {
