@@ -49,7 +49,7 @@ export function describeControllerFailure(error: Error, files: Credentials): str
 }
 
 /** Returns why a certificate admits no client, independent of its issuer; undefined if that cannot be seen here. */
-function faultOfClient(file: string): string | undefined {
+export function faultOfClient(file: string): string | undefined {
   try {
     const fault = useFault(new X509Certificate(readFileSync(fromUserDirectory(file))), 'client', Date.now());
     return fault && `${file} ${fault}; ${RENEWAL}`;

@@ -7,7 +7,8 @@ import type { Problem } from '../model/problem.ts';
 import { SettingsError } from '../settings/load-settings.ts';
 import { warnOfOpenFiles } from '../settings/secret-files.ts';
 import { StoreError } from '../store/store-error.ts';
-import { describeControllerFailure, readCredentials } from './connection-failure.ts';
+import { CommandFailure } from './command-failure.ts';
+import { describeControllerFailure, faultOfClient, readCredentials } from './connection-failure.ts';
 import { printSettingsProblems } from './format-problem.ts';
 import { EXIT_CODES_HELP, runUntilSignalled, serving } from './run-until-signalled.ts';
 import { fromUserDirectory } from './user-directory.ts';
@@ -52,8 +53,11 @@ async function runProxy(config: string, stopWithInput?: true): Promise<void> {
   await runUntilSignalled(running, log, stopWithInput);
 }
 
-/** Throws SettingsError for a file that is wrong. */
+/** Throws SettingsError for a file that is wrong, and CommandFailure for a certificate that no controller accepts. */
 async function checkProxySettings(path: string): Promise<readonly Problem[]> {
-  await readCredentials((await loadProxySettings(path)).tls, 'tls.');
+  const { tls } = await loadProxySettings(path);
+  await readCredentials(tls, 'tls.');
+  const fault = faultOfClient(tls.cert);
+  if (fault !== undefined) throw new CommandFailure(fault);
   return [];
 }

@@ -6,14 +6,15 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, it, onTestFinished } from 'vitest';
 import { createAuthority, issueClientCertificate } from '../../src/base/development-pki.ts';
+import { treeline } from '../support/command-here.ts';
 import { BUNDLED, plainEnvironment } from '../support/command-line.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const TIMEOUT_MS = 60_000;
 
-async function startProxy(server: string) {
+/** Returns the settings of a proxy whose certificate is valid from `now`. */
+async function proxySettings(server: string, now = Date.now()): Promise<string> {
   const folder = temporaryDirectory();
-  const now = Date.now();
   const authority = await createAuthority({ now, commonName: 'test' });
   const { key, cert } = await issueClientCertificate(authority, { now, commonName: 'proxy' });
   writeFileSync(join(folder, 'proxy.key'), key, { mode: 0o600 });
@@ -24,6 +25,11 @@ async function startProxy(server: string) {
     config,
     `server: ${server}\ntls: { cert: proxy.crt, key: proxy.key, ca: ca.crt }\nproviders: [{ name: lab, command: [/bin/true] }]\n`,
   );
+  return config;
+}
+
+async function startProxy(server: string) {
+  const config = await proxySettings(server);
   const child = spawn(process.execPath, [BUNDLED, 'proxy', '--config', config, '--stop-with-input'], {
     env: plainEnvironment(),
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -42,6 +48,17 @@ async function startProxy(server: string) {
     },
   };
 }
+
+it('--check refuses a certificate that no controller accepts', async () => {
+  const YEARS_MS = 5 * 365 * 24 * 3_600_000;
+  expect(await treeline(['proxy', '--config', await proxySettings('https://127.0.0.1:1'), '--check'])).toMatchObject({
+    ...{ code: 0, stderr: '' },
+  });
+  const config = await proxySettings('https://127.0.0.1:1', Date.now() - YEARS_MS);
+  const { code, stderr } = await treeline(['proxy', '--config', config, '--check']);
+  expect(code).toBe(3);
+  expect(stderr).toMatch(/proxy\.crt has expired.*have its authority issue another for clients/);
+});
 
 it(
   'says why the controller cannot be asked, and what to do',
