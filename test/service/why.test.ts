@@ -110,6 +110,7 @@ describe('a server', () => {
     const began = itemOf(core, 'shop-db')?.since;
     const checks = 'the provider entry "lab" checks it first, since';
     expect(itemOf(core, 'shop-db')?.reason).toBe(`${checks} ${began}`);
+    expect(core.operator.overview(core.order.by).instances[0]?.summary).toContain(checks);
     await core.pass(60_000);
     await core.pass(10_000);
     const silent = `has answered nothing since ${began}, the last time: no answer: it did not end within its time limit (timeoutSeconds)`;

@@ -94,7 +94,7 @@ function buildOverview(facts: Facts, desired: DesiredState | undefined): Overvie
   const seen = [...instanceNames(view)].sort(compareNames).filter((name) => scope.seesInstance(name));
   const instances = seen.map((name) => {
     // The calls of entries that answer nothing are listed once.
-    const own = { ...facts, noticed: undefined };
+    const own = { ...facts, noticed: facts.noticed && { ...facts.noticed, unansweredOf: () => undefined } };
     const { status, summary, counts } = explainWaits({ name, causes: causesIn(name) }, own, 1);
     return { name, status, summary, counts, ...whereWritten(name, desired), ...versionOf(name, view) };
   });
