@@ -5,17 +5,15 @@ import { readdir } from 'node:fs/promises';
 import { compareNames } from '../model/names.ts';
 import type { Snapshot, SnapshotFile } from '../model/snapshot.ts';
 import { oidOf } from './git-object.ts';
-import { type BlobFilter, SourceError } from './source.ts';
+import { type BlobFilter, SOURCE_LIMITS, SourceError, type SourceLimits } from './source.ts';
 
 interface DirectoryOptions {
   /** RFC 3339: the time of the snapshot. Default: the beginning of 1970. */
   readonly time?: string;
   /** Selects the files whose content is in the snapshot; default: all. */
   readonly wants?: BlobFilter;
-  /** Limit for files and directories together. */
-  readonly entriesMax?: number;
-  /** The content of a larger file is omitted. */
-  readonly blobBytesMax?: number;
+  /** Directories count as files. */
+  readonly limits?: Pick<SourceLimits, 'entriesMax' | 'blobBytesMax'>;
 }
 
 const SKIPPED: ReadonlySet<string> = new Set(['.git', 'node_modules']);
@@ -39,13 +37,12 @@ interface DirectoryEntry {
  * holds too many files.
  */
 export async function readDirectory(directory: string, options: DirectoryOptions = {}): Promise<Snapshot> {
-  const { time = '1970-01-01T00:00:00Z', wants = () => true } = options;
-  const { entriesMax = 100_000, blobBytesMax = 1024 * 1024 } = options;
+  const { time = '1970-01-01T00:00:00Z', wants = () => true, limits = SOURCE_LIMITS } = options;
   const files = new Map<string, SnapshotFile>();
   const blobs = new Map<string, Uint8Array>();
   try {
-    for (const entry of await listEntries(directory, entriesMax)) {
-      const { file, bytes } = readEntry(entry, blobBytesMax);
+    for (const entry of await listEntries(directory, limits.entriesMax)) {
+      const { file, bytes } = readEntry(entry, limits.blobBytesMax);
       files.set(entry.path, file);
       if (bytes !== null && wants(entry.path, file.oid)) blobs.set(file.oid, bytes);
     }

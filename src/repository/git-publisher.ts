@@ -6,7 +6,7 @@ import type { NotPublished, PreparedCommits, Publisher } from './publisher.ts';
 import { checkBranch, directorySteps } from './repository-url.ts';
 import { GitError } from './run-git.ts';
 import type { Signatures } from './source.ts';
-import { type CommitOrder, checkPerson, type Person, writeCommits } from './write-commits.ts';
+import { type CommitOrder, type Person, writeCommits } from './write-commits.ts';
 
 /** The branch to push to, and the committer. */
 export interface GitPublisherOptions {
@@ -15,8 +15,6 @@ export interface GitPublisherOptions {
   readonly directory: string;
   /** The source whose local copy has the base commits, and gets the new ones. */
   readonly source: Pick<GitSource, 'copy' | 'push'>;
-  /** The committer, independent of the author. */
-  readonly committer?: Person;
   /** Returns the signature of the bytes of a commit; default: commits are not signed. */
   readonly sign?: CommitOrder['sign'];
   /** Checks the own commits before they are pushed; default: they are not checked. */
@@ -28,13 +26,12 @@ const COMMITTER: Person = { name: 'Treeline', email: 'treeline@localhost' };
 
 /** Returns the publisher. Sends no request yet. Throws SourceError for an invalid option. */
 export function createGitPublisher(options: GitPublisherOptions): Publisher {
-  const { source, branch: followed, committer = COMMITTER, sign, signatures, clock = systemClock } = options;
+  const { source, branch: followed, sign, signatures, clock = systemClock } = options;
   const directory = directorySteps(options.directory);
-  checkPerson(committer);
   return {
     async prepare(base, commits) {
       const seconds = Math.floor(clock.now() / 1000);
-      const order = { objects: source.copy.objects, base, commits, directory, committer, seconds, sign };
+      const order = { objects: source.copy.objects, base, commits, directory, committer: COMMITTER, seconds, sign };
       const written = await writeCommits(order);
       return written.is === 'prepared' && signatures !== undefined ? await checkOwn(written, signatures) : written;
     },

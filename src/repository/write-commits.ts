@@ -65,7 +65,7 @@ const SHA256_LENGTH = 64;
  * A new file is named after an object, so this finds mistakes of ours: git accepts any bytes, and a checkout would write
  * outside of its directory. isomorphic-git sorts characters beyond U+D7FF differently from git.
  */
-const STEP = /^(?!\.{1,2}$|\.git$)[^\p{Cc}/\\\ud800-\uffff]{1,250}$/iu;
+const STEP = /^(?!\.{1,2}$|\.git$)[^\p{Cc}/\\\ud800-\uffff]{1,255}$/iu;
 const SHA256 =
   'the repository has SHA-256 object ids, and Treeline creates commits only with SHA-1: commit the change with git instead';
 
@@ -100,7 +100,7 @@ export async function writeCommits(order: CommitOrder): Promise<PreparedCommits 
 }
 
 /** Throws if the name or address is empty, or contains characters that would break the header of a commit. */
-export function checkPerson(person: Person): void {
+function checkPerson(person: Person): void {
   for (const text of [person.name, person.email]) {
     const isPlain = !/[<>\0\r\n]/.test(text) && text.isWellFormed() && text.trim() !== '';
     invariant(isPlain, `${JSON.stringify(text)} can stand in the header of a commit`);

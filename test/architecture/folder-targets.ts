@@ -27,7 +27,7 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'src/programs': { most: 629, goal: 500 },
   'src/providers': { most: 862, goal: 850 },
   'src/reconcile': { most: 3615, goal: 3400 },
-  'src/repository': { most: 3118, goal: 2700 },
+  'src/repository': { most: 3112, goal: 2700 },
   'src/service': { most: 5886, goal: 5400 },
   'src/settings': { most: 970, goal: 950 },
   'src/statuses': { most: 1181, goal: 1050 },

@@ -104,10 +104,10 @@ describe('readDirectory', () => {
   it('refuses too many files, and nesting without end', async () => {
     const directory = temporaryDirectory();
     await write(directory, { 'd/a': '1', 'd/b': '2' });
-    await expect(readDirectory(directory, { entriesMax: 2 })).rejects.toThrow(
+    await expect(readDirectory(directory, { limits: { entriesMax: 2, blobBytesMax: 1 } })).rejects.toThrow(
       /holds more than 2 files and directories/,
     );
-    expect((await readDirectory(directory, { entriesMax: 3 })).files.size).toBe(2);
+    expect((await readDirectory(directory, { limits: { entriesMax: 3, blobBytesMax: 1 } })).files.size).toBe(2);
     await write(directory, { [`${'d/'.repeat(260)}a`]: 'deep' });
     await expect(readDirectory(directory)).rejects.toThrow(/nested deeper than 256/);
   });

@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { NAME_LENGTH_MAX } from '../../src/model/names.ts';
 import { ObjectReader } from '../../src/repository/object-reader.ts';
 import type { NewCommit } from '../../src/repository/publisher.ts';
 import { Git } from '../../src/repository/run-git.ts';
@@ -165,6 +166,12 @@ describe('what cannot be a file there', () => {
 });
 
 describe('names that no tree may hold', () => {
+  it('are not the longest names of objects with their ending', async () => {
+    const { publish } = await written({});
+    const longest = `${'x'.repeat(NAME_LENGTH_MAX)}.yaml`;
+    expect(await publish(newCommit({ [longest]: '1' }))).toEqual([`100644 ${longest}`]);
+  });
+
   it.each([
     ...['', '/a', 'a/', 'a//b', '.', '../a', 'a/../b', 'a\\b', 'a\nb', 'a\0b', 'a\x7fb', '\ud800', 'x'.repeat(256)],
     ...['.git', 'a/.git/config', '.GIT'],
