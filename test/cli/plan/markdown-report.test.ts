@@ -137,7 +137,17 @@ describe('the report', () => {
   });
 
   it('shows no value of a secret', () => {
-    expect(markdownReport(EVERYTHING)).not.toContain('hunter');
+    const source = { type: 'role', name: 'database', file: null, line: null };
+    const change = {
+      key: 'db_password',
+      from: 'hunter2',
+      to: 'hunter3',
+      isSecret: true,
+      nodes: 1,
+      examples: [],
+      source,
+    };
+    expect(markdownReport({ ...NO_EFFECT, configuration: [change] })).not.toContain('hunter');
   });
 
   it('shows twelve items of a section, and folds the rest', () => {
@@ -178,7 +188,7 @@ describe('the report', () => {
     expect(report.length).toBeGreaterThan(MARKDOWN_LENGTH_MAX * 0.95);
     const section = report.split('#### ').find((part) => part.startsWith('Deletes 5,002 servers')) ?? '';
     const omitted = Number(/^([\d,]+) more deletes not shown\.$/m.exec(section)?.[1]?.replace(',', ''));
-    expect(omitted + (section.match(/`(?:shop-)?web-\d+`/g)?.length ?? 0)).toBe(5_002);
+    expect(omitted + (section.match(/`(?:blog-db|(?:blog-)?web-\d+)`/g)?.length ?? 0)).toBe(5_002);
     expect(report.split('\n').at(-1)).toMatch(
       /^[\d,]+ items are not shown, since a comment has a limit. All servers and values: `treeline plan --base 1{12} --head 2{12} --format json`$/,
     );

@@ -1,21 +1,9 @@
 // Plans for the tests of reports: one with everything that a plan may say, also with hostile texts.
-import type { Plan, RetainedServer, ServerChange } from '../../../src/plan/plan.ts';
+import type { Plan, ServerChange } from '../../../src/plan/plan.ts';
+import { planned, SHOP } from '../../plan/planned.ts';
 
 /** A plan without any effect. */
-export const NO_EFFECT: Plan = {
-  base: '1'.repeat(40),
-  head: '2'.repeat(40),
-  access: [],
-  safety: [],
-  changes: [],
-  retained: [],
-  nodes: [],
-  configuration: [],
-  invalid: [],
-  problems: [],
-  knownProblems: 0,
-  held: null,
-};
+export const NO_EFFECT: Plan = { ...planned({}), base: '1'.repeat(40), head: '2'.repeat(40) };
 
 /** Returns a change of a server of the instance `shop`. */
 export function serverChange(change: Partial<ServerChange> & Pick<ServerChange, 'action' | 'resource'>): ServerChange {
@@ -30,90 +18,53 @@ export function serverChange(change: Partial<ServerChange> & Pick<ServerChange, 
   };
 }
 
-const RETAINED: Omit<RetainedServer, 'resource'> = {
-  instance: 'old',
-  group: 'database',
-  reason: 'the stack instance "old" is removed',
-  file: 'stacks/instances/old.yaml',
-  line: null,
+export const SHOP_FILE = 'stacks/instances/shop.yaml';
+export const BLOG_FILE = 'stacks/instances/blog.yaml';
+export const WIKI_FILE = 'stacks/instances/wiki.yaml';
+
+const FILES = {
+  ...SHOP,
+  'clients/B2.yaml': 'role: proxy\ndescription: Lab\ntags: [lab]\n',
+  'clients/C3.yaml': 'role: proxy\n',
+  [WIKI_FILE]: 'stackTemplate: web\ndeletion: retain\nparameters: { count: "12" }\n',
+  'types/clientcert/printer.yaml': 'ip: 192.0.2.7\n',
 };
-const SHAPE = { shape: { from: 'small', to: 'large' } };
+
+/** One of each kind of effect. */
+const CHANGES = {
+  'clients/B2.yaml': 'role: automation-endpoint\ndescription: Lab\ntags: [home]\n',
+  'clients/C3.yaml': null,
+  'clients/D4.yaml': 'role: administrator\ndescription: "Ops \\u001b[31m"\n',
+  'types/common/global.yaml': 'ntp: [a, b]\nadmin_password: secret/other\n',
+  'types/clientcert/printer.yaml': null,
+  'types/clientcert/scanner.yaml': 'ip: 192.0.2.8\n',
+  'types/shape/small.yaml': 'cpus: 4\n',
+  [SHOP_FILE]: `${SHOP[SHOP_FILE]}  count: "5"\n  token: secret/mine\ndrift: heal\n`,
+  [BLOG_FILE]: null,
+  'stacks/instances/news.yaml': SHOP[BLOG_FILE],
+  [WIKI_FILE]: 'stackTemplate: web\ndeletion: retain\nparameters: { count: "2" }\n',
+};
+
+/** The plan of these changes. */
+export const PLANNED = planned(CHANGES, { files: FILES, budget: 1 });
 
 /** A plan with everything that a plan may say. */
 export const EVERYTHING: Plan = {
-  ...NO_EFFECT,
-  access: [
-    {
-      action: 'remove',
-      serial: 'A1',
-      description: 'deploy pipeline',
-      role: { from: 'automation-endpoint', to: null },
-      fields: [],
-    },
-    {
-      action: 'change',
-      serial: 'B2',
-      description: 'Ada',
-      role: { from: 'proxy', to: 'administrator' },
-      fields: ['fingerprint', 'role'],
-    },
-    { action: 'add', serial: 'C3', description: '', role: { from: null, to: 'proxy' }, fields: [] },
-  ],
-  safety: [
-    { object: 'stack-instance/shop', field: 'protected', from: true, to: null },
-    { object: 'hierarchy', field: '/merge/ntp_servers', from: 'first', to: 'unique' },
-  ],
+  ...PLANNED,
   changes: [
-    serverChange({ action: 'delete', resource: 'shop-web-3' }),
-    serverChange({ action: 'delete', resource: 'shop-web-4' }),
+    ...PLANNED.changes,
     serverChange({ action: 'replace', resource: 'orders-db', group: 'database', reason: 'made by another provider' }),
-    ...['shop-web-1', 'shop-web-2'].map((resource) =>
-      serverChange({ action: 'update', resource, reason: 'its shape changes', properties: SHAPE }),
-    ),
-    serverChange({ action: 'create', resource: 'shop-cache', group: 'cache', reason: 'new in the template "shop"' }),
-  ],
-  retained: [{ ...RETAINED, resource: 'old-db' }],
-  nodes: [{ action: 'remove', node: 'lab-db', file: 'types/clientcert/lab-db.yaml' }],
-  configuration: [
-    {
-      key: 'ntp_servers',
-      from: ['a.example'],
-      to: ['b.example'],
-      isSecret: false,
-      nodes: 5_000,
-      examples: ['node-1', 'node-2', 'node-3'],
-      source: { type: 'common', name: 'global', file: 'types/common/global.yaml', line: 4 },
-    },
-    {
-      key: 'db_password',
-      from: 'hunter2',
-      to: 'hunter3',
-      isSecret: true,
-      nodes: 1,
-      examples: ['orders-db'],
-      source: { type: 'role', name: 'database', file: null, line: null },
-    },
   ],
   invalid: ['lab'],
   problems: [
     {
-      code: 'unknown_template',
-      severity: 'error',
-      file: 'stacks/instances/lab.yaml',
-      line: 2,
-      column: 16,
-      pointer: '/stackTemplate',
-      message: 'there is no stack template "labb"',
-      hint: 'did you mean "lab"?',
+      ...{ code: 'unknown_template', severity: 'error', file: 'stacks/instances/lab.yaml', line: 2, column: 16 },
+      ...{ pointer: '/stackTemplate', message: 'there is no stack template "labb"', hint: 'did you mean "lab"?' },
       instances: ['lab'],
     },
   ],
   held: {
-    kind: 'budget',
-    limit: 1,
-    deletes: 3,
-    instances: ['shop'],
-    waiting: ['lab'],
+    ...{ kind: 'budget', limit: 1, deletes: 3, instances: ['shop'], waiting: ['lab'] },
     reason: 'the budget of 1 delete an hour is used up',
   },
   knownProblems: 2,

@@ -6,33 +6,7 @@ import { jsonPlan, textPlan } from '../../../src/cli/plan/text-plan.ts';
 import type { Plan } from '../../../src/plan/plan.ts';
 import { planned, SHOP } from '../../plan/planned.ts';
 import { processorMs } from '../../support/processor-time.ts';
-
-const SHOP_FILE = 'stacks/instances/shop.yaml';
-const BLOG_FILE = 'stacks/instances/blog.yaml';
-const WIKI_FILE = 'stacks/instances/wiki.yaml';
-
-const FILES = {
-  ...SHOP,
-  'clients/B2.yaml': 'role: proxy\ndescription: Lab\ntags: [lab]\n',
-  'clients/C3.yaml': 'role: proxy\n',
-  [WIKI_FILE]: 'stackTemplate: web\ndeletion: retain\nparameters: { count: "12" }\n',
-  'types/clientcert/printer.yaml': 'ip: 192.0.2.7\n',
-};
-
-/** One of each kind of effect. */
-const EVERYTHING = {
-  'clients/B2.yaml': 'role: automation-endpoint\ndescription: Lab\ntags: [home]\n',
-  'clients/C3.yaml': null,
-  'clients/D4.yaml': 'role: administrator\ndescription: "Ops \\u001b[31m"\n',
-  'types/common/global.yaml': 'ntp: [a, b]\nadmin_password: secret/other\n',
-  'types/clientcert/printer.yaml': null,
-  'types/clientcert/scanner.yaml': 'ip: 192.0.2.8\n',
-  'types/shape/small.yaml': 'cpus: 4\n',
-  [SHOP_FILE]: `${SHOP[SHOP_FILE]}  count: "5"\n  token: secret/mine\ndrift: heal\n`,
-  [BLOG_FILE]: null,
-  'stacks/instances/news.yaml': SHOP[BLOG_FILE],
-  [WIKI_FILE]: 'stackTemplate: web\ndeletion: retain\nparameters: { count: "2" }\n',
-};
+import { BLOG_FILE, PLANNED, SHOP_FILE, WIKI_FILE } from './plans.ts';
 
 const FILES_OF_CLIENTS = { ...SHOP, 'clients/B2.yaml': 'role: proxy\n' };
 const FILES_OF_MANY = { ...SHOP, [WIKI_FILE]: 'stackTemplate: web\nparameters: { count: "24" }\n' };
@@ -41,7 +15,7 @@ const PLANS: Readonly<Record<string, () => Plan>> = {
   'no effect': () => planned({ [SHOP_FILE]: `# a comment\n${SHOP[SHOP_FILE]}` }),
   'one line of common': () =>
     planned({ 'types/common/global.yaml': SHOP['types/common/global.yaml'].replace('info', 'debug') }),
-  everything: () => planned(EVERYTHING, { files: FILES, budget: 1 }),
+  everything: () => PLANNED,
   'a wrong instance, and a wrong one of before': () =>
     planned({ [BLOG_FILE]: 'stackTemplate: wbe\n' }, { files: { ...SHOP, [WIKI_FILE]: 'stackTemplate: wbe\n' } }),
   'nothing left': () => planned({ [SHOP_FILE]: null, [BLOG_FILE]: null }),
@@ -62,7 +36,7 @@ it('the texts are those of text-plans.txt', () => {
 });
 
 it('the JSON is that of plan.json.txt', () => {
-  matches('plan.json.txt', `${jsonPlan(planned(EVERYTHING, { files: FILES, budget: 1 }))}\n`);
+  matches('plan.json.txt', `${jsonPlan(PLANNED)}\n`);
 });
 
 it('a text of long lists takes a time that grows with their length', () => {
