@@ -7,7 +7,7 @@ import { FILE_BYTES_MAX } from '../src/catalog/decode-text.ts';
 import { wantsBlob } from '../src/catalog/load-catalog.ts';
 import { isObjectPath, placePath } from '../src/catalog/paths.ts';
 import { parseYaml } from '../src/catalog/yaml.ts';
-import { validateDirectory } from '../src/cli/validate/validate-directory.ts';
+import { validateDirectory } from '../src/cli/validate-command.ts';
 import { derive, problemsOf } from '../src/derive.ts';
 import { type DesiredState, EMPTY_BASELINE } from '../src/desired/desired-state.ts';
 import { isMap } from '../src/model/json.ts';

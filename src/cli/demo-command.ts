@@ -1,11 +1,12 @@
 // `treeline demo`, also `npm start`: creates everything for a first look in one folder, and runs a controller on it.
 import { createWriteStream, existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { extname, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import { TlsFilesError } from '../api/tls/tls-files.ts';
 import { createLog, type Logger } from '../base/log.ts';
+import { productPath } from '../base/product-files.ts';
 import { type Controller, startController } from '../compose.ts';
 import type { Settings } from '../model/settings.ts';
 import { GitError } from '../repository/run-git.ts';
@@ -15,12 +16,11 @@ import { lockDirectory } from '../store/lock.ts';
 import { codeOf, StoreError } from '../store/store-error.ts';
 import { CommandFailure, describeSystemError, expecting } from './command-failure.ts';
 import { type DemoCredentials, ensureCredentials } from './demo/credentials.ts';
-import { LAB, startPrograms } from './demo/demo-program.ts';
-import { instructions } from './demo/instructions.ts';
+import { LAB, RENDERED_FILE, startPrograms } from './demo/demo-program.ts';
 import { canRunLocalServers, runLocalServers, writeLocalServerProgram } from './demo/local-servers.ts';
 import { changePorts, choosePorts, copySettings, DEMO_FOLDER, settingsFileIn } from './demo/settings-file.ts';
 import { ensureRepository } from './demo/stacks-repository.ts';
-import { print } from './output.ts';
+import { print, shellWord } from './output.ts';
 import { runUntilSignalled } from './run-until-signalled.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
@@ -145,4 +145,48 @@ async function waitUntilSettled(controller: Controller): Promise<false> {
 function isSettled(reader: Reader): boolean {
   const statuses = reader.instances().map(({ name }) => reader.status(name));
   return statuses.every((status) => status !== 'In progress' && status !== 'Marked for delete');
+}
+
+/** The sources run in a clone, which has no command on the path; a package that npx runs has none either. */
+const INSTALLED = process.env.npm_command === 'exec' ? 'npx treeline' : 'treeline';
+const COMMAND = extname(import.meta.filename) === '.ts' ? 'npm run -s treeline --' : INSTALLED;
+/** The files that the demo has made: its folder may hold other files too. */
+const OWN_FILES = 'pki, stacks.git, state, lab, stage-web-1, local-server* and treeline.*';
+
+/** Returns what is printed once the demo runs. Commands in it work in the folder `from`, in which the user started the demo. */
+function instructions({ api, management }: Settings, folder: string, from: string): string {
+  const shown = (path: string): string => shellWord(shortest(from, join(folder, path)));
+  const page = `http://${management.host}:${management.port}`;
+  return [
+    'Treeline is running.',
+    `  REST API    https://localhost:${api.port} (mutual TLS)`,
+    `  page        ${page}/ui/`,
+    `  health      ${page}/readyz`,
+    `  repository  ${shown('stacks.git')}`,
+    `  log         ${shown('treeline.log')}`,
+    ...(existsSync(join(folder, LAB))
+      ? [`  servers     ${program(folder, from)} list`, `  of a proxy  ${program(join(folder, LAB), from)} list`]
+      : []),
+    `  a file      ${shown(RENDERED_FILE)}, by treeline render`,
+    '',
+    'In a second terminal, in this folder:',
+    `  ${COMMAND} status`,
+    `  git clone ${shown('stacks.git')} my-stacks`,
+    'Then change a file in my-stacks, commit and push, and ask for the status again.',
+    'Commands to paste: "Quick start" in the README:',
+    `  ${shortest(from, productPath('README.md'))}`,
+    'Ctrl-C stops the demo; the next start continues from here.',
+    `To start over, remove ${folder === from ? OWN_FILES : shellWord(shortest(from, folder))}.`,
+  ].join('\n');
+}
+
+/** Returns the provider program of a folder as a shell runs it: a path with a slash. */
+function program(folder: string, from: string): string {
+  const path = shortest(from, join(folder, 'local-server'));
+  return shellWord(path.includes('/') ? path : `./${path}`);
+}
+
+function shortest(from: string, target: string): string {
+  const path = relative(from, target);
+  return path.startsWith('..') ? target : path || '.';
 }

@@ -14,7 +14,7 @@ import { askProgram } from '../providers/exec/exec-provider.ts';
 import { askService, type HttpOptions } from '../providers/http/http-provider.ts';
 import { findProgram, programFault, serviceFault } from '../settings/load-providers.ts';
 import { CommandFailure } from './command-failure.ts';
-import { type CaseResult, runCases } from './conformance/run-cases.ts';
+import { type CaseResult, runCases } from './conformance/cases.ts';
 import { type Send, Trial } from './conformance/trial.ts';
 import { type Format, formatOption, print, printAs, secondsOf } from './output.ts';
 import { fromUserDirectory } from './user-directory.ts';

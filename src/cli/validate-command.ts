@@ -1,12 +1,19 @@
 // `treeline validate`: prints all mistakes of a working directory before they are committed, or those of a commit.
 // Offline.
+import { existsSync } from 'node:fs';
+import { dirname, join, relative, sep } from 'node:path';
 import { type Command, Option } from 'commander';
 import { didYouMean } from '../base/wording.ts';
+import { wantsBlob } from '../catalog/load-catalog.ts';
+import { derive, problemsOf } from '../derive.ts';
 import { hasNoErrors } from '../model/problem.ts';
-import { CommandFailure, EXIT_PROBLEMS } from './command-failure.ts';
-import { TERMINAL_PAINT } from './format-problem.ts';
+import type { Snapshot } from '../model/snapshot.ts';
+import { isBare, openLocalRepository } from '../repository/local-repository.ts';
+import { SourceError } from '../repository/source.ts';
+import { CommandFailure, EXIT_PROBLEMS, expecting } from './command-failure.ts';
+import { linesOf, TERMINAL_PAINT } from './format-problem.ts';
 import { print, printEscaped } from './output.ts';
-import { fromUserDirectory } from './user-directory.ts';
+import { fromUserDirectory, readStacksDirectory } from './user-directory.ts';
 import { isProblemCode, PROBLEM_CODES } from './validate/problem-codes.ts';
 import {
   codeText,
@@ -17,7 +24,6 @@ import {
   sarifReport,
   textReport,
 } from './validate/report.ts';
-import { validateDirectory } from './validate/validate-directory.ts';
 
 const FORMATS = {
   json: jsonReport,
@@ -57,4 +63,57 @@ function explained(code: string): string {
   if (isProblemCode(code)) return codeText(code);
   const hint = didYouMean(code, Object.keys(PROBLEM_CODES)) ?? 'docs/problems.md lists all codes';
   throw new CommandFailure(`there is no problem code "${code}": ${hint}`);
+}
+
+/**
+ * Returns the problems of a directory, as an absolute path; with a revision, those of that commit and not of the files
+ * that stand there. Throws CommandFailure where it cannot be read.
+ */
+export async function validateDirectory(directory: string, revision?: string): Promise<Report> {
+  const isCommit = revision !== undefined;
+  if (!isCommit && isBare(directory)) {
+    const advice = 'check a commit of it with --rev, such as --rev main, or a clone';
+    throw new CommandFailure(`${directory} is a bare repository, and holds no files to check: ${advice}`);
+  }
+  const snapshot = isCommit ? await readCommit(directory, revision) : await readStacksDirectory(directory);
+  const derivation = derive(snapshot);
+  return {
+    files: derivation.isFollowed ? derivation.desired.catalog.files.size : derivation.filesCount,
+    problems: problemsOf(derivation),
+    prefix: prefixOf(directory),
+    linesOf: lineReader(snapshot),
+  };
+}
+
+async function readCommit(directory: string, revision: string): Promise<Snapshot> {
+  return await expecting([SourceError], async () => {
+    using repository = await openLocalRepository(directory);
+    return await repository.snapshot(await repository.resolve(revision), wantsBlob());
+  });
+}
+
+/** Returns a function that reads the lines of files. It keeps those of one file: sorted problems need no more. */
+function lineReader(snapshot: Snapshot): Report['linesOf'] {
+  let last: { readonly file: string; readonly lines: readonly string[] | undefined } | undefined;
+  return (file) => {
+    if (last?.file !== file) {
+      const content = snapshot.blobs.get(snapshot.files.get(file)?.oid ?? '');
+      // Of a file that is not UTF-8, the text before the first wrong byte is right, and so is the column of that byte.
+      last = { file, lines: content === undefined ? undefined : linesOf(new TextDecoder().decode(content)) };
+    }
+    return last.lines;
+  };
+}
+
+/** Returns the path from the root of the Git repository around a directory; '' where there is none. */
+function prefixOf(directory: string): string {
+  const path = relative(rootAround(directory) ?? directory, directory);
+  return path === '' ? '' : `${path.split(sep).join('/')}/`;
+}
+
+/** Returns the root of the Git repository around a directory; undefined where there is none. */
+function rootAround(directory: string): string | undefined {
+  const above = dirname(directory);
+  if (existsSync(join(directory, '.git'))) return directory;
+  return above === directory ? undefined : rootAround(above);
 }

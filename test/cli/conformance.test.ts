@@ -2,7 +2,7 @@
 // provider-command.test.ts runs them on programs and on a service.
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { runCases } from '../../src/cli/conformance/run-cases.ts';
+import { runCases } from '../../src/cli/conformance/cases.ts';
 import { Trial } from '../../src/cli/conformance/trial.ts';
 import { SERVER } from '../../src/model/names.ts';
 import { readAnswer } from '../../src/providers/answer-json.ts';

@@ -1,4 +1,4 @@
-// The cases of the conformance test in their order: the life of one server, inputs that are refused, hostile values, and
+// The cases of the conformance test, and how they are run. In their order: the life of one server, inputs that are refused, hostile values, and
 // calls that are ended. docs/providers.md has the contract.
 import { existsSync } from 'node:fs';
 import type { Answer, AnswerOutcome } from '../../model/call-result.ts';
@@ -206,7 +206,7 @@ function expectRefused(answer: Answer, because: string): void {
 }
 
 /** Returns all cases of a run, in their order. */
-export function conformanceCases({ options: { forged } }: Trial): readonly ConformanceCase[] {
+function conformanceCases({ options: { forged } }: Trial): readonly ConformanceCase[] {
   const forgeries = forged === undefined ? [] : [FORGERY_CASE];
   return [...LIFE_CASES, ...INPUT_CASES, ...forgeries, ...VALUE_CASES, TIME_CASE, PLACE_CASE];
 }
@@ -223,3 +223,51 @@ const PLACE_CASE: ConformanceCase = {
     throw new Deviation(`an answer ${found}, and one before it named "${first}"; Treeline takes it for no answer`);
   },
 };
+
+/** How one case ended. */
+export interface CaseResult {
+  readonly title: string;
+  readonly result: 'passed' | 'failed';
+  /** Why it did not pass; empty if it did. */
+  readonly message: string;
+  readonly ms: number;
+}
+
+/** How all cases ended, and what is left of their servers. */
+interface ConformanceResult {
+  readonly cases: readonly CaseResult[];
+  /** The servers that could not be removed. */
+  readonly left: readonly string[];
+}
+
+/** Returns the result of all cases, and calls `ended` after each. Throws the reason of an interruption. */
+export async function runCases(trial: Trial, ended: (result: CaseResult) => void): Promise<ConformanceResult> {
+  const cases: CaseResult[] = [];
+  try {
+    for (const { title, run } of conformanceCases(trial)) {
+      const begun = performance.now();
+      const found = await awaitResult(run(trial));
+      const result = { title, ...found, ms: Math.round(performance.now() - begun) };
+      cases.push(result);
+      ended(result);
+    }
+  } finally {
+    for (const server of trial.made) await awaitResult(trial.call('delete', server));
+  }
+  const left: string[] = [];
+  for (const server of trial.made) {
+    const { result } = await awaitResult(trial.expect(['absent'], 'check', server));
+    if (result !== 'passed') left.push(server);
+  }
+  return { cases, left };
+}
+
+async function awaitResult(run: Promise<unknown>): Promise<Pick<CaseResult, 'result' | 'message'>> {
+  try {
+    await run;
+    return { result: 'passed', message: '' };
+  } catch (error) {
+    if (error instanceof Deviation) return { result: 'failed', message: error.message };
+    throw error;
+  }
+}

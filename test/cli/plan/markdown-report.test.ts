@@ -5,8 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { micromark } from 'micromark';
 import { gfm, gfmHtml } from 'micromark-extension-gfm';
 import { describe, expect, it, test } from 'vitest';
-import { MARKDOWN_LENGTH_MAX, markdownReport } from '../../../src/cli/plan/markdown-report.ts';
-import { code, prose } from '../../../src/cli/plan/markdown-text.ts';
+import { code, MARKDOWN_LENGTH_MAX, markdownReport, prose } from '../../../src/cli/plan/markdown-report.ts';
 import { SECRET_VALUE } from '../../../src/hiera/secrets.ts';
 import { EVERYTHING, HOSTILE, NO_EFFECT, planOf, serverChange } from './plans.ts';
 
