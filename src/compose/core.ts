@@ -299,6 +299,7 @@ function noticedBy({ reconciler, ledger, current, clock, certificates, seen }: O
     unchecked: checks.failing,
     callOf: (server) => capacity.callOf(server),
     unansweredOf: (entry) => answers.unansweredOf(entry),
+    lostBecause: (server) => reconciler.lostBecause(server),
     isOfSilent: (server) => answers.explains(server),
     unheardSince: (tags) => presence.unheardSince(tags),
     lastCheckOf: (server) => checks.lastCheckOf(server),

@@ -251,6 +251,11 @@ export class Reconciler {
     this.#watcher = watcher;
   }
 
+  /** Returns why the last action of a server had no answer; see Executor. */
+  lostBecause(server: string): string | undefined {
+    return this.#executor.lostBecause(server);
+  }
+
   /** Starts no more calls, waits up to `ms` for running ones, and records how they ended. */
   async stop(ms: number): Promise<void> {
     this.#resync.stop();

@@ -428,7 +428,12 @@ describe('a certificate that ends', () => {
         cycles: [],
         isOfSilent: () => false,
         unheardSince: () => undefined,
-        ...{ callOf: () => undefined, unansweredOf: () => undefined, lastCheckOf: () => undefined },
+        ...{
+          callOf: () => undefined,
+          unansweredOf: () => undefined,
+          lostBecause: () => undefined,
+          lastCheckOf: () => undefined,
+        },
         unchecked: new Set<string>(),
         ending: ending.map((dates) => ({ id: 'crl', name: 'the list', action: 'renew it', ...dates })),
       },

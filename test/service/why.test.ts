@@ -124,6 +124,19 @@ describe('a server', () => {
     expect(why(core, 'shop', proxy).waiting.map(({ resource }) => resource)).toEqual(['shop-db']);
   });
 
+  it('that is tried again says why its last try had no answer', async () => {
+    let creates = 0;
+    const core = await coreOn(stack('shop', { db: CHAIN.db }), ({ operation }, signal) => {
+      if (operation === 'check') return undefined;
+      creates += 1;
+      return creates > 1 ? untilAborted(signal) : Promise.resolve(answerOf('lost', { message: 'the line was cut' }));
+    });
+    for (let minutes = 0; minutes < 60 && creates < 2; minutes += 1) await core.pass(60_000);
+    expect(itemOf(core, 'shop-db')?.reason).toBe(
+      'the provider entry "lab" carries out the create, try 2; the last try had no answer: the line was cut',
+    );
+  });
+
   it('that was there before says how to take it over', async () => {
     const core = await coreOn(stack('shop', { db: '' }));
     buildByHand(core, 'shop-web');

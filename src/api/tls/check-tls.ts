@@ -32,6 +32,9 @@ export interface CheckedTls {
   readonly ends: readonly EndingCertificate[];
 }
 
+/** Version 1 has no extensions, so such a certificate cannot say that it is an authority. RFC 5280, 4.1.2.1. */
+const VERSION = Buffer.from('a003020102', 'hex');
+const VERSION_OFFSET_MAX = 16;
 /** More than any chain of authorities has. */
 const STEPS_MAX = 8;
 
@@ -52,14 +55,7 @@ export function checkTls(material: TlsMaterial, now: number): CheckedTls {
   const lists = material.crl === undefined ? undefined : read('crl', material.crl, readRevocationLists);
   faults.push(...checkPair(key, chain), ...checkAuthorities(authorities));
   faults.push(...checkDates(chain[0], now));
-  if (lists !== undefined)
-    faults.push(
-      ...checkLists(
-        authorities.filter(({ ca }) => ca),
-        lists,
-        now,
-      ),
-    );
+  if (lists !== undefined) faults.push(...checkLists(authorities.filter(isAuthority), lists, now));
   if (!faults.some(({ isBroken }) => isBroken)) faults.push(...tryOut(material));
   return { faults, ends: listEnds(chain, authorities, lists ?? []) };
 }
@@ -98,11 +94,15 @@ function checkPair(key: KeyObject | undefined, chain: readonly X509Certificate[]
   return [broken('cert', message)];
 }
 
+function isAuthority({ ca, raw }: X509Certificate): boolean {
+  return ca || !raw.subarray(0, VERSION_OFFSET_MAX).includes(VERSION);
+}
+
 /** OpenSSL admits clients only by certificates that may sign others, and that lead to a root in the file. */
 function checkAuthorities(certificates: readonly X509Certificate[]): TlsFault[] {
   const faults = certificates.flatMap((each) => {
     const name = nameOf(each.subject);
-    if (!each.ca) {
+    if (!isAuthority(each)) {
       const message = `${name} is no authority (it has no "CA:TRUE"): no client is let in by it`;
       return [`${message}; name the one that signs clients`];
     }

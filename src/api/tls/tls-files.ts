@@ -5,13 +5,14 @@ import { readFile } from 'node:fs/promises';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import { WokenLoop } from '../../base/woken-loop.ts';
-import { reasonOf, whyUnusable } from '../../base/wording.ts';
-import type { EndingCertificate } from '../../service/progress/clients-seen.ts';
+import { momentOf, reasonOf, whyUnusable } from '../../base/wording.ts';
+import { dueFrom, type EndingCertificate } from '../../service/progress/clients-seen.ts';
 import { type CheckedTls, checkTls, type TlsFault, type TlsPart } from './check-tls.ts';
 import type { TlsMaterial } from './tls-material.ts';
 
 /** How often the files are read. */
 const POLL_MS = 10_000;
+const DAY_MS = 24 * 60 * 60 * 1000;
 const PARTS: readonly TlsPart[] = ['key', 'cert', 'ca', 'crl'];
 
 /** Absolute paths; symbolic links are followed. */
@@ -97,6 +98,8 @@ export class TlsFiles {
   #loop: WokenLoop | undefined;
   /** The last complaint about the files; empty: they are right. */
   #complaint = '';
+  /** The day of the last warnings, in days since 1970. */
+  #warnedOn = 0;
 
   constructor({ paths, clock, log }: TlsFilesOptions, material: TlsMaterial, { ends }: CheckedTls) {
     this.#paths = paths;
@@ -104,6 +107,7 @@ export class TlsFiles {
     this.#log = log;
     this.#material = material;
     this.#ends = ends;
+    this.#warn();
   }
 
   /** The material in force. */
@@ -141,6 +145,7 @@ export class TlsFiles {
     } catch (error) {
       this.#complain([reasonOf(error)]);
     }
+    this.#warn();
     return false;
   }
 
@@ -172,6 +177,19 @@ export class TlsFiles {
   #makeUp(): void {
     if (this.#complaint !== '') this.#log.info('the TLS files are those in force again');
     this.#complaint = '';
+  }
+
+  /** Warns once a day of what ends soon. What the leader serves with is also a cause. */
+  #warn(): void {
+    const now = this.#clock.now();
+    const day = Math.floor(now / DAY_MS);
+    const due = this.#ends.filter((end) => now >= dueFrom(end));
+    if (due.length === 0 || day === this.#warnedOn) return;
+    this.#warnedOn = day;
+    for (const { name, ends } of due) {
+      const words = now < ends ? 'expires soon' : 'has expired';
+      this.#log.warn({ expires: momentOf(ends) }, `${name} ${words}: replace it`);
+    }
   }
 }
 

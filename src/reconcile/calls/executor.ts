@@ -44,8 +44,6 @@ interface OpenAction {
   readonly id: string;
   /** Until when it may run, by the monotonic clock. */
   readonly ends: number;
-  /** Why it ended without an answer. */
-  lostBecause: string | undefined;
 }
 
 /** Runs checks and actions, at most one for a server. */
@@ -54,6 +52,8 @@ export class Executor {
   readonly #options: ExecutorOptions;
   readonly #calls: PQueue;
   readonly #actions = new Map<string, OpenAction>();
+  /** By server, why its last action had no answer; until an action of it has one. */
+  readonly #lost = new Map<string, string>();
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
@@ -77,7 +77,7 @@ export class Executor {
     const known = this.#actions.get(server);
     if (known?.id === action.id) return Math.max(0, known.ends - clock.monotonic());
     const leftMs = this.#recordedMsLeft(action);
-    this.#actions.set(server, { id: action.id, ends: clock.monotonic() + leftMs, lostBecause: undefined });
+    this.#actions.set(server, { id: action.id, ends: clock.monotonic() + leftMs });
     return Math.max(0, leftMs);
   }
 
@@ -88,9 +88,9 @@ export class Executor {
     return Math.min(Date.parse(deadline) - clock.now(), wholeMs) + graceMs;
   }
 
-  /** Returns why the last action of a server ended without an answer; undefined if that is not known here. */
+  /** Returns why the last action of a server had no answer; undefined if one had since, or that is not known here. */
   lostBecause(server: string): string | undefined {
-    return this.#actions.get(server)?.lostBecause;
+    return this.#lost.get(server);
   }
 
   /** Asks the provider whether a claimed server exists. */
@@ -128,8 +128,11 @@ export class Executor {
       const late = this.#isLate(job, call) ? answerRetryable('it did not begin: its deadline had passed') : undefined;
       const answer = late ?? (await this.#call(server, job, call));
       this.#measure(job, answer, begin);
-      if (job.kind === 'action' && answer?.outcome === 'lost') this.#lose(server, answer.message);
-      else if (job.kind === 'action' && answer !== undefined) this.#actions.delete(server);
+      if (job.kind === 'action' && answer?.outcome === 'lost') this.#lost.set(server, answer.message);
+      else if (job.kind === 'action' && answer !== undefined) {
+        this.#actions.delete(server);
+        this.#lost.delete(server);
+      }
       this.capacity.end(server);
       const { kind, provider } = job;
       this.#options.onResult(server, answer === undefined ? undefined : { kind, provider, answer }, call);
@@ -147,11 +150,6 @@ export class Executor {
     metrics?.observe('treeline_provider_call_duration_seconds', { entry, operation }, seconds);
   }
 
-  #lose(server: string, reason: string): void {
-    const action = this.#actions.get(server);
-    if (action !== undefined) action.lostBecause = reason;
-  }
-
   async #call(server: string, job: Job, { claimed, end }: CallInFlight): Promise<Answer | undefined> {
     const entry = this.#options.entryOf(job.provider);
     if (entry === undefined) return undefined;
@@ -160,7 +158,7 @@ export class Executor {
     const action = job.kind === 'action' ? job.row.action : null;
     const leftMs = action === null ? entry.timeoutSeconds * 1000 : this.#msLeft(claimed, action, entry);
     const ends = clock.monotonic() + leftMs + graceMs;
-    if (action !== null) this.#actions.set(server, { id: action.id, ends, lostBecause: undefined });
+    if (action !== null) this.#actions.set(server, { id: action.id, ends });
     const overdue = Promise.withResolvers<never>();
     const endOverdue = (): void => {
       // A call that still runs something keeps its server in flight: no other call may run beside it.
@@ -185,7 +183,7 @@ export class Executor {
     } catch (error) {
       logUnanswered(server, job, { log, error });
       if (job.kind === 'check') return noAnswer(error);
-      this.#lose(server, reasonOf(error));
+      this.#lost.set(server, reasonOf(error));
       return undefined;
     } finally {
       for (const cancel of timers) cancel();

@@ -51,6 +51,8 @@ export interface Noticed {
   ) => { readonly provider: string; readonly claimed: Pick<ClockTimes, 'wall'> } | undefined;
   /** Returns since when the calls of a provider entry have no answer; undefined if the last one had an answer. */
   readonly unansweredOf: (entry: string) => SilentEntry | undefined;
+  /** Returns why the last action of a server had no answer; undefined if one had since. */
+  readonly lostBecause: (server: string) => string | undefined;
   /** Provider entries that answer nothing. */
   readonly silent: readonly SilentEntry[];
   /** Servers that wait for one another. */

@@ -115,7 +115,7 @@ function differenceIn(row: ServerRow, { scope }: Facts): Pick<WaitingItem, 'diff
 function describeWaiting(resource: string, row: ServerRow, facts: Facts): WaitingItem {
   const { state, since } = row;
   if (isRunning(state)) {
-    const reason = runningReason(row, facts);
+    const reason = runningReason(resource, row, facts);
     return { resource, state, reason, since, until: row.action?.deadline ?? null, action: null };
   }
   const action = adviceFor(resource, row);
@@ -134,12 +134,14 @@ function isRunning(state: State): boolean {
   return state === 'creating' || state === 'updating' || state === 'deleting';
 }
 
-function runningReason({ action, attempt, reason }: ServerRow, facts: Facts): string {
+function runningReason(resource: string, { action, attempt, reason }: ServerRow, facts: Facts): string {
   const tries = attempt === 0 ? '' : `, try ${attempt + 1}`;
   const { provider, claim } = action ?? {};
   const who = claim === undefined ? `the provider entry "${provider}"` : proxyWords(claim.client, facts);
   const silence = claim === undefined ? unansweredWords(provider, facts) : '';
-  const words = [`${who} carries out the ${action?.operation}${tries}`, silence, reasonText(reason)];
+  const lostTry = attempt === 0 || silence !== '' ? undefined : callsOf(facts)?.lostBecause(resource);
+  const last = lostTry === undefined ? silence : `the last try had no answer: ${lostTry}`;
+  const words = [`${who} carries out the ${action?.operation}${tries}`, last, reasonText(reason)];
   return words.filter((text) => text !== '').join('; ');
 }
 

@@ -57,6 +57,10 @@ function material(changes: Partial<TlsMaterial> = {}): TlsMaterial {
   return { key: server.key, cert: server.cert, ca: ours.cert, ...changes };
 }
 
+function oldAuthority(): string {
+  return createOpensslPki(temporaryDirectory()).issue('old', {}).own;
+}
+
 /** Returns a certificate that holds now, by openssl. */
 function unlimited(wish: Wish): Pick<Credential, 'key' | 'cert'> {
   const days = Math.floor((now - Date.now()) / DAY_MS);
@@ -80,6 +84,7 @@ describe('nothing is wrong with', () => {
     ['a certificate that lists no purposes', () => unlimited({})],
     ['one for clients and servers', () => unlimited({ extensions: ['extendedKeyUsage = clientAuth, serverAuth'] })],
     ['several authorities with a list each', () => ({ ca: ours.cert + theirs.cert, crl: lists.theirs + lists.ours })],
+    ['an authority of version 1, which cannot say that it is one', () => ({ ca: oldAuthority() })],
     ['a list that holds beside others that do not', () => ({ crl: lists.old + lists.ours + lists.early })],
     ['a list of an authority that is not trusted', () => ({ crl: lists.ours + lists.theirs })],
   ])('%s', (_name, changes) => {

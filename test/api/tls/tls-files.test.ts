@@ -91,6 +91,7 @@ describe('opening', () => {
           expect.stringMatching(/ca\.crl: its list of the authority .* has expired at .* would be locked out$/),
         ],
       },
+      { level: 40, msg: 'the revocation list of CN=Site authority has expired: replace it' },
     ]);
   });
 });
@@ -195,6 +196,20 @@ describe('a change is kept out', () => {
     expect(lines).toMatchObject([{ ...KEPT, problems: ['not with me'] }]);
     expect(files.material).toEqual(materialOf(site.texts));
   });
+});
+
+test('what expires is logged once a day, until it is replaced', async () => {
+  const { site, clock, lines, poll } = await follow();
+  const pass = async (days: number): Promise<readonly string[]> => {
+    for (let hours = 0; hours < days * 24; hours++) await poll(60 * MINUTE_MS);
+    return lines.splice(0).map(({ level, msg }) => `${level} ${msg.replace(/^.* (?=expires|has)/, '').split(':')[0]}`);
+  };
+  replace(site.directory, { 'ca.crl': site.crl({ now: clock.now(), days: 8 }) });
+  // A quarter of eight days before its end is after six.
+  expect(await pass(5)).toEqual(['30 TLS files reloaded']);
+  expect(await pass(5)).toEqual([...Array(3).fill('40 expires soon'), ...Array(2).fill('40 has expired')]);
+  replace(site.directory, { 'ca.crl': site.crl({ now: clock.now(), days: 30 }) });
+  expect(await pass(2)).toEqual(['30 TLS files reloaded']);
 });
 
 test('nothing is taken over after the end', async () => {
