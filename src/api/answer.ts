@@ -41,32 +41,36 @@ export function tagOf(json: string): string {
   return `"${shortDigest(json)}"`;
 }
 
-/** Writes a list, or an object with lists, as JSON.stringify does, and lets other work run between two items. */
+/** Writes a list, or an object with lists or iterables, as JSON.stringify writes lists, and lets other work run between two items. */
 export function writeLong(value: unknown, breathe: Breathe): Promise<WrittenAnswer> {
   return writeTexts(textsOf(value), breathe);
 }
 
 function* textsOf(value: unknown): Generator<string> {
-  if (Array.isArray(value)) yield* textsOfList(value);
+  if (isList(value)) yield* textsOfList(value);
   else if (isMap(value)) {
     let before = '{';
     for (const [name, field] of Object.entries(value)) {
       if (field === undefined) continue;
       yield `${before}${JSON.stringify(name)}:`;
-      yield* Array.isArray(field) ? textsOfList(field) : [JSON.stringify(field)];
+      yield* isList(field) ? textsOfList(field) : [JSON.stringify(field)];
       before = ',';
     }
     yield before === '{' ? '{}' : '}';
   } else yield JSON.stringify(value);
 }
 
-function* textsOfList(items: readonly unknown[]): Generator<string> {
+function isList(value: unknown): value is Iterable<unknown> {
+  return typeof value === 'object' && value !== null && Symbol.iterator in value;
+}
+
+function* textsOfList(items: Iterable<unknown>): Generator<string> {
   let before = '[';
   for (const item of items) {
     yield `${before}${JSON.stringify(item) ?? 'null'}`;
     before = ',';
   }
-  yield items.length === 0 ? '[]' : ']';
+  yield before === '[' ? '[]' : ']';
 }
 
 /** Writes texts that together are JSON, each of whole characters, and lets other work run between two of them. */

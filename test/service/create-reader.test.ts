@@ -68,7 +68,7 @@ describe('an instance', () => {
     expect(service.reader.instance('new').body).toMatchObject({ stackTemplate: 'wbe', resources: {} });
     expect(service.reader.instance('odd').body).toMatchObject({ name: 'odd', stackTemplate: '', resources: {} });
     expect([service.reader.status('new'), service.reader.status('odd')]).toEqual(['Invalid', 'Invalid']);
-    expect(service.reader.objects('stack-instance').map(({ name }) => name)).toEqual(['new', 'odd', 'shop']);
+    expect([...service.reader.objects('stack-instance')].map(({ name }) => name)).toEqual(['new', 'odd', 'shop']);
   });
 
   it('that no commit wants answers until its servers are gone', async () => {

@@ -5,7 +5,7 @@ import { open, refusal, SHOP } from './service.ts';
 describe('typed objects', () => {
   it('of the type clientcert are hand-written ones and the servers of stacks, with their own keys', async () => {
     const { reader } = await open();
-    expect(reader.objects('clientcert')).toEqual([
+    expect([...reader.objects('clientcert')]).toEqual([
       { name: 'printer', type: 'clientcert', description: 'On the second floor', paper: 'a4' },
       { name: 'web-1', type: 'clientcert', description: 'web of shop', role: 'web', log_level: 'debug' },
       { name: 'web-2', type: 'clientcert', description: 'web of shop', role: 'web' },
@@ -29,7 +29,7 @@ describe('typed objects', () => {
 
   it('of all types are sorted by type and name', async () => {
     const { reader } = await open();
-    expect(reader.objects('all').map(({ type, name }) => `${type}/${name}`)).toEqual([
+    expect([...reader.objects('all')].map(({ type, name }) => `${type}/${name}`)).toEqual([
       'clientcert/printer',
       'clientcert/web-1',
       'clientcert/web-2',

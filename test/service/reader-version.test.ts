@@ -22,7 +22,7 @@ function readsOf(reader: Reader): ReadonlyMap<string, () => unknown> {
     reads.set(`stack-instance ${name}`, () => reader.object('stack-instance', name));
   }
   for (const name of ['web', 'spare']) reads.set(`template ${name}`, () => reader.template(name));
-  for (const type of TYPE_NAMES) reads.set(`all of ${type}`, () => reader.objects(type));
+  for (const type of TYPE_NAMES) reads.set(`all of ${type}`, () => [...reader.objects(type)]);
   for (const [type, name] of [
     ...([
       ['role', 'web'],

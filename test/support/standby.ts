@@ -190,8 +190,8 @@ export function allReads(reader: Reader): unknown {
       listed: instances,
       templates: reader.templates().map(({ name }) => reader.template(name)),
       clients: reader.clients(undefined).map(({ serial }) => reader.client(serial)),
-      objects: reader.objects('all'),
-      typed: reader.objects('all').map(({ type, name }) => reader.object(String(type), String(name))),
+      objects: [...reader.objects('all')],
+      typed: [...reader.objects('all')].map(({ type, name }) => reader.object(String(type), String(name))),
       tree: reader.tree(),
       nodes: reader.nodes().map((node) => [node.name, node.record(), node.explained()]),
     };

@@ -104,20 +104,21 @@ function objectReads(view: () => View, scope: Scope) {
     return unknown(kindOf(type), name, names);
   }
 
-  /** Sorted by name; for `all`, those of every other type, by type and name. */
-  function objectsOf(type: TypeName): readonly JsonMap[] {
+  /** Sorted by name; for `all`, those of every other type, by type and name. Each is made when it is taken. */
+  function objectsOf(type: TypeName): Iterable<JsonMap> {
     const present = view();
-    return typesOf(type).flatMap((each) =>
-      [...namesOfType(present, each)]
-        .sort(compareNames)
-        .filter((name) => scope.seesObject(addressOf(each, name)))
-        .map((name) => viewObject(present, each, name)?.body)
-        .filter((body) => body !== undefined),
-    );
+    return (function* () {
+      for (const each of typesOf(type)) {
+        for (const name of [...namesOfType(present, each)].sort(compareNames)) {
+          const served = scope.seesObject(addressOf(each, name)) ? viewObject(present, each, name) : undefined;
+          if (served !== undefined) yield served.body;
+        }
+      }
+    })();
   }
 
   return {
-    templates: () => objectsOf('stack-template') as unknown as readonly StackTemplate[],
+    templates: () => [...objectsOf('stack-template')] as unknown as readonly StackTemplate[],
     template: (name: string) => objectOf('stack-template', name) as unknown as Served<StackTemplate>,
     clients: (role: Role | undefined): readonly Client[] =>
       [...view().desired.clients.values()]
@@ -136,8 +137,8 @@ function objectReads(view: () => View, scope: Scope) {
       return entry?.object == null ? unknown('client', given, []) : { body: entry.object, oid: entry.oid };
     },
     types: (): readonly TypeName[] => TYPE_NAMES,
-    /** Returns all of a type; `type` may be `all`. Throws `not_found` for an unknown one. */
-    objects: (type: string): readonly JsonMap[] => objectsOf(typeNamed(type)),
+    /** Returns all of a type, to be taken once; `type` may be `all`. Throws `not_found` for an unknown one. */
+    objects: (type: string): Iterable<JsonMap> => objectsOf(typeNamed(type)),
     object: (type: string, name: string): Served<JsonMap> => objectOf(typeNamed(type), name),
     tree(): Served<TreeNode> {
       const { object, oid } = view().desired.catalog.tree;

@@ -49,7 +49,7 @@ describe('what was read, pinned,', () => {
   const objects = reader
     .types()
     .filter((type) => type !== 'all' && type !== 'stack-instance')
-    .flatMap((type) => reader.objects(type).map((body) => [type, String(body.name), body] as const));
+    .flatMap((type) => [...reader.objects(type)].map((body) => [type, String(body.name), body] as const));
   const drafts: readonly (readonly [string, Draft])[] = [
     ...reader.instances().map((body) => [`the instance ${body.name}`, put(body.name, sent(body))] as const),
     ...objects.map(
