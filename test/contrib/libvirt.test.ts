@@ -146,19 +146,6 @@ it('knows a machine that was there before, changes what it is told to, and never
   expect(changes()).toEqual(['destroy', 'undefine']);
 });
 
-itInFull(
-  'a create that ends before the start is repeated with one machine in the end, and nothing is left of it',
-  async () => {
-    const { call, write, read } = createRig();
-    write('fails', 'start');
-    expect(await call('create', 'web-1', asked)).toMatchObject({
-      ...{ outcome: 'retryable', message: 'virsh start ended with 1: it was told to fail' },
-    });
-    expect(await call('create', 'web-1', asked)).toMatchObject({ outcome: 'done', observed: WEB });
-    expect(read('log')?.match(/^start/gm)).toHaveLength(2);
-  },
-);
-
 /** What is noted in a description. */
 const FACTS = /<treeline:server.*?<\/treeline:server>/s;
 const FOREIGN = `<domain type='kvm' id='3'>

@@ -143,26 +143,3 @@ itInFull('leaves exactly one process, whenever a create is killed', async () => 
     expect(processesOf('web-1')).toEqual([]);
   }
 });
-
-it.each<[string, Record<string, unknown>, RegExp]>([
-  ['an unknown operation', { operation: 'explode' }, /operation is "explode"/],
-  ['a name that leaves the folder', { resource: '../x' }, /resource is "..\/x", which is no name of a server/],
-  ['properties that are none', { properties: { a: { b: 'c' } } }, /the property a is no string or list of strings/],
-])('refuses %s', async (_, fields, message) => {
-  const { call } = localServers();
-  const answer = await call('create', 'web-1', fields as Parameters<typeof call>[2]);
-  expect(answer).toMatchObject({ outcome: 'failed', message: expect.stringMatching(message) });
-});
-
-it('says which setting is missing', async () => {
-  expect(await providerProgram(PROGRAM, {}).call('check', 'web-1')).toMatchObject({
-    outcome: 'failed',
-    message: 'LOCAL_SERVER_DIRECTORY is not set: add it to the environment of the provider entry',
-  });
-});
-
-it('takes no call and prints its usage for an unknown command', async () => {
-  const { code, stderr } = await run(process.execPath, [join(ROOT, 'contrib/providers', PROGRAM), 'explode']);
-  expect(code).toBe(3);
-  expect(stderr).toContain('Usage: local-server.mjs');
-});

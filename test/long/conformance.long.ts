@@ -1,12 +1,11 @@
 // Runs `treeline provider test` against the programs of contrib/providers and the one of docs/providers.md. `npm run test:long`; test/contrib/ has tests of what
 // each of them does.
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createRig, LIBVIRT } from '../contrib/libvirt-rig.ts';
 import { ROOT, treeline } from '../support/command-line.ts';
-import { documentProgram, PYTHON } from '../support/document-program.ts';
 import { HAS_SSH_SERVER, startSshServer } from '../support/ssh-server.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -37,6 +36,19 @@ file='${folder}'/"\${resource%%'"'*}.json"
 properties=\${call#*'"properties":'}
 properties=\${properties%%',"record":'*}
 `;
+}
+
+/** Undefined where there is no Python. */
+const PYTHON = ['/usr/bin/python3', '/usr/local/bin/python3', '/opt/homebrew/bin/python3'].find((path) =>
+  existsSync(path),
+);
+
+/** Writes the example and returns how it is started. */
+function documentProgram(): readonly [string, string] {
+  const example = /```python\n(.*?)```/s.exec(readFileSync(join(ROOT, 'docs/providers.md'), 'utf8'))?.[1] ?? '';
+  const path = join(temporaryDirectory(), 'example.py');
+  writeFileSync(path, example);
+  return [PYTHON ?? '', path];
 }
 
 /** Runs the conformance test and expects that every case passes. */

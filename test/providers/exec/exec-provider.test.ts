@@ -14,7 +14,6 @@ import type { Call, Provider } from '../../../src/providers/provider.ts';
 import { describeProvider } from '../../contract/provider.ts';
 import { callOf } from '../../support/calls.ts';
 import { ROOT } from '../../support/command-line.ts';
-import { documentProgram, PYTHON } from '../../support/document-program.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const PROGRAMS = join(ROOT, 'test/support/programs');
@@ -32,40 +31,6 @@ describeProvider('exec', async () => {
     remove: () => rm(directory, { recursive: true }),
   };
 });
-
-it.skipIf(PYTHON === undefined)(
-  'runs the example of docs/providers.md through the life of a server (skipped without Python)',
-  async () => {
-    const directory = temporaryDirectory();
-    const runner = await ProgramRunner.open(join(directory, 'running'), SILENT);
-    const environment = { SERVERS: directory };
-    const provider = createExecProvider({ command: documentProgram(), directory, environment, runner, log: SILENT });
-    const [properties, changed] = [{ name: 'web-1' }, { name: 'web-1', size: 'large' }];
-    const told: unknown[] = [];
-    for (const fields of [
-      { operation: 'check' as const, properties },
-      { operation: 'create' as const, properties },
-      { operation: 'create' as const, properties },
-      { operation: 'update' as const, properties: changed },
-      { operation: 'check' as const, properties: changed },
-      { operation: 'delete' as const, properties: changed },
-      { operation: 'delete' as const, properties: changed },
-    ]) {
-      const { outcome, observed } = await provider.perform(callOf(fields), AbortSignal.timeout(20_000));
-      told.push([fields.operation, outcome, observed]);
-    }
-    expect(told).toEqual([
-      ['check', 'absent', {}],
-      ['create', 'done', properties],
-      ['create', 'done', properties],
-      ['update', 'done', changed],
-      ['check', 'done', changed],
-      ['delete', 'absent', {}],
-      ['delete', 'absent', {}],
-    ]);
-    await provider.close();
-  },
-);
 
 interface Trial {
   readonly directory: string;
