@@ -1,8 +1,7 @@
 // Tests the delete budget of a whole controller: a commit may take two servers away before an operator approves.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { treeline } from '../support/command-here.ts';
-import { describeInFull, itInFull } from '../support/count-runs.ts';
-import type { FileChanges } from '../support/git-repository.ts';
+import { itInFull } from '../support/count-runs.ts';
 import { effectsIn } from '../support/running-controller.ts';
 import { commandLineOptions } from '../support/server-options.ts';
 import {
@@ -19,87 +18,65 @@ import {
 } from './scene.ts';
 import { instanceText, SHOP } from './stacks.ts';
 
-const LAST_THREE = ['shop-web-2', 'shop-web-3', 'shop-web-4'];
+const ALL_OF_SHOP = ['shop-db', 'shop-web-1', 'shop-web-2', 'shop-web-3', 'shop-web-4'];
 
-interface Case {
-  readonly commit: FileChanges;
-  /** Held instances, and what would go of each. */
-  readonly held: Readonly<Record<string, readonly string[]>>;
-}
-
-const ALL_OF_SHOP = ['shop-db', 'shop-web-1', ...LAST_THREE];
-const CASES: Readonly<Record<string, Case>> = {
-  'removes an instance': { commit: { [SHOP]: null }, held: { shop: ALL_OF_SHOP } },
-};
-
-describe('a commit that', () => {
-  it.each(Object.entries(CASES))('%s is held whole, until it is taken back', async (_name, { commit, held }) => {
-    const scene = await upAndDone();
-    const instances = Object.keys(held);
-    const [before, effects] = [await answers(scene, ...instances), effectsIn(scene.site)];
-    await push(scene, { ...commit, 'types/role/web.yaml': 'port: 443\n' });
-    const items = await heldIn(scene);
-    const expectHeld = async (): Promise<void> => {
-      expect(await heldIn(scene)).toEqual(items);
-      for (const instance of instances) expect(await scene.running.status(instance)).toBe('Awaiting approval');
-      expect(await answers(scene, ...instances)).toEqual(before);
-      expect(effectsIn(scene.site)).toEqual(effects);
-    };
-    expect(Object.fromEntries(items.map(({ instance, resources }) => [instance, resources]))).toEqual(held);
-    const count = Object.values(held).flat().length;
-    for (const { kind, digest, reason, since } of items) {
-      expect(kind).toBe('deletes');
-      expect(digest).toMatch(/^[0-9a-f]{64}$/);
-      expect(reason).toContain(`${count} servers would be deleted or replaced without approval, and 0 were`);
-      expect(Math.abs(Date.now() - Date.parse(since))).toBeLessThan(60_000);
-    }
-    await expectHeld();
-    await restart(scene);
-    await expectHeld();
-    await push(scene, { 'types/clientcert/printer.yaml': 'paper: a5\n' });
-    await expectHeld();
-    await scene.running.untilDone(await push(scene, SHOP_FILES), 'office', 'shop');
-    expect(await heldIn(scene)).toEqual([]);
+it('a commit that removes an instance is held whole, until it is taken back', async () => {
+  const scene = await upAndDone();
+  const [before, effects] = [await answers(scene, 'shop'), effectsIn(scene.site)];
+  await push(scene, { [SHOP]: null, 'types/role/web.yaml': 'port: 443\n' });
+  const items = await heldIn(scene);
+  const expectHeld = async (): Promise<void> => {
+    expect(await heldIn(scene)).toEqual(items);
+    expect(await scene.running.status('shop')).toBe('Awaiting approval');
+    expect(await answers(scene, 'shop')).toEqual(before);
     expect(effectsIn(scene.site)).toEqual(effects);
-  });
+  };
+  expect(items).toMatchObject([
+    { kind: 'deletes', instance: 'shop', resources: ALL_OF_SHOP, digest: expect.stringMatching(/^[0-9a-f]{64}$/) },
+  ]);
+  expect(items[0]?.reason).toContain('5 servers would be deleted or replaced without approval, and 0 were');
+  await expectHeld();
+  await restart(scene);
+  await expectHeld();
+  await push(scene, { 'types/clientcert/printer.yaml': 'paper: a5\n' });
+  await expectHeld();
+  await scene.running.untilDone(await push(scene, SHOP_FILES), 'office', 'shop');
+  expect(await heldIn(scene)).toEqual([]);
+  expect(effectsIn(scene.site)).toEqual(effects);
 });
 
-describe('what is held goes on when it is approved', () => {
-  it('by treeline approve, also after a restart', async () => {
-    const scene = await upAndDone();
-    await push(scene, { [SHOP]: null });
-    await restart(scene);
-    const options = commandLineOptions(scene.site, scene.running);
-    const { stdout } = await treeline(['held', '--format', 'json', ...options]);
-    const { held } = JSON.parse(stdout) as { readonly held: readonly Held[] };
-    const ended = await treeline(['approve', held[0]?.digest ?? '', '--reason', 'closed', ...options]);
-    expect(ended).toEqual({ code: 0, stdout: 'The deletes of shop are approved\n', stderr: '' });
-    await untilStatus(scene, 'shop', 'not_found');
-    await untilServers(scene, ['office-db', 'office-web-1']);
-  });
+it('treeline approve lets what is held happen, also after a restart', async () => {
+  const scene = await upAndDone();
+  await push(scene, { [SHOP]: null });
+  await restart(scene);
+  const options = commandLineOptions(scene.site, scene.running);
+  const { stdout } = await treeline(['held', '--format', 'json', ...options]);
+  const { held } = JSON.parse(stdout) as { readonly held: readonly Held[] };
+  const ended = await treeline(['approve', held[0]?.digest ?? '', '--reason', 'closed', ...options]);
+  expect(ended).toEqual({ code: 0, stdout: 'The deletes of shop are approved\n', stderr: '' });
+  await untilStatus(scene, 'shop', 'not_found');
+  await untilServers(scene, ['office-db', 'office-web-1']);
 });
 
-describeInFull('a protected instance', () => {
-  const PROTECTED = 'protected: true\n';
-  const files = { ...SHOP_FILES, [SHOP]: instanceText('shop', 4, PROTECTED) };
+const PROTECTED = 'protected: true\n';
+const files = { ...SHOP_FILES, [SHOP]: instanceText('shop', 4, PROTECTED) };
 
-  itInFull('loses nothing, whatever the budget, until an earlier commit has lifted it', async () => {
-    const scene = await upAndDone(files);
-    const effects = effectsIn(scene.site);
-    await push(scene, { [SHOP]: instanceText('shop', 3, PROTECTED) });
-    expect(await scene.running.status('shop')).toBe('Invalid');
-    expect((await scene.running.get('/operations/problems')).body).toMatchObject({
-      commit: await headOf(scene.site),
-      problems: [{ code: 'protected_instance', file: SHOP, instances: ['shop'] }],
-    });
-    await push(scene, { [SHOP]: null });
-    await restart(scene);
-    expect(await scene.running.status('shop')).toBe('Invalid');
-    await push(scene, { 'README.md': 'x' }, 'x\n\nTreeline-Approve-Deletes: 99\n');
-    expect(await scene.running.status('shop')).toBe('Invalid');
-    expect(effectsIn(scene.site)).toEqual(effects);
-    await scene.running.untilDone(await push(scene, { [SHOP]: instanceText('shop', 4) }), 'shop');
-    await scene.running.untilDone(await push(scene, { [SHOP]: instanceText('shop', 3) }), 'shop');
-    await untilServers(scene, ['office-db', 'office-web-1', 'shop-db', 'shop-web-1', 'shop-web-2', 'shop-web-3']);
+itInFull('a protected instance loses nothing, whatever the budget, until an earlier commit has lifted it', async () => {
+  const scene = await upAndDone(files);
+  const effects = effectsIn(scene.site);
+  await push(scene, { [SHOP]: instanceText('shop', 3, PROTECTED) });
+  expect(await scene.running.status('shop')).toBe('Invalid');
+  expect((await scene.running.get('/operations/problems')).body).toMatchObject({
+    commit: await headOf(scene.site),
+    problems: [{ code: 'protected_instance', file: SHOP, instances: ['shop'] }],
   });
+  await push(scene, { [SHOP]: null });
+  await restart(scene);
+  expect(await scene.running.status('shop')).toBe('Invalid');
+  await push(scene, { 'README.md': 'x' }, 'x\n\nTreeline-Approve-Deletes: 99\n');
+  expect(await scene.running.status('shop')).toBe('Invalid');
+  expect(effectsIn(scene.site)).toEqual(effects);
+  await scene.running.untilDone(await push(scene, { [SHOP]: instanceText('shop', 4) }), 'shop');
+  await scene.running.untilDone(await push(scene, { [SHOP]: instanceText('shop', 3) }), 'shop');
+  await untilServers(scene, ['office-db', 'office-web-1', 'shop-db', 'shop-web-1', 'shop-web-2', 'shop-web-3']);
 });

@@ -1,32 +1,14 @@
 // Tests the end states of a whole controller after pushes of many kinds, never the steps to them.
 import { describe, expect, it } from 'vitest';
 import type { JsonMap } from '../../src/model/json.ts';
-import { effectsIn, existing, PATIENCE, type RunningController, runController } from '../support/running-controller.ts';
+import { effectsIn, existing, PATIENCE, runController } from '../support/running-controller.ts';
 import { createSite, type Site } from '../support/site.ts';
+import { headOf, push, type Scene, upAndDone as upWith } from './scene.ts';
 import { instanceText, OFFICE, SERVERS, SHOP, STACKS, TEMPLATE, templateText } from './stacks.ts';
 
-interface Scene {
-  readonly site: Site;
-  readonly running: RunningController;
-}
-
-/** A controller that has brought the desired state up. */
-async function upAndDone(): Promise<Scene> {
-  const site = await createSite(STACKS);
-  const running = await runController(site);
-  await running.untilDone(await headOf(site), 'office', 'shop');
-  return { site, running };
-}
-
-function headOf({ repository }: Site): Promise<string> {
-  return repository.head();
-}
-
-/** Pushes, and resolves once the commit is followed. */
-async function push({ site, running }: Scene, files: Parameters<Site['repository']['commit']>[0]): Promise<string> {
-  const commit = await site.repository.commit(files);
-  await running.untilDone(commit);
-  return commit;
+/** A controller that has brought the desired state up, whose settings are those of the site. */
+function upAndDone(): Promise<Scene> {
+  return upWith(STACKS, (settings) => settings);
 }
 
 function serversIn(site: Site): string[] {

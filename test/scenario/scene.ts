@@ -41,7 +41,11 @@ export function headOf({ repository }: Site): Promise<string> {
 }
 
 /** Pushes a commit, and resolves once it is followed. */
-export async function push({ site, running }: Scene, files: FileChanges, message = 'change'): Promise<string> {
+export async function push(
+  { site, running }: Pick<Scene, 'site' | 'running'>,
+  files: FileChanges,
+  message = 'change',
+): Promise<string> {
   const commit = await site.repository.commit(files, { message });
   await running.untilDone(commit);
   return commit;

@@ -1,7 +1,6 @@
 // Themes about servers that proxies look after: agents that die, lose their line, come back or are
 // removed, sites that lose their servers, and servers that move to another site.
 
-import type { Deed } from '../actions.ts';
 import type { Chance } from '../chance.ts';
 import {
   about,
@@ -77,45 +76,6 @@ const cutOff = sceneTheme(
       ? [after(chance.below(9_000), { kind: 'stop', loses: 'nothing', downMs: chance.pick([0, 100]) } as const)]
       : []),
     after(chance.below(90_000), commit(set('a', { size: chance.pick(['2', '3', '4']) }))),
-  ],
-  { proxies: true },
-);
-
-/** The east site has trouble with a commit; what it denies to have made is not found then, as checks fail too. */
-function commitInTrouble(chance: Chance): readonly TimedDeed[] {
-  const mood = chance.pick(['sluggish', 'well', 'late', 'dead', 'failing', 'denying', 'denying'] as const);
-  return [
-    after(MINUTE_MS, { kind: 'site', site: 'east', mood }),
-    after(0, commit(set('a', { size: chance.pick(['2', '3', '4']), web: chance.pick([2, 3, 4]) }))),
-    ...(mood === 'denying'
-      ? [after(chance.below(15_000), { kind: 'site', site: 'east', mood: 'throwing' } as const)]
-      : []),
-  ];
-}
-
-/** The servers of an instance get another tag while an action runs, and an operator decides what becomes of them. */
-const tagged = sceneTheme(
-  'servers get another tag',
-  () => plain(['a', 'b'], { web: 2, site: 'east' }),
-  (chance) => [
-    after(0, { kind: 'slow disk', ms: chance.pick([1_000, 10 * MINUTE_MS]) }),
-    ...commitInTrouble(chance),
-    after(
-      chance.below(15_000),
-      commit(set('a', { site: 'west', ...(chance.is(0.5) ? { web: chance.below(3) } : {}) })),
-    ),
-    ...(chance.is(0.3) ? [after(chance.below(5_000), { kind: 'stop', loses: 'nothing', downMs: 100 } as const)] : []),
-    after(chance.pick([1_000, 3 * MINUTE_MS]), { kind: 'site', site: 'east', mood: 'well' }),
-    after(
-      chance.pick([1_000, MINUTE_MS]),
-      chance.pick<Deed>([
-        { kind: 'replace', name: chance.pick(['a-web-1', 'a-web-3']) },
-        { kind: 'adopt', instance: 'a' },
-        removal('a'),
-        commit(set('a', { site: 'east' })),
-      ]),
-    ),
-    after(chance.below(2_000), chance.pick<Deed>([{ kind: 'poll' }, removal('a'), { kind: 'adopt', instance: 'a' }])),
   ],
   { proxies: true },
 );
@@ -196,45 +156,6 @@ const remoteStrangers: Theme = {
   ]),
 };
 
-/** A stranger builds a server while a proxy is to create it, or where it moves to, and an operator decides what becomes of it. */
-const takenName = sceneTheme(
-  'a stranger takes a name at a remote site',
-  (chance) => plain(['a', 'b'], { web: chance.pick([1, 2]), site: 'east' }),
-  (chance) => [
-    after(MINUTE_MS, {
-      kind: 'site',
-      site: chance.pick(REMOTE_SITES),
-      mood: chance.pick(['sluggish', 'well', 'late', 'throwing', 'broken']),
-    }),
-    ...(chance.is(0.5) ? [after(0, { kind: 'stranger', name: 'a-web-3', site: 'east' } as const)] : []),
-    after(0, commit(set('a', { web: 3, size: chance.pick(['1', '2']) }))),
-    ...(chance.is(0.4) ? [after(chance.below(5_000), trouble(chance))] : []),
-    after(chance.below(15_000), { kind: 'stranger', name: 'a-web-3', site: chance.pick(REMOTE_SITES) }),
-    after(chance.below(30_000), commit(set('a', { site: chance.pick(REMOTE_SITES) }))),
-    after(chance.pick([1_000, 3 * MINUTE_MS]), { kind: 'site', site: chance.pick(REMOTE_SITES), mood: 'well' }),
-    after(
-      chance.pick([1_000, MINUTE_MS, 10 * MINUTE_MS]),
-      chance.pick<Deed>([
-        { kind: 'replace', name: 'a-web-3' },
-        { kind: 'adopt', instance: 'a' },
-        removal('a'),
-        commit(set('a', { web: 2 })),
-        commit(set('a', { adopt: true })),
-      ]),
-    ),
-    after(
-      chance.below(3_000),
-      chance.pick<Deed>([
-        { kind: 'poll' },
-        removal('a'),
-        { kind: 'adopt', instance: 'a' },
-        commit(set('a', { size: '3' })),
-      ]),
-    ),
-  ],
-  { proxies: true },
-);
-
 function stranger(chance: Chance): TimedDeed {
   return { kind: 'stranger', name: aName(chance), site: chance.pick(REMOTE_SITES) };
 }
@@ -249,7 +170,4 @@ function vanishAndBuild(chance: Chance, site: string): readonly TimedDeed[] {
 }
 
 /** Returns the themes and scenes. */
-export const PROXY_THEMES: readonly Theme[] = [
-  ...[proxies, cutOff, tagged, removed, lastRemoved, emptied],
-  ...[remoteStrangers, takenName],
-];
+export const PROXY_THEMES: readonly Theme[] = [proxies, cutOff, removed, lastRemoved, emptied, remoteStrangers];
