@@ -136,7 +136,7 @@ function whyRetained(
 
 /**
  * Why a server goes only with an approval: the commit from which on its instance does without it has something that may be
- * meant to take it over. `commits`: from the one that had it to the one that takes it away.
+ * meant to take it over, and that its active commit did not have. `commits`: from the one that had it to the one that takes it away.
  */
 function whyTaken(
   commits: readonly FollowedCommit[],
@@ -147,7 +147,9 @@ function whyTaken(
     return !isRefused && takesAway({ ...commit, staying: NONE }, owner, resource);
   };
   const at = commits.findLastIndex((commit) => !isWithout(commit)) + 1;
-  const [before, first] = [commits[at - 1], commits[at]];
+  // What the commits before it had, while the instance was not at its newest version, is new for it too.
+  const before = commits.slice(0, at).findLast(({ staying }) => !staying.has(owner));
+  const first = commits[at];
   if (before === undefined || first === undefined || !hasNewReceiver(first.files, before.files, owner))
     return undefined;
   const facts = `${resource} of ${owner}, which nobody approved: ${first.commit} has something that may be meant to take it over`;
