@@ -23,7 +23,7 @@ CREATE TABLE treeline.trimmed (
   id bigint NOT NULL
 );
 
--- The first commit that each leader could make: tells whether a commit is that of the leader that has lost its connection.
+-- The first commit that each leader could make: shows whether a commit is that of the leader that has lost its connection.
 CREATE TABLE treeline.terms (
   fencing bigint PRIMARY KEY,
   first_revision bigint NOT NULL

@@ -1,7 +1,6 @@
 // Builds one unit from one catalog: expands an instance, or a clientcert, and merges the configuration of its nodes.
 
 import { invariant } from '../base/invariant.ts';
-import { listSharing } from '../base/lists.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { type Expansion, expandStack } from '../expand/expand-stack.ts';
 import type { HieraNode, ResolvedNode, SelectableObjects } from '../hiera/node.ts';
@@ -127,7 +126,6 @@ function selectableObjects(reads: TrackedReads, owner: StackInstance | TypedObje
     tree,
     tenant: tenantOf(owner),
     object: (type, name) => reads.object(type, name),
-    share: listSharing(),
   };
 }
 

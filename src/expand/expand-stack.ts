@@ -1,6 +1,5 @@
 // Expands an instance and its template to servers. Each stage has its own file; this one defines their order.
 
-import { listSharing } from '../base/lists.ts';
 import { below, problemAt, type ValidEntry } from '../model/entry.ts';
 import type { ExpandedServer, Origin } from '../model/expanded.ts';
 import { compareNames, SERVER } from '../model/names.ts';
@@ -147,7 +146,6 @@ function assembleServers(
       const [text, second] = blueprint.properties.get(property)?.texts ?? [];
       return text === undefined || second !== undefined ? originOf(property) : parameters.blame(text);
     };
-    const share = listSharing();
     return servers.map(
       (server): ExpandedServer => ({
         name: server.name,
@@ -157,7 +155,7 @@ function assembleServers(
         kind: SERVER,
         properties: server.properties,
         ...(server.reads === undefined ? {} : { reads: server.reads }),
-        configurationOnly: share(configurationOnlyOf(server)),
+        configurationOnly: configurationOnlyOf(server),
         dependsOn: server.dependsOn,
         outside: server.outside,
         lists: listsItself ? listed.filter((name) => name !== server.name) : listed,

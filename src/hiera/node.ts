@@ -1,6 +1,5 @@
 // Defines the configuration of one node before merging: its layers in order, by reference to the files that hold them.
 
-import type { ShareList } from '../base/lists.ts';
 import type { Entry, ValidEntry } from '../model/entry.ts';
 import type { ExpandedServer, Origin } from '../model/expanded.ts';
 import type { JsonMap } from '../model/json.ts';
@@ -36,8 +35,6 @@ export interface SelectableObjects {
   /** The tenant of the nodes; empty for none. Their layers are of this tenant, or of none. */
   readonly tenant: string;
   readonly object: (type: PlainTypeName, name: string) => Entry<TypedObject> | undefined;
-  /** Nodes that select the same layers one after the other share the list of them. */
-  readonly share: ShareList;
 }
 
 /** A server of a stack, or a clientcert that no stack makes. */

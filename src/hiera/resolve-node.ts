@@ -22,7 +22,7 @@ export function resolveNode(owner: NodeOwner, scope: SelectableObjects): Resolve
   const { object: hierarchy } = scope.hierarchy;
   const own = ownLayers(owner);
   const selection = sharedLayers(own, scope);
-  const shared = scope.share(selection.layers);
+  const { layers: shared } = selection;
   const problems = [
     ...ownProblems(owner, scope),
     ...selection.problems,

@@ -17,7 +17,7 @@ export const PURE: readonly string[] = [
 ];
 
 /** The files of base/ that are pure too. */
-const PURE_BASE = ['breathe', 'invariant', 'lists', 'pattern', 'wording'].map((name) => `base/${name}.ts`);
+const PURE_BASE = ['breathe', 'invariant', 'pattern', 'wording'].map((name) => `base/${name}.ts`);
 
 /** Returns true for a file of a pure stage, or one that pure stages use; what only commands use is pure in import/. */
 export function isPure(path: string): boolean {

@@ -1,6 +1,5 @@
 // Builds what the configuration hierarchy starts from out of YAML texts, so that every place in a test is a real one.
 
-import { listSharing } from '../../src/base/lists.ts';
 import { parseYaml } from '../../src/catalog/yaml.ts';
 import type { SelectableObjects } from '../../src/hiera/node.ts';
 import { below, type Entry } from '../../src/model/entry.ts';
@@ -85,7 +84,6 @@ export function scopeOf({ hierarchy = '{}', tree = TREE, objects = [], tenant = 
       lookups.push(`${type}/${name}`);
       return byAddress.get(`${type}/${name}`);
     },
-    share: listSharing(),
   };
 }
 
