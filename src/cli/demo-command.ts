@@ -1,8 +1,11 @@
 // `treeline demo`, also `npm start`: creates everything for a first look in one folder, and runs a controller on it.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createWriteStream, existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, open } from 'node:fs/promises';
 import { extname, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { type Command, InvalidArgumentError } from 'commander';
 import { TlsFilesError } from '../api/tls/tls-files.ts';
 import { createLog, type Logger } from '../base/log.ts';
@@ -16,7 +19,6 @@ import { lockDirectory } from '../store/lock.ts';
 import { codeOf, StoreError } from '../store/store-error.ts';
 import { CommandFailure, describeSystemError, expecting } from './command-failure.ts';
 import { type DemoCredentials, ensureCredentials } from './demo/credentials.ts';
-import { LAB, RENDERED_FILE, startPrograms } from './demo/demo-program.ts';
 import { canRunLocalServers, runLocalServers, writeLocalServerProgram } from './demo/local-servers.ts';
 import { changePorts, choosePorts, copySettings, DEMO_FOLDER, settingsFileIn } from './demo/settings-file.ts';
 import { ensureRepository } from './demo/stacks-repository.ts';
@@ -189,4 +191,60 @@ function program(folder: string, from: string): string {
 function shortest(from: string, target: string): string {
   const path = relative(from, target);
   return path.startsWith('..') ? target : path || '.';
+}
+
+// The programs that the demo runs in addition to the controller, each as a process of its own: the proxy of the
+// location lab, and `treeline render` for one of the servers.
+
+/** The folder of the proxy, and of its servers. */
+const LAB = 'lab';
+/** The file that the demo keeps up to date with the record of a server. */
+const RENDERED_FILE = join('stage-web-1', 'shop.conf');
+
+const PROGRAMS = [
+  { command: 'proxy', folder: LAB },
+  { command: 'render', folder: 'stage-web-1' },
+] as const;
+/** Longer than a proxy waits for its actions, and for its last reports. */
+const STOP_MS = 45_000;
+
+/** A process of the demo. */
+interface RunningProgram {
+  /** Resolves once the process has ended, in the end by force. */
+  stop(): Promise<void>;
+}
+
+/** Starts the programs that have settings in the folder of a demo. The log of each is a file of its folder. */
+async function startPrograms(demo: string, log: Logger): Promise<readonly RunningProgram[]> {
+  const present = PROGRAMS.filter(({ command, folder }) => existsSync(join(demo, folder, `${command}.yaml`)));
+  return await Promise.all(present.map(({ command, folder }) => startProgram(command, join(demo, folder), log)));
+}
+
+/**
+ * The process is a group of its own: Ctrl-C reaches only the demo, which ends its programs before the controller. The
+ * standard input of the process ends with the demo, however that ends, and so does the program.
+ */
+async function startProgram(command: string, folder: string, log: Logger): Promise<RunningProgram> {
+  const cli = fileURLToPath(new URL('../cli.js', import.meta.url));
+  const output = await open(join(folder, `${command}.log`), 'a', 0o600);
+  const settings = join(folder, `${command}.yaml`);
+  const child = spawn(process.execPath, [cli, command, '--config', settings, '--stop-with-input'], {
+    cwd: folder,
+    detached: true,
+    stdio: ['pipe', output.fd, output.fd],
+  });
+  await output.close();
+  let isStopping = false;
+  const ended = once(child, 'exit').then(([code, signal]) => {
+    if (!isStopping) log.error({ command, code, signal }, 'a program of the demo has ended: restart the demo');
+  });
+  return {
+    async stop() {
+      isStopping = true;
+      child.kill('SIGTERM');
+      const force = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
+      await ended;
+      clearTimeout(force);
+    },
+  };
 }

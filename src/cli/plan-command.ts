@@ -1,20 +1,23 @@
 // `treeline plan`: prints what merging one commit into another does to servers, configuration, access and safety. Reads
 // the commits from a local repository, and what is recorded from a running controller where one is named.
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { quote, shortOid } from '../base/wording.ts';
 import { isError } from '../model/problem.ts';
-import { hasNoEffect, type Plan } from '../plan/plan.ts';
+import { hasNoEffect, isKnownAfter, type Plan } from '../plan/plan.ts';
 import { planMerge } from '../plan/plan-merge.ts';
 import { type LocalRepository, openLocalRepository } from '../repository/local-repository.ts';
 import { SourceError } from '../repository/source.ts';
 import type { RecordedState } from '../service/answers.ts';
 import { DELETE_BUDGET } from '../settings/load-settings.ts';
 import { CommandFailure, EXIT_PROBLEMS, expecting } from './command-failure.ts';
-import { print } from './output.ts';
+import { formatProblem } from './format-problem.ts';
+import { print, visibleLine } from './output.ts';
 import { type MarkdownOptions, markdownReport, markdownWithoutPlan } from './plan/markdown-report.ts';
+import { knownProblemsText, type PlanStyle, planHeadline, planSections, type Section } from './plan/plan-sections.ts';
 import { planOnRecorded, type RecordedOrder, readMerge } from './plan/read-merge.ts';
-import { jsonPlan, textPlan } from './plan/text-plan.ts';
 import { addOptionalServerOptions, getFrom, type ServerOptions, serverIn } from './server-connection.ts';
 import { fromUserDirectory } from './user-directory.ts';
+import { publicProblem } from './validate/report.ts';
 
 const EXIT_CHANGES = 2;
 /** The default first. */
@@ -133,4 +136,41 @@ function exitCodeOf(plan: Plan): number {
 function parseCount(text: string): number {
   if (/^\d{1,6}$/.test(text)) return Number(text);
   throw new InvalidArgumentError('It takes a number of servers.');
+}
+
+const TEXT_STYLE: PlanStyle = {
+  name: visibleLine,
+  sentence: visibleLine,
+  value(value) {
+    if (isKnownAfter(value)) return visibleLine(value);
+    return value === null ? 'none' : quote(value);
+  },
+  arrow: '->',
+  prefix: '',
+};
+
+/** Returns the plan as text. */
+export function textPlan(plan: Plan): string {
+  const { base, head, problems } = plan;
+  const [into, merged] = [base, head].map(shortOid);
+  const isMerge = base !== head;
+  const known = knownProblemsText(plan);
+  return [
+    `${isMerge ? `merging ${merged} into ${into}` : `what is left to do at ${into}`}\n${planHeadline(plan)}`,
+    ...(isMerge || !hasNoEffect(plan) ? [] : ['Base and head are the same commit: uncommitted changes are in no plan']),
+    ...planSections(plan, TEXT_STYLE).map(writeSection),
+    ...problems.map((problem) => formatProblem(problem)),
+    ...(known === undefined ? [] : [known]),
+  ].join('\n\n');
+}
+
+function writeSection({ title, note, items }: Section): string {
+  const lines = items.flatMap(({ line, details }) => [`  - ${line}`, ...details.map((detail) => `      ${detail}`)]);
+  return [title, ...(note === undefined ? [] : [`  ${note}`]), ...lines].join('\n');
+}
+
+/** Returns the plan as JSON. Its size depends on distinct changes; files are named from the layout. */
+export function jsonPlan(plan: Plan): string {
+  const problems = plan.problems.map((one) => ({ ...publicProblem(one), instances: one.instances ?? [] }));
+  return JSON.stringify({ ...plan, problems }, null, 2);
 }

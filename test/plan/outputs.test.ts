@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { invariant } from '../../src/base/invariant.ts';
 import { wantsBlob } from '../../src/catalog/load-catalog.ts';
 import { markdownReport } from '../../src/cli/plan/markdown-report.ts';
-import { textPlan } from '../../src/cli/plan/text-plan.ts';
+import { textPlan } from '../../src/cli/plan-command.ts';
 import { takeOutputs } from '../../src/machine/read-outputs.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { Spec, WantedServer } from '../../src/model/spec.ts';

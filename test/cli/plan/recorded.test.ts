@@ -1,7 +1,7 @@
 // Plans against a running controller: servers are compared with what is recorded of them.
 import { expect, it, onTestFinished } from 'vitest';
 import { planOnRecorded, type RecordedOrder } from '../../../src/cli/plan/read-merge.ts';
-import { textPlan } from '../../../src/cli/plan/text-plan.ts';
+import { textPlan } from '../../../src/cli/plan-command.ts';
 import type { Plan } from '../../../src/plan/plan.ts';
 import { openLocalRepository } from '../../../src/repository/local-repository.ts';
 import type { RecordedState } from '../../../src/service/answers.ts';

@@ -2,7 +2,7 @@
 // `UPDATE_GOLDEN=1 npx vitest run test/cli/plan/texts.test.ts` writes them anew.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { jsonPlan, textPlan } from '../../../src/cli/plan/text-plan.ts';
+import { jsonPlan, textPlan } from '../../../src/cli/plan-command.ts';
 import type { Plan } from '../../../src/plan/plan.ts';
 import { planned, SHOP } from '../../plan/planned.ts';
 import { processorMs } from '../../support/processor-time.ts';
