@@ -116,7 +116,7 @@ export function ChangeView({ change }) {
       approvals.length > 0 &&
       html`<${Section} id="approvals" title="Approved by"><ul class="plain">${approvals.map(
         (/** @type {any} */ one) => html`<li key=${one.time}>
-      <b>${one.clientName ?? one.client ?? 'the operator of the machine'}</b> <${Ago} at=${one.time} />${one.instance && html`, for <${Instance} name=${one.instance} />`}${one.servers.length > 0 && ` (${counted(one.servers.length, 'server')})`}${one.reason && `: ${one.reason}`}</li>`,
+      <b>${one.clientName || one.client || 'the operator of the machine'}</b> <${Ago} at=${one.time} />${one.instance && html`, for <${Instance} name=${one.instance} />`}${one.servers.length > 0 && ` (${counted(one.servers.length, 'server')})`}${one.reason && `: ${one.reason}`}</li>`,
       )}</ul><//>`
     }
     ${plan ? html`<${Plan} plan=${plan} commit=${commit} />` : html`<${Empty}>${planLeftOut > 0 ? `It changes ${counted(planLeftOut, 'server')} and records, which is too much to show.` : 'What this commit changed is not shown.'}<//>`}`;

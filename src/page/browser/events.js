@@ -55,6 +55,6 @@ function Entry({ event, hasInstance, isOfServer }) {
     <${Ago} at=${time} />
     ${!isOfServer && html`<span class="subject">${subject}</span>`}
     <span class="to">${to === null ? isGone(event) && html`<span class="quiet">gone</span>` : html`<${State} of=${to} />`}</span>
-    <span class="text"><${Message} text=${reason} />${client !== null && html` <span class="quiet">by ${clientName ?? client}</span>`}${commit !== null && html` <${Commit} of=${commit} />`}</span>
+    <span class="text"><${Message} text=${reason} />${client !== null && html` <span class="quiet">by ${clientName || client}</span>`}${commit !== null && html` <${Commit} of=${commit} />`}</span>
   </li>`;
 }
