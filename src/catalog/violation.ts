@@ -33,6 +33,7 @@ export function explainViolation(violation: Violation, writtenAt: WrittenAt): Pl
   if (keyword === 'additionalProperties') {
     return { pointer: below(pointer, field), fault: unknownField(field, schema) };
   }
+  if (keyword === 'false schema') return { pointer, fault: uselessField(pointer) };
   if (keyword === 'propertyNames') return { pointer: below(pointer, field), fault: badKey(field, schema) };
   return { pointer, fault: wrongValue(violation, writtenAt(pointer)) };
 }
@@ -67,6 +68,12 @@ function unknownField(field: string, schema: Violation['schema']): Fault {
     hint: didYouMean(field, known) ?? unknownFieldHint(field, known),
     part: 'key',
   };
+}
+
+/** A schema has `false` for a field that does not go together with another one. */
+function uselessField(pointer: string): Fault {
+  const message = `${labelOf(pointer)} has no effect here`;
+  return { code: 'no_effect', message, hint: 'leave it out', part: 'key' };
 }
 
 function fieldsOf({ properties }: Violation['schema']): readonly string[] {

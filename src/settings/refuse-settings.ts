@@ -2,7 +2,7 @@
 // ignored would mislead the operator.
 import { isLoopback } from '../base/http-request.ts';
 import { below, type Fault } from '../model/entry.ts';
-import { isMap } from '../model/json.ts';
+import { fieldOf, isMap } from '../model/json.ts';
 import { checkEncryption, parseRepositoryUrl, type RepositoryUrl } from '../repository/repository-url.ts';
 import { SourceError } from '../repository/source.ts';
 
@@ -14,17 +14,6 @@ export interface PlacedFault {
 
 /** The variables of the environment. */
 export type Environment = Readonly<Record<string, string | undefined>>;
-
-/** The keys of an entry that belong to one kind of provider. */
-const KEYS_OF_PROVIDER: Readonly<Record<string, readonly string[]>> = {
-  simulated: ['options'],
-  exec: ['command', 'environment'],
-  http: ['url', 'secretFile', 'caFile'],
-};
-const REQUIRED_OF_PROVIDER: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  exec: { command: 'the program and its arguments' },
-  http: { url: 'where calls are posted', secretFile: 'the file of the secret that signs them' },
-};
 
 const SECRET_KEYS = ['usernameFile', 'passwordFile'];
 const SECRET_VARIABLES = ['TREELINE_GIT_USERNAME', 'TREELINE_GIT_PASSWORD'];
@@ -38,13 +27,7 @@ const NOT_ASKED: Readonly<Record<RepositoryUrl['kind'], string>> = {
 
 /** Returns the unsupported requests in settings and environment. `settings` may have any shape. */
 export function findRefusals(settings: unknown, environment: Environment): readonly PlacedFault[] {
-  const providers = settingAt(settings, ['execution', 'providers']);
-  const count = Array.isArray(providers) ? providers.length : 0;
-  return [
-    ...refuseOpenDashboard(settings),
-    ...Array.from({ length: count }, (_, index) => refuseKeys(settings, ['execution', 'providers', index])).flat(),
-    ...refuseUrl(settings, environment),
-  ];
+  return [...refuseOpenDashboard(settings), ...refuseUrl(settings, environment)];
 }
 
 /** The dashboard asks nobody who they are, so no other machine may reach it. */
@@ -56,31 +39,6 @@ function refuseOpenDashboard(settings: unknown): PlacedFault[] {
   const hint =
     'leave "host" out, or leave "dashboard" out: /ui/ of the API listener shows the same page, with a client certificate';
   return [{ pointer: '/management/dashboard', fault: { code: 'wrong_value', message, hint } }];
-}
-
-/** Refuses keys that have no effect on this kind of provider, and the lack of those that it needs. */
-function refuseKeys(settings: unknown, steps: readonly (string | number)[]): PlacedFault[] {
-  const kind = settingAt(settings, [...steps, 'provider']);
-  if (typeof kind !== 'string' || !Object.hasOwn(KEYS_OF_PROVIDER, kind)) return [];
-  const has = (key: string): boolean => settingAt(settings, [...steps, key]) !== undefined;
-  const useless = Object.entries(KEYS_OF_PROVIDER).flatMap(([other, keys]) =>
-    other === kind ? [] : keys.filter(has).map((key) => ({ key, other })),
-  );
-  const missing = Object.entries(REQUIRED_OF_PROVIDER[kind] ?? {}).filter(([key]) => !has(key));
-  return [
-    ...useless.map(({ key, other }): PlacedFault => {
-      const message = `"${key}" has no effect on a provider "${kind}"`;
-      const hint = `leave it out, or write provider: ${other}`;
-      return { pointer: below('', ...steps, key), fault: { code: 'no_effect', message, hint, part: 'key' } };
-    }),
-    ...missing.map(([key, words]): PlacedFault => {
-      const message = `a provider "${kind}" needs the field "${key}"`;
-      return {
-        pointer: below('', ...steps),
-        fault: { code: 'missing_field', message, hint: `add "${key}:", ${words}` },
-      };
-    }),
-  ];
 }
 
 function refuseUrl(settings: unknown, environment: Environment): PlacedFault[] {
@@ -113,11 +71,8 @@ function refuseAccess(settings: unknown, url: RepositoryUrl): PlacedFault[] {
 }
 
 /** Returns the value at these steps into a value of any shape; undefined: there is none. */
-export function settingAt(value: unknown, steps: readonly (string | number)[]): unknown {
-  return steps.reduce<unknown>((parent, step) => {
-    if (Array.isArray(parent)) return parent[Number(step)];
-    return isMap(parent) && Object.hasOwn(parent, step) ? parent[step] : undefined;
-  }, value);
+export function settingAt(value: unknown, steps: readonly string[]): unknown {
+  return steps.reduce<unknown>((parent, step) => (isMap(parent) ? fieldOf(parent, step) : undefined), value);
 }
 
 /** Returns the fault at a place below a pointer; none where there is no fault. */

@@ -341,14 +341,9 @@ describe('a provider that runs a program', () => {
     ['command: [./missing]', '3:63', 'no_program', '/missing is not there; correct the path, or install the program'],
     ['command: [./plain]', '3:63', 'no_program', '/plain may not be executed; chmod \\+x .*/plain'],
     ['command: [./]', '3:63', 'no_program', ' is no file'],
-    [
-      'environment: {}',
-      '3:26',
-      'missing_field',
-      'a provider "exec" needs the field "command"; add "command:", the program',
-    ],
+    ['environment: {}', '3:26', 'missing_field', 'lacks the field "command"; add "command:"'],
     ['command: []', '3:62', 'too_short|wrong_value|wrong', 'has to be a list of texts: a program and its arguments'],
-    ['command: [/bin/sh], options: { seed: 1 }', '3:73', 'no_effect', '"options" has no effect on a provider "exec"'],
+    ['command: [/bin/sh], options: { seed: 1 }', '3:73', 'no_effect', '"options" has no effect here; leave it out'],
     ['command: [/bin/sh], environment: { TREELINE_CALL: x }', '3:88', '\\w+', 'TREELINE_CALL is set by Treeline'],
     ['command: [/bin/sh], environment: { A=B: x }', '3:88', '\\w+', 'has to be a name of letters'],
   ])('is refused: %s', async (fields, place, code, words) => {
@@ -400,8 +395,8 @@ describe('a provider that runs a program', () => {
       entry('command: [x], environment: {}').replace('provider: exec', 'provider: simulated'),
     );
     expect(problems).toEqual([
-      '3:58 no_effect "command" has no effect on a provider "simulated"; leave it out, or write provider: exec',
-      '3:72 no_effect "environment" has no effect on a provider "simulated"; leave it out, or write provider: exec',
+      '3:58 no_effect "command" has no effect here; leave it out',
+      '3:72 no_effect "environment" has no effect here; leave it out',
     ]);
   });
 });
@@ -421,12 +416,12 @@ describe('a provider that asks a service', () => {
   });
 
   it.each([
-    ['url: "https://x/"', 'missing_field a provider "http" needs the field "secretFile"; add "secretFile:"'],
-    ['secretFile: s', 'missing_field a provider "http" needs the field "url"; add "url:", where calls are posted'],
+    ['url: "https://x/"', 'lacks the field "secretFile"; add "secretFile:"'],
+    ['secretFile: s', 'lacks the field "url"; add "url:"'],
     ['url: "http://lab.example/", secretFile: s', 'wrong_value records would go to "lab.example" unencrypted'],
     ['url: "ftp://x/", secretFile: s', 'wrong_value this is no address of a service; write https://HOST/PATH'],
     ['url: "https://me:hunter2@x/", secretFile: s', 'wrong_value the address of a service has no user, no password'],
-    ['url: "https://x/", secretFile: s, command: [x]', 'no_effect "command" has no effect on a provider "http"'],
+    ['url: "https://x/", secretFile: s, command: [x]', 'no_effect "command" has no effect here; leave it out'],
   ])('is refused: %s', async (fields, words) => {
     const problems = await problemsOf(entry(fields));
     expect(problems).toHaveLength(1);
