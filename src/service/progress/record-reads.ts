@@ -4,7 +4,7 @@
 import { systemClock } from '../../base/clock.ts';
 import { EVERY_INSTANCE } from '../../machine/suspension.ts';
 import { instanceAddress } from '../../model/address.ts';
-import type { EventRange, InstanceEvent, ListedEvent, ListedPage, ListedRange } from '../../model/instance-event.ts';
+import type { EventRange, ListedEvent, ListedPage, ListedRange } from '../../model/instance-event.ts';
 import { compareNames } from '../../model/names.ts';
 import type { Client } from '../../model/objects.ts';
 import type { LossPolicy, ServerRow } from '../../model/rows.ts';
@@ -38,22 +38,35 @@ export interface RecordOptions extends CommitSources {
  */
 export function recordReads(options: RecordOptions) {
   const view = (): View => activeView(options);
+
+  /** A proxy does not see other clients than itself. */
+  async function listEvents(scope: Scope, range: ListedRange, resource?: string): Promise<ListedEvents> {
+    const { events, isGap } =
+      scope.isWhole && resource === undefined
+        ? await options.rows.listEvents(range)
+        : await listSeenEvents(range, { scope, resource }, view());
+    return { events: events.map((event) => tellEvent(scope, event)), gap: isGap };
+  }
+
   return {
     ...commitReads(options),
     /**
-     * Resolves with events of an instance, which may be gone already. A proxy does not see other clients than itself.
+     * Resolves with events of an instance, which may be gone already, and of every instance. Throws `not_found` if there
+     * is neither the instance nor an event of it, or the client does not see it.
      */
-    events: async (by: Client, instance: string, range: EventRange): Promise<InstanceEvents> =>
-      await viewEvents({ instance, range, scope: new Scope(by, options) }, view()),
-    /** Resolves with events of several instances, or of all. `resource`: of this server only. */
-    async listEvents(by: Client, range: ListedRange, resource?: string): Promise<ListedEvents> {
+    async events(by: Client, instance: string, range: EventRange): Promise<InstanceEvents> {
       const scope = new Scope(by, options);
-      const { events, isGap } =
-        scope.isWhole && resource === undefined
-          ? await options.rows.listEvents(range)
-          : await listSeenEvents(range, { scope, resource }, view());
-      return { events: events.map((event) => tellEvent(scope, event)), gap: isGap };
+      const present = view();
+      const first = { after: 0, limit: 1, instances: new Set([instance]) };
+      const isKnown = async () =>
+        hasInstance(present, instance) || (await options.rows.listEvents(first)).events.length > 0;
+      if (!scope.seesInstance(instance) || !(await isKnown())) throw unknownInstance(present, instance, { scope });
+      const { events, gap } = await listEvents(scope, { ...range, instances: selectInstances([instance]) });
+      return { events: events.map(({ instance: _instance, ...event }) => event), gap };
     },
+    /** Resolves with events of several instances, or of all. `resource`: of this server only. */
+    listEvents: (by: Client, range: ListedRange, resource?: string): Promise<ListedEvents> =>
+      listEvents(new Scope(by, options), range, resource),
     /** Returns the recorded servers that a client sees, for programs that compare a desired state with them. */
     recorded(by?: Client): RecordedState {
       const scope = new Scope(by, options);
@@ -82,12 +95,6 @@ export function recordReads(options: RecordOptions) {
       return { notifications: attempts.map(([, { target, ...row }]) => ({ subscriber: target, ...row })) };
     },
   };
-}
-
-interface Asked {
-  readonly instance: string;
-  readonly range: EventRange;
-  readonly scope: Scope;
 }
 
 /**
@@ -147,20 +154,6 @@ function eventsOf(
 }
 
 /**
- * Resolves with the events of an instance and those that concern every instance. Throws `not_found` if there is neither
- * the instance nor an event of it, or the client does not see it.
- */
-async function viewEvents({ instance, range, scope }: Asked, view: View): Promise<InstanceEvents> {
-  const { rows } = view;
-  const first = { after: 0, limit: 1, instances: new Set([instance]) };
-  const isKnown = async () => hasInstance(view, instance) || (await rows.listEvents(first)).events.length > 0;
-  if (!scope.seesInstance(instance) || !(await isKnown())) throw unknownInstance(view, instance, { scope });
-  const { events, isGap } = await rows.listEvents({ ...range, instances: selectInstances([instance]) });
-  const seen = events.filter((listed) => scope.seesEvent(listed));
-  return { events: seen.map(({ event }) => shownTo(scope, event)), gap: isGap };
-}
-
-/**
  * Returns the instances to list events of: what concerns every instance concerns those that are named. Without a name:
  * all.
  */
@@ -170,11 +163,8 @@ export function selectInstances(names: readonly string[]): ReadonlySet<string> |
 
 /** Returns an event of any instance as a client sees it. */
 export function tellEvent(scope: Scope, { instance, event }: ListedEvent): ToldEvent {
-  return { ...shownTo(scope, event), instance: instance === EVERY_INSTANCE ? null : instance };
-}
-
-function shownTo(scope: Scope, event: InstanceEvent): InstanceEvent {
-  return scope.seesPerson(event.client) ? event : { ...event, client: null, clientName: null };
+  const hidden = scope.seesPerson(event.client) ? {} : { client: null, clientName: null };
+  return { ...event, ...hidden, instance: instance === EVERY_INSTANCE ? null : instance };
 }
 
 /** Lists the recorded servers of a moment, sorted by name. Records and actions under way are not part of it. */
