@@ -3,14 +3,7 @@ import { createInterface } from 'node:readline/promises';
 import { systemClock } from '../base/clock.ts';
 import { countOf, momentOf, quote } from '../base/wording.ts';
 import type { Problem } from '../model/problem.ts';
-import type {
-  AuthoredHold,
-  HeldItem,
-  PropertyDifference,
-  SentNotification,
-  WaitingItem,
-  Why,
-} from '../service/answers.ts';
+import type { HeldItem, PropertyDifference, SentNotification, WaitingItem, Why } from '../service/answers.ts';
 import { CommandFailure } from './command-failure.ts';
 import { askDelivered, formatDelivered } from './delivered.ts';
 import { formatProblem } from './format-problem.ts';
@@ -147,7 +140,7 @@ const READS: readonly RestCommand[] = [
     usage: 'held',
     description: 'show what waits for an approval',
     ask: listed,
-    text: ({ held }: { readonly held: readonly AuthoredHold[] }) => linesOf(held, formatHeld, 'nothing is held'),
+    text: ({ held }: { readonly held: readonly HeldItem[] }) => linesOf(held, formatHeld, 'nothing is held'),
   },
   {
     usage: 'problems',
@@ -219,7 +212,7 @@ function wholeOf(instance: string | undefined, options: Partial<Given>): { reado
 
 /** Prints the held history with what accepting it does, and asks on a terminal. Throws CommandFailure after a no. */
 async function confirmHistory(given: Given): Promise<void> {
-  const { held } = (await getFrom(given, '/operations/held')) as { readonly held: readonly AuthoredHold[] };
+  const { held } = (await getFrom(given, '/operations/held')) as { readonly held: readonly HeldItem[] };
   const found = held.filter(({ kind }) => kind === 'history');
   if (found.length === 0) return;
   print(linesOf(found, formatHeld, ''));
@@ -236,7 +229,7 @@ function releaseOf({ kind, digest, check }: HeldItem): string {
   return check === undefined ? accept : `${check}; if it is meant: ${accept}`;
 }
 
-function formatHeld(item: AuthoredHold): string {
+function formatHeld(item: HeldItem): string {
   const { kind, instance, reason, since, resources, commit, author } = item;
   const details = [
     ...(commit === null ? [] : [`    commit: ${commit}${author ? `, by ${visibleLine(author)}` : ''}`]),

@@ -25,13 +25,10 @@ export interface HeldItem {
    * Null: not known.
    */
   readonly commit: string | null;
+  /** Of that commit. Null: not known, or the client does not see authors. */
+  readonly author: string | null;
   /** What to do first, before an approval, where something is likely not meant. */
   readonly check?: string;
-}
-
-/** Something that is held, with the name of the author of its commit; null where that is not known. */
-export interface AuthoredHold extends HeldItem {
-  readonly author: string | null;
 }
 
 /** The number of servers in each state; states of no server are left out. */

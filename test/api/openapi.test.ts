@@ -11,7 +11,7 @@ import type { Problem } from '../../src/model/problem.ts';
 import type { ErrorDetail } from '../../src/model/service-error.ts';
 import type { Spec } from '../../src/model/spec.ts';
 import type {
-  AuthoredHold,
+  HeldItem,
   LeadingReplica,
   Outage,
   Overview,
@@ -156,7 +156,7 @@ const RARE = {
   HeldItem: {
     ...{ kind: 'failures', digest: 'beef', instance: null, reason: 'too many', since: NOW, resources: ['web-1'] },
     ...{ commit: null, author: 'Ada', check: 'set repository.directory back' },
-  } satisfies Required<AuthoredHold>,
+  } satisfies Required<HeldItem>,
   Why: {
     status: 'Blocked',
     summary: '',

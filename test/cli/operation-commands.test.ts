@@ -7,7 +7,7 @@ import { createAuthority, issueClientCertificate, type KeyPair } from '../../src
 import type { Role } from '../../src/model/names.ts';
 import type { Problem } from '../../src/model/problem.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
-import type { AuthoredHold, HeldItem } from '../../src/service/answers.ts';
+import type { HeldItem } from '../../src/service/answers.ts';
 import { treeline } from '../support/command-here.ts';
 import { listenInTest } from '../support/listen-in-test.ts';
 import { COMMIT } from '../support/sample-reader.ts';
@@ -55,7 +55,7 @@ describe('treeline held', () => {
     ...({ kind: 'history', digest: 'history-c0ffee', instance: null, resources: [], commit: null } as const),
     ...AUTHOR,
   };
-  const HELD: readonly AuthoredHold[] = [
+  const HELD: readonly HeldItem[] = [
     {
       ...{ kind: 'deletes', digest: 'beef', instance: 'shop', resources: ['shop-web-1', 'shop-web-2'] },
       ...{ reason: '7 servers would be deleted', since: '2026-11-20T10:13:56.000Z', commit: COMMIT, ...AUTHOR },
@@ -115,7 +115,7 @@ it('treeline problems prints the commit, and each problem as treeline validate d
 });
 
 describe('a digest that is short', () => {
-  const held = (digest: string, kind: HeldItem['kind'] = 'deletes'): AuthoredHold => ({
+  const held = (digest: string, kind: HeldItem['kind'] = 'deletes'): HeldItem => ({
     ...{ kind, digest, instance: null, reason: 'many', resources: [], commit: null, author: null },
     since: '2026-11-20T10:13:56.000Z',
   });

@@ -9,11 +9,11 @@ import { EVERY_INSTANCE, suspendedUntil } from '../../machine/suspension.ts';
 import type { Client } from '../../model/objects.ts';
 import type { Problem } from '../../model/problem.ts';
 import { ServiceError } from '../../model/service-error.ts';
-import type { AuthoredHold, ClientSeen, HeldItem, ListedProvider, Order } from '../answers.ts';
+import type { ClientSeen, HeldItem, ListedProvider, Order } from '../answers.ts';
 import { type Deliveries, notOfNode } from '../deliveries/deliveries.ts';
 import type { ClientsSeen } from '../progress/clients-seen.ts';
 import type { ProgressOptions } from '../progress/facts.ts';
-import { authorOf, heldItems } from '../progress/held-items.ts';
+import { heldItems } from '../progress/held-items.ts';
 import { type AllAttention, attentionOf, progressReads } from '../progress/progress-reads.ts';
 import { type RecordOptions, recordReads } from '../progress/record-reads.ts';
 import { requireInstance } from '../read/instance-views.ts';
@@ -40,17 +40,8 @@ export type Operator = ReturnType<typeof createOperator>;
 /** Returns the operator. It shows each client what that client sees, and acts only there. */
 export function createOperator(options: OperatorOptions) {
   return {
-    /**
-     * Returns what is held, with the authors of the commits that ask for it. `by`: omitted for the controller itself.
-     * Proxies and limited clients do not see authors.
-     */
-    held(by?: Client): readonly AuthoredHold[] {
-      const scope = new Scope(by, options);
-      return heldItems(options.rows, options.refused(), scope).map((item) => {
-        const author = scope.seesPersons ? authorOf(item.commit, options.rows) : null;
-        return { ...item, author };
-      });
-    },
+    /** Returns what is held. `by`: omitted for the controller itself. */
+    held: (by?: Client): readonly HeldItem[] => heldItems(options.rows, options.refused(), new Scope(by, options)),
     ...progressReads(options),
     ...recordReads(options),
     /** Returns the registered clients as a client may see them, and when each was seen last. */

@@ -16,10 +16,12 @@ export function heldItems(rows: PresentRows, refused: RefusedCommit | undefined,
     .map(([instance, row]): HeldItem => {
       const { digest, since, servers, commit = null } = row;
       const kind = row.isHandOver ? 'unreadable' : 'deletes';
-      return { kind, digest, instance, reason: heldReason(row, rows), since, resources: servers, commit };
+      const reason = heldReason(row, rows);
+      return { kind, digest, instance, reason, since, resources: servers, commit, author: authorOf(commit, rows) };
     });
   // The updates of a commit are those of all instances.
-  return [...deletes, ...(scope.isWhole ? failures(rows) : []), ...commitHolds(refused, scope)];
+  const items = [...deletes, ...(scope.isWhole ? failures(rows) : []), ...commitHolds(refused, rows, scope)];
+  return scope.seesPersons ? items : items.map((item) => ({ ...item, author: null }));
 }
 
 /**
@@ -39,15 +41,15 @@ function heldReason(row: HeldRow, rows: PresentRows): string {
   return `${row.reason}; it is approved, and waits until the repository can be read`;
 }
 
-function commitHolds(refused: RefusedCommit | undefined, scope: Scope): HeldItem[] {
+function commitHolds(refused: RefusedCommit | undefined, rows: PresentRows, scope: Scope): HeldItem[] {
   if (refused === undefined || refused.hold === null) return [];
   const { hold, since, commit } = refused;
   const { kind, digest, check, effect } = hold;
   const reason = effect === undefined ? refused.reason : `${refused.reason}; ${effect.text}`;
   const resources = (effect?.deletes ?? []).filter((server) => scope.seesServer(server));
-  return [
-    { kind, digest, instance: null, reason, since, resources, commit, ...(check === undefined ? {} : { check }) },
-  ];
+  const author = authorOf(commit, rows);
+  const advice = check === undefined ? {} : { check };
+  return [{ kind, digest, instance: null, reason, since, resources, commit, author, ...advice }];
 }
 
 /** Updates of a commit that wait because too many others of it have failed. */
@@ -67,6 +69,7 @@ function failures(rows: PresentRows): HeldItem[] {
         .at(-1) ?? '';
     const failed = rollout.updates === 0 ? resources.length : `${resources.length} of ${rollout.updates}`;
     const reason = `${failed} updates of commit ${commit} have failed, so the rest waits`;
-    return [{ kind: 'failures', digest, instance: null, reason, since, resources, commit }];
+    const author = authorOf(commit, rows);
+    return [{ kind: 'failures', digest, instance: null, reason, since, resources, commit, author }];
   });
 }
