@@ -45,8 +45,6 @@ const LONG_TEXTS: Readonly<Record<string, () => string>> = {
   yaml_values: () => `blocked: [${Array.from({ length: 60_000 }, () => 'b').join(', ')}]\n`,
 };
 
-const FIELDS = ['severity', 'isWholeCommit', 'meaning', 'remedy', 'example'];
-
 function largeGroup(key: string): string {
   return `  ${key}:\n    type: Platform::ResourceGroup\n    properties: { count: "10000", resource_def: { properties: { role: database } } }\n`;
 }
@@ -115,21 +113,6 @@ describe.each(Object.entries<CodeEntry>(PROBLEM_CODES))('%s', (code, { severity,
   it('is not what its right example gives, and neither is another code', () => {
     expect(problemsWith(code, example, example.right)).toEqual([]);
   });
-});
-
-test.each(Object.entries<CodeEntry>(PROBLEM_CODES))('%s has the fields of an entry, and no other', (_, entry) => {
-  expect(FIELDS).toEqual(expect.arrayContaining(Object.keys(entry)));
-  expect(['error', 'warning', 'either']).toContain(entry.severity);
-  expect([undefined, true]).toContain(entry.isWholeCommit);
-  expect([typeof entry.meaning, typeof entry.remedy]).toEqual(['string', 'string']);
-  const { example } = entry;
-  if (!isRunExample(example)) return expect(Object.keys(example)).toEqual(['wrong', 'right']);
-  expect(['before', 'beside', 'wrong', 'right']).toEqual(expect.arrayContaining(Object.keys(example)));
-  for (const file of [example.before, example.beside, example.wrong, example.right].flatMap((files = {}) =>
-    Object.values(files),
-  )) {
-    if (file !== null && !Array.isArray(file)) expect([['shown'], ['linkTo']]).toContainEqual(Object.keys(file));
-  }
 });
 
 test('a code stands in one group, and its texts are sentences without a full stop', () => {

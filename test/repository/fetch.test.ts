@@ -211,7 +211,7 @@ describe('a fetch that fails', () => {
     const pid = join(temporaryDirectory(), 'pid');
     await ssh.become(`sleep 60 & echo $! > ${pid}.new; mv ${pid}.new ${pid}; wait`);
     await expectFailure(/did not end within 1 s/);
-    expect(isAlive(Number(readFileSync(pid, 'utf8')))).toBe(false);
+    await expect.poll(() => isAlive(Number(readFileSync(pid, 'utf8')))).toBe(false);
     await writeFile(`${pid}.new`, '');
     await ssh.become(OBEY);
     await expectSuccess();
@@ -220,7 +220,7 @@ describe('a fetch that fails', () => {
     await expect.poll(() => existsSync(`${pid}.2`)).toBe(true);
     await source.close();
     await fetching;
-    expect(isAlive(Number(readFileSync(`${pid}.2`, 'utf8')))).toBe(false);
+    await expect.poll(() => isAlive(Number(readFileSync(`${pid}.2`, 'utf8')))).toBe(false);
   });
 
   it('explains what ssh says', async () => {
