@@ -38,8 +38,6 @@ export interface ReplicatedSite {
   /** The database, not over the lines of the replicas. */
   readonly url: string;
   readonly replicas: readonly ReplicaProcess[];
-  /** When the database was away. */
-  readonly outages: Span[];
 }
 
 /** One replica, which may not be running. */
@@ -49,8 +47,6 @@ export class ReplicaProcess {
   readonly relay: Relay;
   /** When it was killed, stopped or starting: what clients ask may fail. */
   readonly away: Span[] = [];
-  /** When it did not reach the database. */
-  readonly cuts: Span[] = [];
   /** The messages of its lines of level `error` and worse. */
   readonly errors: string[] = [];
   readonly #config: string;
@@ -123,12 +119,9 @@ export class ReplicaProcess {
 
   /** Nothing passes between it and the database for a while. */
   async cut(ms: number): Promise<void> {
-    const span: Span = { from: performance.now() };
-    this.cuts.push(span);
     this.relay.cut();
     await sleep(ms);
     this.relay.mend();
-    span.to = performance.now();
   }
 
   /** Asks it as an administrator. Rejects where it is not running. */
@@ -199,7 +192,7 @@ export async function startReplicas(
     replicas.push(new ReplicaProcess({ name, relay, config, site }));
   }
   await Promise.all(replicas.map((replica) => replica.start()));
-  return { site, provided, server, url, replicas, outages: [] };
+  return { site, provided, server, url, replicas };
 }
 
 /** Has the database keep which connection changed the state, and which changed rows, with the fencing number at that moment. */
