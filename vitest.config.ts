@@ -5,9 +5,8 @@ import { COMPILED } from './test/support/bundle-once.ts';
 
 const report = process.env.TEST_REPORT;
 
-/** Tests that measure memory, count calls or depend on the state of their process: each starts a worker of its own. */
+/** Tests that measure memory or depend on the state of their process: each starts a worker of its own. */
 const ALONE = [
-  'test/scenario/parses-of-a-write.test.ts',
   'test/counted-work.test.ts',
   'test/simulation/**/*.test.ts',
   'test/repository/counted-git.test.ts',

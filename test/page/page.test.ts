@@ -62,9 +62,6 @@ async function confirmUnknown({ running, site }: Shown, node: string): Promise<v
   expect(status).toBe(200);
 }
 
-const HREFS = (links: readonly { getAttribute(name: string): string | null }[]): string[] =>
-  links.map((link) => link.getAttribute('href') ?? '');
-
 /** Every view, and what it shows in the estate of the tests. */
 const VIEWS = [
   ['', /Invalid files[\s\S]*Waits for approval/],
@@ -131,20 +128,6 @@ describe.skipIf(NO_BROWSER !== undefined)('the page', () => {
     await until(page, /printer[\s\S]*paper\s+a4/);
     await page.goto(`${address}servers/nothing`);
     await until(page, 'There is no');
-    expect(faults).toEqual([]);
-  });
-
-  itInFull('follows a commit while it rolls out, without being asked', async () => {
-    const { site, running, address } = await served(STACKS, { createMs: 3_000 });
-    const { page, faults } = await openPage(browser, `${address}instances/shop`);
-    await running.untilDone(await headOf(site), 'shop');
-    await until(page, /✓\s*3 done/);
-    await site.repository.commit({ [SHOP]: instanceText('shop', 6) });
-    await until(page, /\+\s*\d creating[\s\S]*carries out the create/);
-    await until(page, /✓\s*7 done/);
-    await until(page, /Events[\s\S]*shop-web-6\s+✓\s*done/);
-    await running.post('/operations/check', { instance: 'shop' });
-    await until(page, /instance\s+check/);
     expect(faults).toEqual([]);
   });
 
@@ -217,27 +200,6 @@ describe.skipIf(NO_BROWSER !== undefined)('the page', () => {
     await until(page, /^Overview \/ Instance\s+office/);
     await expect.poll(focused).toMatch(/^office/);
     expect(await page.evaluate('document.activeElement?.tagName')).toBe('H1');
-  });
-
-  itInFull('every link leads to a view, while commits roll out', async () => {
-    const { site, running, address } = await served(STACKS, { createMs: 200 });
-    await running.untilDone(await headOf(site), 'shop');
-    const { page, faults } = await openPage(browser, address);
-    const [open, seen] = [['/ui/'], new Set<string>()];
-    for (let path = open.shift(); path !== undefined && seen.size < 30; path = open.shift()) {
-      if (seen.has(path)) continue;
-      seen.add(path);
-      if (seen.size % 10 === 0) await site.repository.commit({ [SHOP]: instanceText('shop', seen.size / 10) });
-      await page.goto(new URL(path, address).href);
-      await until(page, /^(?![\s\S]*Loading…)[\s\S]*\S/);
-      expect({ path, text: await textOf(page) }).toEqual({
-        path,
-        text: expect.not.stringMatching(/There is nothing here/),
-      });
-      open.push(...(await page.locator('a[href^="/ui/"]').evaluateAll(HREFS)));
-    }
-    expect(seen.size).toBeGreaterThan(15);
-    expect(faults).toEqual([]);
   });
 });
 

@@ -1,13 +1,11 @@
 // Tests the delete budget of a whole controller: a commit may take two servers away before an operator approves.
 import { expect, it } from 'vitest';
 import { treeline } from '../support/command-here.ts';
-import { itInFull } from '../support/count-runs.ts';
 import { effectsIn } from '../support/running-controller.ts';
 import { commandLineOptions } from '../support/server-options.ts';
 import {
   answers,
   type Held,
-  headOf,
   heldIn,
   push,
   restart,
@@ -16,7 +14,7 @@ import {
   untilStatus,
   upAndDone,
 } from './scene.ts';
-import { instanceText, SHOP } from './stacks.ts';
+import { SHOP } from './stacks.ts';
 
 const ALL_OF_SHOP = ['shop-db', 'shop-web-1', 'shop-web-2', 'shop-web-3', 'shop-web-4'];
 
@@ -56,27 +54,4 @@ it('treeline approve lets what is held happen, also after a restart', async () =
   expect(ended).toEqual({ code: 0, stdout: 'The deletes of shop are approved\n', stderr: '' });
   await untilStatus(scene, 'shop', 'not_found');
   await untilServers(scene, ['office-db', 'office-web-1']);
-});
-
-const PROTECTED = 'protected: true\n';
-const files = { ...SHOP_FILES, [SHOP]: instanceText('shop', 4, PROTECTED) };
-
-itInFull('a protected instance loses nothing, whatever the budget, until an earlier commit has lifted it', async () => {
-  const scene = await upAndDone(files);
-  const effects = effectsIn(scene.site);
-  await push(scene, { [SHOP]: instanceText('shop', 3, PROTECTED) });
-  expect(await scene.running.status('shop')).toBe('Invalid');
-  expect((await scene.running.get('/operations/problems')).body).toMatchObject({
-    commit: await headOf(scene.site),
-    problems: [{ code: 'protected_instance', file: SHOP, instances: ['shop'] }],
-  });
-  await push(scene, { [SHOP]: null });
-  await restart(scene);
-  expect(await scene.running.status('shop')).toBe('Invalid');
-  await push(scene, { 'README.md': 'x' }, 'x\n\nTreeline-Approve-Deletes: 99\n');
-  expect(await scene.running.status('shop')).toBe('Invalid');
-  expect(effectsIn(scene.site)).toEqual(effects);
-  await scene.running.untilDone(await push(scene, { [SHOP]: instanceText('shop', 4) }), 'shop');
-  await scene.running.untilDone(await push(scene, { [SHOP]: instanceText('shop', 3) }), 'shop');
-  await untilServers(scene, ['office-db', 'office-web-1', 'shop-db', 'shop-web-1', 'shop-web-2', 'shop-web-3']);
 });

@@ -1,8 +1,6 @@
-// The events of an instance on the whole controller: who wrote what through the interface, and what outlives a restart,
-// a deleted instance, a backup and its restore.
+// The events of an instance on the whole controller, streamed over a restart.
 import { expect, it } from 'vitest';
 import type { InstanceEvents } from '../../src/service/answers.ts';
-import { itInFull } from '../support/count-runs.ts';
 import { readStream } from '../support/event-stream.ts';
 import { PATIENCE } from '../support/running-controller.ts';
 import { push, restart, type Scene, untilStatus, upAndDone } from './scene.ts';
@@ -14,28 +12,7 @@ async function eventsOf({ running }: Scene, instance: string, after = 0): Promis
   return (body as unknown as InstanceEvents).events;
 }
 
-itInFull('tell which client wrote an instance, and are the same after a restart', async () => {
-  const scene = await upAndDone();
-  const body = { stackTemplate: 'web', parameters: { prefix: 'lab', count: '1' } };
-  const answer = await scene.running.post('/stacks/instances/lab/', body);
-  expect(answer.status).toBe(201);
-  await untilStatus(scene, 'lab', 'Done');
-  const events = await eventsOf(scene, 'lab');
-  const { headers } = await scene.running.get('/stacks/instances/lab/');
-  expect(new Set(events.map(({ commit }) => commit))).toEqual(new Set([headers['x-treeline-commit']]));
-  const [first] = events;
-  expect(first).toMatchObject({ from: null, to: 'pending', client: expect.stringMatching(/^[0-9A-F]+$/) });
-  // A commit that an operator pushed names no client.
-  expect((await eventsOf(scene, 'shop'))[0]?.client).toBeNull();
-  await push(scene, { [OFFICE]: instanceText('office', 2) });
-  await untilStatus(scene, 'office', 'Done');
-  expect((await eventsOf(scene, 'office')).every(({ client }) => client === null)).toBe(true);
-  await restart(scene);
-  expect(await eventsOf(scene, 'lab')).toEqual(events);
-  await scene.running.stop();
-});
-
-it('are streamed while a commit is followed, then end with the controller, and go on after its restart', async () => {
+it('events are streamed while a commit is followed, then end with the controller, and go on after its restart', async () => {
   const scene = await upAndDone();
   const { site } = scene;
   const open = (path = '/events', headers = {}) =>
