@@ -106,10 +106,10 @@ async function openDatabase(
   await using parts = new AsyncDisposableStack();
   const held = { ...replica, onTaken: present.take, onLost: present.lose, onOver, clock, log };
   const lease = parts.adopt(new Lease(options, held), (it) => it.close());
-  const store = await openPostgresStore(options, { log, clock, adapting, onSaved, lease });
+  const seen = new SeenFile({ directory: settings.store.directory, clock, log });
+  const store = await openPostgresStore(options, { log, clock, adapting, onSaved, lease, seen });
   parts.adopt(store, (it) => it.close());
-  const { directory } = settings.store;
-  const seen = parts.adopt(new SeenFile({ directory, store, clock, log }), async (it) => it.close());
+  seen.compare(store);
   const identity = { replica, settings: settingsToAgree(settings), lease, handler: present.handler };
   const peers = await openPeers(options, { ...identity, clock, log, opened: parts });
   const kept = parts.move();
@@ -120,11 +120,11 @@ async function openDatabase(
 /** Returns what shows that a database knows less than was done. */
 function signIn(
   store: LowdbStore,
-  { left, seen: { lost, isFirst } }: { readonly left: string | undefined; readonly seen: SeenFile },
+  { left, seen: { lost, isFirst, isOther } }: { readonly left: string | undefined; readonly seen: SeenFile },
 ): string | undefined {
   // Another replica may have recorded it, or may have worked with that database since.
   const isRecorded = lost !== undefined && (store.read('recovery', RECOVERY)?.since ?? '') > lost.at;
-  if (lost !== undefined && !isRecorded && store.revision < lost.revision)
+  if (lost !== undefined && !isRecorded && (isOther || store.revision < lost.revision))
     return `the database was set back: this replica has seen its revision ${lost.revision} at ${lost.at}`;
   if (store.revision > 0 || left === undefined || !isFirst) return undefined;
   return `the database is empty, and the directory of the store has "${left}" of an earlier one`;

@@ -42,6 +42,16 @@ const LOOK_UPS_MAX = 8;
  */
 export interface PostgresStoreOptions extends LowdbStoreOptions {
   readonly lease?: CommitLease | undefined;
+  /** Remembers the last commit of this database. Omitted: nobody does. */
+  readonly seen?: DatabaseMemory;
+}
+
+/** Remembers the last commit of a database that a process has seen. */
+export interface DatabaseMemory {
+  readonly known: { readonly revision: number; readonly fencing: number } | undefined;
+  note(revision: number, fencing: number): void;
+  /** The known commit is there, but another leader made it. */
+  differs(): void;
 }
 
 /** Opens the store in a database whose tables are there. Throws StoreError where it cannot be read. */
@@ -72,6 +82,7 @@ export class PostgresAdapter implements DocumentAdapter {
   readonly #connections: DatabaseConnections;
   readonly #breathe: Breathe;
   readonly #lease: CommitLease | undefined;
+  readonly #seen: DatabaseMemory | undefined;
   #installation: string | undefined;
   /** Since old events were removed; the first commit removes what is left from before. */
   #newEvents = EVENTS_A_TRIM;
@@ -81,11 +92,16 @@ export class PostgresAdapter implements DocumentAdapter {
    */
   #terms: ReadonlyMap<number, number> = new Map();
 
-  constructor(options: DatabaseOptions, breathe: Breathe, { lease }: Pick<PostgresStoreOptions, 'lease'> = {}) {
+  constructor(
+    options: DatabaseOptions,
+    breathe: Breathe,
+    { lease, seen }: Pick<PostgresStoreOptions, 'lease' | 'seen'> = {},
+  ) {
     const limits = lease === undefined ? options.limits : limitCommits(lease.leaseSeconds, options.limits);
     this.#connections = new DatabaseConnections({ ...options, ...(limits === undefined ? {} : { limits }) });
     this.#breathe = breathe;
     this.#lease = lease;
+    this.#seen = seen;
   }
 
   get address(): DatabaseAddress {
@@ -118,7 +134,10 @@ export class PostgresAdapter implements DocumentAdapter {
       const { revision, lastEvent, installation } = await this.#readState(run, STATE);
       Object.assign(document, { revision, lastEvent, installation });
       const read = await this.#readRows(run, { since: 0, last: revision });
-      this.#terms = new Map([[revision, await readTerm(run, revision)]]);
+      const known = this.#seen?.known;
+      if (known !== undefined && known.revision <= revision && (await readTerm(run, known.revision)) !== known.fencing)
+        this.#seen?.differs();
+      this.#setTerms([[revision, await readTerm(run, revision)]]);
       await more(run);
       return read;
     });
@@ -145,7 +164,7 @@ export class PostgresAdapter implements DocumentAdapter {
       if (!(error instanceof LostCommit)) throw notSaved(error);
       if (!(await this.#isCommitted(revision, term))) throw notSaved(error);
     }
-    this.#terms = new Map([[revision, term]]);
+    this.#setTerms([[revision, term]]);
     this.#newEvents = unsaved.events.length + (this.#newEvents >= EVENTS_A_TRIM ? 0 : this.#newEvents);
   }
 
@@ -192,10 +211,17 @@ export class PostgresAdapter implements DocumentAdapter {
   async #requireTerm(run: RunStatement, since: number, revision: number): Promise<void> {
     const term = await readTerm(run, since);
     if (term !== (this.#terms.get(since) ?? term)) throw this.#setBack(revision, since);
-    this.#terms = new Map([
+    this.#setTerms([
       [since, term],
       [revision, await readTerm(run, revision)],
     ]);
+  }
+
+  /** Sets the commits that are known, the last one last, and remembers that one. */
+  #setTerms(terms: readonly (readonly [revision: number, fencing: number])[]): void {
+    this.#terms = new Map(terms);
+    const last = terms.at(-1);
+    if (last !== undefined) this.#seen?.note(...last);
   }
 
   /** Returns the rows that are newer than a revision. Throws StoreError for one that is newer than the last commit. */

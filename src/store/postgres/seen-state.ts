@@ -8,6 +8,7 @@ import { momentOf, reasonOf } from '../../base/wording.ts';
 import { isMap } from '../../model/json.ts';
 import type { LowdbStore } from '../lowdb-store.ts';
 import { codeOf, StoreError } from '../store-error.ts';
+import type { DatabaseMemory } from './postgres-adapter.ts';
 
 /** What a replica has seen of a database. */
 interface SeenState {
@@ -16,12 +17,13 @@ interface SeenState {
   /** Made with the tables. */
   readonly installation: string;
   readonly revision: number;
+  /** Of the leader that made this commit. */
+  readonly fencing: number;
   /** RFC 3339. */
   readonly at: string;
 }
 
 const FILE = 'database-seen.json';
-const WRITE_MS = 5_000;
 
 /** Returns the path of the file in a replica's directory. */
 function seenPath(directory: string): string {
@@ -32,7 +34,11 @@ function seenPath(directory: string): string {
 export function readSeen(directory: string): SeenState | undefined {
   try {
     const seen: unknown = JSON.parse(readFileSync(seenPath(directory), 'utf8'));
-    const isSeen = isMap(seen) && typeof seen.installation === 'string' && typeof seen.revision === 'number';
+    const isSeen =
+      isMap(seen) &&
+      typeof seen.installation === 'string' &&
+      typeof seen.revision === 'number' &&
+      typeof seen.fencing === 'number';
     return isSeen ? (seen as unknown as SeenState) : undefined;
   } catch (error) {
     if (codeOf(error) === 'ENOENT' || error instanceof SyntaxError) return undefined;
@@ -72,66 +78,70 @@ function otherInstallation(directory: string, seen: SeenState, database: string)
   );
 }
 
-/** The directory of a replica, and its open store. */
+/** The directory of a replica. */
 interface SeenOptions {
   readonly directory: string;
-  readonly store: Pick<LowdbStore, 'path' | 'installation' | 'revision'>;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Keeps the file of a replica up to date until it is closed: some seconds after a commit, and at the end. */
-export class SeenFile {
-  /** What was seen before, where the database is behind that; undefined: it is not, or that was accepted. */
+/** Keeps the file of a replica up to date: a commit is in it before an answer reports what it did. */
+export class SeenFile implements DatabaseMemory {
+  /** What was seen before, if the database lacks it; undefined: it does not, or that was accepted. */
   lost: SeenState | undefined;
+  /** Another leader made the commit that was seen last. */
+  isOther = false;
   /** This replica has not seen that database before. */
-  isFirst: boolean;
+  isFirst = false;
+  /** The last commit that was seen before the start. */
+  readonly known: SeenState | undefined;
   readonly #options: SeenOptions;
-  #written: number | undefined;
-  #cancel: (() => void) | undefined;
+  #store: Pick<LowdbStore, 'path' | 'installation'> | undefined;
+  #last = { revision: 0, fencing: 0 };
 
-  /** Compares a store with what was seen of it. Throws StoreError if it has rows of another installation. */
   constructor(options: SeenOptions) {
     this.#options = options;
-    const { directory, store } = options;
-    const seen = readSeen(directory);
-    this.isFirst = seen?.installation !== store.installation;
-    if (seen !== undefined && this.isFirst && store.revision > 0) throw otherInstallation(directory, seen, store.path);
-    const isBehind = seen !== undefined && !this.isFirst && store.revision < seen.revision;
-    this.lost = isBehind ? seen : undefined;
-    // What is lost stays remembered until it was accounted for.
-    if (!isBehind) this.#keep();
+    this.known = readSeen(options.directory);
   }
 
-  /** From now on what the store shows counts as seen, also where that is behind what was seen before. */
+  /** Notes a commit that this process has made or read, and the fencing number of the leader that made it. */
+  note(revision: number, fencing: number): void {
+    if (revision === this.#last.revision && fencing === this.#last.fencing) return;
+    this.#last = { revision, fencing };
+    if (this.#store !== undefined && this.lost === undefined) this.#write(this.#store);
+  }
+
+  differs(): void {
+    this.isOther = true;
+  }
+
+  /** Compares an open store with what was seen of it. Throws StoreError if it has rows of another installation. */
+  compare(store: Pick<LowdbStore, 'path' | 'installation' | 'revision'>): void {
+    const { known } = this;
+    this.isFirst = known?.installation !== store.installation;
+    if (known !== undefined && this.isFirst && store.revision > 0)
+      throw otherInstallation(this.#options.directory, known, store.path);
+    const isBehind = known !== undefined && !this.isFirst && (this.isOther || store.revision < known.revision);
+    this.lost = isBehind ? known : undefined;
+    this.#store = store;
+    // What is lost stays remembered until it was accounted for.
+    if (!isBehind) this.#write(store);
+  }
+
+  /** From now on what the store shows counts as seen, also if it lacks what was seen before. */
   accept(): void {
     this.lost = undefined;
     this.isFirst = false;
-    this.#keep();
+    if (this.#store !== undefined) this.#write(this.#store);
   }
 
-  close(): void {
-    if (this.#cancel === undefined) return;
-    this.#cancel();
-    this.#write();
-  }
-
-  #keep(): void {
-    this.#cancel?.();
-    this.#write();
-    this.#cancel = this.#options.clock.after(WRITE_MS, () => this.#keep());
-  }
-
-  #write(): void {
-    const { directory, store, clock, log } = this.#options;
-    const { path: database, installation = '', revision } = store;
-    if (revision === this.#written) return;
+  #write({ path: database, installation = '' }: Pick<LowdbStore, 'path' | 'installation'>): void {
+    const { directory, clock, log } = this.#options;
     try {
       const path = seenPath(directory);
-      const seen: SeenState = { database, installation, revision, at: momentOf(clock.now()) };
+      const seen: SeenState = { database, installation, ...this.#last, at: momentOf(clock.now()) };
       writeFileSync(`${path}.new`, `${JSON.stringify(seen)}\n`, { mode: 0o600 });
       renameSync(`${path}.new`, path);
-      this.#written = revision;
     } catch (error) {
       // Without the file only a database that was set back is not noticed.
       log.debug({ reason: reasonOf(error) }, 'what was seen of the database could not be remembered');

@@ -2,15 +2,19 @@
 // are lost. One server serves all tests; the last ones stop it.
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { createLog } from '../../../src/base/log.ts';
 import type { NewEvent } from '../../../src/model/instance-event.ts';
 import type { LowdbStore } from '../../../src/store/lowdb-store.ts';
 import { DatabaseConnections, type DatabaseLimits } from '../../../src/store/postgres/connection.ts';
 import { openPostgresStore, type PostgresStoreOptions } from '../../../src/store/postgres/postgres-adapter.ts';
+import { readSeen, SeenFile } from '../../../src/store/postgres/seen-state.ts';
 import { LOCKED_STATE } from '../../../src/store/postgres/statements.ts';
 import { StoreError } from '../../../src/store/store-error.ts';
 import { describeStore } from '../../contract/store.ts';
 import { type AtCommit, cutCommits, type PostgresServer, startPostgresServer } from '../../support/postgres-server.ts';
 import { serverRow, textRow, writeText } from '../../support/rows.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 let server: PostgresServer;
 
@@ -184,6 +188,44 @@ describe('refused', () => {
       await other.refresh();
     },
   );
+});
+
+describe('what a replica remembers', () => {
+  /** Opens a store as the replica of a directory does. */
+  async function openAs(directory: string, url: string) {
+    const seen = new SeenFile({ directory, clock: systemClock, log: createLog('silent') });
+    const store = await open(url, { seen });
+    seen.compare(store);
+    return { seen, store };
+  }
+
+  it('is each commit that it has made or read, as soon as it is there', async () => {
+    const [url, directory, other] = [await server.create(), temporaryDirectory(), temporaryDirectory()];
+    const { store, seen } = await openAs(directory, url);
+    const { store: reader } = await openAs(other, url);
+    expect(seen.isFirst).toBe(true);
+    await store.commit([writeText('a', 'one')]);
+    expect(readSeen(directory)).toMatchObject({ revision: 1, fencing: 0 });
+    await reader.refresh();
+    expect(readSeen(other)).toMatchObject({ revision: 1, fencing: 0 });
+  });
+
+  it.each([1, 2, 3])('shows that the database was set back, also if it has %i commits again', async (last) => {
+    const [url, directory] = [await server.create(), temporaryDirectory()];
+    const { store } = await openAs(directory, url);
+    await store.commit([writeText('a', 'one')]);
+    await store.commit([writeText('b', 'two')]);
+    expect((await openAs(directory, url)).seen.lost).toBeUndefined();
+    const restored = `DELETE FROM treeline.rows WHERE revision = 2; UPDATE treeline.state SET revision = 1`;
+    await server.run(`${restored}; INSERT INTO treeline.terms VALUES (1, 2)`, url);
+    const another = await open(url);
+    for (let revision = 2; revision <= last; revision++) await another.commit([writeText(`c${revision}`, 'x')]);
+    const { seen } = await openAs(directory, url);
+    expect(seen.lost).toMatchObject({ revision: 2, fencing: 0 });
+    expect(readSeen(directory)).toMatchObject({ revision: 2, fencing: 0 });
+    seen.accept();
+    expect(readSeen(directory)).toMatchObject({ revision: last, fencing: last === 1 ? 0 : 1 });
+  });
 });
 
 it('gives up waiting for a process that does not end its commit, and leaves nothing on its connections', async () => {
