@@ -1,3 +1,5 @@
+// The actions of a run, as data, so that any of them can be left out and the others are still carried out.
+import type { FollowedPlace } from '../../src/model/rows.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import type { RemoteMood } from './simulated-git.ts';
 import type { SiteMood } from './simulated-site.ts';
@@ -31,6 +33,7 @@ export type Loses = 'nothing' | 'copy' | 'store' | 'rows' | 'since backup';
 
 /** What the settings say otherwise when the next controller starts. */
 export interface Changes {
+  readonly place?: Partial<FollowedPlace>;
   /** The entry of the site has another kind of provider. */
   readonly kind?: { readonly site: string; readonly ends: Provider['lostActionEnds'] };
 }
@@ -49,6 +52,8 @@ export type Deed =
   | { readonly kind: 'stop'; readonly loses: Loses; readonly downMs: number; readonly changes?: Changes }
   /** The store is backed up. */
   | { readonly kind: 'back up' }
+  /** A commit moves the layout into another directory of the repository. */
+  | { readonly kind: 'move'; readonly directory: string }
   | { readonly kind: 'approve'; readonly pick: number }
   | { readonly kind: 'suspend'; readonly instance: string | null; readonly forMs: number | null }
   | { readonly kind: 'resume'; readonly instance: string | null }

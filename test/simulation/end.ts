@@ -232,6 +232,7 @@ function judgeServer(world: World, at: string, name: string): void {
 /** Where nothing in the newest commit stands in the way, every instance is in force and its servers are there. */
 function judgeWanted(world: World): void {
   const last = world.followed.last;
+  // It may be followed in one directory, and held in the one that the settings name now.
   if (last === undefined || last.commit !== world.git.head || isCommitHeld(world)) return;
   const shapes = new Map<string, Shape>();
   for (const instance of INSTANCES) {

@@ -54,6 +54,11 @@ const DOING: Doing = {
   start: (world) => world.controller.start(),
   stop: (world, { loses, downMs, changes }) => world.controller.crash(loses, downMs, changes),
   'back up': (world) => world.controller.backUp(),
+  move: (world, { directory }) => {
+    const { git } = world;
+    const words = `the layout is moved to ${directory}`;
+    world.pushes.pushed(words, git.commit(git.at(git.head).files, { words, directory }).oid);
+  },
   poll: (world) => world.controller.hint(),
   stranger: (world, { name, site }) => {
     if (world.site(site).build(name)) world.tell(site, () => `a stranger builds ${name}`);
@@ -173,7 +178,7 @@ function merge(world: World, { side, edits, isPulled = false }: Extract<Deed, { 
   const files = edited(joined, edits, earlierOf(world, git.head));
   const words = `merge ${other}: ${describe(ours, files)}`;
   const parents = isPulled ? [other, git.head] : [git.head, other];
-  const { oid: id } = git.commit(files, { words, parents });
+  const { oid: id } = git.commit(files, { words, parents, directory: git.at(git.head).directory });
   world.pushes.pushed(words, id);
 }
 
@@ -189,7 +194,10 @@ function rewrite(world: World, back: number, edits: readonly Edit[]): void {
 
 function revert(world: World): void {
   const { git } = world;
-  const [, before] = git.firstParents(git.head);
+  // A move of the layout changes none of its files, and stays.
+  const [head, ...line] = git.firstParents(git.head);
+  const isMoved = line.length > 0 && head?.directory !== line[0]?.directory;
+  const before = line[isMoved ? 1 : 0];
   if (before === undefined || before.files === git.at(git.head).files) return;
   const words = `revert to ${before.oid}: ${describe(git.at(git.head).files, before.files)}`;
   world.pushes.pushed(words, git.commit(before.files, { words }).oid);

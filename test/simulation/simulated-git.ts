@@ -7,15 +7,22 @@ import { type Commit, type Source, SourceError } from '../../src/repository/sour
 import { drawn } from './chance.ts';
 import type { Life, Scheduler } from './scheduler.ts';
 import type { WallTime } from './simulated-clock.ts';
-import { firstFiles, type ModelFile, type ModelFiles, textFile } from './stacks.ts';
+import { firstFiles, type ModelFile, type ModelFiles, pathOf, textFile } from './stacks.ts';
 
 export interface GitCommit extends Commit {
   readonly files: ModelFiles;
   /** The intention of the commit, for the story. */
   readonly words: string;
+  /** The directory in which it has the layout. */
+  readonly directory: string;
 }
 
-const PLACE: FollowedPlace = { url: 'simulated', branch: 'main', directory: '.' };
+/** The place that is right until a layout is moved. */
+const FIRST_PLACE: FollowedPlace = { url: 'simulated', branch: 'main', directory: '.' };
+/** Another repository: no commit is in both. */
+export const FOREIGN_URL = 'foreign';
+/** A directory with something like the layout, in which instances are missing. */
+export const PARTIAL_DIRECTORY = 'partial';
 
 /** The faults between a controller and the repository, for now. */
 export type RemoteMood = 'well' | 'gone' | 'slow' | 'refuses' | 'loses answers';
@@ -26,7 +33,7 @@ export type MeaningOf = (message: string, path: string, text: string) => ModelFi
 const GONE = 'the remote cannot be reached';
 const LOST: PushOutcome = { is: 'unknown', reason: 'the answer was lost' };
 
-type CommitFacts = Omit<GitCommit, 'oid' | 'time' | 'author'>;
+type CommitFacts = Omit<GitCommit, 'oid' | 'time' | 'author' | 'directory'> & Partial<Pick<GitCommit, 'directory'>>;
 
 export class SimulatedGit {
   readonly #scheduler: Scheduler;
@@ -38,6 +45,10 @@ export class SimulatedGit {
   readonly #lines = new Map<string, ReadonlySet<string>>();
   #asked = 0;
   head: string;
+  /** The place in the settings. */
+  place = FIRST_PLACE;
+  /** The head of the other repository. */
+  #foreign: string | undefined;
   mood: RemoteMood = 'well';
   /** Side branches by name. */
   readonly sides = new Map<string, string>();
@@ -65,9 +76,12 @@ export class SimulatedGit {
   }
 
   /** Adds a commit to the branch. */
-  commit(files: ModelFiles, text: { words: string; message?: string; parents?: readonly string[] }): GitCommit {
-    const { words, message = words, parents = [this.head] } = text;
-    const commit = this.#add({ parents, message, files, words });
+  commit(
+    files: ModelFiles,
+    text: { words: string; message?: string; parents?: readonly string[]; directory?: string },
+  ): GitCommit {
+    const { words, message = words, parents = [this.head], directory } = text;
+    const commit = this.#add({ parents, message, files, words, ...(directory === undefined ? {} : { directory }) });
     this.head = commit.oid;
     return commit;
   }
@@ -108,17 +122,19 @@ export class SimulatedGit {
       if (here.has(commit)) return this.at(commit);
       throw new SourceError(`the local copy does not have ${commit}`);
     };
+    const { place } = this;
     return {
-      place: PLACE,
+      place,
       fetch: async () => {
         if (!(await this.#isReached(life))) throw new SourceError(GONE);
-        const head = this.at(this.head);
+        const head = this.at(place.url === FOREIGN_URL ? this.#foreignHead() : this.head);
         for (const commit of this.historyOf(head.oid)) here.add(commit);
         return head;
       },
       has: async (commit) => here.has(commit),
-      snapshot: async (commit, wants) => {
-        const { time, files } = find(commit);
+      snapshot: async (commit, wants, directory = place.directory) => {
+        const { time } = find(commit);
+        const files = this.#filesIn(find(commit), directory);
         await this.#read(life);
         const blobs = new Map<string, Uint8Array>();
         for (const [path, { oid, mode, bytes }] of files) {
@@ -187,6 +203,23 @@ export class SimulatedGit {
     return { is: 'prepared', base, commits: ids };
   }
 
+  #filesIn({ files, directory }: GitCommit, wanted: string): ModelFiles {
+    if (wanted === directory) return files;
+    return wanted === PARTIAL_DIRECTORY ? partOf(files) : new Map();
+  }
+
+  #foreignHead(): string {
+    const { files, directory } = this.at(this.head);
+    this.#foreign ??= this.#add({
+      parents: [],
+      message: 'foreign',
+      files: partOf(files),
+      words: 'foreign',
+      directory,
+    }).oid;
+    return this.#foreign;
+  }
+
   #add(facts: CommitFacts): GitCommit {
     const commit = this.#made(facts);
     this.#commits.set(commit.oid, commit);
@@ -194,8 +227,16 @@ export class SimulatedGit {
   }
 
   #made(facts: CommitFacts): GitCommit {
+    const [parent] = facts.parents;
+    const directory = parent === undefined ? '.' : this.at(parent).directory;
     const oid = `c${this.#commits.size + this.#prepared.size}`;
-    return { author: 'A Person', ...facts, oid, time: `${new Date(this.#wall.now()).toISOString().slice(0, 19)}Z` };
+    return {
+      directory,
+      author: 'A Person',
+      ...facts,
+      oid,
+      time: `${new Date(this.#wall.now()).toISOString().slice(0, 19)}Z`,
+    };
   }
 
   /** Returns the commits that come with `to` and were not there with `from`, newest first: a child always before its parents. */
@@ -219,4 +260,10 @@ export class SimulatedGit {
   #drawn(key: string): number {
     return drawn(this.#seed, `git ${key} ${this.#asked++}`);
   }
+}
+
+/** Two instances are not there. */
+function partOf(files: ModelFiles): ModelFiles {
+  const gone: readonly string[] = [pathOf('a'), pathOf('c')];
+  return new Map([...files].filter(([path]) => !gone.includes(path)));
 }

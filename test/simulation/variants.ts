@@ -1,9 +1,10 @@
 // One history played in several ways: each commit brought to rest, all of them in one poll, in groups, and with restarts or losses between.
 // No way may delete or replace a server that the first one keeps, or make one twice.
-import type { Deed, Edit } from './actions.ts';
+import type { Changes, Deed, Edit, Loses } from './actions.ts';
 import { Chance } from './chance.ts';
 import { act, approve } from './people.ts';
 import { lastTurn } from './scheduler.ts';
+import { FOREIGN_URL, PARTIAL_DIRECTORY } from './simulated-git.ts';
 import type { SiteServer } from './simulated-site.ts';
 import { GLOBAL, LAB, PLAIN, pathOf, SMALL, TEMPLATE } from './stacks.ts';
 import { anInstance, changeOf, handOver, INSTANCES, SITES, scaleIn, set, unreadName } from './themes/theme.ts';
@@ -175,13 +176,50 @@ async function pause(world: World, way: Way, chance: Chance): Promise<void> {
   } else if (way === 'with other lives' && luck < 0.6) await liveOtherwise(world, chance);
 }
 
-/** The controller ends; the next one finds another kind of provider, or a restored backup. */
+/** The controller ends, and the next one finds something else than it has left. */
 async function liveOtherwise(world: World, chance: Chance): Promise<void> {
   await (chance.is(0.5) ? rest(world) : shortly(world, chance));
-  const ends = chance.pick(['with the controller', 'with its call', 'after its deadline'] as const);
-  if (chance.is(0.5)) world.controller.crash('since backup', 1_000);
-  else world.controller.crash('nothing', 1_000, { kind: { site: chance.pick(SITES), ends } });
+  const stop = (changes: Changes, loses: Loses = 'nothing'): void => world.controller.crash(loses, 1_000, changes);
+  const { place } = world.git;
+  await chance.weighted<() => Promise<void>>([
+    [2, async () => stop({ kind: anotherKind(chance) })],
+    [2, async () => stop({}, 'since backup')],
+    [1, async () => stop({ place: { url: 'simulated, by another protocol' } }, chance.pick(['nothing', 'copy']))],
+    [1, async () => await moveLayout(world, chance)],
+    [
+      3,
+      async () => {
+        stop({ place: aWrongPlace(chance) }, chance.pick(['nothing', 'copy']));
+        await comeUp(world);
+        await (chance.is(0.5) ? rest(world) : shortly(world, chance));
+        stop({ place }, chance.pick(['nothing', 'copy']));
+      },
+    ],
+  ])();
   await comeUp(world);
+}
+
+function anotherKind(chance: Chance): NonNullable<Changes['kind']> {
+  const ends = chance.pick(['with the controller', 'with its call', 'after its deadline'] as const);
+  return { site: chance.pick(SITES), ends };
+}
+
+function aWrongPlace(chance: Chance): NonNullable<Changes['place']> {
+  return chance.pick<NonNullable<Changes['place']>>([
+    { url: FOREIGN_URL },
+    { directory: PARTIAL_DIRECTORY },
+    { directory: 'empty' },
+  ]);
+}
+
+/** The commit may be polled before the settings name the new directory. */
+async function moveLayout(world: World, chance: Chance): Promise<void> {
+  const directory = 'platform';
+  // A branch that began before has the layout where it was.
+  if (world.git.place.directory === directory || world.git.sides.size > 0) return;
+  act(world, { kind: 'move', directory });
+  if (chance.is(0.5)) await shortly(world, chance);
+  world.controller.crash(chance.pick(['nothing', 'copy']), 1_000, { place: { directory } });
 }
 
 async function rest(world: World): Promise<void> {
