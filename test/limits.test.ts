@@ -136,10 +136,9 @@ const ROLES: readonly (readonly [what: string, role: JsonMap, isRight: boolean])
   ['a list with more items than are read', { a: numbers(50_001).map(String) }, false],
   ['a depth of 64', { a: nested(63) }, false],
   ['a depth of 66', { a: nested(65) }, false],
-  ['a depth of 5,000', { a: nested(5_000) }, false],
-  ['many lines, which are longer with their indents', fromTexts(13, 'line\n'), true],
+  ['many lines, which are longer with their indents', fromTexts(13, 'line\n'), false],
   ['quotes, each of which is escaped', fromTexts(7, `"'\\\t`), true],
-  ['short lines', fromTexts(9, 'a\n'), true],
+  ['short lines', fromTexts(9, 'a\n'), false],
   ['more than 1 MiB of texts', fromTexts(17, 'abcd'), false],
 ];
 

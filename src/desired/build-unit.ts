@@ -18,7 +18,7 @@ import type { Unit } from './unit.ts';
 /** An object's name, derived from its path, and its file. */
 type NamedEntry<Value> = readonly [name: string, entry: Entry<Value>];
 
-/** Returns the problems of a template without any instance; empty for a valid one. See check-templates.ts. */
+/** Returns the problems of a template without any instance; empty for a valid one. See expand/check-template.ts. */
 type TemplateCheck = (template: Entry<StackTemplate>) => readonly Problem[];
 
 /** Returns the instance as defined in this catalog, valid or not. Never throws for a mistake of the user. */

@@ -132,6 +132,9 @@ export class CallWatch implements SiteWatch {
       this.#creates.checked(site, call, answer);
       // Of a check by a proxy the controller knows what its report says.
       if (!this.#isRemote(site)) this.#drift.checked(resource, answer);
+    } else if (answer?.outcome === 'absent' && !this.#isRemote(site)) {
+      // An update that does not find its server says as much as a check.
+      this.#drift.checked(resource, answer);
     }
     // What a proxy's program answered is known once its report is recorded.
     if (operation !== 'check') this.#creates.ended(call, this.#isRemote(site) ? undefined : answer);

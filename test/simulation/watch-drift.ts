@@ -33,7 +33,7 @@ export class DriftWatch {
   readonly #heals = new Map<string, Heal[]>();
   /** The site of each server that was at rest, and of which no action has begun since. */
   readonly #atRest = new Map<string, string | null>();
-  /** How many checks in a row have found such a server gone. */
+  /** How many checks and updates in a row have found such a server gone. */
   readonly #absences = new Map<string, number>();
 
   constructor(facts: Facts, followed: Followed, { entryPolicy }: DriftWatchOptions) {
@@ -74,7 +74,7 @@ export class DriftWatch {
     this.#atRest.delete(resource);
   }
 
-  /** Looks at how a check has ended. */
+  /** Looks at how a check has ended, or another call that did not find its server. */
   checked(resource: string, answer: Answer | undefined): void {
     if (answer?.outcome === 'absent') this.#absences.set(resource, (this.#absences.get(resource) ?? 0) + 1);
     else if (answer?.outcome === 'done') this.#absences.delete(resource);
