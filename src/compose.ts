@@ -106,7 +106,8 @@ async function compose(
   followTls(tls, api, replica.streams);
   // First, so that writes in progress and waiting reads are answered before the listeners close.
   opened.defer(async () => {
-    await Promise.all([present.stopWaiting(), database?.peers.close()]);
+    database?.peers.refuse();
+    await present.stopWaiting();
   });
   opened.defer(() => replica.streams.close());
   const webhook = await openWebhook(settings, { log, clock, opened, poll: () => present.poll() });
@@ -142,6 +143,8 @@ async function openManagement(
 function beginServing(present: PresentRole, database: SharedDatabase | undefined, opened: AsyncDisposableStack): void {
   present.begin();
   database?.lease.start();
+  // Calls may run for a while: until they have ended, everything is answered as before.
+  opened.defer(() => present.drain());
   opened.defer(() => {
     present.waitsFor('it is stopping');
     // It would lead nothing.

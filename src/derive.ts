@@ -74,6 +74,8 @@ export interface Before {
   readonly baseline: Baseline;
   /** A desired state to reuse; the result does not depend on it. */
   readonly earlier?: Reusable | undefined;
+  /** Builds only these instances, by address. Omitted: all. */
+  readonly only?: ReadonlySet<string> | undefined;
   /** Files of the snapshot that are parsed already; the result does not depend on them. */
   readonly parsedFiles?: ParsedFiles | undefined;
   /** The facts that limit which deletes may happen; omitted: all may. */
@@ -112,6 +114,7 @@ export async function proposeInTurns(snapshot: Snapshot, before: Before, breathe
   const begun = beginProposal(snapshot, { ...before, parsedFiles });
   if ('isFollowed' in begun) return begun;
   for (const named of begun.catalog.instances) {
+    if (before.only !== undefined && !before.only.has(instanceAddress(named[0]))) continue;
     begun.stacks.add(named);
     await breathe();
   }

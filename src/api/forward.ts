@@ -47,7 +47,7 @@ const ONLY_OF_LEADER = [AGENT, /^\/operations\/(?:held|problems|clients|provider
 /** A read that waits on the leader until its answer changes. */
 const LONG_POLL = /[?&]wait=/;
 /** Why the replica that forwards a request is behind. It is not in {@link HEADERS}, so no client sends it. */
-const LAG = 'x-treeline-lag';
+export const LAG = 'x-treeline-lag';
 
 /** Returns the step that has the leader answer what this replica may not, and passes all other requests on. */
 export function forwardToLeader(leader: FollowedLeader, clock: Clock): RequestStep {

@@ -51,5 +51,10 @@ export async function startPeerListener(options: PeerListenerOptions): Promise<L
     }
   });
   const { address, port } = await listenOn(server, options, 'replica.address');
-  return { host: address, port, close: () => closeGently(server, TIME_LIMITS.closeMs) };
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    closing ??= closeGently(server, TIME_LIMITS.closeMs);
+    return closing;
+  };
+  return { host: address, port, close };
 }

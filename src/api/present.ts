@@ -17,6 +17,7 @@ export const REPLICA = 'X-Treeline-Replica';
 /** The header that names the commit of an answer. */
 export const COMMIT = 'X-Treeline-Commit';
 const JSON_TYPE = 'application/json; charset=utf-8';
+const LISTENERS_MAX = 30;
 /** Below this the headers weigh as much as what compression saves. */
 export const COMPRESSED_BYTES_MIN = 4 * 1024;
 
@@ -107,6 +108,8 @@ export function digestOfTag(tag: string): string | undefined {
 export function markAnswers(replica: string) {
   return (request: IncomingMessage, response: ServerResponse, next: () => void): void => {
     const known = isForwarded(request) ? request.headers['x-request-id'] : undefined;
+    // Each step and each pipe of a large answer adds one: more than the ten of which Node warns.
+    response.setMaxListeners(LISTENERS_MAX);
     response.setHeader(REPLICA, replica);
     response.setHeader(REQUEST_ID, known === undefined ? randomUUID() : String(known));
     next();

@@ -8,6 +8,7 @@ import type { Reader } from '../service/read/reader.ts';
 import { type WrittenAnswer, writeAnswer } from './answer.ts';
 import type { AnswerCache } from './answer-cache.ts';
 import { clientOf, type RequestStep, requireAllowed } from './authenticate.ts';
+import { LAG } from './forward.ts';
 import { fingerprintOf } from './peer.ts';
 import { COMPRESSED_BYTES_MIN, type ReadAnswer, sendRead } from './present.ts';
 import type { RouteParts, RouteRequest } from './routes/route-table.ts';
@@ -81,8 +82,8 @@ export function readsFrom({ reader, cache, lists }: Pick<RouteParts, 'reader' | 
   };
   const long = (isKept: boolean) => (make: Make<Promise<WrittenAnswer>>) => {
     return async (request: RouteRequest, response: Response): Promise<void> => {
-      // The same client may have got other rights meanwhile.
-      const key = `${JSON.stringify([fingerprintOf(request), clientOf(request)])} ${request.url}`;
+      // The same client may have got other rights meanwhile, and ask through another replica that is behind.
+      const key = JSON.stringify([request.url, fingerprintOf(request), clientOf(request), request.headers[LAG]]);
       const turn = turns.get(key) ?? beginTurn(key, request, { make, isKept });
       const sent = turn.answer.then((answer) => sendRead(request, response, answer));
       turn.responses.push(response);

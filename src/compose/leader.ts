@@ -85,6 +85,7 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   return {
     handler: handlerOf(parts, core),
     reader: core.reader,
+    drain: () => reconciler.stop(leads() ? settings.shutdownSeconds * 1000 : 0),
     stopWaiting,
     leads: () => leads() || 'not leading: the lease of this replica is over',
     notReadyReason: () => follower.notReadyReason,

@@ -19,8 +19,8 @@ export interface Peers {
   readonly identity: KeyPair;
   /** Resolves with the place where a leader answers; undefined if it is not known. Throws StoreError. */
   readonly find: (leader: Leader) => Promise<PeerPlace | undefined>;
-  /** Takes no more requests of other replicas: they look for another leader. Resolves once those under way are answered. */
-  readonly close: () => Promise<void>;
+  /** Takes no more requests of other replicas: they look for another leader. Those under way are answered. */
+  readonly refuse: () => void;
   /** Returns what does not fit between the replicas, if this one leads. */
   readonly trouble: () => Replicas['trouble'];
 }
@@ -61,7 +61,7 @@ export async function openPeers(database: DatabaseOptions, parts: PeersParts): P
   await replicas.start();
   const recorded = replicas;
   const find: Peers['find'] = async (leader) => placeOfPeer(await recorded.find(leader));
-  return { identity, find, close: listening.close, trouble: () => recorded.trouble };
+  return { identity, find, refuse: () => void listening.close(), trouble: () => recorded.trouble };
 }
 
 function placeOfPeer(peer: Awaited<ReturnType<Replicas['find']>>): PeerPlace | undefined {

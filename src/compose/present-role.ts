@@ -22,6 +22,8 @@ export interface ServingRole {
   begin?(): void;
   /** Has the branch polled. */
   poll?(): void;
+  /** Begins no more calls of providers, and resolves once those that run have ended. */
+  drain?(): Promise<void>;
   /** Answers or refuses what waits, before the listeners close. */
   stopWaiting(): Promise<void>;
   /** Ends all parts. A leader also ends what it runs. */
@@ -109,6 +111,10 @@ export class PresentRole {
 
   poll(): void {
     this.#role?.poll?.();
+  }
+
+  async drain(): Promise<void> {
+    await this.#role?.drain?.();
   }
 
   async stopWaiting(): Promise<void> {

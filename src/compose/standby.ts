@@ -48,6 +48,7 @@ export function createStandby(parts: RoleParts, database: SharedDatabase, opened
     waitOf: () => KNOWN_TO_LEADER,
     checkFailureOf: () => undefined,
     lag,
+    isUnled: true,
     leader: () => lease.leader() ?? null,
   });
   const link = opened.adopt(linkToLeader(database), (it) => it.close());

@@ -134,13 +134,18 @@ export interface NameClaim {
 /** Tracks claims without regard to case: most systems treat names that differ in case only as equal. */
 class NameOwners {
   readonly #byName = new Map<string, NameClaim[]>();
+  /** Names with several claims. */
+  readonly #contested = new Set<string>();
 
   add(key: string, unit: Unit): void {
     for (const name of unit.servers.keys()) {
       const folded = name.toLowerCase();
       const claims = this.#byName.get(folded);
       if (claims === undefined) this.#byName.set(folded, [{ key, name }]);
-      else claims.push({ key, name });
+      else {
+        claims.push({ key, name });
+        this.#contested.add(folded);
+      }
     }
   }
 
@@ -148,6 +153,7 @@ class NameOwners {
     for (const name of unit.servers.keys()) {
       const folded = name.toLowerCase();
       const left = (this.#byName.get(folded) ?? []).filter((claim) => claim.key !== key);
+      if (left.length < 2) this.#contested.delete(folded);
       if (left.length === 0) this.#byName.delete(folded);
       else this.#byName.set(folded, left);
     }
@@ -155,10 +161,7 @@ class NameOwners {
 
   /** Returns the claims of each name that several instances claim. */
   contested(): readonly (readonly NameClaim[])[] {
-    return this.#byName
-      .values()
-      .filter(({ length }) => length > 1)
-      .toArray();
+    return [...this.#contested].map((name) => this.#byName.get(name) ?? []);
   }
 
   /** Returns the key of the instance that makes a server of exactly this spelling, or undefined. */

@@ -149,7 +149,7 @@ async function unitsAt(
   const { source, rows, breathe } = parts;
   if (!(await source.has(commit))) return [];
   const directory = rows.read('head', HEAD)?.place.directory;
-  const before = { baseline: EMPTY_BASELINE, earlier: newest, directory, breathe };
+  const before = { baseline: EMPTY_BASELINE, earlier: newest, only: new Set(keys), directory, breathe };
   const older = await proposeAt(source, commit, before);
   if (!older.isFollowed) return [];
   const units = keys.flatMap((key) => older.candidates.get(key) ?? clientcertAt(older, key) ?? []);

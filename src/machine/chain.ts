@@ -15,6 +15,8 @@ export interface WaitGraph {
   readonly waitOf: (server: string) => Wait | undefined;
   /** Returns the members that occupy the slots of a group, and whether one of them failed. */
   readonly groupOf: (server: string) => { readonly away: Iterable<string>; readonly hasFailed: boolean };
+  /** Returns true if blocked members occupy all slots of a server's group. */
+  readonly isOccupied: (server: string) => boolean;
 }
 
 /**
@@ -52,13 +54,12 @@ function stallOf(server: string, graph: WaitGraph, known: Map<string, Stall | un
   return stall;
 }
 
-function ownStall(server: string, wait: Wait, { groupOf, stateOf }: WaitGraph): Stall | undefined {
+function ownStall(server: string, wait: Wait, { groupOf, isOccupied }: WaitGraph): Stall | undefined {
   if (wait.kind === 'instance') return wait.until === Number.POSITIVE_INFINITY ? 'blocked' : undefined;
   if (wait.kind === 'failures') return 'failed';
   if (wait.kind !== 'slot' || wait.until !== undefined) return undefined;
-  const { away, hasFailed } = groupOf(server);
-  if (hasFailed) return 'failed';
-  return [...away].every((member) => stateOf(member) === 'blocked') ? 'blocked' : undefined;
+  if (groupOf(server).hasFailed) return 'failed';
+  return isOccupied(server) ? 'blocked' : undefined;
 }
 
 /** One wait of a cycle, and the server that waits. */

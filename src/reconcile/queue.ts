@@ -25,6 +25,8 @@ export class Queue {
   readonly #breathe: Breathe;
   /** Disjoint from `#running`. */
   readonly #waiting = new Set<string>();
+  /** Kept: each new iterator would pass over the holes of all names that were taken. */
+  #next = this.#waiting.values();
   readonly #running = new Set<string>();
   /** Added while running; a subset of `#running`. */
   readonly #again = new Set<string>();
@@ -95,13 +97,20 @@ export class Queue {
         await pause;
         continue;
       }
-      const [name] = this.#waiting;
+      const name = this.#first();
       if (name === undefined) break;
       this.#waiting.delete(name);
       this.#running.add(name);
       void this.#run(name);
     }
     this.#isStarting = false;
+  }
+
+  #first(): string | undefined {
+    const { value } = this.#next.next();
+    if (value !== undefined) return value;
+    this.#next = this.#waiting.values();
+    return this.#next.next().value;
   }
 
   async #run(name: string): Promise<void> {

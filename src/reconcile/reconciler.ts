@@ -115,6 +115,8 @@ export class Reconciler {
   readonly #absences: Absences;
   readonly #sources: ContextSources;
   readonly #resync: Resync;
+  /** When the first call of {@link stop} ends the calls that still run, by the monotonic clock. */
+  #stopAt: number | undefined;
   #watcher: CallWatcher | undefined;
   readonly #logOnceAMinute: LogOnceAMinute;
   /** Servers whose last pass failed and is retried. */
@@ -260,7 +262,9 @@ export class Reconciler {
   async stop(ms: number): Promise<void> {
     this.#resync.stop();
     this.claims.stop();
-    await this.#executor.stop(ms);
+    const now = this.#options.clock.monotonic();
+    this.#stopAt ??= now + ms;
+    await this.#executor.stop(Math.max(0, Math.min(ms, this.#stopAt - now)));
     await this.#queue.stop();
   }
 

@@ -44,7 +44,7 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/contrib': { most: 2010, goal: 1600 },
   'test/desired': { most: 1996, goal: 1600 },
   'test/expand': { most: 1319, goal: 1100 },
-  'test/follow': { most: 1836, goal: 1600 },
+  'test/follow': { most: 1799, goal: 1600 },
   'test/hiera': { most: 1160, goal: 900 },
   'test/import': { most: 1199, goal: 900 },
   'test/long': { most: 838, goal: 900 },

@@ -13,6 +13,7 @@ import { describedClient } from '../support/described-client.ts';
 import { type ReadStream, readStream } from '../support/event-stream.ts';
 import { createHttpsClient, type HttpsClient, type Identity } from '../support/https-client.ts';
 import { type PostgresServer, startPostgresServer } from '../support/postgres-server.ts';
+import { withProvider } from '../support/running-controller.ts';
 import { createSite, type Site } from '../support/site.ts';
 
 const PATIENCE = { timeout: 30_000, interval: 50 };
@@ -46,8 +47,8 @@ const FILES = {
   'stacks/instances/shop.yaml': instance('shop-web'),
 };
 
-async function start(site: Site, url: string, name: string): Promise<Running> {
-  const settings = await loadSettings(site.config, {});
+async function start(site: Site, url: string, name: string, createMs = 15): Promise<Running> {
+  const settings = withProvider({ createMs })(await loadSettings(site.config, {}));
   const directory = join(site.folder, `state-${name}`);
   mkdirSync(directory, { mode: 0o700, recursive: true });
   const place = { kind: 'settings', url, file: site.config } as const;
@@ -275,4 +276,32 @@ itInFull('a client of a tenant sees and changes what is its own, whichever repli
   const own = { stackTemplate: 'web', parameters: { name: 'mine-web' } };
   expect(await ask(standby, '/stacks/instances/mine', 'POST', own)).toMatchObject({ status: 201 });
   expect((await leader.client.request('/stacks/instances/mine')).body).toMatchObject({ tenant: 'ours' });
+});
+
+it('a leader that stops answers what its standby forwards until its calls have ended, and then writes wait', async () => {
+  const site = await createSite(FILES);
+  const url = await server.create();
+  const { leader, others } = await roles([await start(site, url, 'one', 4_000), await start(site, url, 'two', 4_000)]);
+  const [second] = others;
+  if (second === undefined) throw new Error('nobody stands by');
+  await expect.poll(() => statusAt(second, 'shop'), PATIENCE).toBe('In progress');
+  await expect
+    .poll(async () => JSON.stringify((await second.client.request('/operations/servers')).body), PATIENCE)
+    .toContain('"creating"');
+  let isOver = false;
+  const stopped = leader.controller.stop().then(() => {
+    isOver = true;
+  });
+  const statuses: number[] = [];
+  for (let number = 1; !isOver || number < 3; number += 1) {
+    const body = JSON.stringify({ name: 'web', motd: `${number}` });
+    const headers = { 'Content-Type': 'application/json' };
+    const written = await second.client.request('/types/role', { method: 'POST', headers, body });
+    statuses.push(written.status, (await second.client.request('/operations/status')).status);
+  }
+  await stopped;
+  // What arrives in the moment of the hand-over may be refused.
+  expect(statuses.filter((status) => status !== 200 && status !== 201).length).toBeLessThan(2);
+  expect(statuses.length).toBeGreaterThan(8);
+  await expect.poll(() => leaderOf([second]), PATIENCE).toEqual([second.name]);
 });

@@ -410,7 +410,11 @@ describe('a certificate that ends', () => {
     tenant: '',
   } as const;
 
-  function told(ending: readonly Pick<EndingCertificate, 'begins' | 'ends'>[], client: Client = by): readonly Cause[] {
+  function told(
+    ending: readonly Pick<EndingCertificate, 'begins' | 'ends'>[],
+    client: Client = by,
+    replica: Partial<Pick<Facts, 'leader' | 'isUnled'>> = {},
+  ): readonly Cause[] {
     const none = (): Map<string, unknown> => new Map();
     const index = { needingPerson: none, serversOfProxies: none, openUpdates: none };
     const rows = { list: () => new Map(), read: () => undefined, index };
@@ -422,6 +426,7 @@ describe('a certificate that ends', () => {
       outages: {},
       leader: undefined,
       lag: undefined,
+      ...replica,
       ...{ checkFailureOf: () => undefined, waitOf: () => undefined, stallsOf: () => undefined },
       noticed: {
         silent: [],
@@ -459,6 +464,15 @@ describe('a certificate that ends', () => {
     expect(told([{ begins: NOW - 3 * DAY, ends: NOW + 2 * DAY }])).toEqual([]);
     const ends = [2.1 * DAY, DAY].map((ms) => ({ begins: NOW - 7 * DAY, ends: NOW + ms }));
     expect(told(ends).map(({ reason }) => reason)).toEqual(['the list ends in 1 day, at 2026-11-21T10:00:00.000Z']);
+  });
+
+  it('is behind a leader that is not there, or does not answer the replica that was asked', () => {
+    const leader = { name: 'one', since: '2026-11-20T10:00:00.000Z', fencing: 3 };
+    const first = (replica: Parameters<typeof told>[2]) => told([], by, replica).map(({ id }) => id);
+    expect(first({ leader: null, isUnled: true })).toEqual(['leader:none']);
+    expect(first({ leader, isUnled: true })).toEqual(['leader:silent']);
+    expect(first({ leader })).toEqual([]);
+    expect(told([], by, { leader, isUnled: true })[0]?.reason).toContain('the leader "one" does not answer');
   });
 
   it('is not told to proxies', () => {

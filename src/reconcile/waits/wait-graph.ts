@@ -12,7 +12,7 @@ import {
 } from '../../machine/chain.ts';
 import { isWaiting, orderWait } from '../../machine/needs.ts';
 import { effectiveState } from '../../machine/reasons.ts';
-import { groupOf } from '../../machine/rollout.ts';
+import { awayMax, groupOf } from '../../machine/rollout.ts';
 import type { Wait } from '../../machine/wait.ts';
 import type { ServerRow } from '../../model/rows.ts';
 import type { Ledger } from '../ledger.ts';
@@ -66,6 +66,7 @@ export function findCycles(ledger: LedgerReads & Pick<Ledger, 'list'>, now: numb
 /** Returns the graph over all recorded servers at `now`, milliseconds since 1970. */
 function waitGraph(ledger: LedgerReads, now: number): WaitGraph {
   const waits = new Map<string, Wait | undefined>();
+  const occupied = new Map<string, boolean>();
 
   function waitOf(server: string): Wait | undefined {
     const row = ledger.server(server);
@@ -87,5 +88,19 @@ function waitGraph(ledger: LedgerReads, now: number): WaitGraph {
       const { hasFailed } = ledger.index.groupViewOf(server, row);
       return { away: ledger.index.awayOf(groupOf(row)), hasFailed };
     },
+    isOccupied(server) {
+      const row = ledger.server(server);
+      if (row === undefined) return false;
+      const group = groupOf(row);
+      const isAll = occupied.get(group) ?? isOccupied(server, row, ledger);
+      occupied.set(group, isAll);
+      return isAll;
+    },
   };
+}
+
+function isOccupied(member: string, row: ServerRow, ledger: LedgerReads): boolean {
+  const away = [...ledger.index.awayOf(groupOf(row))].flatMap((name) => ledger.server(name) ?? []);
+  const blocked = away.filter((one) => effectiveState(one) === 'blocked');
+  return blocked.length >= awayMax(row.policy.maxUnavailable, ledger.index.groupViewOf(member, row).size);
 }

@@ -242,11 +242,16 @@ function outageCauses(outages: Outages): Cause[] {
   });
 }
 
-function leaderCauses({ leader, lag }: Facts): Cause[] {
-  if (leader !== null) return [];
-  const reason = `no replica is known to lead, so nothing happens${lag === undefined ? '' : `: ${lag.reason}`}`;
-  const action = 'start a replica, or have it reach the database';
-  return [causeOf({ id: 'leader:none', reason, since: lag?.since ?? null, action })];
+function leaderCauses({ leader, lag, isUnled }: Facts): Cause[] {
+  if (leader === null) {
+    const reason = `no replica is known to lead, so nothing happens${lag === undefined ? '' : `: ${lag.reason}`}`;
+    const action = 'start a replica, or have it reach the database';
+    return [causeOf({ id: 'leader:none', reason, since: lag?.since ?? null, action })];
+  }
+  if (leader === undefined || isUnled === undefined) return [];
+  const reason = `the leader "${leader.name}" does not answer this replica, so what needs an operator is not known here`;
+  const action = 'ask the leader itself; if it lasts, see that the replicas reach one another (replica.address)';
+  return [causeOf({ id: 'leader:silent', reason, since: null, action })];
 }
 
 function silentCauses(facts: Facts): Cause[] {

@@ -41,6 +41,8 @@ export interface ProgressOptions extends ViewSources, Known {
   readonly leader?: (() => LeadingReplica | null) | undefined;
   /** Returns why this replica shows an earlier moment than the leader. Omitted: it leads. */
   readonly lag?: () => Outage | undefined;
+  /** This replica does not lead, and answers since no leader did. Omitted: it leads. */
+  readonly isUnled?: true;
 }
 
 /** What the leading process has noticed, in addition to the rows. */
@@ -79,6 +81,7 @@ export interface Facts extends Known {
   /** Undefined if the store is embedded. */
   readonly leader: LeadingReplica | null | undefined;
   readonly lag: Outage | undefined;
+  readonly isUnled?: true;
 }
 
 /**
@@ -103,6 +106,7 @@ export function factsFor(by: Client | undefined, options: ProgressOptions, lag?:
     hasEntry: whole?.hasEntry,
     leader: whole?.leader?.(),
     lag,
+    ...(options.isUnled && { isUnled: options.isUnled }),
   };
 }
 
