@@ -116,8 +116,12 @@ function whyUnreadable(
     const what = `${resource} of ${owner}, in force at ${from.commit}; since then ${last?.commit ?? ''} says no more of ${owner}`;
     return { promise: 'nothing is deleted because of what cannot be read', facts: what };
   }
-  const why =
-    isUnmade || facts.approved.has(resource) ? undefined : whyTaken(commits.slice(before, at + 1), { owner, resource });
+  const isApproved = facts.approved.has(resource);
+  // The history was accepted without the commits in between: what they protect is not known, and an operator decides.
+  const previous = commits.slice(0, at).findLast(({ commit }) => commit !== receiver.commit);
+  const isElsewhere = !facts.git.isAncestor(previous?.commit ?? '', receiver.commit);
+  if (isApproved && isElsewhere) return undefined;
+  const why = isUnmade || isApproved ? undefined : whyTaken(commits.slice(before, at + 1), { owner, resource });
   return (
     why ?? whyKept(facts, { from, receiver, owner, resource }) ?? whyRetained(last, { owner, resource, decidedAt })
   );

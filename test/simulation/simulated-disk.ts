@@ -15,7 +15,7 @@ import { drawn } from './chance.ts';
 import { type Life, never, type Scheduler } from './scheduler.ts';
 
 /** How long a commit takes on a slow disk, at most. */
-const SLOW_MS = 800;
+export const SLOW_MS = 800;
 
 /** Everything that is kept. Never changed: a commit makes another one. */
 interface Image {
