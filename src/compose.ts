@@ -93,7 +93,7 @@ async function compose(
   });
   const tls = opened.adopt(await openTlsFiles({ paths: settings.api.tls, clock, log }), (it) => it.close());
   const ofClients = { ambiguityOf: findAmbiguity(() => tls.material), seen: new ClientsSeen(clock) };
-  const known = { ...ofClients, certificates: () => tls.ends };
+  const known = { ...ofClients, tls };
   const parts = { settings, replica, audit, ...known, clock, log, metrics };
   measureReplica(parts);
   const { database } = replica;

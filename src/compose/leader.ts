@@ -31,7 +31,7 @@ export async function composeLeader(parts: RoleParts): Promise<ServingRole> {
 }
 
 async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<Omit<ServingRole, 'stop'>> {
-  const { settings, replica, audit, seen, clock, log, metrics } = parts;
+  const { settings, replica, audit, seen, tls, clock, log, metrics } = parts;
   const { repository, store, shown, database, earlier } = replica;
   const leads = leadsAs(database);
   if (database !== undefined) await showAllWritten(partsToFollow(parts));
@@ -65,10 +65,10 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
     acceptedHistory: settings.acceptedHistory,
     leads,
     seen,
-    certificates: parts.certificates,
+    certificates: () => tls.ends,
     outages: () => {
       const unsent = { statuses: reporter?.failure, notifications: notifier?.failure };
-      return { programs: programs(), replicas: database?.peers.trouble(), ...unsent };
+      return { programs: programs(), tls: tls.failure, replicas: database?.peers.trouble(), ...unsent };
     },
     leader: database && (() => database.lease.leader() ?? null),
   };

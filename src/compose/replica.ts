@@ -3,6 +3,7 @@
 import type { AuthenticateOptions } from '../api/authenticate.ts';
 import { dashboardAddress } from '../api/dashboard.ts';
 import { EventStreams } from '../api/event-streams.ts';
+import type { TlsFiles } from '../api/tls/tls-files.ts';
 import type { AuditLog } from '../base/audit-log.ts';
 import { breatheBy } from '../base/breathe.ts';
 import type { Clock } from '../base/clock.ts';
@@ -10,7 +11,7 @@ import type { Logger } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { productVersion } from '../base/product-files.ts';
 import type { Settings } from '../model/settings.ts';
-import type { ClientsSeen, EndingCertificate } from '../service/progress/clients-seen.ts';
+import type { ClientsSeen } from '../service/progress/clients-seen.ts';
 import { type ShownStore, showStore } from './core.ts';
 import { openRepository, type Repository } from './open-parts.ts';
 import { type OpenedStore, type OpeningParts, openConfiguredStore } from './open-store.ts';
@@ -29,8 +30,8 @@ export interface RoleParts {
   readonly ambiguityOf: AuthenticateOptions['ambiguityOf'];
   readonly audit: AuditLog | undefined;
   readonly seen: ClientsSeen;
-  /** Returns when the certificates and lists of the listener end. */
-  readonly certificates: () => readonly EndingCertificate[];
+  /** The certificates and lists of the listener. */
+  readonly tls: Pick<TlsFiles, 'ends' | 'failure'>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;

@@ -45,8 +45,8 @@ export function keptRow(row: ServerRow, now: string, isHeld: boolean): ServerRow
 /** The provider entries of the settings, as requests read them. */
 export interface Entries {
   readonly has: (name: string) => boolean;
-  /** Returns true if an entry matches that spec. */
-  readonly isMatched: (wanted: Spec) => boolean;
+  /** Returns the name of the entry that matches a spec; undefined if none does. */
+  readonly match: (wanted: Spec) => string | undefined;
 }
 
 /**
@@ -54,7 +54,7 @@ export interface Entries {
  * provider entry matches it now, or one whose outcome only a removed entry knows. The entry that matches now is
  * asked. Undefined for any other.
  */
-export function adoptedRow(row: ServerRow, now: string, entries: Pick<Entries, 'isMatched'>): ServerRow | undefined {
+export function adoptedRow(row: ServerRow, now: string, entries: Pick<Entries, 'match'>): ServerRow | undefined {
   if (row.wanted === null) return undefined;
   // A missing proxy is missing for any other entry as well: its reason stays.
   if (isStuck(row)) {
@@ -62,7 +62,7 @@ export function adoptedRow(row: ServerRow, now: string, entries: Pick<Entries, '
     const { proxyTags: _, ...rest } = row;
     return { ...rest, provider: null, due: null, attempt: 0, reason: null };
   }
-  const hasMoved = isBlockedFor(row, 'provider_changed') && entries.isMatched(row.wanted);
+  const hasMoved = isBlockedFor(row, 'provider_changed') && entries.match(row.wanted) !== undefined;
   if (!hasMoved && !isBlockedFor(row, 'exists_already')) return undefined;
   return requeue(row, { now, attempt: 0, adopting: true, ...(hasMoved ? { checked: false } : {}) });
 }
@@ -103,7 +103,9 @@ export function replaceRefusal(row: ServerRow, entries: Entries): string | undef
     const advice = 'put that entry back until it is deleted, or adopt the server with the entry that matches now';
     return `only the provider entry "${provider}" can delete it, which is not in the settings any more; ${advice}`;
   }
-  return entries.isMatched(wanted) ? undefined : 'no provider entry matches it now, so it could not be made again';
+  return entries.match(wanted) !== undefined
+    ? undefined
+    : 'no provider entry matches it now, so it could not be made again';
 }
 
 function notMade(row: ServerRow): string {

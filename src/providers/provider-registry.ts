@@ -60,7 +60,7 @@ export function createProviderRegistry(
 export function entriesOf({ byName, match }: ProviderRegistry) {
   return {
     has: (name: string): boolean => byName(name) !== undefined,
-    isMatched: (server: MatchedServer): boolean => match(server) !== undefined,
+    match: (server: MatchedServer): string | undefined => match(server)?.name,
   };
 }
 

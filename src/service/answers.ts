@@ -214,10 +214,19 @@ export interface Attention {
 /** What fails beside the servers; what does not is omitted. */
 export type Outages = Readonly<Partial<Record<OutageName, Outage | undefined>>>;
 /**
- * The branch was not read by the last poll, or not copied here; nothing is saved; a program cannot be ended; replicas do
- * not fit together; commit statuses are not sent; notifications are not delivered; the audit log loses lines.
+ * The branch was not read by the last poll, or not copied here; nothing is saved; a program cannot be ended; new TLS files
+ * cannot be used; replicas do not fit together; commit statuses are not sent; notifications are not delivered; the audit
+ * log loses lines.
  */
-export type OutageName = 'repository' | 'store' | 'programs' | 'replicas' | 'statuses' | 'notifications' | 'audit';
+export type OutageName =
+  | 'repository'
+  | 'store'
+  | 'programs'
+  | 'tls'
+  | 'replicas'
+  | 'statuses'
+  | 'notifications'
+  | 'audit';
 
 /** The progress of all instances. */
 export interface Overview extends ReplicaFacts, Attention {

@@ -4,7 +4,7 @@ import type { Reason, ServerRow } from '../../src/model/rows.ts';
 import { STATES } from '../../src/model/state.ts';
 import { at, NOW, rowIn, running, SMALL, SOON } from '../reconcile/build.ts';
 
-const ENTRIES = { has: (name: string) => name === 'lab', isMatched: () => true };
+const ENTRIES = { has: (name: string) => name === 'lab', match: () => 'lab' };
 const EXISTS: Reason = { code: 'exists_already', text: 'it is there' };
 
 describe('trying again', () => {

@@ -82,7 +82,7 @@ const anyAnswer = fc.record({
   drift: fc.constantFrom('report' as const, 'heal' as const, 'off' as const),
 });
 
-const ENTRIES = { has: () => true, isMatched: () => true };
+const ENTRIES = { has: () => true, match: () => 'lab' };
 
 /** What may happen to a row beside the end of a call. */
 const EVENTS: Readonly<Record<string, (row: ServerRow) => ServerRow>> = {

@@ -33,7 +33,7 @@ interface World {
   readonly calls: Operation[];
 }
 
-const ENTRIES = { isMatched: () => true };
+const ENTRIES = { match: () => 'lab' };
 const READS = specOf('small', {
   reads: { db: { isList: false, texts: [[{ of: 'db', output: 'address' }]] } },
 });

@@ -104,3 +104,8 @@ it('shows what is wanted of a server against what was applied, and no secret', a
   expect([shown.properties, shown.outputs]).toEqual([[], undefined]);
   expect(() => operator.server(order.by, 'web-99')).toThrow('There is no server "web-99"');
 });
+
+it('a retry of a provider entry includes the servers that it has never made', async () => {
+  const { operator, order } = await filled();
+  expect(await operator.retry(order, { provider: 'lab' })).toBe('Tried again: 1');
+});

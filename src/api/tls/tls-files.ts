@@ -6,6 +6,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import { WokenLoop } from '../../base/woken-loop.ts';
 import { momentOf, reasonOf, whyUnusable } from '../../base/wording.ts';
+import type { Outage } from '../../service/answers.ts';
 import { dueFrom, type EndingCertificate } from '../../service/progress/clients-seen.ts';
 import { type CheckedTls, checkTls, type TlsFault, type TlsPart } from './check-tls.ts';
 import type { TlsMaterial } from './tls-material.ts';
@@ -96,8 +97,8 @@ export class TlsFiles {
   #ends: readonly EndingCertificate[];
   #reload: (material: TlsMaterial) => void = () => undefined;
   #loop: WokenLoop | undefined;
-  /** The last complaint about the files; empty: they are right. */
-  #complaint = '';
+  /** Why the files cannot be used, and since when; undefined: they are right. */
+  failure: Outage | undefined;
   /** The day of the last warnings, in days since 1970. */
   #warnedOn = 0;
 
@@ -162,21 +163,21 @@ export class TlsFiles {
     this.#reload(material);
     this.#material = material;
     this.#ends = ends;
-    this.#complaint = '';
+    this.failure = undefined;
     this.#log.info({ files: changed.map((part) => pathOf(this.#paths, part)) }, 'TLS files reloaded');
   }
 
   /** Logs a problem once, however often it is seen. */
   #complain(problems: readonly string[]): void {
-    const complaint = problems.join('\n');
-    if (complaint === this.#complaint) return;
-    this.#complaint = complaint;
+    const reason = problems.join('; ');
+    if (reason === this.failure?.reason) return;
+    this.failure = { reason, since: this.failure?.since ?? momentOf(this.#clock.now()) };
     this.#log.error({ problems }, 'the TLS files cannot be used; those of before stay in force');
   }
 
   #makeUp(): void {
-    if (this.#complaint !== '') this.#log.info('the TLS files are those in force again');
-    this.#complaint = '';
+    if (this.failure !== undefined) this.#log.info('the TLS files are those in force again');
+    this.failure = undefined;
   }
 
   /** Warns once a day of what ends soon. What the leader serves with is also a cause. */

@@ -154,12 +154,21 @@ function asked(order: Order, operation: string, change: RowChange['change']): Ro
 type IsOwn = (server: readonly [name: string, row: ServerRow]) => boolean;
 
 /**
- * Returns the client's servers that a provider entry has made, and those that it has looked for and named its place.
+ * Returns the client's servers that a provider entry has made, those that it has looked for and named its place, and
+ * those that it is to make.
  */
-function serversOfProvider(rows: PresentRows, provider: string, isOwn: IsOwn): readonly string[] {
+function serversOfProvider(
+  { rows, entries }: { readonly rows: PresentRows; readonly entries: Entries },
+  provider: string,
+  isOwn: IsOwn,
+): readonly string[] {
   const servers = [...rows.list('server')].filter(isOwn);
-  const made = servers.filter(([, row]) => row.provider === provider || row.place?.provider === provider);
-  if (made.length > 0) return made.map(([name]) => name);
+  const isToMake = ({ provider: maker, wanted }: ServerRow): boolean =>
+    maker === null && wanted !== null && entries.match(wanted) === provider;
+  const found = servers.filter(
+    ([, row]) => row.provider === provider || row.place?.provider === provider || isToMake(row),
+  );
+  if (found.length > 0) return found.map(([name]) => name);
   const providers = new Set(servers.flatMap(([, row]) => row.provider ?? []));
   const words = `No server belongs to the provider entry "${provider}"`;
   throw new ServiceError('not_found', withSuggestion(words, provider, providers));
@@ -172,7 +181,7 @@ function selectServers({ by }: Order, options: ServerOperationsOptions, target: 
   const scope = new Scope(by, options);
   const isOwn: IsOwn = ([name, { instance }]) => scope.seesServer(name) && scope.owns(instance);
   if ('all' in target) return [...rows.list('server')].filter(isOwn).map(([name]) => name);
-  if ('provider' in target) return serversOfProvider(rows, target.provider, isOwn);
+  if ('provider' in target) return serversOfProvider({ rows, entries: options.entries }, target.provider, isOwn);
   if ('instance' in target) {
     const advice = `: name it as the resource (--resource ${target.instance})`;
     requireInstance(view, target.instance, { scope, advice });

@@ -211,6 +211,11 @@ const OUTAGES: Readonly<Record<OutageName, OutageWords>> = {
     means: 'a program runs on after its call',
     action: 'end that process as root; its server continues after the deadline of the call and graceSeconds',
   },
+  tls: {
+    id: 'certificate:files',
+    means: 'the TLS files cannot be used, so those of before are in force, and a restart would fail',
+    action: 'correct them; they are read again automatically',
+  },
   replicas: {
     id: 'replicas:differing',
     means: 'the replicas do not fit together',

@@ -133,10 +133,12 @@ describe('a change is kept out', () => {
     const problem = `${site.paths.cert}: it does not belong to the private key`;
     expect(lines).toMatchObject([{ ...KEPT, problems: [expect.stringContaining(problem)] }]);
     expect(files.material).toEqual(materialOf(site.texts));
+    expect(files.failure?.reason).toContain(problem);
     expect(taken).toEqual([]);
 
     replace(site.directory, { 'server.crt': cert });
     await poll();
+    expect(files.failure).toBeUndefined();
     expect(taken).toEqual([materialOf({ ...site.texts, 'server.key': key, 'server.crt': cert })]);
     expect(lines.slice(1)).toMatchObject([{ level: 30, msg: 'TLS files reloaded' }]);
   });
