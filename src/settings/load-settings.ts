@@ -92,7 +92,7 @@ async function faultsOfParts(settings: Settings, searchPath: string | undefined)
   const { repository, execution, statuses, notifications } = settings;
   const signatures = await faultsOfSignatures(repository, searchPath);
   const faults = [...signatures, ...(await faultsOfProviders(execution.providers)), ...faultsOfStatuses(statuses)];
-  return [...faults, ...faultsOfNotifications(notifications)];
+  return [...faults, ...faultsOfNotifications(notifications), ...faultsOfListeners(settings)];
 }
 
 const WRITES: Fault = {
@@ -141,6 +141,26 @@ function faultsOfNotifications(targets: Settings['notifications']): readonly Pla
       ...placedFault(addressFault(url, use), `/notifications/${index}`, 'url'),
       ...placedFault(isTwice ? twice : undefined, `/notifications/${index}`, 'name'),
     ];
+  });
+}
+
+const LISTENERS = ['api', 'management', 'webhook'] as const;
+/** Addresses that stand for others too. */
+const EVERY_HOST: readonly string[] = ['0.0.0.0', '::'];
+
+/** Two listeners of one process cannot have the same port of one address. */
+function faultsOfListeners(settings: Settings): readonly PlacedFault[] {
+  const all = LISTENERS.flatMap((name) => {
+    const listener = settings[name];
+    return listener === null || listener.port === 0 ? [] : [{ ...listener, name }];
+  });
+  return all.flatMap(({ name, host, port }, index) => {
+    const isTaken = (other: { readonly host: string; readonly port: number }): boolean =>
+      other.port === port && (other.host === host || [other.host, host].some((each) => EVERY_HOST.includes(each)));
+    const owner = all.slice(0, index).find(isTaken);
+    const message = `the port ${port} of "${name}" is that of "${owner?.name}" too, and only one of them can listen`;
+    const fault: Fault = { code: 'wrong_value', message, hint: 'give each a port of its own' };
+    return placedFault(owner && fault, `/${name}`, 'port');
   });
 }
 
