@@ -2,8 +2,9 @@
 import { lastStep, type ProblemText } from '../model/entry.ts';
 import type { Problem } from '../model/problem.ts';
 import { type AmendedTemplate, problemInTemplate } from './amend-template.ts';
-import { type Blueprint, sourcesOf } from './blueprint.ts';
+import { type Blueprint, type PropertyText, sourcesOf } from './blueprint.ts';
 import { dependencyOrder, printCycle } from './dependency-order.ts';
+import { isLiteral, literalOf } from './placeholders.ts';
 import { allNodes, labelOf, needsOf, type ValueNode, valueGraph } from './value-graph.ts';
 
 /** Returns the circles that Array placeholders make. */
@@ -17,6 +18,22 @@ export function checkValueCycles(amended: AmendedTemplate, blueprints: readonly 
       what: 'values need one another in a circle',
       hint: 'let one of them be written without an Array placeholder',
     }),
+  );
+}
+
+/** Returns the circles among resource keys as written; resolve-dependencies.ts finds those that only values close. */
+export function checkDependencyCycles(amended: AmendedTemplate, blueprints: readonly Blueprint[]): Problem[] {
+  const byKey = new Map(blueprints.map((blueprint) => [blueprint.key, blueprint]));
+  const { cycles } = dependencyOrder(blueprints, (blueprint) =>
+    [...literalsOf(blueprint.structure.get('depends_on')), ...sourcesOf(blueprint).keys()].flatMap(
+      (name) => byKey.get(name) ?? [],
+    ),
+  );
+  return cycles.map((cycle) =>
+    dependencyCycle(
+      amended,
+      cycle.map((blueprint) => ({ label: blueprint.key, pointer: dependsOnPointer(blueprint) })),
+    ),
   );
 }
 
@@ -59,6 +76,10 @@ function cycleProblem(amended: AmendedTemplate, { steps, code, what, hint }: Cyc
   const round = [...steps.slice(start), ...steps.slice(0, start)];
   const text: ProblemText = { code, message: `${what}: ${printCycle(round.map(({ label }) => label))}`, hint };
   return problemInTemplate(amended, (round[0] as CycleStep).pointer, text);
+}
+
+function literalsOf(property: PropertyText | undefined): readonly string[] {
+  return (property?.texts ?? []).flatMap(({ tokens }) => (isLiteral(tokens) ? literalOf(tokens) : []));
 }
 
 function pointerOf({ blueprint, text }: ValueNode): string {

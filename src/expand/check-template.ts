@@ -7,7 +7,7 @@ import type { StackTemplate } from '../model/objects.ts';
 import { type Problem, sortProblems } from '../model/problem.ts';
 import { type AmendedTemplate, problemInTemplate, subtractedButUsed, templateAsWritten } from './amend-template.ts';
 import { type Blueprint, readBlueprints, type Text, takesOutputs, textsOf } from './blueprint.ts';
-import { checkValueCycles } from './check-cycles.ts';
+import { checkDependencyCycles, checkValueCycles } from './check-cycles.ts';
 import { groupFieldFault } from './group-fields.ts';
 import { MISTAKES_MAX } from './limits.ts';
 import {
@@ -39,6 +39,7 @@ export function checkAmended(amended: AmendedTemplate, blueprints: readonly Blue
     ...blueprints.flatMap((blueprint) => checkGroup(amended, blueprint)),
     ...blueprints.flatMap((blueprint) => checkName(amended, blueprint)),
     ...checkValueCycles(amended, blueprints),
+    ...checkDependencyCycles(amended, blueprints),
   ];
 }
 

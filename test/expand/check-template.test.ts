@@ -152,6 +152,17 @@ describe('circles', () => {
 `,
       [`web.yaml:5:49 value_cycle: values need one another in a circle: a.x → b.y → a.x ${hint}`],
     ],
+    [
+      'resources that depend on one another, an empty group among them',
+      `resources:
+  a: { type: Platform::Server, properties: { depends_on: [x, b] } }
+  b:
+    type: Platform::ResourceGroup
+    properties: { count: "0", resource_def: { properties: { depends_on: c } } }
+  c: { type: Platform::Server, properties: { depends_on: [a] } }
+`,
+      ['web.yaml:5:58 dependency_cycle: dependencies go in a circle: a → b → c → a (remove one of these depends_on)'],
+    ],
   ])('%s', (_what, resources, problems) => {
     expect(problemsOf(resources)).toEqual(problems);
   });

@@ -116,6 +116,11 @@ describe('a mistake', () => {
       web(`{ a: "<<(Output)['db']['${name}']>>" }`),
       `web.yaml:5:51 bad_key: "<<(Output)['db']['${name}']>>" names no output: ${fault} (write the name under which the provider reports it)`,
     ]),
+    [
+      'of itself',
+      web(`{ a: "<<(Output)['web']['address']>>" }`),
+      'web.yaml:5:51 dependency_cycle: dependencies go in a circle: web → web (remove one of these depends_on or Output placeholders)',
+    ],
   ])('%s', (_what, resources, problem) => {
     expect(problemsOf(resources)).toEqual([problem]);
   });
