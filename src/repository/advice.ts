@@ -10,6 +10,8 @@ interface Attempted {
   readonly done: 'read' | 'pushed to';
   /** Where name and password are configured; undefined: access is anonymous. */
   readonly places: string | undefined;
+  /** Where the local copy is. */
+  readonly folder: string;
 }
 
 interface Row {
@@ -22,6 +24,12 @@ const WORDS_MAX = 1000;
 
 /** The first match counts: messages of ssh and curl come before those that git derives from them. */
 const ADVICE: readonly Row[] = [
+  {
+    // Git marks the words of the remote, whose disk may be full too.
+    fits: /^(?!.*\bremote: ).*(?:No space left on device|Disk quota exceeded)/i,
+    advice: ({ done, folder }) =>
+      `cannot be ${done}, because the disk of ${folder} is full: free space on it; it is tried again`,
+  },
   {
     fits: /signal 25|File too large|invalid index-pack output/i,
     advice: 'sends more than the limit for one fetch: follow a smaller repository, without large files in its history',

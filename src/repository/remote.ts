@@ -1,5 +1,6 @@
 // The remote repository: asks where a branch is, fetches it, and pushes to it. Four commands of git, the same for
 // https, ssh and local paths. ARCHITECTURE.md, "Git".
+import { dirname } from 'node:path';
 import { didYouMean } from '../base/wording.ts';
 import { compareNames } from '../model/names.ts';
 import type { RepositoryAccess } from '../model/settings.ts';
@@ -203,7 +204,8 @@ export class Remote {
   #explained(error: unknown, done: 'read' | 'pushed to'): unknown {
     if (!(error instanceof GitFailure) && !isTimeout(error)) return error;
     const { name, isLocal } = this;
-    return explainGitFailure(error as GitError, { name, isLocal, done, places: this.#access.places });
+    const folder = dirname(this.#options.configFile);
+    return explainGitFailure(error as GitError, { name, isLocal, done, places: this.#access.places, folder });
   }
 
   async #explainMissing(branch: string, signal: AbortSignal | undefined): Promise<never> {

@@ -230,6 +230,7 @@ describe('a fetch that fails', () => {
       ['Host key verification failed.', /has a host key that is not known here/],
       ['REMOTE HOST IDENTIFICATION HAS CHANGED! Host key verification failed.', /has another host key than before/],
       ['git@x: Permission denied (publickey).', /does not accept the key/],
+      ['remote: fatal: write error: No space left on device', /cannot be read: remote: .*No space/],
       ['Welcome to the machine', /cannot be read: .*Welcome to the machine/],
     ] as const) {
       await ssh.become(`echo "${words}" >&2; exit 255`);

@@ -332,30 +332,32 @@ describe('the local copy', () => {
 });
 
 describe('a local copy that cannot be written', () => {
-  it.each([['fatal: unable to write file objects/pack/tmp_pack: No space left on device']])(
-    'says so, and keeps its head: %s',
-    async (words) => {
-      const command = 'index-pack';
-      const { repository, copy, open } = await setUp();
-      const old = await repository.commit({ a: '1' });
-      await (await open()).fetch(null);
-      const folder = temporaryDirectory();
-      const real = execFileSync('sh', ['-c', 'command -v git']).toString().trim();
-      const fails = `cat > /dev/null; touch ${join(copy, 'objects', 'tmp_obj_x')}; echo "${words}" >&2; exit 128`;
-      const script = `#!/bin/sh\ncase "$*" in *${command}*) ${fails} ;; esac\nexec ${real} "$@"\n`;
-      await writeFile(join(folder, 'git'), script, { mode: 0o755 });
-      const head = await repository.commit({ b: '1' });
-      vi.stubEnv('PATH', `${folder}:${process.env.PATH}`);
-      vi.stubEnv('GIT_EXEC_PATH', await execPathWith(folder, command, script));
-      const source = await open();
-      await expect(source.fetch(old)).rejects.toThrow(/cannot be read: .*No space left on device/);
-      expect(await runGit(['-C', copy, 'rev-parse', 'refs/treeline/head'])).toBe(old);
-      expect(await readdir(join(copy, 'objects'))).not.toContain('tmp_obj_x');
-      vi.unstubAllEnvs();
-      expect((await (await open()).fetch(old)).oid).toBe(head);
-      await source.close();
-    },
-  );
+  it.each([
+    ['fatal: unable to write file objects/pack/tmp_pack: No space left on device'],
+    ['fatal: write error: Disk quota exceeded; fatal: fetch-pack: invalid index-pack output'],
+  ])('says so, and keeps its head: %s', async (words) => {
+    const command = 'index-pack';
+    const { repository, cache, copy, open } = await setUp();
+    const old = await repository.commit({ a: '1' });
+    await (await open()).fetch(null);
+    const folder = temporaryDirectory();
+    const real = execFileSync('sh', ['-c', 'command -v git']).toString().trim();
+    const fails = `cat > /dev/null; touch ${join(copy, 'objects', 'tmp_obj_x')}; echo "${words}" >&2; exit 128`;
+    const script = `#!/bin/sh\ncase "$*" in *${command}*) ${fails} ;; esac\nexec ${real} "$@"\n`;
+    await writeFile(join(folder, 'git'), script, { mode: 0o755 });
+    const head = await repository.commit({ b: '1' });
+    vi.stubEnv('PATH', `${folder}:${process.env.PATH}`);
+    vi.stubEnv('GIT_EXEC_PATH', await execPathWith(folder, command, script));
+    const source = await open();
+    await expect(source.fetch(old)).rejects.toThrow(
+      `cannot be read, because the disk of ${cache} is full: free space on it; it is tried again (git: ${words}`,
+    );
+    expect(await runGit(['-C', copy, 'rev-parse', 'refs/treeline/head'])).toBe(old);
+    expect(await readdir(join(copy, 'objects'))).not.toContain('tmp_obj_x');
+    vi.unstubAllEnvs();
+    expect((await (await open()).fetch(old)).oid).toBe(head);
+    await source.close();
+  });
 
   it('says so where its directory cannot be made', async () => {
     const { repository, cache, open } = await setUp();
