@@ -18,7 +18,7 @@ import stackTemplate from '../../schemas/stack-template.schema.json' with { type
 import tree from '../../schemas/tree.schema.json' with { type: 'json' };
 import zone from '../../schemas/zone.schema.json' with { type: 'json' };
 import { below, type Fault, problemFrom } from '../model/entry.ts';
-import { isMap, type Json } from '../model/json.ts';
+import { isMap, type Json, type JsonMap } from '../model/json.ts';
 import type { Problem } from '../model/problem.ts';
 import type { FileType } from './catalog.ts';
 import { explainViolation, isMisspelt, type Violation } from './violation.ts';
@@ -115,12 +115,14 @@ export function checkValue(type: FileType, whole: Json): readonly ShapeFault[] {
 function findViolations(validate: ValidateFunction, value: unknown): readonly Violation[] {
   if (validate(value)) return [];
   const violations = new Map<string, Violation>();
-  for (const error of validate.errors ?? []) {
+  const errors = validate.errors ?? [];
+  const conditions = conditionsIn(errors);
+  for (const error of errors) {
     // "if" only repeats what its branch says, and errors inside "propertyNames" what that keyword itself says.
     if (error.keyword === 'if' || error.propertyName !== undefined) continue;
     // What editors must not suggest is refused by check-object.ts, in words of its own.
     if (error.parentSchema?.doNotSuggest === true) continue;
-    const violation = describeViolation(error);
+    const violation = describeViolation(error, conditions);
     const place = `${violation.pointer} ${violation.field ?? ''}`;
     if (!violations.has(place)) violations.set(place, violation);
     if (violations.size >= VIOLATIONS_MAX) break;
@@ -129,7 +131,21 @@ function findViolations(validate: ValidateFunction, value: unknown): readonly Vi
   return found.filter((one) => !found.some((other) => isMisspelt(one, other)));
 }
 
-function describeViolation(error: ErrorObject): Violation {
+/** A place in the branch of an `if` that requires or refuses a field. */
+const BRANCH = /then\/(?:required|properties\/[^/]+\/false schema)$/;
+
+/** Returns the conditions that hold, `provider: exec`, by the place of their `if` in the schema. */
+function conditionsIn(errors: readonly ErrorObject[]): ReadonlyMap<string, string> {
+  const failed = errors.filter(({ keyword }) => keyword === 'if');
+  const places = failed.flatMap(({ schemaPath, parentSchema }) =>
+    Object.entries<JsonMap>(parentSchema?.if.properties ?? {}).map(
+      ([field, rule]) => [schemaPath, `${field}: ${rule.const}`] as const,
+    ),
+  );
+  return new Map(places);
+}
+
+function describeViolation(error: ErrorObject, conditions: ReadonlyMap<string, string>): Violation {
   const { missingProperty, additionalProperty, propertyName } = error.params;
   const field: unknown = missingProperty ?? additionalProperty ?? propertyName;
   const schema = error.keyword === 'propertyNames' ? error.schema : error.parentSchema;
@@ -137,6 +153,7 @@ function describeViolation(error: ErrorObject): Violation {
     keyword: error.keyword,
     pointer: error.instancePath,
     field: typeof field === 'string' ? field : undefined,
+    condition: conditions.get(error.schemaPath.replace(BRANCH, 'if')),
     schema: isMap(schema) ? schema : {},
     value: error.data,
     rule: error.message ?? 'does not fit',

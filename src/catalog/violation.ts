@@ -12,6 +12,8 @@ export interface Violation {
   readonly pointer: string;
   /** The field that is missing, unknown or ill-named. */
   readonly field: string | undefined;
+  /** The field and value under which the rule applies: `provider: exec`; undefined: always. */
+  readonly condition: string | undefined;
   /** The schema that holds the keyword; for `propertyNames`, the schema of the names. */
   readonly schema: Readonly<Record<string, unknown>>;
   readonly value: unknown;
@@ -33,7 +35,7 @@ export function explainViolation(violation: Violation, writtenAt: WrittenAt): Pl
   if (keyword === 'additionalProperties') {
     return { pointer: below(pointer, field), fault: unknownField(field, schema) };
   }
-  if (keyword === 'false schema') return { pointer, fault: uselessField(pointer) };
+  if (keyword === 'false schema') return { pointer, fault: uselessField(violation) };
   if (keyword === 'propertyNames') return { pointer: below(pointer, field), fault: badKey(field, schema) };
   return { pointer, fault: wrongValue(violation, writtenAt(pointer)) };
 }
@@ -44,14 +46,14 @@ export function isMisspelt(missing: Violation, { keyword, pointer, field = '' }:
   return didYouMean(field, [missing.field ?? '']) !== null;
 }
 
-function missingField({ pointer, schema, value }: Violation, field: string): Fault {
+function missingField({ pointer, condition, schema, value }: Violation, field: string): Fault {
   const choices = choicesOf(isMap(schema.properties) ? schema.properties[field] : undefined);
   return {
     code: 'missing_field',
-    message: `${labelOf(pointer)} lacks the field "${field}"`,
+    message: `${labelOf(pointer)} lacks the field "${field}"${condition ? `, needed with "${condition}"` : ''}`,
     hint: isTemplate(field, value)
       ? 'a file with "resources" is a template: move it into stacks/templates/'
-      : `add "${field}:"${choices.length === 0 ? '' : `, one of ${quotedList(choices)}`}`,
+      : `add "${field}:"${choices.length === 0 ? '' : `, one of ${quotedList(choices)}`}${orReplace(condition)}`,
   };
 }
 
@@ -71,9 +73,13 @@ function unknownField(field: string, schema: Violation['schema']): Fault {
 }
 
 /** A schema has `false` for a field that does not go together with another one. */
-function uselessField(pointer: string): Fault {
-  const message = `${labelOf(pointer)} has no effect here`;
-  return { code: 'no_effect', message, hint: 'leave it out', part: 'key' };
+function uselessField({ pointer, condition }: Violation): Fault {
+  const message = `${labelOf(pointer)} has no effect ${condition ? `with "${condition}"` : 'here'}`;
+  return { code: 'no_effect', message, hint: `leave it out${orReplace(condition)}`, part: 'key' };
+}
+
+function orReplace(condition: string | undefined): string {
+  return condition === undefined ? '' : `, or replace "${condition}"`;
 }
 
 function fieldsOf({ properties }: Violation['schema']): readonly string[] {

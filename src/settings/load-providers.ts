@@ -8,7 +8,7 @@ import { quote } from '../base/wording.ts';
 import { below, type Fault } from '../model/entry.ts';
 import { PROXIED } from '../model/names.ts';
 import type { EntrySettings, ImplementationSettings, ProviderSettings, SimulatedSettings } from '../model/settings.ts';
-import { addressFault, type PlacedFault, placedFault } from './refuse-settings.ts';
+import { addressFault, type PlacedFault, placedFault, settingAt } from './refuse-settings.ts';
 
 type Nullable<Group> = { readonly [Key in keyof Group]: Group[Key] | null };
 
@@ -108,19 +108,28 @@ async function whyNotExecutable(path: string): Promise<string | undefined> {
 }
 
 /**
- * Returns what keeps entries from working: two of one name, programs and addresses that cannot be
- * used.
+ * Returns what keeps entries from working: two of one name, and programs that cannot be used.
  */
 export async function faultsOfProviders(providers: readonly ProviderSettings[]): Promise<readonly PlacedFault[]> {
   const pointerOf = (index: number): string => below('/execution/providers', index);
   const programs = await Promise.all(
     providers.map(async (provider, index) => {
-      if (provider.implementation === 'http') return placedFault(serviceFault(provider.url), pointerOf(index), 'url');
       if (provider.implementation !== 'exec') return [];
       return placedFault(await programFault(provider.command[0]), pointerOf(index), 'command', 0);
     }),
   );
   return [...findConflicts(providers, pointerOf), ...programs.flat()];
+}
+
+/** Returns which addresses of services cannot be used. `settings` may have any shape. */
+export function faultsOfServices(settings: unknown): readonly PlacedFault[] {
+  const providers = settingAt(settings, ['execution', 'providers']);
+  if (!Array.isArray(providers)) return [];
+  return providers.flatMap((entry: unknown, index) => {
+    const url = settingAt(entry, ['url']);
+    if (settingAt(entry, ['provider']) !== 'http' || typeof url !== 'string') return [];
+    return placedFault(serviceFault(url), below('/execution/providers', index), 'url');
+  });
 }
 
 /** Returns why the address of a service cannot be used; a missing one is a fault of its own. */

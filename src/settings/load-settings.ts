@@ -23,7 +23,13 @@ import type {
   SettingsFile,
 } from '../model/settings.ts';
 import { complete } from './complete.ts';
-import { faultsOfProviders, fillInProvider, findProgram, type WrittenProvider } from './load-providers.ts';
+import {
+  faultsOfProviders,
+  faultsOfServices,
+  fillInProvider,
+  findProgram,
+  type WrittenProvider,
+} from './load-providers.ts';
 import {
   faultsOfStatuses,
   fillInPage,
@@ -82,6 +88,7 @@ export async function loadSettings(file: string, environment: Environment = proc
     fillIn: (written, place) => fillIn(written, { ...place, environment }),
     faultsOf: async (value, settings) => [
       ...findRefusals(value, environment),
+      ...faultsOfServices(value),
       ...faultsOfStore(value, environment),
       ...(settings === undefined ? [] : await faultsOfParts(settings, environment.PATH)),
     ],

@@ -341,9 +341,19 @@ describe('a provider that runs a program', () => {
     ['command: [./missing]', '3:63', 'no_program', '/missing is not there; correct the path, or install the program'],
     ['command: [./plain]', '3:63', 'no_program', '/plain may not be executed; chmod \\+x .*/plain'],
     ['command: [./]', '3:63', 'no_program', ' is no file'],
-    ['environment: {}', '3:26', 'missing_field', 'lacks the field "command"; add "command:"'],
+    [
+      'environment: {}',
+      '3:26',
+      'missing_field',
+      'item 1 of "providers" lacks the field "command", needed with "provider: exec"; add "command:", or replace "provider: exec"',
+    ],
     ['command: []', '3:62', 'too_short|wrong_value|wrong', 'has to be a list of texts: a program and its arguments'],
-    ['command: [/bin/sh], options: { seed: 1 }', '3:73', 'no_effect', '"options" has no effect here; leave it out'],
+    [
+      'command: [/bin/sh], options: { seed: 1 }',
+      '3:73',
+      'no_effect',
+      '"options" has no effect with "provider: exec"; leave it out, or replace "provider: exec"',
+    ],
     ['command: [/bin/sh], environment: { TREELINE_CALL: x }', '3:88', '\\w+', 'TREELINE_CALL is set by Treeline'],
     ['command: [/bin/sh], environment: { A=B: x }', '3:88', '\\w+', 'has to be a name of letters'],
   ])('is refused: %s', async (fields, place, code, words) => {
@@ -395,8 +405,8 @@ describe('a provider that runs a program', () => {
       entry('command: [x], environment: {}').replace('provider: exec', 'provider: simulated'),
     );
     expect(problems).toEqual([
-      '3:58 no_effect "command" has no effect here; leave it out',
-      '3:72 no_effect "environment" has no effect here; leave it out',
+      '3:58 no_effect "command" has no effect with "provider: simulated"; leave it out, or replace "provider: simulated"',
+      '3:72 no_effect "environment" has no effect with "provider: simulated"; leave it out, or replace "provider: simulated"',
     ]);
   });
 });
@@ -416,17 +426,27 @@ describe('a provider that asks a service', () => {
   });
 
   it.each([
-    ['url: "https://x/"', 'lacks the field "secretFile"; add "secretFile:"'],
-    ['secretFile: s', 'lacks the field "url"; add "url:"'],
+    ['url: "https://x/"', 'lacks the field "secretFile", needed with "provider: http"; add "secretFile:", or'],
+    ['secretFile: s', 'lacks the field "url", needed with "provider: http"; add "url:", or'],
     ['url: "http://lab.example/", secretFile: s', 'wrong_value records would go to "lab.example" unencrypted'],
     ['url: "ftp://x/", secretFile: s', 'wrong_value this is no address of a service; write https://HOST/PATH'],
     ['url: "https://me:hunter2@x/", secretFile: s', 'wrong_value the address of a service has no user, no password'],
-    ['url: "https://x/", secretFile: s, command: [x]', 'no_effect "command" has no effect here; leave it out'],
+    [
+      'url: "https://x/", secretFile: s, command: [x]',
+      'no_effect "command" has no effect with "provider: http"; leave it out',
+    ],
   ])('is refused: %s', async (fields, words) => {
     const problems = await problemsOf(entry(fields));
     expect(problems).toHaveLength(1);
     expect(problems[0]).toContain(words);
     expect(problems[0]).not.toContain('hunter2');
+  });
+
+  it('is refused for a secret that is missing and for an address, both at once', async () => {
+    expect(await problemsOf(entry('url: "http://lab.example/"'))).toEqual([
+      expect.stringContaining('lacks the field "secretFile"'),
+      expect.stringContaining('records would go to "lab.example" unencrypted'),
+    ]);
   });
 });
 
