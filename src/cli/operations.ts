@@ -51,8 +51,8 @@ const OPERATIONS: readonly Operation[] = [
   {
     usage: 'suspend [instance]',
     description: 'start no action of an instance, or of any',
-    options: { '--all': 'every instance', '--until <time>': 'when it ends, such as 2026-11-20T18:00:00Z' },
-    body: (instance, { until, ...given }) => ({ ...wholeOf(instance, given), until }),
+    options: { '--all': 'every instance', '--until <time>': 'when it ends: 24h, 90m, 7d or a time' },
+    body: (instance, { until, ...given }) => ({ ...wholeOf(instance, given, WHOLE), until: until && timeOf(until) }),
   },
   {
     usage: 'resume [instance]',
@@ -62,9 +62,9 @@ const OPERATIONS: readonly Operation[] = [
       '--recovery <id>': 'the recovery with that id',
       '--force': 'end a recovery although an action may still run',
     },
-    body(instance, { recovery, force, ...given }) {
-      const isOfRecovery = recovery !== undefined && instance === undefined && given.all === undefined;
-      return isOfRecovery ? { recovery, force } : wholeOf(instance, given);
+    body(instance, { force, ...given }) {
+      if (force && given.recovery === undefined) throw new CommandFailure('--force goes with --recovery ID');
+      return { ...wholeOf(instance, given, 'an instance, --recovery, --all'), force };
     },
   },
   {
@@ -118,6 +118,7 @@ const OPERATIONS: readonly Operation[] = [
 ];
 
 const TARGETS = 'an instance, --resource, --provider, --all';
+const WHOLE = 'an instance, --all';
 
 const READS: readonly RestCommand[] = [
   {
@@ -195,18 +196,18 @@ function formatSent({ id, subscriber, type, subject, state, triedAt, answer }: S
 
 function readTarget(
   instance: string | undefined,
-  { resource, provider, all }: Pick<Given, 'resource' | 'provider' | 'all'>,
+  { resource, provider, recovery, all }: Pick<Given, 'resource' | 'provider' | 'recovery' | 'all'>,
   choices: string,
 ): Readonly<Record<string, unknown>> {
-  const target = { instance, resource, provider, all };
+  const target = { instance, resource, provider, recovery, all };
   const named = Object.entries(target).filter(([, value]) => value !== undefined);
   if (named.length === 1) return Object.fromEntries(named);
   throw new CommandFailure(`name exactly one of: ${choices}`);
 }
 
 /** Over REST, no instance is every instance. A command says so: a variable that is not set would stop everything. */
-function wholeOf(instance: string | undefined, options: Partial<Given>): { readonly instance?: unknown } {
-  const { all, ...whole } = readTarget(instance, options, 'an instance, --all');
+function wholeOf(instance: string | undefined, options: Partial<Given>, choices: string): Body {
+  const { all, ...whole } = readTarget(instance, options, choices);
   return whole;
 }
 

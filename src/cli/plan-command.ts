@@ -3,6 +3,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { quote, shortOid } from '../base/wording.ts';
 import { isError } from '../model/problem.ts';
+import { ServiceError } from '../model/service-error.ts';
 import { hasNoEffect, isKnownAfter, type Plan } from '../plan/plan.ts';
 import { planMerge } from '../plan/plan-merge.ts';
 import { type LocalRepository, openLocalRepository } from '../repository/local-repository.ts';
@@ -69,7 +70,7 @@ export function addPlanCommand(program: Command): void {
     .action(async (directory: string, options: PlanOptions) => {
       // The command line names the controller, not only the environment.
       const isAsked = command.getOptionValueSource('server') === 'cli';
-      await expecting([SourceError], async () => {
+      await expecting([SourceError, ServiceError], async () => {
         using repository = await openLocalRepository(fromUserDirectory(directory));
         const { prefix } = repository;
         const id = options.commentId ?? prefix.replace(/\/$/, '');

@@ -1,5 +1,6 @@
 // Computes the records of nodes from the desired state, or, for an unwanted server, returns its last recorded one.
 
+import { didYouMean } from '../base/wording.ts';
 import { explainLastRecord, explainNode, explainRecord, explainValue } from '../hiera/explain-node.ts';
 import type { HieraNode } from '../hiera/node.ts';
 import { buildPlainRecord, type NodeFacts, plainRecord } from '../hiera/record.ts';
@@ -39,6 +40,13 @@ export function unitOfNode({ owners, units }: Baseline, name: string): Unit | un
 /** Yields the names of all nodes of the desired state, unordered. */
 export function* nodeNames(desired: Baseline): Generator<string> {
   for (const unit of desired.units.values()) yield* unit.nodes.keys();
+}
+
+/** Returns the message for a name that none of the nodes has. */
+export function noSuchNode(name: string, nodes: Iterable<string>): string {
+  const advice =
+    didYouMean(name, nodes) ?? 'no valid instance makes it, and no clientcert has that name: see "treeline validate"';
+  return `there is no node "${name}"; ${advice}`;
 }
 
 /** Yields the names of all nodes that have a record, in any order. */

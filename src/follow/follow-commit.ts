@@ -282,7 +282,8 @@ async function breakBefore(source: Source, commit: string, followed: Earlier): P
   const reason = isAfter ? 'the settings have changed where the commits come from' : whyNotAfter(commit, followed);
   const changes = keys.map((key) => `; repository.${key} was "${place[key]}" and is "${now[key]}"`).join('');
   const named = keys.map((key) => `repository.${key}`).join(' and ');
-  const check = keys.length === 0 ? undefined : `set ${named} back in the settings`;
+  const restore = followed.difference === undefined ? 'restore the branch' : undefined;
+  const check = keys.length === 0 ? restore : `set ${named} back in the settings`;
   return { reason: `${reason}${changes}`, check };
 }
 

@@ -5,6 +5,7 @@ import { type Derivation, derive, judgeAgain, problemsOf } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
 import type { HeldDeletes } from '../desired/deletions.ts';
 import { type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';
+import { noSuchNode } from '../desired/node-records.ts';
 import { problemsAndRemarks } from '../desired/remarks.ts';
 import { compileSecrets } from '../hiera/secrets.ts';
 import { type Entry, isValidEntry } from '../model/entry.ts';
@@ -12,6 +13,7 @@ import type { JsonMap } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
 import type { Hierarchy } from '../model/objects.ts';
 import { isError, type Problem, sortProblems } from '../model/problem.ts';
+import { ServiceError } from '../model/service-error.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import { differences, type IsSecret } from './changed-properties.ts';
 import { changedNodes, changedServers, changedUnits } from './changed-servers.ts';
@@ -47,7 +49,10 @@ export interface Merge {
   readonly node?: string | undefined;
 }
 
-/** Returns the effect of a merge commit on the branch of base. */
+/**
+ * Returns the effect of a merge commit on the branch of base. Throws ServiceError `not_found` if the one node to list is
+ * on neither side.
+ */
 export function planMerge(merge: Merge): Plan {
   const { base, head, before, snapshot, safety, conflicts = [] } = merge;
   const from = { baseline: before ?? EMPTY_BASELINE, earlier: before, safety };
@@ -55,6 +60,7 @@ export function planMerge(merge: Merge): Plan {
   // A commit that leaves nothing is held: the plan shows its effect once an operator accepts it.
   const accepted = isHeld(merged) ? derive(snapshot, { ...from, isAccepted: true }) : merged;
   const outcome = accepted.isFollowed ? describeOutcome(accepted, safety) : undefined;
+  if (merge.node !== undefined && outcome !== undefined) requireNode(merge.node, merge, outcome);
   const effects = outcome === undefined ? NO_EFFECTS : compareEffects(merge, outcome);
   const shown = merge.node === undefined ? effects : effectsOn(merge.node, effects);
   const known = merge.problemsBefore ?? (before === undefined ? [] : problemsAndRemarks(before));
@@ -118,6 +124,13 @@ function compareEffects(
     retained,
     ...recordChanges(nodes, { isSecret, outputs: recordedOutputs(recorded) }),
   };
+}
+
+function requireNode(node: string, { before, recorded = [] }: Merge, { desired, units }: MergeOutcome): void {
+  const versions = [before?.units, before?.candidates, units, desired.candidates];
+  const made = versions.flatMap((each) => [...(each?.values() ?? [])].flatMap(({ nodes }) => [...nodes.keys()]));
+  const names = new Set([...made, ...recorded.map(({ name }) => name)]);
+  if (!names.has(node)) throw new ServiceError('not_found', noSuchNode(node, names));
 }
 
 function effectsOn(node: string, effects: Effects): Effects {

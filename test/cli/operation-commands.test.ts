@@ -25,6 +25,7 @@ it.each<[args: string, asked: readonly unknown[]]>([
   ['suspend --all', ['suspend', '', { instance: null, until: null }]],
   ['suspend shop', ['suspend', '', { instance: 'shop', until: null }]],
   [`suspend shop --until ${UNTIL} --reason sale`, ['suspend', 'sale', { instance: 'shop', until: UNTIL }]],
+  ['suspend shop --until 2h', ['suspend', '', { instance: 'shop', until: expect.stringMatching(/^20\d\d-.*Z$/) }]],
   ['resume --all', ['resume', '', null]],
   ['resume shop', ['resume', '', 'shop']],
   ['retry shop', ['retry', '', { instance: 'shop' }]],
@@ -176,8 +177,13 @@ describe('a command fails', () => {
     [['suspend'], WHOLE],
     [['suspend', '--until', UNTIL], WHOLE],
     [['suspend', 'shop', '--all'], WHOLE],
-    [['resume', '--reason', 'over'], WHOLE],
-    [['resume', 'shop', '--all'], WHOLE],
+    ...[
+      ['--reason', 'over'],
+      ['shop', '--all'],
+      ['shop', '--recovery', '7'],
+      ['--all', '--recovery', '7'],
+    ].map((args): [string[], string] => [['resume', ...args], 'name exactly one of: an instance, --recovery, --all']),
+    [['resume', 'shop', '--force'], '--force goes with --recovery ID'],
     [['acknowledge', 'shop'], 'name exactly one of: --until, --end'],
     [['acknowledge', 'shop', '--end', '--until', '1h'], 'name exactly one of: --until, --end'],
   ])('for %j', async (args, message) => {

@@ -408,6 +408,7 @@ it('a plan for one node lists only the changes of that server and its record, an
   expect(plan.configuration[0]?.examples).toEqual(['shop-web-1']);
   expect(plan.held).toMatchObject({ instances: ['blog'], deletes: 2 });
   expect(actionsIn(planned(changes, { node: 'blog-db' }))).toEqual(['delete blog-db']);
+  expect(() => planned(changes, { node: 'shop-web-44' })).toThrow('no node "shop-web-44"; did you mean "shop-web-1"?');
 });
 
 describe('servers under other names', () => {

@@ -34,6 +34,15 @@ async function up(): Promise<Core> {
   return core;
 }
 
+it.each([
+  ['shop', 'shop is not suspended, but every instance is: treeline resume --all'],
+  ['shpo', 'There is no stack instance "shpo"; did you mean "shop"?'],
+])('a resume of %s while every instance is suspended fails: %s', async (instance, message) => {
+  const core = await up();
+  await core.operator.suspend(core.order, { instance: null, until: null });
+  await expect(core.operator.resume(core.order, instance)).rejects.toThrow(message);
+});
+
 describe('a suspension that is given another end', () => {
   it.each([
     ['one instance, without an end until then', 'shop', null],

@@ -105,6 +105,7 @@ export const WRONG_REQUESTS: Readonly<Record<string, readonly WrongRequest[]>> =
     { ask: 'POST /operations/suspend', body: { until: '2020-01-01T00:00:00Z' } },
     { ask: 'POST /operations/resume', body: {} },
     { ask: 'POST /operations/resume', body: { instance: 'shop' } },
+    { ask: 'POST /operations/resume', body: { instance: 'shpo' } },
     { ask: 'POST /operations/retry', body: { resource: 'shop-wbe-1' } },
     { ask: 'POST /operations/retry', body: { instance: 'shop' } },
     { ask: 'POST /operations/adopt', body: { instance: 'shop', all: true } },

@@ -4,7 +4,7 @@
 import { didYouMean } from '../../base/wording.ts';
 import { derive } from '../../derive.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
-import { explanationOfNode, nodeNames } from '../../desired/node-records.ts';
+import { explanationOfNode, nodeNames, noSuchNode } from '../../desired/node-records.ts';
 import { filesIn } from '../../hiera/explain-node.ts';
 import type { ExplainedLayer, FileChange, NodeExplanation } from '../../model/explanation.ts';
 import { isError, sortProblems } from '../../model/problem.ts';
@@ -37,12 +37,7 @@ export async function explainDirectory(directory: string, { node, key }: Subject
   const { desired } = derivation;
   refuseWrongInstance(desired, node);
   const whole = explanationOf(desired, node, undefined);
-  if (whole === undefined) {
-    const advice =
-      didYouMean(node, nodeNames(desired)) ??
-      'no valid instance makes it in the directory, and no clientcert has that name: see "treeline validate"';
-    throw new CommandFailure(`there is no node "${node}"; ${advice}`);
-  }
+  if (whole === undefined) throw new CommandFailure(noSuchNode(node, nodeNames(desired)));
   const explained = key === undefined ? whole : (explanationOf(desired, node, key) ?? whole);
   if (key !== undefined && Object.keys(explained.keys).length === 0) {
     const advice = didYouMean(key, Object.keys(whole.keys)) ?? 'key names are case sensitive';

@@ -190,10 +190,14 @@ function suspensions(options: OperatorOptions) {
     },
     async resume(order: Order, instance: string | null): Promise<string> {
       const scope = new Scope(order.by, options);
-      const isSeen = instance === null || instance === EVERY_INSTANCE || scope.seesInstance(instance);
+      const isOne = instance !== null && instance !== EVERY_INSTANCE;
+      const isSeen = !isOne || scope.seesInstance(instance);
+      const isSuspended = (name: string): boolean => suspendedUntil(rows.read('suspension', name), now()) !== undefined;
       if (isSeen) requireOwn(scope, { instance });
-      if (!isSeen || suspendedUntil(rows.read('suspension', instance ?? EVERY_INSTANCE), now()) === undefined) {
-        throw new ServiceError('conflict', `${instance ?? 'Everything as a whole'} is not suspended`);
+      if (!isSeen || !isSuspended(instance ?? EVERY_INSTANCE)) {
+        if (isOne) requireInstance(activeView(options), instance, { scope });
+        const advice = isSuspended(EVERY_INSTANCE) ? ', but every instance is: treeline resume --all' : '';
+        throw new ServiceError('conflict', `${instance ?? 'Everything as a whole'} is not suspended${advice}`);
       }
       await requests.resume(instance, askedBy(order));
       return `${instance ?? 'Every instance'} is resumed`;

@@ -47,6 +47,8 @@ it('treeline plan --server compares with what is recorded, and takes held delete
     treeline(['plan', clone, ...commandLineOptions(scene.site, scene.running), ...args]);
   expect(await run()).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('No effect') });
   expect(await run('--base', 'HEAD')).toMatchObject({ code: 0 });
+  const unknown = expect.stringContaining('there is no node "shop-web-44"; did you mean "shop-web-4"?');
+  expect(await run('--node', 'shop-web-44')).toMatchObject({ code: 3, stderr: unknown });
 
   const commit = await push(scene, { [SHOP]: null });
   await untilHeld(scene, 'deletes');
