@@ -20,7 +20,14 @@ import { codeOf, StoreError } from '../store/store-error.ts';
 import { CommandFailure, describeSystemError, expecting } from './command-failure.ts';
 import { type DemoCredentials, ensureCredentials } from './demo/credentials.ts';
 import { canRunLocalServers, runLocalServers, writeLocalServerProgram } from './demo/local-servers.ts';
-import { changePorts, choosePorts, copySettings, DEMO_FOLDER, settingsFileIn } from './demo/settings-file.ts';
+import {
+  changePorts,
+  choosePorts,
+  connectionOf,
+  copySettings,
+  DEMO_FOLDER,
+  settingsFileIn,
+} from './demo/settings-file.ts';
 import { ensureRepository } from './demo/stacks-repository.ts';
 import { print, shellWord } from './output.ts';
 import { runUntilSignalled } from './run-until-signalled.ts';
@@ -137,7 +144,8 @@ async function waitUntilSettled(controller: Controller): Promise<false> {
   print('Bringing the stacks up …');
   for (let waited = 0; waited < SETTLE_MS_MAX; waited += POLL_MS) {
     if (controller.ready() === true && isSettled(controller.reader())) return false;
-    await sleep(POLL_MS);
+    // After Ctrl-C, this wait keeps no process alive.
+    await sleep(POLL_MS, undefined, { ref: false });
   }
   const ready = controller.ready();
   if (ready !== true) throw new CommandFailure(`the controller does not get ready: ${ready}`);
@@ -172,6 +180,7 @@ function instructions({ api, management }: Settings, folder: string, from: strin
     `  a file      ${shown(RENDERED_FILE)}, by treeline render`,
     '',
     'In a second terminal, in this folder:',
+    ...(folder === join(from, DEMO_FOLDER) ? [] : variables(folder, api.port)),
     `  ${COMMAND} status`,
     `  git clone ${shown('stacks.git')} my-stacks`,
     'Then change a file in my-stacks, commit and push, and ask for the status again.',
@@ -180,6 +189,12 @@ function instructions({ api, management }: Settings, folder: string, from: strin
     'Ctrl-C stops the demo; the next start continues from here.',
     `To start over, remove ${folder === from ? OWN_FILES : shellWord(shortest(from, folder))}.`,
   ].join('\n');
+}
+
+/** Returns the lines with which commands find a demo in any other folder than the default one. */
+function variables(folder: string, port: number): readonly string[] {
+  const options = Object.entries(connectionOf(folder, port));
+  return options.map(([name, value]) => `  export TREELINE_${name.toUpperCase()}=${shellWord(value)}`);
 }
 
 /** Returns the provider program of a folder as a shell runs it: a path with a slash. */

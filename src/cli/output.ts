@@ -36,6 +36,18 @@ export function shellWord(word: string): string {
   return /^[\w./@:-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
 
+/** Returns the first lines of a text that fit on a screen, where a long line takes several rows. */
+export function screenOf(text: string, { rows, columns }: { readonly rows: number; readonly columns: number }): string {
+  let left = rows;
+  const shown: string[] = [];
+  for (const line of visible(text).split('\n')) {
+    if (left <= 0) break;
+    shown.push(line.slice(0, left * columns));
+    left -= Math.max(1, Math.ceil(line.length / columns));
+  }
+  return shown.join('\n');
+}
+
 /** Prints a value as JSON, indented. */
 export function printJson(value: unknown): void {
   print(JSON.stringify(value, null, 2));

@@ -15,6 +15,7 @@ import {
   formatReplicas,
   print,
   printAs,
+  screenOf,
   secondsOf,
   visibleLine,
 } from './output.ts';
@@ -103,8 +104,9 @@ interface Shown {
 }
 
 const WATCH_MS = 2_000;
-/** Some terminals report that they have no rows. */
+/** Some terminals report that they have no rows or columns. */
 const ROWS = 24;
+const COLUMNS = 80;
 /** The codes of every terminal: to the first line, and clear what is below. */
 const CLEAR = '\u001b[H\u001b[J';
 
@@ -119,9 +121,10 @@ async function watch(instance: string | undefined, options: Options): Promise<ne
       return { text: `treeline: ${error.message}` };
     });
     const lines = text.split('\n');
-    if (process.stdout.isTTY) {
+    const { isTTY, rows, columns } = process.stdout;
+    if (isTTY) {
       process.stdout.write(CLEAR);
-      print(lines.slice(0, (process.stdout.rows || ROWS) - 1).join('\n'));
+      print(screenOf(text, { rows: (rows || ROWS) - 1, columns: columns || COLUMNS }));
     } else for (const line of lines.filter((one) => !last.includes(one))) print(line);
     last = lines;
     await sleep(WATCH_MS);

@@ -5,7 +5,7 @@ import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { ensureCredentials } from '../../src/cli/demo/credentials.ts';
@@ -181,10 +181,22 @@ it('simulates servers if only git and a shell are installed, and takes other por
     stderr: expect.stringMatching(IN_USE),
   });
   const port = await freePort();
-  const moved = new RunningDemo(place.folder, ['--port', String(port)], { PATH: programs });
-  expect(await moved.printed()).toMatch(new RegExp(`:${port} [^]*:${port + 1}/ui/`));
+  const args = ['--dir', join(basename(place.folder), '.treeline'), '--port', String(port)];
+  const moved = new RunningDemo(dirname(place.folder), args, { PATH: programs });
+  const told = await moved.printed();
+  expect(told).toMatch(new RegExp(`:${port} [^]*:${port + 1}/ui/`));
+  const variables = told.matchAll(/^ {2}export (TREELINE_[A-Z]+)='?([^'\n]+)/gm);
+  const env = Object.fromEntries(Array.from(variables, ([, name, value]) => [name, value]));
+  expect((await treeline(['status'], { cwd: programs, env })).stdout).toMatch(DONE);
   expect(await moved.end('SIGINT')).toBe(0);
   holder.close();
+});
+
+// Less than the demo waits for its stacks.
+it('ends on Ctrl-C while it brings the stacks up', { timeout: 50_000 }, async () => {
+  const demo = new RunningDemo(await smallDemoFolder());
+  await demo.printed('Bringing the stacks up');
+  expect(await demo.end('SIGINT')).toBe(0);
 });
 
 it('fills a repository that an interrupted start has left empty', async () => {

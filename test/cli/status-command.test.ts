@@ -3,6 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { screenOf } from '../../src/cli/output.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import type { InstanceStatus, State } from '../../src/model/state.ts';
 import { pageWords } from '../../src/page/serve-page.ts';
@@ -127,6 +128,17 @@ describe('treeline status', () => {
     },
     60_000,
   );
+
+  it.each([
+    ['short\nlines\nof three', 'short\nlines'],
+    ['exactly 10\nx', 'exactly 10\nx'],
+    ['eleven long\nnot shown', 'eleven long'],
+    ['one\nmore than two rows of text', 'one\nmore than '],
+    ['\u001b[J bell\nnot shown', '\\u001b[J bell'],
+    ['one\n\nthree', 'one\n'],
+  ])('with --watch shows of %j what fits on two rows of ten columns', (text, shown) => {
+    expect(screenOf(text, { rows: 2, columns: 10 })).toBe(shown);
+  });
 
   it('fails with --watch if the first read does, and prints no JSON', async () => {
     expect(await commands.failure(['status', 'no', '--watch'])).toContain('There is no "no"');

@@ -115,7 +115,10 @@ describe('a replica whose copy lacks the followed commit, which the branch has n
       expect(standby.current.get()).toBeUndefined();
       const first = lead(standby, { source, clock: core.clock });
       await core.settle();
-      expect(standby.current.refused).toMatchObject({ commit: rewritten, hold: { kind: 'history', check: 'restore the branch' } });
+      expect(standby.current.refused).toMatchObject({
+        commit: rewritten,
+        hold: { kind: 'history', check: 'restore the branch' },
+      });
       expect(standby.ledger.server('other-2')?.wanted).not.toBeNull();
       await first.follower.stop();
       const value = { what: 'history', by: 'A1', reason: '', time: '2026-11-20T10:13:56.000Z' } as const;

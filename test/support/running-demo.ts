@@ -30,9 +30,9 @@ export class RunningDemo {
     });
   }
 
-  /** Resolves with everything printed once the demo says how to go on. */
-  async printed(): Promise<string> {
-    while (!this.#printed.includes('To start over')) {
+  /** Resolves with everything printed once that contains a text; by default, how to continue. */
+  async printed(text = 'To start over'): Promise<string> {
+    while (!this.#printed.includes(text)) {
       if (this.#isOver()) throw new Error(`the demo has ended: ${this.#printed}`);
       await Promise.race([once(this.#child.stdout ?? this.#child, 'data'), this.#closed]);
     }

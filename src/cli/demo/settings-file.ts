@@ -99,10 +99,15 @@ function isOwn(path: string): boolean {
 
 async function demoIn(folder: string): Promise<Demo | undefined> {
   const demo = join(folder, DEMO_FOLDER);
-  const { cert, key } = filesOf(join(demo, 'pki'), 'administrator');
-  const ca = filesOf(join(demo, 'pki'), 'ca').cert;
-  const port = existsSync(cert) ? await portOfDemo(settingsFileIn(demo)) : undefined;
-  return port === undefined ? undefined : { server: `https://localhost:${port}`, cert, key, ca };
+  const port = existsSync(connectionOf(demo, 0).cert) ? await portOfDemo(settingsFileIn(demo)) : undefined;
+  return port === undefined ? undefined : connectionOf(demo, port);
+}
+
+/** Returns how to connect, as its administrator, to the demo that keeps everything in `folder`. */
+export function connectionOf(folder: string, port: number): Demo {
+  const pki = join(folder, 'pki');
+  const { cert, key } = filesOf(pki, 'administrator');
+  return { server: `https://localhost:${port}`, cert, key, ca: filesOf(pki, 'ca').cert };
 }
 
 /** Settings that the user has made wrong are the demo's to report. */
