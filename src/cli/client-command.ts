@@ -46,10 +46,8 @@ const CLIENT_COMMANDS: readonly RestCommand[] = [
   {
     usage: 'list',
     description: 'show the registered clients and when each was seen last',
-    options: { '--role <role>': 'only these' },
+    choice: new Option('--role <role>', 'only these').choices(ROLES),
     async ask(given) {
-      if (given.role !== undefined && !ROLES.some((role) => role === given.role))
-        throw new CommandFailure(`--role is one of: ${ROLES.join(', ')}`);
       const { clients } = (await getFrom(given, '/operations/clients')) as { readonly clients: readonly ClientSeen[] };
       return clients.filter(({ role }) => given.role === undefined || role === given.role);
     },
@@ -58,6 +56,7 @@ const CLIENT_COMMANDS: readonly RestCommand[] = [
   {
     usage: 'remove <serial>',
     description: 'remove a client; its next request is refused',
+    help: 'SERIAL is that of its certificate, in any spelling.',
     ask: (given, serial) => sendTo(given, { path: `/clients/${encodeURIComponent(serial)}`, method: 'DELETE' }),
   },
 ];

@@ -31,6 +31,7 @@ export function addEventsCommand(program: Command): void {
     const first = options.since === undefined ? '0' : String(readSince(options.since, Date.now()) - 1);
     const last = await printAfter(instance, first, options);
     if (options.follow) await follow(instance, last, options);
+    else if (last === first && options.format === 'text') print('there are no events');
   });
 }
 

@@ -24,7 +24,7 @@ interface Options {
   readonly kind?: SourceKind;
   readonly nodes?: string;
   readonly playbooks?: string;
-  readonly layer: ReadonlyMap<SelectorType, string>;
+  readonly layer?: ReadonlyMap<SelectorType, string>;
   readonly adopt?: true;
   readonly format: Format;
 }
@@ -61,7 +61,7 @@ export function addImportCommand(program: Command): void {
     .addOption(new Option('--kind <kind>', 'the kind of the sources (default: detected)').choices(SOURCE_KINDS))
     .option('--nodes <file>', 'the nodes of a Hiera tree and their facts, CSV or YAML')
     .option('--playbooks <directory>', "the folder of Ansible's playbooks and their variables")
-    .option('--layer <type=key>', 'a fact, group, column or key that selects a layer; repeat', addLayer, new Map())
+    .option('--layer <type=key>', 'a fact, group, column or key that selects a layer; repeat', addLayer)
     .option('--adopt', 'adopt existing servers instead of asking first')
     .addOption(formatOption())
     .addHelpText('after', HELP)
@@ -70,7 +70,10 @@ export function addImportCommand(program: Command): void {
     });
 }
 
-function addLayer(given: string, layers: ReadonlyMap<SelectorType, string>): ReadonlyMap<SelectorType, string> {
+function addLayer(
+  given: string,
+  layers: ReadonlyMap<SelectorType, string> = new Map(),
+): ReadonlyMap<SelectorType, string> {
   const at = given.indexOf('=');
   const type = SELECTOR_TYPES.find((one) => one === given.slice(0, at));
   if (type === undefined || at === given.length - 1) {
@@ -82,7 +85,7 @@ function addLayer(given: string, layers: ReadonlyMap<SelectorType, string>): Rea
 async function runImport(sources: readonly string[], options: Options): Promise<void> {
   const directory = fromUserDirectory(options.out);
   requireEmpty(directory, options.out);
-  const { kind, nodes, playbooks, layer, adopt = false, format } = options;
+  const { kind, nodes, playbooks, layer = new Map(), adopt = false, format } = options;
   const inventory = await readSources(sources, { kind, nodes, playbooks });
   if (inventory.nodes.size === 0) {
     const reasons = leftOutLines(inventory.leftOut);

@@ -134,6 +134,7 @@ const READS: readonly RestCommand[] = [
       '--commit <commit>': 'the record of this commit or a later one',
       '--all': 'show also the nodes that run it',
     },
+    help: 'Without INSTANCE: the nodes of all instances.',
     ask: askDelivered,
     text: formatDelivered,
   },

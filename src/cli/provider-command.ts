@@ -21,9 +21,9 @@ import { fromUserDirectory } from './user-directory.ts';
 
 interface TestOptions {
   readonly kind: string;
-  readonly property: Readonly<Record<string, string>>;
-  readonly change: Readonly<Record<string, string>>;
-  readonly environment: Readonly<Record<string, string>>;
+  readonly property?: Readonly<Record<string, string>>;
+  readonly change?: Readonly<Record<string, string>>;
+  readonly environment?: Readonly<Record<string, string>>;
   readonly directory: string;
   readonly url?: string;
   readonly secretFile?: string;
@@ -49,15 +49,10 @@ export function addProviderCommand(program: Command): void {
     .command('test')
     .description('test a provider on servers that it makes and deletes')
     .argument('[command...]', 'the program and its arguments, after --')
-    .option('--property <name=value>', 'a property of the servers; repeat for several', addPair, emptyMap<string>())
-    .option(
-      '--change <name=value>',
-      'a property that the update changes; repeat for several',
-      addPair,
-      emptyMap<string>(),
-    )
+    .option('--property <name=value>', 'a property of the servers; repeat for several', addPair)
+    .option('--change <name=value>', 'a property that the update changes; repeat for several', addPair)
     .option('--kind <kind>', 'the kind of the servers', SERVER)
-    .option('--environment <name=value>', 'a variable of the program; repeat for several', addPair, emptyMap<string>())
+    .option('--environment <name=value>', 'a variable of the program; repeat for several', addPair)
     .option('--directory <directory>', 'where the program runs', '.')
     .option('--url <url>', 'the service to test, instead of a program')
     .option('--secret-file <file>', 'the secret that signs its requests')
@@ -88,14 +83,13 @@ interface Place {
 
 async function test(target: Target, { options, folder }: Place): Promise<number> {
   const interrupted = new AbortController();
-  const { kind, property, change, timeout, format } = options;
-  const changes = Object.keys(change).length === 0 ? { treeline_test: 'changed' } : change;
+  const { kind, property = {}, change = { treeline_test: 'changed' }, timeout, format } = options;
   const trial = new Trial({
     send: target.send,
     forged: target.forged,
     kind,
     properties: property,
-    change: changes,
+    change,
     timeoutMs: timeout * 1000,
     trap: join(folder, 'trap'),
     interrupted: interrupted.signal,
@@ -152,7 +146,7 @@ async function openProgram([program = '', ...args]: readonly string[], { options
       askProgram(input, {
         command,
         directory,
-        environment: options.environment,
+        environment: options.environment ?? {},
         runner,
         log,
         signal,
@@ -185,7 +179,7 @@ async function openService(command: readonly string[], { options, folder }: Plac
   };
 }
 
-function addPair(text: string, pairs: Record<string, string>): Record<string, string> {
+function addPair(text: string, pairs?: Record<string, string>): Record<string, string> {
   const at = text.indexOf('=');
   if (at < 1) throw new InvalidArgumentError('write NAME=VALUE');
   const all = Object.assign(emptyMap<string>(), pairs);

@@ -1,5 +1,5 @@
 // Runs the commands whose arguments become one request of the REST interface, and prints the answer.
-import type { Command } from 'commander';
+import type { Command, Option } from 'commander';
 import { type Format, formatOption, print, printAs } from './output.ts';
 import { addServerOptions, type ServerOptions } from './server-connection.ts';
 
@@ -25,6 +25,8 @@ export interface RestCommand {
   readonly usage: string;
   readonly description: string;
   readonly options?: Readonly<Record<string, string>>;
+  /** An option with choices. */
+  readonly choice?: Option;
   readonly help?: string;
   /** Returns the answer of the controller. An optional argument may be undefined. */
   readonly ask: (given: Given, argument: string, name: string) => Promise<unknown>;
@@ -34,9 +36,10 @@ export interface RestCommand {
 
 /** Adds the commands of a table. Exit code 0: done; 3: could not run, or the controller refused. */
 export function addRestCommands(program: Command, rows: readonly RestCommand[]): void {
-  for (const { usage, description, options = {}, help, ask, text } of rows) {
+  for (const { usage, description, options = {}, choice, help, ask, text } of rows) {
     const command = program.command(usage).description(description);
     for (const [flags, words] of Object.entries(options)) command.option(flags, words);
+    if (choice !== undefined) command.addOption(choice);
     if (help !== undefined) command.addHelpText('after', `\n${help}`);
     if (text !== undefined) command.addOption(formatOption());
     addServerOptions(command).action(async () => {

@@ -20,7 +20,6 @@ import {
   visibleLine,
 } from './output.ts';
 import { addServerOptions, getFrom, type ServerOptions } from './server-connection.ts';
-import { findCommit } from './short-ids.ts';
 import { waitUntilSettled } from './wait-until-settled.ts';
 
 const EXIT_NOT_DONE = 1;
@@ -89,9 +88,8 @@ export function addStatusCommand(program: Command): void {
 async function wait(instance: string | undefined, options: Options & { readonly wait: string }): Promise<boolean> {
   const { delivered = false } = options;
   const timeoutMs = options.timeout * 1000;
-  const commit = await findCommit(options, options.wait);
   const progress = (line: string): void => void process.stderr.write(`${visibleLine(line)}\n`);
-  const outcome = await waitUntilSettled(options, { commit, instance, delivered, timeoutMs, progress });
+  const outcome = await waitUntilSettled(options, { commit: options.wait, instance, delivered, timeoutMs, progress });
   if (!outcome.isDone) process.exitCode = EXIT_NOT_DONE;
   if (outcome.reason !== undefined) process.stderr.write(`treeline: ${visible(outcome.reason)}\n`);
   return outcome.isGone === true;

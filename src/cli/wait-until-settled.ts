@@ -7,11 +7,12 @@ import { CommandFailure } from './command-failure.ts';
 import { formatNode, readDelivered } from './delivered.ts';
 import { firstLine } from './output.ts';
 import { getFrom, mayPass, type ServerOptions } from './server-connection.ts';
+import { findCommit } from './short-ids.ts';
 
 const POLL_MS = 500;
 
 interface Awaited {
-  /** Full object id. */
+  /** As {@link findCommit} takes it. */
   readonly commit: string;
   /** Undefined: all instances. */
   readonly instance: string | undefined;
@@ -47,11 +48,18 @@ export async function waitUntilSettled(server: ServerOptions, awaited: Awaited):
     if (!printed.has(line)) awaited.progress(line);
     printed.add(line);
   };
-  const waiting: Waiting = { ...awaited, server, progress, isKnown: false };
-  progress(`waiting until ${awaited.commit} is followed`);
+  let waiting: Waiting | undefined;
   for (;;) {
-    const outcome = await look(waiting, performance.now() >= deadline);
-    if (outcome !== undefined) return outcome;
+    const isLate = performance.now() >= deadline;
+    try {
+      waiting ??= { ...awaited, commit: await findCommit(server, awaited.commit), server, progress, isKnown: false };
+      progress(`waiting until ${waiting.commit} is followed`);
+      const outcome = await look(waiting, isLate);
+      if (outcome !== undefined) return outcome;
+    } catch (error) {
+      if (isLate || !mayPass(error)) throw error;
+      progress(error.message);
+    }
     await sleep(Math.min(POLL_MS, Math.max(0, deadline - performance.now())));
   }
 }

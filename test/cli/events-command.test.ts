@@ -32,6 +32,7 @@ function answerWith(...pages: readonly (readonly Partial<InstanceEvent>[])[]): n
 it('prints a line for each event, and says where some are missing', async () => {
   expect(await commands.lines('events', 'shop')).toEqual([GAP, ...EVENTS.map(() => LINE)]);
   expect(await commands.lines('events', 'shop', '--since', '6')).toEqual([LINE, LINE]);
+  expect(await commands.lines('events', 'shop', '--since', '9')).toEqual(['there are no events']);
   const all = LINE.replace('Z  ', 'Z  shop  ');
   expect(await commands.lines('events')).toEqual([GAP, ...EVENTS.map(() => all)]);
 });

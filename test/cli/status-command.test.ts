@@ -373,6 +373,21 @@ describe('treeline status --wait', () => {
     expect(await commands.failure(['status', ...args])).toContain(message);
   });
 
+  it('completes a commit once the controller is ready', async () => {
+    let asked = 0;
+    const { status } = commands.api.operator;
+    commands.answer('operator', {
+      overview() {
+        asked += 1;
+        if (asked === 1) throw new ServiceError('not_ready', 'it starts');
+        return { ...status, instances: [] };
+      },
+    });
+    const { code, stderr } = await commands.run('status', '--wait', COMMIT.slice(0, 7));
+    const reason = '/operations/status answered 503: it starts';
+    expect({ code, stderr }).toEqual({ code: 0, stderr: `${reason}\nwaiting until ${COMMIT} is followed\n` });
+  });
+
   it('completes a commit that the controller names, or that the repository here knows', async () => {
     answering(['Done', {}]);
     const cwd = import.meta.dirname;

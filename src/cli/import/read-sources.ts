@@ -127,6 +127,7 @@ function kindOf(source: string): SourceKind {
 /** Returns the text of a file that the user named. */
 function requiredText(path: string): string {
   if (!existsSync(fromUserDirectory(path))) throw new CommandFailure(`${path} is not there`);
+  if (isFolder(path)) throw new CommandFailure(`${path} is a folder, and a file is needed`);
   const text = textOf(path);
   if (text === undefined) throw new CommandFailure(`${path} cannot be read: it is no text in UTF-8`);
   return text;
