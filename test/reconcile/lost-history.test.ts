@@ -58,7 +58,13 @@ describe('a rewritten history whose recorded head is in no copy any more', () =>
     expect(core.operator.held()).toEqual([
       {
         ...{ kind: 'history', digest: `history-${rewritten}`, instance: null, reason },
-        ...{ since: expect.any(String), resources: NAMES, commit: rewritten, author: 'A Person' },
+        ...{
+          since: expect.any(String),
+          resources: NAMES,
+          commit: rewritten,
+          author: 'A Person',
+          check: 'restore the branch',
+        },
       },
     ]);
     for (let poll = 0; poll < 3; poll += 1) await core.poll();
