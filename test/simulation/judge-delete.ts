@@ -3,7 +3,7 @@
 import { derivableShape, fileStateOf, foldersOf, isGone, isWhole, validShape } from './edit-files.ts';
 import type { Facts, Violation } from './facts.ts';
 import type { Followed, FollowedCommit } from './followed.ts';
-import { hasNewReceiver } from './receivers.ts';
+import { hasNewReceiver, unreadIn } from './receivers.ts';
 import type { SimulatedGit } from './simulated-git.ts';
 import type { SiteServer } from './simulated-site.ts';
 import { GLOBAL, LAB, type Shape, SMALL, serversOf } from './stacks.ts';
@@ -105,9 +105,11 @@ function whyUnreadable(
   const from = commits[before];
   const owner = from === undefined ? undefined : ownerIn(from, resource);
   if (from === undefined || owner === undefined || before === commits.length - 1) return undefined;
-  const at = commits.findIndex(
-    (one, index) => index > before && takesAway(withoutIdleLinks(one, commits.slice(0, index)), owner, resource),
-  );
+  const isTaken = (one: FollowedCommit, index: number): boolean => {
+    const known = withoutKnownUnread(withoutIdleLinks(one, commits.slice(0, index)), from);
+    return takesAway(known, owner, resource);
+  };
+  const at = commits.findIndex((one, index) => index > before && isTaken(one, index));
   const receiver = commits[at];
   const last = commits.at(-1);
   if (receiver === undefined) {
@@ -173,6 +175,13 @@ function takesAway(commit: FollowedCommit, owner: string, resource: string): boo
   if (fileStateOf(commit.files, owner) === 'absent') return true;
   const shape = validShape(commit.files, owner);
   return shape !== undefined && !serversOf(shape).includes(resource);
+}
+
+/** Returns a commit without unread files that the active one has as well: they take over nothing. */
+function withoutKnownUnread(commit: FollowedCommit, from: FollowedCommit): FollowedCommit {
+  const unread = unreadIn(commit.files).filter((path) => commit.files.get(path)?.oid === from.files.get(path)?.oid);
+  if (unread.length === 0) return commit;
+  return { ...commit, files: new Map([...commit.files].filter(([path]) => !unread.includes(path))) };
 }
 
 /** Returns a commit without links in place of folders that hide nothing: what stood there was removed before they came. */

@@ -24,8 +24,11 @@ function wrongFile(files: ModelFiles, instance: string): ModelFile | undefined {
 }
 
 function hasNewUnread(files: ModelFiles, before: ModelFiles): boolean {
-  return [...files.keys()].some((path) => {
-    const isUnread = path.startsWith(INSTANCES_FOLDER) && files.get(path)?.shape === undefined;
-    return isUnread && !isSameFile(files.get(path), before.get(path));
-  });
+  return unreadIn(files).some((path) => !isSameFile(files.get(path), before.get(path)));
+}
+
+/** Returns the paths below the instances' folder that are not read. */
+export function unreadIn(files: ModelFiles): readonly string[] {
+  const isUnread = (path: string): boolean => path.startsWith(INSTANCES_FOLDER) && files.get(path)?.shape === undefined;
+  return [...files.keys()].filter(isUnread);
 }
