@@ -1,5 +1,5 @@
 // Loads the settings from the operator's file: checks it against schemas/settings.schema.json, refuses what this
-// version does not support, and fills in defaults. Reports all mistakes at once.
+// version does not support, and fills in defaults, of which the schema is the only place. Reports all mistakes at once.
 
 import { readFile, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -9,8 +9,8 @@ import { quote, whyUnusable } from '../base/wording.ts';
 import { FILE_BYTES_MAX } from '../catalog/decode-text.ts';
 import { compileSchema } from '../catalog/schemas.ts';
 import { parseYaml, type YamlDocument } from '../catalog/yaml.ts';
-import { type Fault, problemFrom } from '../model/entry.ts';
-import type { Json, JsonMap } from '../model/json.ts';
+import { below, type Fault, problemFrom } from '../model/entry.ts';
+import { isMap, type Json, type JsonMap } from '../model/json.ts';
 import { PROXIED } from '../model/names.ts';
 import { hasNoErrors, type Problem, sortProblems } from '../model/problem.ts';
 import type {
@@ -22,7 +22,6 @@ import type {
   Settings,
   SettingsFile,
 } from '../model/settings.ts';
-import { complete } from './complete.ts';
 import {
   faultsOfProviders,
   faultsOfServices,
@@ -341,4 +340,41 @@ function hostName(): string {
     .replaceAll(/[^A-Za-z0-9._-]/g, '-')
     .replace(/^[._-]+/, '');
   return name.slice(0, NAME_LENGTH_MAX) || 'replica';
+}
+
+interface Completing {
+  /** The directory in which relative paths begin. */
+  readonly base: string;
+  /** Gets the files that the settings name, but for those that the program makes. */
+  readonly files?: SettingsFile[];
+}
+
+/**
+ * Returns a checked value with every key that its schema allows: as it is written, with the default, or null. A group
+ * that is left out is completed if it has defaults and requires nothing. `path` says what a path names: a file that is
+ * read, a secret, or what the program makes.
+ */
+function complete(schema: JsonMap, written: Json | undefined, completing: Completing, pointer = ''): Json {
+  const { properties, items, path: kind } = schema;
+  const value = written ?? schema.default ?? (hasDefaults(schema) ? {} : null);
+  if (isMap(properties) && isMap(value)) {
+    const keys = Object.entries(properties) as readonly [string, JsonMap][];
+    return Object.fromEntries(
+      keys.map(([key, child]) => [key, complete(child, value[key], completing, below(pointer, key))]),
+    );
+  }
+  if (isMap(items) && Array.isArray(value)) {
+    return value.map((item: Json, index) => complete(items, item, completing, below(pointer, index)));
+  }
+  if (kind === undefined || typeof value !== 'string') return value;
+  const path = resolve(completing.base, value);
+  const setting = pointer.slice(1).replaceAll('/', '.');
+  if (kind !== 'made') completing.files?.push({ pointer, setting, path, isSecret: kind === 'secret' });
+  return path;
+}
+
+function hasDefaults({ default: preset, required, properties }: JsonMap): boolean {
+  if (preset !== undefined) return true;
+  if (required !== undefined || !isMap(properties)) return false;
+  return Object.values(properties).some((each) => hasDefaults(each as JsonMap));
 }

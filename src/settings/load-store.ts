@@ -1,4 +1,5 @@
-// Reads the setting `store`: where the URL of the database is, what does not fit together, and which URL cannot be used. No message shows that URL: it may hold a password.
+// Reads the setting `store`: where the URL of the database is, what does not fit together, and which URL cannot be used.
+// No message shows that URL: it may hold a password.
 import { reasonOf } from '../base/wording.ts';
 import { below, type Fault } from '../model/entry.ts';
 import type { StoreSettings } from '../model/settings.ts';

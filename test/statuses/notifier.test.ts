@@ -1,6 +1,5 @@
 // Who is told what and when, of the real follower and reconciler with a provider that does as it is told.
 import { describe, expect, it } from 'vitest';
-import type { Clock } from '../../src/base/clock.ts';
 import { createLog } from '../../src/base/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { NotificationRow } from '../../src/model/rows.ts';
@@ -11,6 +10,7 @@ import type { Attempt } from '../../src/statuses/post-once.ts';
 import { answerOf } from '../reconcile/build.ts';
 import { Core } from '../reconcile/core.ts';
 import { shopFiles } from '../reconcile/shop.ts';
+import { clockOf } from './life-clock.ts';
 
 const ACCEPTED: Attempt = { isAccepted: true, answer: '204', isOnlyThis: false, waitMs: undefined };
 const AWAY: Attempt = { isAccepted: false, answer: 'connect ECONNREFUSED', isOnlyThis: false, waitMs: undefined };
@@ -27,7 +27,7 @@ class NotifyingCore {
   answer: (to: string, event: { readonly subject: string }) => Attempt | Promise<Attempt> = () => ACCEPTED;
   notifier: Notifier;
   /** Of the notifier that runs; one that was killed does nothing more. */
-  #life = { isOver: false };
+  #life = new AbortController();
   readonly #listeners: (() => void)[] = [];
   readonly #kinds: Readonly<Record<string, readonly NotificationKind[]>>;
 
@@ -69,7 +69,7 @@ class NotifyingCore {
 
   async restart({ isKilled = false } = {}): Promise<void> {
     if (!isKilled) await this.notifier.stop();
-    this.#life.isOver = true;
+    this.#life.abort();
     this.core = await this.core.restart();
     this.notifier = this.#start();
     await this.core.poll();
@@ -78,14 +78,8 @@ class NotifyingCore {
 
   #start(): Notifier {
     const { ledger, current, clock: real } = this.core;
-    const life = { isOver: false };
-    this.#life = life;
-    const clock: Clock = {
-      now: () => real.now(),
-      monotonic: () => real.monotonic(),
-      after: (ms, wake) => real.after(ms, () => (life.isOver ? undefined : wake())),
-      nextTurn: () => real.nextTurn(),
-    };
+    this.#life = new AbortController();
+    const clock = clockOf(this.#life.signal, real);
     return new Notifier({
       ...{ ledger, clock, random: () => 0.5, followed: () => current.get()?.commit },
       log: createLog('info', { write: (line) => this.lines.push(JSON.parse(line)) }),

@@ -1,6 +1,5 @@
 // Which commit statuses a forge gets, of the real follower and reconciler with a provider that does as it is told.
 import { describe, expect, it } from 'vitest';
-import type { Clock } from '../../src/base/clock.ts';
 import { createLog } from '../../src/base/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import { stallsIn } from '../../src/reconcile/waits/wait-graph.ts';
@@ -10,6 +9,7 @@ import type { WantedStatus } from '../../src/statuses/wanted-statuses.ts';
 import { answerOf } from '../reconcile/build.ts';
 import { Core, type CoreOptions } from '../reconcile/core.ts';
 import { SHOP, shopFiles, TEMPLATE, templateText } from '../reconcile/shop.ts';
+import { clockOf } from './life-clock.ts';
 
 const ACCEPTED: Attempt = { isAccepted: true, answer: '201', isOnlyThis: false, waitMs: undefined };
 const UNREACHABLE: Attempt = {
@@ -26,7 +26,7 @@ class ReportingCore {
   takesProgress = true;
   sentTo = 'here';
   /** Of the reporter that runs; one that was killed does nothing more. */
-  #life = { isOver: false };
+  #life = new AbortController();
   reporter: StatusReporter;
 
   constructor(options: CoreOptions = {}) {
@@ -56,7 +56,7 @@ class ReportingCore {
   /** Goes on from the same rows after a stop; `isKilled`: what the reporter would do at a stop is left out. */
   async restart({ isKilled = false } = {}): Promise<void> {
     if (!isKilled) await this.reporter.stop();
-    this.#life.isOver = true;
+    this.#life.abort();
     this.core = await this.core.restart();
     this.reporter = this.#report();
     await this.core.poll();
@@ -65,14 +65,8 @@ class ReportingCore {
 
   #report(): StatusReporter {
     const { current, ledger, clock: real } = this.core;
-    const life = { isOver: false };
-    this.#life = life;
-    const clock: Clock = {
-      now: () => real.now(),
-      monotonic: () => real.monotonic(),
-      after: (ms, wake) => real.after(ms, () => (life.isOver ? undefined : wake())),
-      nextTurn: () => real.nextTurn(),
-    };
+    this.#life = new AbortController();
+    const clock = clockOf(this.#life.signal, real);
     return new StatusReporter({
       ...{ current, ledger, clock, random: () => 0.5, takesProgress: this.takesProgress, sentTo: this.sentTo },
       stallsOf: stallsIn(ledger, clock),

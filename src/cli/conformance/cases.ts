@@ -1,5 +1,5 @@
-// The cases of the conformance test, and how they are run. In their order: the life of one server, inputs that are refused, hostile values, and
-// calls that are ended. docs/providers.md has the contract.
+// The cases of the conformance test, and how they are run. In their order: the life of one server, inputs that are
+// refused, hostile values, and calls that are ended. docs/providers.md has the contract.
 import { existsSync } from 'node:fs';
 import type { Answer, AnswerOutcome } from '../../model/call-result.ts';
 import type { Properties } from '../../model/objects.ts';
