@@ -41,7 +41,10 @@ export function tagOf(json: string): string {
   return `"${shortDigest(json)}"`;
 }
 
-/** Writes a list, or an object with lists or iterables, as JSON.stringify writes lists, and lets other work run between two items. */
+/**
+ * Writes a list or another iterable, or an object with some, as JSON.stringify writes lists. Lets other work run between
+ * two items.
+ */
 export function writeLong(value: unknown, breathe: Breathe): Promise<WrittenAnswer> {
   return writeTexts(textsOf(value), breathe);
 }

@@ -1,6 +1,6 @@
-// The steps that every request passes before Express finds its route: counts it, limits its client, refuses what is wrong on every
-// route and cross-site requests of browsers, and has reads wait for the commit that they name. See docs/rest.md,
-// requests and answers.
+// The steps that every request passes before Express finds its route: counts it, limits its client, refuses what is
+// wrong on every route and cross-site requests of browsers, and has reads wait for the commit that they name. See
+// docs/rest.md, requests and answers.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { rateLimit } from 'express-rate-limit';
 import type { Clock } from '../base/clock.ts';
