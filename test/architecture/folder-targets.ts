@@ -59,7 +59,7 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/scenario': { most: 1487, goal: 2500 },
   'test/service': { most: 3879, goal: 2600 },
   'test/settings': { most: 764, goal: 600 },
-  'test/simulation': { most: 6744, goal: 6500 },
+  'test/simulation': { most: 6713, goal: 6500 },
   'test/statuses': { most: 1182, goal: 900 },
   'test/store': { most: 2144, goal: 2200 },
   'test/support': { most: 6429, goal: 4500 },

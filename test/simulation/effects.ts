@@ -8,7 +8,7 @@ import type { HeldItem } from '../../src/service/answers.ts';
 import type { World } from './world.ts';
 
 /** Actions as `<action> <server>`, configuration as `<key>: <from> -> <to> on <nodes>`, held instances; each sorted. */
-export interface Effects {
+interface Effects {
   readonly actions: readonly string[];
   readonly configuration: readonly string[];
   /** Hand-written nodes, as `<action> <node>`. */
@@ -21,7 +21,7 @@ export interface Effects {
 const COMPUTED = 'last_stack_update';
 
 /** The state and the effects of a controller at one moment. */
-export interface Moment {
+interface Moment {
   readonly calls: number;
   readonly records: ReadonlyMap<string, NodeRecord>;
   readonly invalid: ReadonlySet<string>;
@@ -69,7 +69,7 @@ function recordAt(node: NodeAtMoment): [string, NodeRecord] {
 }
 
 /** Instances whose deletes are held, and the kinds of all else that is. */
-export function heldOf(items: readonly Pick<HeldItem, 'kind' | 'instance'>[]): readonly string[] {
+function heldOf(items: readonly Pick<HeldItem, 'kind' | 'instance'>[]): readonly string[] {
   return items.flatMap(({ kind, instance }) => instance ?? kind).sort();
 }
 
@@ -85,7 +85,7 @@ export function actionsOf(
   return actions.sort();
 }
 
-export function configurationOf(
+function configurationOf(
   before: ReadonlyMap<string, NodeRecord>,
   after: ReadonlyMap<string, NodeRecord>,
 ): readonly string[] {
@@ -104,10 +104,7 @@ export function configurationOf(
 }
 
 /** Hand-written nodes that come or go, as `<action> <node>`. */
-export function nodesOf(
-  before: ReadonlyMap<string, NodeRecord>,
-  after: ReadonlyMap<string, NodeRecord>,
-): readonly string[] {
+function nodesOf(before: ReadonlyMap<string, NodeRecord>, after: ReadonlyMap<string, NodeRecord>): readonly string[] {
   const added = [...after].filter(([name, record]) => !isServer(record) && !before.has(name));
   const removed = [...before].filter(([name, record]) => !isServer(record) && !after.has(name));
   return [...added.map(([name]) => `add ${name}`), ...removed.map(([name]) => `remove ${name}`)].sort();

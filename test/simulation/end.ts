@@ -14,7 +14,6 @@ import { act, adopt, approve, breakCycles } from './people.ts';
 import { outsideNeeds, type Shape, serversOf } from './stacks.ts';
 import { INSTANCES } from './themes/theme.ts';
 import { differsInCase } from './watch-claims.ts';
-import { watchEvents } from './watch-events.ts';
 import type { World } from './world.ts';
 
 const MINUTE_MS = 60_000;
@@ -34,7 +33,7 @@ export async function settle(world: World, approves: boolean): Promise<void> {
   world.disk.slowUntil = 0;
   world.wall.mend();
   world.tell('people', () => 'all faults are over');
-  world.controller.mend();
+  world.controller.start();
   await pass(world, 40 * MINUTE_MS);
   await sweep(world);
   for (const name of world.core?.ledger.list('suspension').keys() ?? []) judgeSuspension(world, name);
@@ -305,4 +304,24 @@ function getAlong(shapes: readonly Shape[]): boolean {
   if (new Set(names.map((name) => name.toLowerCase())).size < names.length) return false;
   // Circles over several instances are left to others: an outside need of any kind only counts where it is harmless.
   return shapes.every((shape) => outsideNeeds(shape).length === 0);
+}
+
+/** A store keeps so many events of an instance: where there may have been more, nothing is compared. */
+const KEPT_MAX = 1_000;
+
+/** After whatever crashes, the last event of every server tells the state that its row has. */
+async function watchEvents(world: World): Promise<void> {
+  const ledger = world.core?.ledger;
+  if (ledger === undefined) return;
+  const instances = new Set([...ledger.list('server').values()].map(({ instance }) => instance));
+  for (const instance of instances) {
+    const { events } = await ledger.events(instance, { after: 0, limit: KEPT_MAX });
+    if (events.length >= KEPT_MAX) continue;
+    const told = new Map(events.map(({ resource, to }) => [resource, to]));
+    for (const name of ledger.index.serversOf(instance)) {
+      const { state } = ledger.server(name) ?? {};
+      if (state === undefined || told.get(name) === state) continue;
+      world.fail('events tell what the rows say', `${name} is ${state}, and its last event says ${told.get(name)}`);
+    }
+  }
 }

@@ -1,13 +1,22 @@
 // Judges whether an operator meant a delete, by the files that people wrote and the commits that were followed, never by what the
 // controller says of the server.
-import { derivableShape, fileStateOf, foldersOf, isGone, isWhole, validShape } from './edit-files.ts';
-import type { Facts, Violation } from './facts.ts';
+import { derivableShape, fileStateOf, foldersOf, isGone, isSameFile, isWhole, validShape } from './edit-files.ts';
 import type { Followed, FollowedCommit } from './followed.ts';
-import { hasNewReceiver, unreadIn } from './receivers.ts';
 import type { SimulatedGit } from './simulated-git.ts';
 import type { SiteServer } from './simulated-site.ts';
-import { GLOBAL, LAB, type Shape, SMALL, serversOf } from './stacks.ts';
+import {
+  GLOBAL,
+  INSTANCES_FOLDER,
+  LAB,
+  type ModelFile,
+  type ModelFiles,
+  pathOf,
+  type Shape,
+  SMALL,
+  serversOf,
+} from './stacks.ts';
 import { INSTANCES } from './themes/theme.ts';
+import type { Violation, World } from './world.ts';
 
 type FollowedSoFar = Pick<Followed, 'all' | 'last'>;
 
@@ -26,22 +35,22 @@ export interface Deletion {
 }
 
 /** Returns the promise that a delete breaks, or undefined. */
-export function whyNotDeleted(facts: Facts, followed: FollowedSoFar, deletion: Deletion): Violation | undefined {
+export function whyNotDeleted(world: World, followed: FollowedSoFar, deletion: Deletion): Violation | undefined {
   const { last } = followed;
   if (last === undefined)
     return { promise: 'nothing is deleted before a commit is followed', facts: deletion.resource };
   return (
-    whyStranger(facts, followed, deletion) ??
-    whySpelling(facts, last, deletion) ??
+    whyStranger(world, followed, deletion) ??
+    whySpelling(world, last, deletion) ??
     whyWanted(last, deletion) ??
-    whyUnreadable(facts, followed, deletion)
+    whyUnreadable(world, followed, deletion)
   );
 }
 
 const NONE: ReadonlySet<string> = new Set();
 
 function whyStranger(
-  { adopted, orphans, git }: Facts,
+  { adopted, orphans, git }: World,
   followed: FollowedSoFar,
   { server, resource, isMistaken }: Deletion,
 ): Violation | undefined {
@@ -60,7 +69,7 @@ function whyStranger(
 }
 
 /** Where the site ignores case, the server may be wanted under another spelling that took it over. */
-function whySpelling({ core }: Facts, last: FollowedCommit, { server, resource }: Deletion): Violation | undefined {
+function whySpelling({ core }: World, last: FollowedCommit, { server, resource }: Deletion): Violation | undefined {
   const other = INSTANCES.flatMap((instance) => wantedShape(last, instance) ?? [])
     .flatMap(serversOf)
     .find((name) => name !== resource && name.toLowerCase() === server.name.toLowerCase());
@@ -96,7 +105,7 @@ function wantedShape({ files, staying }: FollowedCommit, instance: string): Shap
 
 /** A commit that was followed must have taken it away: readable, without it, and not protected or retained before. */
 function whyUnreadable(
-  facts: Facts,
+  world: World,
   followed: FollowedSoFar,
   { resource, isReplaceable, isUnmade, decidedAt }: Deletion,
 ): Violation | undefined {
@@ -114,18 +123,18 @@ function whyUnreadable(
   const last = commits.at(-1);
   if (receiver === undefined) {
     // A replacement goes on at the version that is in force. An operator may have approved the delete.
-    if (isReplaceable || facts.approved.has(resource)) return undefined;
+    if (isReplaceable || world.approved.has(resource)) return undefined;
     const what = `${resource} of ${owner}, in force at ${from.commit}; since then ${last?.commit ?? ''} says no more of ${owner}`;
     return { promise: 'nothing is deleted because of what cannot be read', facts: what };
   }
-  const isApproved = facts.approved.has(resource);
+  const isApproved = world.approved.has(resource);
   // The history was accepted without the commits in between: what they protect is not known, and an operator decides.
   const previous = commits.slice(0, at).findLast(({ commit }) => commit !== receiver.commit);
-  const isElsewhere = !facts.git.isAncestor(previous?.commit ?? '', receiver.commit);
+  const isElsewhere = !world.git.isAncestor(previous?.commit ?? '', receiver.commit);
   if (isApproved && isElsewhere) return undefined;
   const why = isUnmade || isApproved ? undefined : whyTaken(commits.slice(before, at + 1), { owner, resource });
   return (
-    why ?? whyKept(facts, { from, receiver, owner, resource }) ?? whyRetained(last, { owner, resource, decidedAt })
+    why ?? whyKept(world, { from, receiver, owner, resource }) ?? whyRetained(last, { owner, resource, decidedAt })
   );
 }
 
@@ -205,7 +214,7 @@ interface Removed {
   readonly resource: string;
 }
 
-function whyKept({ git }: Facts, { from, receiver, owner, resource }: Removed): Violation | undefined {
+function whyKept({ git }: World, { from, receiver, owner, resource }: Removed): Violation | undefined {
   const active = validShape(from.files, owner);
   const before = active && lastWhole(git, { from, receiver, owner }, active);
   const after = validShape(receiver.files, owner);
@@ -238,7 +247,7 @@ function lastWhole(
 }
 
 /** Returns what the commit that came into force last gives up of a protected instance, or undefined. */
-export function givesUpProtected({ git }: Facts, followed: Followed): string | undefined {
+export function givesUpProtected({ git }: World, followed: Followed): string | undefined {
   const receiver = followed.last;
   if (receiver === undefined) return undefined;
   for (const owner of INSTANCES) {
@@ -261,4 +270,36 @@ export function givesUpProtected({ git }: Facts, followed: Followed): string | u
 function isGivenUp(receiver: FollowedCommit, owner: string, server: string): boolean {
   const next = ownerIn(receiver, server);
   return next === undefined || (next !== owner && wantedShape(receiver, next)?.protected === false);
+}
+
+/**
+ * Returns true if a commit adds for certain something that may be meant to take over servers of an instance: an invalid instance whose
+ * servers cannot be determined, or a file that is not read. ARCHITECTURE.md, "Unreadable files".
+ */
+function hasNewReceiver(files: ModelFiles, before: ModelFiles, owner: string): boolean {
+  if (INSTANCES.some((instance) => isNewlyWrong(instance, files, before))) return true;
+  return fileStateOf(files, owner) === 'absent' && hasNewUnread(files, before);
+}
+
+/** The same wrong version counts once. */
+function isNewlyWrong(instance: string, files: ModelFiles, before: ModelFiles): boolean {
+  const wrong = wrongFile(files, instance);
+  return wrong !== undefined && wrong.oid !== wrongFile(before, instance)?.oid;
+}
+
+/** What is wrong for certain, whatever else the commit has. */
+function wrongFile(files: ModelFiles, instance: string): ModelFile | undefined {
+  const file = files.get(pathOf(instance));
+  const isRead = file?.shape !== undefined && file.mode === '100644';
+  return isRead && file.shape.template !== 'stack' ? file : undefined;
+}
+
+function hasNewUnread(files: ModelFiles, before: ModelFiles): boolean {
+  return unreadIn(files).some((path) => !isSameFile(files.get(path), before.get(path)));
+}
+
+/** Returns the paths below the instances' folder that are not read. */
+function unreadIn(files: ModelFiles): readonly string[] {
+  const isUnread = (path: string): boolean => path.startsWith(INSTANCES_FOLDER) && files.get(path)?.shape === undefined;
+  return [...files.keys()].filter(isUnread);
 }

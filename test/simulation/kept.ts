@@ -2,7 +2,6 @@
 // are when what seeds draw changes. `npm run simulate -- --seed N --script` prints one, for kept/N.json.
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readableJson } from '../support/readable-json.ts';
 import type { Script } from './script.ts';
 
 /** A kept script. */
@@ -14,11 +13,6 @@ export interface Kept {
 }
 
 const FOLDER = join(import.meta.dirname, 'kept');
-
-/** Returns a kept script as the text of its file. */
-export function printKept(kept: Kept): string {
-  return readableJson(kept);
-}
 
 /** Returns the kept scripts in the order of their seeds. */
 export function loadKept(): readonly Kept[] {

@@ -7,7 +7,6 @@ import { ServiceError } from '../../src/model/service-error.ts';
 import type { Order, Target } from '../../src/service/answers.ts';
 import { allowed } from '../support/allowed.ts';
 import type { Deed, Edit } from './actions.ts';
-import { askToCheck, askToReplace, askToRetain } from './ask-servers.ts';
 import { edited, isGone, merged } from './edit-files.ts';
 import {
   fieldsOf,
@@ -119,13 +118,13 @@ const DOING: Doing = {
   retry: asking<'retry'>((_core, world, { instance }) => retry(world, instance)),
   adopt: asking<'adopt'>((_core, world, { instance }) => adopt(world, instance)),
   retain: asking<'retain'>((core, world, { name }) => {
-    answered(world, `retain ${name}`, askToRetain(world, { core, order: ORDER, name }));
+    answered(world, `retain ${name}`, askToRetain(world, core, name));
   }),
   replace: asking<'replace'>((core, world, { name }) => {
-    answered(world, `replace ${name}`, askToReplace(world, { core, order: ORDER, name }));
+    answered(world, `replace ${name}`, askToReplace(world, core, name));
   }),
-  check: asking<'check'>((core, world, { instance }) => {
-    answered(world, `check ${instance}`, askToCheck(world, { core, order: ORDER, name: instance }));
+  check: asking<'check'>(({ operator }, world, { instance }) => {
+    answered(world, `check ${instance}`, operator.check(ORDER, { instance }));
   }),
   put: asking<'put'>((_core, world, { instance, set }) => put(world, instance, set)),
   delete: asking<'delete'>((_core, world, { instance }) => remove(world, instance)),
@@ -257,6 +256,33 @@ function retry(world: World, instance: string | null): void {
     throw error;
   });
   answered(world, `retry ${instance ?? 'everything'}`, answer);
+}
+
+/** Asks to forget a server. One that is forgotten is a stranger's from then on, until somebody adopts it. */
+async function askToRetain(world: World, { operator }: WiredCore, name: string): Promise<string> {
+  world.asked.retaining.add(name);
+  try {
+    const text = await operator.retain(ORDER, name);
+    world.asked.retained.add(name);
+    return text;
+  } finally {
+    world.asked.retaining.delete(name);
+  }
+}
+
+/** Asks to replace a server. The delete of it is approved, unless the request is refused. */
+async function askToReplace(world: World, { operator }: WiredCore, name: string): Promise<string> {
+  const added = [world.approved, world.asked.replaced].filter((names) => !names.has(name));
+  for (const names of added) names.add(name);
+  world.asked.note(name);
+  try {
+    const text = await operator.replace(ORDER, name);
+    world.asked.uncounted.add(name);
+    return text;
+  } catch (error) {
+    if (error instanceof ServiceError) for (const names of added) names.delete(name);
+    throw error;
+  }
 }
 
 /** People break every cycle of waits that they are shown. */

@@ -37,7 +37,7 @@ export async function planAndApply(seed: number, { isTold = false } = {}): Promi
     isTold,
   );
   try {
-    return { ...(await run(world, chance)), seed, story: world.story?.lines ?? [] };
+    return { ...(await run(world, chance)), seed, story: world.story ?? [] };
   } finally {
     world.controller.close();
     await lastTurn();

@@ -2,7 +2,7 @@
 import { readMerge } from '../../src/cli/plan/read-merge.ts';
 import type { Plan } from '../../src/plan/plan.ts';
 import { planMerge } from '../../src/plan/plan-merge.ts';
-import type { GitCommit, SimulatedGit } from './simulated-git.ts';
+import { blobsIn, type GitCommit, type SimulatedGit } from './simulated-git.ts';
 import type { ModelFile, ModelFiles } from './stacks.ts';
 import { BUDGET } from './watch-deletes.ts';
 
@@ -57,12 +57,7 @@ function repositoryOf(git: SimulatedGit): Parameters<typeof readMerge>[0] {
     },
     async snapshot(commit, wants) {
       const { files, time } = at(commit);
-      const blobs = new Map<string, Uint8Array>();
-      for (const [path, { oid, mode, bytes }] of files) {
-        const isFile = mode === '100644' || mode === '100755';
-        if (isFile && wants(path, oid)) blobs.set(oid, bytes);
-      }
-      return { commit, time, files, blobs };
+      return { commit, time, files, blobs: blobsIn(files, wants) };
     },
     describe: async (commit) => git.at(commit),
     async commitsBetween(from, to, countMax) {

@@ -57,8 +57,8 @@ export class Pushes {
 
   /** A commit may say how many deletes are all right; whatever goes with it is approved, if it is no more than that. */
   followed({ last, before }: Followed): void {
-    const { shown, git, approved } = this.#world;
-    if (last === undefined || shown === undefined) return;
+    const { core, git, approved } = this.#world;
+    if (last === undefined || core === undefined) return;
     const old: ReadonlySet<string> = before === undefined ? new Set() : git.historyOf(before.commit);
     const messages = [...git.historyOf(last.commit)].filter((one) => !old.has(one)).map((one) => git.at(one).message);
     const most = Math.max(
@@ -66,7 +66,7 @@ export class Pushes {
       ...messages.map((text) => Number(/^Treeline-Approve-Deletes: (\d+)$/m.exec(text)?.[1] ?? 0)),
     );
     if (most === 0) return;
-    for (const [name, row] of shown.ledger.list('server')) {
+    for (const [name, row] of core.ledger.list('server')) {
       if (row.wanted === null || row.replacing) approved.add(name);
     }
   }

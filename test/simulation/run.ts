@@ -1,6 +1,7 @@
 // The command `npm run simulate`: many seeds, or one with its story.
 import { parseArgs } from 'node:util';
-import { printKept } from './kept.ts';
+import { readableJson } from '../support/readable-json.ts';
+import type { Kept } from './kept.ts';
 import { planAndApply } from './plan-run.ts';
 import { plantAll } from './plant.ts';
 import { scriptOf } from './script.ts';
@@ -71,7 +72,8 @@ async function tell(seed: number): Promise<boolean> {
   if (broken === undefined || values.plans || values.variants) return broken === undefined;
   const { run, script } = await shrunk(await simulate(seed), scriptOf(seed));
   print(`\nThe shortest script found that breaks it:\n${run.story.join('\n')}\n`);
-  if (values.script) print(printKept({ title: `seed ${seed} ${brokenIn(run)}`, seed, script }).trimEnd());
+  const kept: Kept = { title: `seed ${seed} ${brokenIn(run)}`, seed, script };
+  if (values.script) print(readableJson(kept).trimEnd());
   return false;
 }
 

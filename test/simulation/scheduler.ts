@@ -7,8 +7,7 @@ export interface Life {
 }
 
 interface Event {
-  time: number;
-  readonly number: number;
+  readonly time: number;
   readonly life: Life | null;
   run: (() => void) | null;
 }
@@ -18,14 +17,14 @@ export class Scheduler {
   now = 0;
   /** How many events have run. */
   count = 0;
-  /** A binary heap by time, then number. */
+  /** The next one is the last; of several of one time, the oldest. */
   readonly #events: Event[] = [];
-  #numbers = 0;
 
   /** Has `run` called after so many milliseconds, unless its life is over by then. The returned function cancels it. */
   after(ms: number, life: Life | null, run: () => void): () => void {
-    const event: Event = { time: this.now + Math.max(0, Math.round(ms)), number: this.#numbers++, life, run };
-    this.#push(event);
+    const event: Event = { time: this.now + Math.max(0, Math.round(ms)), life, run };
+    const later = this.#events.findLastIndex(({ time }) => time > event.time);
+    this.#events.splice(later + 1, 0, event);
     return () => {
       event.run = null;
     };
@@ -38,9 +37,9 @@ export class Scheduler {
 
   /** The time of the next event, or infinity. */
   get next(): number {
-    for (let first = this.#events[0]; first !== undefined; first = this.#events[0]) {
-      const { life, time } = first;
-      if (first.run === null || life?.isOver === true) this.#pop();
+    for (let next = this.#events.at(-1); next !== undefined; next = this.#events.at(-1)) {
+      const { life, time } = next;
+      if (next.run === null || life?.isOver === true) this.#events.pop();
       else return time;
     }
     return Number.POSITIVE_INFINITY;
@@ -53,46 +52,11 @@ export class Scheduler {
       this.now = Math.max(this.now, end);
       return false;
     }
-    const event = this.#pop();
+    const event = this.#events.pop();
     this.now = Math.max(this.now, time);
     this.count += 1;
     event?.run?.();
     return true;
-  }
-
-  #push(event: Event): void {
-    const heap = this.#events;
-    let at = heap.push(event) - 1;
-    while (at > 0) {
-      const up = (at - 1) >> 1;
-      const above = heap[up];
-      if (above === undefined || !isBefore(event, above)) break;
-      heap[at] = above;
-      at = up;
-    }
-    heap[at] = event;
-  }
-
-  #pop(): Event | undefined {
-    const heap = this.#events;
-    const first = heap[0];
-    const last = heap.pop();
-    if (last === undefined || heap.length === 0) return first;
-    let at = 0;
-    for (;;) {
-      const left = 2 * at + 1;
-      const right = left + 1;
-      let least = left;
-      const [leftOne, rightOne] = [heap[left], heap[right]];
-      if (leftOne === undefined) break;
-      if (rightOne !== undefined && isBefore(rightOne, leftOne)) least = right;
-      const child = heap[least];
-      if (child === undefined || !isBefore(child, last)) break;
-      heap[at] = child;
-      at = least;
-    }
-    heap[at] = last;
-    return first;
   }
 }
 
@@ -144,8 +108,4 @@ function takeTurn(): void {
   turnsLeft -= 1;
   waiting.shift()?.();
   if (turnsLeft === 0 && waiting.length > 0) askForTurns();
-}
-
-function isBefore(a: Event, b: Event): boolean {
-  return a.time === b.time ? a.number < b.number : a.time < b.time;
 }

@@ -2,8 +2,22 @@
 import type { DriftPolicy } from '../../src/model/objects.ts';
 import type { Action } from './actions.ts';
 import { Chance, drawn } from './chance.ts';
-import type { Theme } from './themes/theme.ts';
-import { THEMES } from './themes.ts';
+import { DRIFT_THEMES } from './themes/drift.ts';
+import { LIFE_THEMES } from './themes/life.ts';
+import { OUTPUT_THEMES } from './themes/outputs.ts';
+import { PROXY_THEMES } from './themes/proxies.ts';
+import { SAFETY_THEMES } from './themes/safety.ts';
+import { ANYTHING, mixed, someInstances, type Theme } from './themes/theme.ts';
+import { WAITING_THEMES } from './themes/waiting.ts';
+
+const general: Theme = { name: 'everything', first: someInstances, deeds: mixed(...ANYTHING) };
+
+/** Returns every theme; those that are there twice come twice as often. */
+const THEMES: readonly [Theme, ...Theme[]] = [
+  ...([general, general] as const),
+  ...[...SAFETY_THEMES, ...LIFE_THEMES, ...WAITING_THEMES],
+  ...[...DRIFT_THEMES, ...PROXY_THEMES, ...OUTPUT_THEMES],
+];
 
 export interface Script {
   readonly theme: string;

@@ -1,11 +1,10 @@
 // One run of a seed, from its script to the promises that it broke.
 import type { Action } from './actions.ts';
 import { settle } from './end.ts';
-import type { Violation } from './facts.ts';
 import { act } from './people.ts';
 import { lastTurn } from './scheduler.ts';
 import { type Script, scriptOf } from './script.ts';
-import { World } from './world.ts';
+import { type Violation, World } from './world.ts';
 
 export interface Run {
   readonly seed: number;
@@ -47,7 +46,7 @@ export async function simulate(
   }
   const { violation, story } = world;
   const figures = { events: world.scheduler.count, calls: world.calls.count };
-  return { seed, theme: script.theme, violation, story: story?.lines ?? [], ...figures };
+  return { seed, theme: script.theme, violation, story: story ?? [], ...figures };
 }
 
 async function play(world: World, actions: readonly Action[]): Promise<void> {

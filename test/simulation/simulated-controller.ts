@@ -7,7 +7,6 @@ import type { Logger } from '../../src/base/log.ts';
 import { type WiredCore, wireCore } from '../../src/compose/core.ts';
 import { longestActionMs, RECOVERY, recoverRows } from '../../src/machine/recovery.ts';
 import type { ExecutionSettings } from '../../src/model/settings.ts';
-import type { Provider } from '../../src/providers/provider.ts';
 import { createProviderRegistry } from '../../src/providers/provider-registry.ts';
 import type { Trigger } from '../../src/repository/source.ts';
 import { createPollTimer } from '../../src/repository/triggers.ts';
@@ -17,19 +16,17 @@ import type { Changes, Loses } from './actions.ts';
 import { siteOfRow } from './build-sites.ts';
 import { drawn } from './chance.ts';
 import { ORDER } from './people.ts';
-import type { Life } from './scheduler.ts';
+import { type Life, never, type Scheduler } from './scheduler.ts';
 import { clockOf } from './simulated-clock.ts';
 import type { Image } from './simulated-disk.ts';
 import type { MeaningOf } from './simulated-git.ts';
-import { simulatedPauses } from './simulated-pauses.ts';
 import { POLL_MS } from './simulated-settings.ts';
-import type { SimulatedSite } from './simulated-site.ts';
 import type { World } from './world.ts';
 
 /** How long after a failed start the next one comes. */
 const START_AGAIN_MS = 60_000;
 
-export interface SimulatedControllerOptions {
+interface SimulatedControllerOptions {
   readonly seed: number;
   readonly execution: ExecutionSettings;
   readonly meaningOf: MeaningOf;
@@ -124,18 +121,13 @@ export class SimulatedController {
     this.#hint();
   }
 
-  /** Nothing lasts longer than its fault. */
-  mend(): void {
-    this.start();
-  }
-
   /** Ends it with the run. */
   close(): void {
     this.#life.isOver = true;
   }
 
   async #open(life: Life): Promise<void> {
-    const { scheduler, wall, rows, sites, git, disk, calls } = this.#world;
+    const { scheduler, wall, rows, sites, proxies, git, disk, calls } = this.#world;
     for (const site of sites) site.restarted();
     const clock = clockOf(scheduler, wall, life);
     const lock = { check: () => undefined, [Symbol.dispose]: () => undefined };
@@ -151,16 +143,27 @@ export class SimulatedController {
     this.#lost = undefined;
     const store = rows.watched(opened);
     this.#compareImages();
-    const parts = partsOfCore(this.#world, this.#options, {
-      ...{ store, lostRows, clock, breathe, life, opened: new AsyncDisposableStack() },
-      source: git.source(life, this.#here),
-      here: this.#here,
-      trigger: triggerOf((poll) => {
+    const { seed, execution, meaningOf } = this.#options;
+    const hinted: Trigger = {
+      start: (poll) => {
         this.#hint = poll;
-      }),
-      provide: (site) => site.provider(life),
+      },
+      stop: async () => undefined,
+    };
+    const core = wireCore({
+      ...{ store, lostRows, clock, breathe, execution, opened: new AsyncDisposableStack() },
+      log: logOf(this.#world),
+      source: git.source(life, this.#here),
+      registry: createProviderRegistry(
+        execution.providers,
+        ({ name }) => this.#world.site(name).provider(life),
+        proxies.length > 0 ? execution.proxied : undefined,
+      ),
+      publisher: git.publisher(life, this.#here, meaningOf),
+      triggers: [createPollTimer(POLL_MS, clock), hinted],
+      random: () => drawn(seed, `random ${calls.count}`),
+      writes: 'commit',
     });
-    const core = wireCore(parts);
     await core.started;
     this.core = core;
     this.agent = core.agent;
@@ -227,43 +230,6 @@ function endRecoveries(world: World, core: WiredCore, life: Life): void {
   });
 }
 
-/** What differs between controllers: their store, and the life that their parts end with. */
-type OwnParts = Pick<
-  Parameters<typeof wireCore>[0],
-  'store' | 'shown' | 'leads' | 'lostRows' | 'clock' | 'breathe' | 'opened' | 'source'
-> & {
-  readonly life: Life;
-  /** The commits in its local copy. */
-  readonly here: Set<string>;
-  readonly trigger: Trigger;
-  readonly provide: (site: SimulatedSite) => Provider;
-};
-
-/** Returns the parts of a controller that its core is made of. */
-export function partsOfCore(
-  world: World,
-  { seed, execution, meaningOf }: SimulatedControllerOptions,
-  { life, here, trigger, provide, ...parts }: OwnParts,
-): Parameters<typeof wireCore>[0] {
-  return {
-    ...{ ...parts, execution, log: logOf(world) },
-    registry: createProviderRegistry(
-      execution.providers,
-      ({ name }) => provide(world.site(name)),
-      world.proxies.length > 0 ? execution.proxied : undefined,
-    ),
-    publisher: world.git.publisher(life, here, meaningOf),
-    triggers: [createPollTimer(POLL_MS, parts.clock), trigger],
-    random: () => drawn(seed, `random ${world.calls.count}`),
-    writes: 'commit',
-  };
-}
-
-/** Returns a trigger that hands out what it would call. */
-export function triggerOf(start: Trigger['start']): Trigger {
-  return { start, stop: async () => undefined };
-}
-
 /** Returns a log that fails the run where a controller or a proxy meets what it calls impossible. */
 export function logOf(world: World): Logger {
   const ignore = (): void => undefined;
@@ -284,4 +250,27 @@ export function logOf(world: World): Logger {
     isLevelEnabled: () => false,
   };
   return log as unknown as Logger;
+}
+
+/** The most calls until a pause: as many as some derivations make. */
+const CALLS_MAX = 60;
+const PAUSE_MS_MAX = 1_500;
+
+/**
+ * Returns a function that returns the `breathe` of a controller, until its life is over. It pauses in the middle of derivations and
+ * activations, and other events happen meanwhile: in a real one that takes thousands of servers.
+ */
+function simulatedPauses(scheduler: Scheduler, seed: number): (life: Life) => Breathe {
+  let draws = 0;
+  const draw = (below: number): number => Math.floor(drawn(seed, `slice ${draws++}`) * below);
+  return (life) => {
+    let left = draw(CALLS_MAX);
+    return async () => {
+      left -= 1;
+      if (left >= 0) return;
+      left = draw(CALLS_MAX);
+      await scheduler.pause(draw(PAUSE_MS_MAX), life);
+      if (life.isOver) await never();
+    };
+  };
 }

@@ -18,7 +18,7 @@ import { type Life, never, type Scheduler } from './scheduler.ts';
 export const SLOW_MS = 800;
 
 /** Everything that is kept. Never changed: a commit makes another one. */
-interface Image {
+export interface Image {
   readonly revision: number;
   /** By kind and name. */
   readonly rows: ReadonlyMap<string, KeptRow>;
@@ -26,8 +26,6 @@ interface Image {
 }
 
 const NOTHING: Image = { revision: 0, rows: new Map(), events: [] };
-
-export type { Image };
 
 export class SimulatedDisk {
   readonly #scheduler: Scheduler;

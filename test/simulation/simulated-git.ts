@@ -136,12 +136,7 @@ export class SimulatedGit {
         const { time } = find(commit);
         const files = this.#filesIn(find(commit), directory);
         await this.#read(life);
-        const blobs = new Map<string, Uint8Array>();
-        for (const [path, { oid, mode, bytes }] of files) {
-          const isFile = mode === '100644' || mode === '100755';
-          if (isFile && wants(path, oid)) blobs.set(oid, bytes);
-        }
-        return { commit, time, files, blobs };
+        return { commit, time, files, blobs: blobsIn(files, wants) };
       },
       describe: async (commit) => find(commit),
       commitsBetween: async (from, to, countMax) => this.#between(find(from), find(to)).slice(0, countMax),
@@ -260,6 +255,16 @@ export class SimulatedGit {
   #drawn(key: string): number {
     return drawn(this.#seed, `git ${key} ${this.#asked++}`);
   }
+}
+
+/** Returns the contents of the files that are wanted, by their ids. */
+export function blobsIn(
+  files: ModelFiles,
+  wants: (path: string, oid: string) => boolean,
+): ReadonlyMap<string, Uint8Array> {
+  const isWanted = ([path, { oid, mode }]: [string, ModelFile]): boolean =>
+    (mode === '100644' || mode === '100755') && wants(path, oid);
+  return new Map([...files].filter(isWanted).map(([, { oid, bytes }]) => [oid, bytes]));
 }
 
 /** Two instances are not there. */

@@ -144,7 +144,7 @@ async function play(seed: number, { way, history, isTold }: Playing): Promise<Pl
       ...{ first, last: serversIn(world), held },
       ...{ condemned: world.calls.condemned, lostAt: world.controller.lostAt },
       broken: violation === undefined ? undefined : `${violation.promise}: ${violation.facts}`,
-      story: world.story?.lines ?? [],
+      story: world.story ?? [],
     };
   } finally {
     world.controller.close();

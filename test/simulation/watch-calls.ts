@@ -5,12 +5,12 @@ import type { AgentAction } from '../../src/agents/agent.ts';
 import type { Answer } from '../../src/model/call-result.ts';
 import type { Call } from '../../src/providers/provider.ts';
 import type { Store } from '../../src/store/store.ts';
-import type { Facts } from './facts.ts';
 import type { Followed } from './followed.ts';
 import type { SiteServer, SiteWatch } from './simulated-site.ts';
 import { CreateWatch } from './watch-creates.ts';
 import { DeleteWatch } from './watch-deletes.ts';
 import type { DriftWatch } from './watch-drift.ts';
+import type { World } from './world.ts';
 
 interface Running {
   readonly operation: string;
@@ -23,7 +23,7 @@ interface Running {
 }
 
 export class CallWatch implements SiteWatch {
-  readonly #facts: Facts;
+  readonly #world: World;
   readonly #followed: Followed;
   readonly #running = new Map<string, Running>();
   readonly #creates: CreateWatch;
@@ -33,12 +33,12 @@ export class CallWatch implements SiteWatch {
   readonly condemned = new Set<string>();
   count = 0;
 
-  constructor(facts: Facts, followed: Followed, drift: DriftWatch) {
-    this.#facts = facts;
+  constructor(world: World, followed: Followed, drift: DriftWatch) {
+    this.#world = world;
     this.#drift = drift;
     this.#followed = followed;
-    this.#creates = new CreateWatch(facts);
-    this.deletes = new DeleteWatch(facts, followed, this.#creates);
+    this.#creates = new CreateWatch(world);
+    this.deletes = new DeleteWatch(world, followed, this.#creates);
   }
 
   /** How many calls are under way. */
@@ -66,27 +66,27 @@ export class CallWatch implements SiteWatch {
     const { resource, operation } = call;
     this.#followed.note();
     this.count += 1;
-    this.#facts.tell(site, () => `${operation} ${resource} begins (${call.action})`);
-    const { core } = this.#facts;
+    this.#world.tell(site, () => `${operation} ${resource} begins (${call.action})`);
+    const { core } = this.#world;
     if (core !== undefined && core.current.get() === undefined)
-      this.#facts.fail('no call begins while no commit is active', `${operation} ${resource}`);
+      this.#world.fail('no call begins while no commit is active', `${operation} ${resource}`);
     const other = this.#running.get(resource);
     // One controller knows what it began itself, whatever the clock says.
-    const isCertain = other?.life === this.#facts.core || this.#facts.wall.setAt < (other?.since ?? 0);
+    const isCertain = other?.life === this.#world.core || this.#world.wall.setAt < (other?.since ?? 0);
     // A check changes nothing, so one that a controller before this one began may still run.
     const isCheck = other?.operation === 'check';
     // An action that does not end is over, for the controller, at its deadline plus grace.
     const isOverdue = core?.ledger.server(resource)?.state === 'unknown';
     const isLook = operation === 'check' && (other?.isUnknown === true || isOverdue);
-    if (other !== undefined && !isLook && (isCheck ? other.life === this.#facts.core : isCertain)) {
-      this.#facts.fail(
+    if (other !== undefined && !isLook && (isCheck ? other.life === this.#world.core : isCertain)) {
+      this.#world.fail(
         'no call overlaps another for one server',
         `${operation} ${resource} began during its ${other.operation}`,
       );
     }
     this.#drift.began(site, call);
     if (!isLook || isCheck)
-      this.#running.set(resource, { operation, site, since: this.#decidedAt(call), life: this.#facts.core });
+      this.#running.set(resource, { operation, site, since: this.#decidedAt(call), life: this.#world.core });
     if (operation === 'create') this.#creates.began(site, call);
     if (operation === 'delete') {
       this.condemned.add(resource);
@@ -97,26 +97,26 @@ export class CallWatch implements SiteWatch {
 
   /** Where the clock was set forward since, this is before it was set; where it was set back, the deadline is later too. */
   #decidedAt({ resource, action }: Call): number {
-    const { core, scheduler, wall } = this.#facts;
+    const { core, scheduler, wall } = this.#world;
     const running = core?.ledger.server(resource)?.action;
     const isKnown = running != null && action === `${resource}.${running.id}`;
     return isKnown ? scheduler.now - (wall.now() - Date.parse(running.started)) : scheduler.now;
   }
 
   effect(site: string, { resource, operation }: Call): void {
-    this.#facts.tell(site, () => `${operation} ${resource} has its effect`);
+    this.#world.tell(site, () => `${operation} ${resource} has its effect`);
     if (operation === 'delete') {
       this.#gone(resource);
       this.#creates.deleted(resource);
     }
-    const isGone = this.#facts.sites.find(({ options }) => options.name === site)?.find(resource) === undefined;
-    if (!isGone) this.#facts.goneUnasked.delete(resource);
-    else if (this.#running.get(resource)?.isUnknown) this.#facts.goneUnasked.add(resource);
-    const makers = this.#facts.sites.filter((one) => one.find(resource)?.maker === 'controller');
+    const isGone = this.#world.sites.find(({ options }) => options.name === site)?.find(resource) === undefined;
+    if (!isGone) this.#world.goneUnasked.delete(resource);
+    else if (this.#running.get(resource)?.isUnknown) this.#world.goneUnasked.add(resource);
+    const makers = this.#world.sites.filter((one) => one.find(resource)?.maker === 'controller');
     // A site that ignores case has it under the spelling in which it was made.
     const spellings = makers.map((one) => one.find(resource)?.name ?? resource);
     if (operation === 'create' && makers.length > 1 && ![resource, ...spellings].some((name) => this.#isLost(name))) {
-      this.#facts.fail(
+      this.#world.fail(
         'no two servers of one name at once',
         `${resource} is at ${makers.map((one) => one.options.name).join(' and ')}`,
       );
@@ -126,7 +126,7 @@ export class CallWatch implements SiteWatch {
   ended(site: string, call: Call, answer: Answer | undefined): void {
     const { resource, operation } = call;
     const words = answer === undefined ? 'ends without an answer' : `answers ${answer.outcome}`;
-    this.#facts.tell(site, () => `${operation} ${resource} ${words}`);
+    this.#world.tell(site, () => `${operation} ${resource} ${words}`);
     if (this.#running.get(resource)?.operation === operation) this.#running.delete(resource);
     if (operation === 'check') {
       this.#creates.checked(site, call, answer);
@@ -143,7 +143,7 @@ export class CallWatch implements SiteWatch {
   }
 
   #isRemote(site: string): boolean {
-    return this.#facts.sites.some(({ options }) => options.name === site && options.isRemote === true);
+    return this.#world.sites.some(({ options }) => options.name === site && options.isRemote === true);
   }
 
   /** Returns the servers of which no store knows any more what runs for them. */
@@ -165,18 +165,18 @@ export class CallWatch implements SiteWatch {
   vanished(server: SiteServer): void {
     this.#creates.vanished(server);
     // A request to replace it goes on, whatever is there by then.
-    if (this.#facts.core?.ledger.server(server.name)?.replacing !== true) this.#gone(server.name);
+    if (this.#world.core?.ledger.server(server.name)?.replacing !== true) this.#gone(server.name);
   }
 
   /** Who lost the store, or was told to retain a server, may have lost sight of one that is somewhere else since. */
   #isLost(name: string): boolean {
-    return this.#facts.orphans.has(name) || this.#followed.everRetained;
+    return this.#world.orphans.has(name) || this.#followed.everRetained;
   }
 
   #gone(name: string): void {
     this.deletes.gone(name);
-    this.#facts.approved.delete(name);
-    this.#facts.asked.replaced.delete(name);
-    this.#facts.asked.uncounted.delete(name);
+    this.#world.approved.delete(name);
+    this.#world.asked.replaced.delete(name);
+    this.#world.asked.uncounted.delete(name);
   }
 }

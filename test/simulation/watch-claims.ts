@@ -1,30 +1,30 @@
 // Watches each commit that comes into force: nothing of a protected instance is given up, what was approved does not count, and no
 // clientcert is hidden by a stack that is refused.
 import { isWhole } from './edit-files.ts';
-import type { Facts } from './facts.ts';
 import type { Followed } from './followed.ts';
 import { givesUpProtected } from './judge-delete.ts';
 import { GLOBAL, type Shape, serversOf } from './stacks.ts';
+import type { World } from './world.ts';
 
 const CLIENTCERT = /^types\/clientcert\/([\w-]+)\.yaml$/;
 
 /** Looks at the commit that came into force last. */
-export function watchClaims(facts: Facts, followed: Followed): void {
-  const desired = facts.shown?.current.get();
+export function watchClaims(world: World, followed: Followed): void {
+  const desired = world.core?.current.get();
   const { last } = followed;
   if (desired === undefined || last === undefined) return;
-  const lost = givesUpProtected(facts, followed);
-  if (lost !== undefined) facts.fail('no protected server is given up', lost);
-  watchApproved(facts);
+  const lost = givesUpProtected(world, followed);
+  if (lost !== undefined) world.fail('no protected server is given up', lost);
+  watchApproved(world);
   for (const [path, { mode }] of last.files) {
     const [, node] = CLIENTCERT.exec(path) ?? [];
     const isValidEntry = mode === '100644' && isWhole(last.files, GLOBAL);
-    if (node !== undefined && isValidEntry) watchClientcert(facts, node);
+    if (node !== undefined && isValidEntry) watchClientcert(world, node);
   }
 }
 
 /** Returns true if the name of a server differs only in case from one that has a row: such a version is refused. */
-export function differsInCase(shape: Shape, { core }: Pick<Facts, 'core'>): boolean {
+export function differsInCase(shape: Shape, { core }: Pick<World, 'core'>): boolean {
   const existing = [...(core?.ledger.list('server').keys() ?? [])];
   return serversOf(shape).some((name) =>
     existing.some((other) => other !== name && other.toLowerCase() === name.toLowerCase()),
@@ -32,21 +32,21 @@ export function differsInCase(shape: Shape, { core }: Pick<Facts, 'core'>): bool
 }
 
 /** What was approved counts no more, also what goes since an earlier commit. */
-function watchApproved(facts: Facts): void {
-  const { shown, approved } = facts;
-  const instances = shown?.current.get()?.approved;
-  if (shown === undefined || instances === undefined || instances.size === 0) return;
-  for (const [name, row] of shown.ledger.list('server')) {
+function watchApproved(world: World): void {
+  const { core, approved } = world;
+  const instances = core?.current.get()?.approved;
+  if (core === undefined || instances === undefined || instances.size === 0) return;
+  for (const [name, row] of core.ledger.list('server')) {
     if (row.approved || row.applied === null || !instances.has(row.instance) || !approved.has(name)) continue;
     const isGoing = row.wanted === null ? row.policy.deletion === 'delete' : row.replacing && !row.policy.protected;
     if (isGoing)
-      facts.fail('what was approved does not count against the budget', `${name}, which goes already, counts`);
+      world.fail('what was approved does not count against the budget', `${name}, which goes already, counts`);
   }
 }
 
-function watchClientcert(facts: Facts, node: string): void {
-  const desired = facts.shown?.current.get();
-  const isOfStack = desired === undefined || desired.owners.has(node) || facts.shown?.ledger.server(node) !== undefined;
+function watchClientcert(world: World, node: string): void {
+  const desired = world.core?.current.get();
+  const isOfStack = desired === undefined || desired.owners.has(node) || world.core?.ledger.server(node) !== undefined;
   if (isOfStack || desired.units.has(`clientcert/${node}`)) return;
-  facts.fail('no clientcert is hidden by a stack that is refused', `${node} has no record`);
+  world.fail('no clientcert is hidden by a stack that is refused', `${node} has no record`);
 }

@@ -2,9 +2,9 @@
 import type { Answer } from '../../src/model/call-result.ts';
 import type { Call } from '../../src/providers/provider.ts';
 import type { Store } from '../../src/store/store.ts';
-import type { Facts } from './facts.ts';
 import { SLOW_MS } from './simulated-disk.ts';
 import type { SiteServer } from './simulated-site.ts';
+import type { World } from './world.ts';
 
 /** Half a minute, and the time that a slow disk takes for the commit under way and for the intent. */
 const CHECK_AGE_MS_MAX = 30_000 + 2 * SLOW_MS;
@@ -20,7 +20,7 @@ interface Check {
 }
 
 export class CreateWatch {
-  readonly #facts: Facts;
+  readonly #world: World;
   /** The last check of each server, by site: what another site answers says nothing of this one. */
   readonly #checks = new Map<string, Map<string, Check>>();
   /** When each server was found absent last. */
@@ -44,31 +44,31 @@ export class CreateWatch {
   /** Servers for which an action runs of which no row tells: it may make them after a check has found them absent. */
   readonly #lost = new Set<string>();
 
-  constructor(facts: Facts) {
-    this.#facts = facts;
+  constructor(world: World) {
+    this.#world = world;
   }
 
   checked(site: string, { resource }: Call, answer: Answer | undefined): void {
     if (answer?.outcome !== 'absent' && answer?.outcome !== 'done') {
       if (this.#unsure.has(resource) && !this.#untold.has(resource))
-        this.#untold.set(resource, this.#facts.scheduler.now);
+        this.#untold.set(resource, this.#world.scheduler.now);
       return;
     }
     const isAbsent = answer.outcome === 'absent';
     if (isAbsent) {
-      this.#absences.set(resource, this.#facts.scheduler.now);
+      this.#absences.set(resource, this.#world.scheduler.now);
       // Whatever comes under the name of a server at rest that is gone is taken for it, as if it had come back.
-      if (this.#facts.core?.ledger.server(resource)?.applied == null) this.#vanished.delete(resource);
+      if (this.#world.core?.ledger.server(resource)?.applied == null) this.#vanished.delete(resource);
       // Who looks after another site cannot tell.
       if ((this.#unsure.get(resource) ?? site) === site && !this.#making.has(resource)) this.#unsure.delete(resource);
     }
     if (!isAbsent) this.#noteTaken(site, resource);
     this.#untold.delete(resource);
     const checks = this.#checks.get(resource) ?? new Map<string, Check>();
-    this.#checks.set(resource, checks.set(site, { time: this.#facts.scheduler.now, isAbsent }));
+    this.#checks.set(resource, checks.set(site, { time: this.#world.scheduler.now, isAbsent }));
     // What is there later was made later.
-    const isNowhere = this.#facts.sites.every((one) => one.find(resource) === undefined);
-    if (isAbsent && isNowhere && !this.#lost.has(resource)) this.#facts.orphans.delete(resource);
+    const isNowhere = this.#world.sites.every((one) => one.find(resource) === undefined);
+    if (isAbsent && isNowhere && !this.#lost.has(resource)) this.#world.orphans.delete(resource);
   }
 
   /**
@@ -77,7 +77,7 @@ export class CreateWatch {
    */
   #noteTaken(site: string, name: string): void {
     const since = this.#untold.get(name);
-    const time = this.#facts.sites.find(({ options }) => options.name === site)?.find(name)?.builtAt;
+    const time = this.#world.sites.find(({ options }) => options.name === site)?.find(name)?.builtAt;
     if (time === undefined) return;
     const isTaken = this.#vanished.has(name) || (since !== undefined && since <= time);
     if (isTaken) this.#takenFor.set(name, time);
@@ -91,7 +91,7 @@ export class CreateWatch {
   /** Notes that a proxy has claimed a create. */
   claimed(name: string, action: string): void {
     if (this.#claims.get(name)?.action === action) this.#creates.set(name, action);
-    this.#claims.set(name, { action, time: this.#facts.scheduler.now });
+    this.#claims.set(name, { action, time: this.#world.scheduler.now });
   }
 
   /** Notes that a delete begins. */
@@ -155,7 +155,7 @@ export class CreateWatch {
   began(site: string, { resource, action, properties }: Call): void {
     if (properties.site !== site) {
       const words = `${resource} at ${site}, which is to be at ${String(properties.site)}`;
-      this.#facts.fail('a server is made where it is wanted', words);
+      this.#world.fail('a server is made where it is wanted', words);
     }
     const why = this.#whyNot(site, resource, action);
     this.#vanished.delete(resource);
@@ -164,23 +164,23 @@ export class CreateWatch {
     this.#deleting.delete(resource);
     this.#unsure.set(resource, site);
     this.#untold.delete(resource);
-    if (why !== undefined) this.#facts.fail('no create without a check before it', `${resource} at ${site} ${why}`);
+    if (why !== undefined) this.#world.fail('no create without a check before it', `${resource} at ${site} ${why}`);
   }
 
   /** A create after a lost delete may find what an earlier create left; no stranger's server. */
   #isRest(site: string, name: string): boolean {
-    const server = this.#facts.sites.find(({ options }) => options.name === site)?.find(name);
-    const isOwn = server?.maker === 'controller' && !this.#facts.orphans.has(name);
+    const server = this.#world.sites.find(({ options }) => options.name === site)?.find(name);
+    const isOwn = server?.maker === 'controller' && !this.#world.orphans.has(name);
     return this.#deleting.has(name) && (server === undefined || isOwn || this.isMistaken(server));
   }
 
   #whyNot(site: string, resource: string, action: string): string | undefined {
     const check = this.#checks.get(resource)?.get(site);
-    const { scheduler, wall } = this.#facts;
+    const { scheduler, wall } = this.#world;
     if (check === undefined) return 'was never checked there';
     const isRepeated = this.#creates.get(resource) === action && this.#unsure.has(resource);
     if (!check.isAbsent && !isRepeated && !this.#isRest(site, resource)) return 'was there when it was checked';
-    const isRemote = this.#facts.sites.some(({ options }) => options.name === site && options.isRemote === true);
+    const isRemote = this.#world.sites.some(({ options }) => options.name === site && options.isRemote === true);
     const claim = isRemote ? this.#claims.get(resource) : undefined;
     // A proxy may begin what it has claimed as late as its deadline; nobody calls it back.
     const age = (claim?.action === action ? claim.time : scheduler.now) - check.time;

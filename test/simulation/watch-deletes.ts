@@ -2,10 +2,10 @@
 import type { Answer } from '../../src/model/call-result.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
 import type { Call } from '../../src/providers/provider.ts';
-import type { Facts } from './facts.ts';
 import type { Followed } from './followed.ts';
 import { whyNotDeleted } from './judge-delete.ts';
 import type { CreateWatch } from './watch-creates.ts';
+import type { World } from './world.ts';
 
 const HOUR_MS = 3_600_000;
 /** How many deletes and replacements need no approval, as the simulated settings say. */
@@ -29,7 +29,7 @@ interface ClaimedDelete extends Pick<Followed, 'all' | 'last'> {
 }
 
 export class DeleteWatch {
-  readonly #facts: Facts;
+  readonly #world: World;
   readonly #followed: Followed;
   readonly #creates: CreateWatch;
   /** What decided when a proxy claimed a delete, by its id: it may begin later, on what somebody built by then. */
@@ -49,8 +49,8 @@ export class DeleteWatch {
   /** Buildings, `<server>/<incarnation>`, whose delete began with an approval that the controller had noted, or got one while it ran. */
   readonly approvedDeletes = new Set<string>();
 
-  constructor(facts: Facts, followed: Followed, creates: CreateWatch) {
-    this.#facts = facts;
+  constructor(world: World, followed: Followed, creates: CreateWatch) {
+    this.#world = world;
     this.#followed = followed;
     this.#creates = creates;
   }
@@ -58,19 +58,19 @@ export class DeleteWatch {
   /** Notes that a proxy has claimed a delete: what was followed and asked for by then decides whether it is right. */
   claimed({ id, resource }: { readonly id: string; readonly resource: string }): void {
     const all = [...this.#followed.all];
-    const isApproved = this.#facts.approved.has(resource);
+    const isApproved = this.#world.approved.has(resource);
     this.#claimed.set(id, { all, last: all.at(-1), isReplaceable: this.#isReplaceable(resource), isApproved });
   }
 
   #isReplaceable(name: string): boolean {
-    return this.#replaceable.has(name) || this.#facts.asked.replaced.has(name);
+    return this.#replaceable.has(name) || this.#world.asked.replaced.has(name);
   }
 
   /** Looks at a delete that begins. */
   began(site: string, { resource, action }: Call): void {
-    const server = this.#facts.sites.find((one) => one.options.name === site)?.find(resource);
+    const server = this.#world.sites.find((one) => one.options.name === site)?.find(resource);
     if (server === undefined) return;
-    const row = this.#facts.core?.ledger.server(resource);
+    const row = this.#world.core?.ledger.server(resource);
     const building = row === undefined ? undefined : `${resource}/${row.incarnation}`;
     const isMistaken = this.#creates.isMistaken(server);
     // A delete whose outcome was lost is repeated on what a stranger built meanwhile: it is the same delete.
@@ -79,15 +79,15 @@ export class DeleteWatch {
       this.#isReplaceable(resource) ||
       this.#claimed.get(action)?.isReplaceable === true ||
       (isRepeated && this.#replaced.has(building));
-    if (this.#facts.asked.retained.has(resource))
-      this.#facts.fail('no server is deleted that an operator had forgotten', resource);
+    if (this.#world.asked.retained.has(resource))
+      this.#world.fail('no server is deleted that an operator had forgotten', resource);
     const isUnmade = this.#unmade.has(resource) && row?.applied === null;
     const deletion = { server, resource, isReplaceable, isUnmade, isMistaken, decidedAt: this.#decidedAt(row) };
     // What a proxy has claimed has begun, though its program begins later.
     const followed = this.#claimed.get(action) ?? this.#followed;
-    const why = whyNotDeleted(this.#facts, followed, deletion);
-    if (why !== undefined) this.#facts.fail(why.promise, why.facts);
-    if (row?.approved && this.#facts.approved.has(resource)) this.approvedDeletes.add(`${resource}/${row.incarnation}`);
+    const why = whyNotDeleted(this.#world, followed, deletion);
+    if (why !== undefined) this.#world.fail(why.promise, why.facts);
+    if (row?.approved && this.#world.approved.has(resource)) this.approvedDeletes.add(`${resource}/${row.incarnation}`);
     if (!isRepeated && this.#claimed.get(action)?.isApproved !== true) this.#count(resource, building);
     if (building === undefined) return;
     this.#counted.add(building);
@@ -96,7 +96,7 @@ export class DeleteWatch {
 
   /** Returns when the running action of a server was decided on; undefined where the clock may have been set since. */
   #decidedAt(row: ServerRow | undefined): number | undefined {
-    const { scheduler, wall } = this.#facts;
+    const { scheduler, wall } = this.#world;
     const since = Math.min(this.#followed.last?.since ?? 0, scheduler.now - BEGINS_MS);
     if (row?.action == null || wall.setAt > since) return undefined;
     return scheduler.now - (wall.now() - Date.parse(row.action.started));
@@ -106,15 +106,15 @@ export class DeleteWatch {
   #count(name: string, building: string | undefined): void {
     if (this.#going.has(name)) return;
     this.#going.add(name);
-    if (this.#facts.approved.has(name) || (building !== undefined && this.approvedDeletes.has(building))) return;
-    if (this.#unmade.has(name) && this.#facts.core?.ledger.server(name)?.applied === null) return;
-    const now = this.#facts.scheduler.now + this.#facts.wall.forwardMs;
+    if (this.#world.approved.has(name) || (building !== undefined && this.approvedDeletes.has(building))) return;
+    if (this.#unmade.has(name) && this.#world.core?.ledger.server(name)?.applied === null) return;
+    const now = this.#world.scheduler.now + this.#world.wall.forwardMs;
     this.#removals = this.#removals.filter(({ time }) => time > now - HOUR_MS);
     this.#removals.push({ name, building, time: now });
-    const counted = this.#removals.filter((one) => !this.#facts.approved.has(one.name));
+    const counted = this.#removals.filter((one) => !this.#world.approved.has(one.name));
     if (counted.length <= BUDGET) return;
     const names = counted.map((one) => one.name).join(', ');
-    this.#facts.fail(
+    this.#world.fail(
       'no more unapproved deletes in any hour than the budget',
       `${counted.length} of ${BUDGET}: ${names}`,
     );
@@ -132,7 +132,7 @@ export class DeleteWatch {
   /** Notes that a server is gone. */
   gone(name: string): void {
     // One that was approved after it had begun does not count any more.
-    if (this.#facts.approved.has(name)) this.#removals = this.#removals.filter((one) => one.name !== name);
+    if (this.#world.approved.has(name)) this.#removals = this.#removals.filter((one) => one.name !== name);
     this.#replaceable.delete(name);
     this.#unmade.delete(name);
     this.#going.delete(name);

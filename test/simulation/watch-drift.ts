@@ -7,8 +7,8 @@ import type { Spec } from '../../src/model/spec.ts';
 import type { Call } from '../../src/providers/provider.ts';
 import { siteOfRow } from './build-sites.ts';
 import { validShape } from './edit-files.ts';
-import type { Facts } from './facts.ts';
 import type { Followed } from './followed.ts';
+import type { World } from './world.ts';
 
 const DAY_MS = 86_400_000;
 /** How often a property may be healed within a day. */
@@ -20,15 +20,11 @@ interface Heal {
   readonly time: number;
 }
 
-export interface DriftWatchOptions {
-  /** Returns the drift policy of a provider entry. */
-  readonly entryPolicy: (provider: string) => DriftPolicy;
-}
-
 export class DriftWatch {
-  readonly #facts: Facts;
+  readonly #world: World;
   readonly #followed: Followed;
-  readonly #entryPolicy: DriftWatchOptions['entryPolicy'];
+  /** Returns the drift policy of a provider entry. */
+  readonly #entryPolicy: (provider: string) => DriftPolicy;
   /** Since the last commit or request that lets healing begin anew. */
   readonly #heals = new Map<string, Heal[]>();
   /** The site of each server that was at rest, and of which no action has begun since. */
@@ -36,8 +32,8 @@ export class DriftWatch {
   /** How many checks and updates in a row have found such a server gone. */
   readonly #absences = new Map<string, number>();
 
-  constructor(facts: Facts, followed: Followed, { entryPolicy }: DriftWatchOptions) {
-    this.#facts = facts;
+  constructor(world: World, followed: Followed, entryPolicy: (provider: string) => DriftPolicy) {
+    this.#world = world;
     this.#followed = followed;
     this.#entryPolicy = entryPolicy;
   }
@@ -46,18 +42,18 @@ export class DriftWatch {
   noteRow(name: string, before: ServerRow | undefined, after: ServerRow | null): void {
     if (after === null) {
       this.#forget(name);
-      this.#facts.goneUnasked.delete(name);
+      this.#world.goneUnasked.delete(name);
       return;
     }
     if (isAtRest(after)) this.#atRest.set(name, siteOfRow(after));
-    if (after.wanted === null) this.#facts.asked.uncounted.delete(name);
+    if (after.wanted === null) this.#world.asked.uncounted.delete(name);
     if (before === undefined || after.wanted === null) return;
     const isChanged = before.wanted !== after.wanted && JSON.stringify(before.wanted) !== JSON.stringify(after.wanted);
     // Commits that are followed at once may change it and take that back: the approval was for what it was before.
-    if (isChanged || after.generation !== before.generation) this.#facts.asked.uncounted.delete(name);
+    if (isChanged || after.generation !== before.generation) this.#world.asked.uncounted.delete(name);
     // Of many that are gone, none is made again by itself: what was to be one round of healing is none.
     if (after.reason?.code === 'many_gone' && before.state === 'pending') this.#heals.get(name)?.pop();
-    if (isChanged || this.#facts.asked.explains(name)) {
+    if (isChanged || this.#world.asked.explains(name)) {
       // After a request or a commit, earlier healing no longer counts.
       this.#heals.delete(name);
     } else if (isAtRest(before) && !isAtRest(after)) this.#leavesRest(name, after, isMissed(before));
@@ -68,7 +64,7 @@ export class DriftWatch {
     if (operation === 'check') return;
     const isRemade = operation === 'create' && this.#atRest.get(resource) === site;
     if (isRemade && (this.#absences.get(resource) ?? 0) < 2) {
-      this.#facts.fail('a server that one check alone finds gone is not made again', `${resource} at ${site}`);
+      this.#world.fail('a server that one check alone finds gone is not made again', `${resource} at ${site}`);
     }
     if (operation === 'create') this.#absences.delete(resource);
     this.#atRest.delete(resource);
@@ -108,13 +104,13 @@ export class DriftWatch {
     const policy = this.policyOf(after);
     if (after.applied === null || policy === undefined) return;
     if (policy !== 'heal' && !wasMissed) {
-      this.#facts.fail(
+      this.#world.fail(
         'no action follows from drift that is only reported',
         `${name} is ${after.state}, with ${policy}`,
       );
       return;
     }
-    const { scheduler, wall } = this.#facts;
+    const { scheduler, wall } = this.#world;
     const time = scheduler.now + wall.forwardMs;
     const heals = (this.#heals.get(name) ?? []).filter((heal) => heal.time > time - DAY_MS);
     // A pass that begins the update at once leaves nothing of what a check has observed but its reason.
@@ -125,7 +121,7 @@ export class DriftWatch {
     const fought = properties.find((property) => heals.filter((heal) => heal.property === property).length > HEALS_MAX);
     if (fought === undefined) return;
     const words = fought === '' ? 'its absence' : fought;
-    this.#facts.fail('healing stops after three rounds within a day', `${words} of ${name}`);
+    this.#world.fail('healing stops after three rounds within a day', `${words} of ${name}`);
   }
 }
 

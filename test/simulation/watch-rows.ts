@@ -7,15 +7,17 @@ import type { Store } from '../../src/store/store.ts';
 import { EXITS, exitKeyOf } from '../reconcile/exits.ts';
 import { siteOfRow } from './build-sites.ts';
 import { validShape } from './edit-files.ts';
-import type { Facts } from './facts.ts';
 import { serversOf } from './stacks.ts';
 import type { DriftWatch } from './watch-drift.ts';
+import type { World } from './world.ts';
 
 /** No write takes longer. */
 const JUST_NOW_MS = 1_000;
 
-export interface RowWatchOptions {
+interface RowWatchOptions {
+  /** Whether the delete of an incarnation, `<server>/<incarnation>`, began with an approval. */
   readonly isApproved: (incarnation: string) => boolean;
+  /** A server that is wanted again, and of which no delete runs, needs another approval to go. */
   readonly forgetApproval: (server: string, incarnation: number) => void;
   readonly drift: DriftWatch;
   /** Called for each server that an operator has had forgotten. */
@@ -25,23 +27,13 @@ export interface RowWatchOptions {
 }
 
 export class RowWatch {
-  readonly #facts: Facts;
-  readonly #drift: DriftWatch;
-  readonly #onRetained: RowWatchOptions['onRetained'];
-  readonly #onMoved: RowWatchOptions['onMoved'];
-  /** Whether the delete of an incarnation, `<server>/<incarnation>`, began with an approval. */
-  readonly #isApproved: (incarnation: string) => boolean;
-  /** A server that is wanted again, and of which no delete runs, needs another approval to go. */
-  readonly #forgetApproval: RowWatchOptions['forgetApproval'];
+  readonly #world: World;
+  readonly #of: RowWatchOptions;
   #store: Store | undefined;
 
-  constructor(facts: Facts, of: RowWatchOptions) {
-    this.#facts = facts;
-    this.#isApproved = of.isApproved;
-    this.#drift = of.drift;
-    this.#onRetained = of.onRetained;
-    this.#onMoved = of.onMoved;
-    this.#forgetApproval = of.forgetApproval;
+  constructor(world: World, of: RowWatchOptions) {
+    this.#world = world;
+    this.#of = of;
   }
 
   /** Returns the store with every commit watched. */
@@ -86,14 +78,14 @@ export class RowWatch {
     if (change.kind === 'server') {
       const exit = change.value === null ? 'done/-/wanted' : exitKeyOf(change.value);
       if (!Object.hasOwn(EXITS, exit))
-        this.#facts.fail('a way out is known of every state and reason', `${name}: ${exit}`);
+        this.#world.fail('a way out is known of every state and reason', `${name}: ${exit}`);
       this.#tellStep(name, change.expected, change.value);
-      this.#drift.noteRow(name, change.expected, change.value);
-      if (change.value === null && change.expected?.policy.deletion === 'retain') this.#onRetained(name);
-      if (isMoved(change.expected, change.value)) this.#onMoved(name);
+      this.#of.drift.noteRow(name, change.expected, change.value);
+      if (change.value === null && change.expected?.policy.deletion === 'retain') this.#of.onRetained(name);
+      if (isMoved(change.expected, change.value)) this.#of.onMoved(name);
       const { value: after, expected: before } = change;
       if (after !== null && (after.wanted !== null || this.#wasWantedBetween(name, before, after)))
-        if (after.action?.operation !== 'delete') this.#forgetApproval(name, after.incarnation);
+        if (after.action?.operation !== 'delete') this.#of.forgetApproval(name, after.incarnation);
     }
     if (
       change.kind === 'approval' &&
@@ -105,9 +97,9 @@ export class RowWatch {
     if (change.kind === 'removal' && value !== null && expected === undefined) this.#watchRemoval(name);
     // An operator who approves the same twice in one millisecond, with a restart between, is answered twice.
     const isAskedAgain =
-      change.kind === 'approval' && this.#facts.wall.now() - Date.parse(change.value?.time ?? '') < JUST_NOW_MS;
+      change.kind === 'approval' && this.#world.wall.now() - Date.parse(change.value?.time ?? '') < JUST_NOW_MS;
     if (value !== null && expected !== undefined && !isAskedAgain && isSameRow(value, expected)) {
-      this.#facts.fail(
+      this.#world.fail(
         'the store is written no more than the changes need',
         `${change.kind} ${name} was written as it was`,
       );
@@ -118,13 +110,13 @@ export class RowWatch {
     const from = before?.state ?? 'nothing';
     const to =
       after === null ? 'forgotten' : `${after.state}${after.reason === null ? '' : ` (${reasonText(after.reason)})`}`;
-    if (from !== to) this.#facts.tell('row', () => `${name}: ${from} -> ${to}`);
+    if (from !== to) this.#world.tell('row', () => `${name}: ${from} -> ${to}`);
   }
 
   /** Of commits that are followed at once, one may want a server again that the next one takes away: the rows tell their sum. */
   #wasWantedBetween(name: string, before: ServerRow | undefined, { commit, instance }: ServerRow): boolean {
     if (before === undefined || before.wanted !== null || before.commit === commit) return false;
-    const line = this.#facts.git.firstParents(commit);
+    const line = this.#world.git.firstParents(commit);
     const since = line.findIndex(({ oid }) => oid === before.commit);
     return line.slice(1, Math.max(since, 1)).some(({ files }) => {
       const shape = validShape(files, instance);
@@ -136,7 +128,7 @@ export class RowWatch {
   #watchYes(digest: string): void {
     const held = [...(this.#store?.list('held').values() ?? [])];
     if (held.some((row) => row.digest === digest)) return;
-    this.#facts.fail(
+    this.#world.fail(
       'an approval is for what is held',
       `nothing is held under ${digest}, and its approval is recorded`,
     );
@@ -144,7 +136,7 @@ export class RowWatch {
 
   /** What an instance has when its delete is recorded is approved, though another commit may be the one that removes it. */
   #noteDelete(reason: string): void {
-    const { asked, approved } = this.#facts;
+    const { asked, approved } = this.#world;
     for (const [name, { instance }] of this.#store?.list('server') ?? []) {
       if (asked.deletes.has(instance) && reason === `delete of ${instance}`) approved.add(name);
     }
@@ -152,8 +144,8 @@ export class RowWatch {
 
   #watchRemoval(name: string): void {
     const server = name.slice(0, name.lastIndexOf('/'));
-    if (this.#isApproved(name) || this.#facts.asked.uncounted.has(server)) {
-      this.#facts.fail('what was approved does not count against the budget', `${name} counts`);
+    if (this.#of.isApproved(name) || this.#world.asked.uncounted.has(server)) {
+      this.#world.fail('what was approved does not count against the budget', `${name} counts`);
     }
   }
 }

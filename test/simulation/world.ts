@@ -1,9 +1,8 @@
 // One run's world: everything that is simulated, the controllers that live and die in it, and the watchers; and the steps
 // in which its time passes.
-import type { ShownStore, WiredCore } from '../../src/compose/core.ts';
+import type { WiredCore } from '../../src/compose/core.ts';
 import { Asked } from './asked.ts';
 import { buildSites, proxiesOf } from './build-sites.ts';
-import type { Facts, Violation } from './facts.ts';
 import { Followed } from './followed.ts';
 import { Pushes } from './pushes.ts';
 import { quiet, Scheduler } from './scheduler.ts';
@@ -15,17 +14,22 @@ import { SimulatedGit } from './simulated-git.ts';
 import { SimulatedProxy } from './simulated-proxy.ts';
 import { executionOf, policyIn } from './simulated-settings.ts';
 import type { SimulatedSite, SiteMood, SiteServer } from './simulated-site.ts';
-import { Story } from './story.ts';
 import { CallWatch } from './watch-calls.ts';
 import { watchClaims } from './watch-claims.ts';
 import { DriftWatch } from './watch-drift.ts';
 import { ProxyWatch } from './watch-proxies.ts';
 import { RowWatch } from './watch-rows.ts';
 
+/** A promise that did not hold, and the facts that show it. */
+export interface Violation {
+  readonly promise: string;
+  readonly facts: string;
+}
+
 /** So many events in one go mean that the run does not come to rest. */
 const EVENTS_MAX = 30_000;
 
-export class World implements Facts {
+export class World {
   readonly scheduler = new Scheduler();
   readonly wall = new WallTime(this.scheduler);
   readonly git: SimulatedGit;
@@ -39,22 +43,28 @@ export class World implements Facts {
   readonly drift: DriftWatch;
   readonly rows: RowWatch;
   readonly claims = new ProxyWatch(this);
+  /** Names of servers whose delete or replacement an operator approved, until they are gone. */
   readonly approved = new Set<string>();
+  /** When each digest was approved last, by the clock on the wall. */
   readonly answeredApprovals = new Map<string, number>();
+  /** Names of servers that an operator asked to adopt. */
   readonly adopted = new Set<string>();
   readonly asked = new Asked(this.scheduler);
+  /** When the store was lost the last time; those that were there by then are strangers' as far as anybody knows. */
   readonly orphans = new Set<string>();
+  /** Servers that are gone by nothing that the store knows of, until they are there again or their row is forgotten. */
   readonly goneUnasked = new Set<string>();
-  readonly story: Story | undefined;
+  /** One line an event: time, actor, event. Undefined unless somebody wants to read it. */
+  readonly story: string[] | undefined;
   violation: Violation | undefined;
   /** How many servers the controller's own sweep may have woken. */
   #excusedWakes = 0;
 
   constructor(seed: number, script: Omit<Script, 'actions'>, isTold: boolean) {
     const execution = executionOf(script);
-    this.story = isTold ? new Story(() => this.scheduler.now) : undefined;
+    this.story = isTold ? [] : undefined;
     this.followed = new Followed(this, () => this.#followsNew());
-    this.drift = new DriftWatch(this, this.followed, { entryPolicy: (name) => policyIn(execution, name) });
+    this.drift = new DriftWatch(this, this.followed, (name) => policyIn(execution, name));
     this.calls = new CallWatch(this, this.followed, this.drift);
     this.rows = new RowWatch(this, {
       drift: this.drift,
@@ -75,16 +85,13 @@ export class World implements Facts {
     for (const proxy of this.proxies) proxy.start();
   }
 
+  /** The controller that runs; undefined between two lives. */
   get core(): WiredCore | undefined {
     return this.controller.core;
   }
 
-  get shown(): ShownStore | undefined {
-    return this.core;
-  }
-
   tell(who: string, what: () => string): void {
-    this.story?.tell(who, what());
+    this.story?.push(`${timeOf(this.scheduler.now)}  ${who.padEnd(10)}  ${what()}`);
   }
 
   /** Notes the first promise that does not hold. */
@@ -149,4 +156,12 @@ export class World implements Facts {
     if (!this.asked.retained.has(server) && !this.asked.retaining.has(server)) return;
     if (this.sites.some((site) => site.find(server) !== undefined)) this.orphans.add(server);
   }
+}
+
+/** `1:02:03.004` since the run began. */
+function timeOf(ms: number): string {
+  const seconds = (ms / 1000) % 60;
+  const minutes = Math.floor(ms / 60_000) % 60;
+  const hours = Math.floor(ms / 3_600_000);
+  return `${hours}:${String(minutes).padStart(2, '0')}:${seconds.toFixed(3).padStart(6, '0')}`.padStart(13);
 }
