@@ -39,7 +39,7 @@ test.each<[name: string, commits: readonly TextChanges[], roles: readonly string
   ['every valid file registers a client', [BOTH], ['AA administrator', 'BB proxy']],
   ['a removed file registers nobody', [BOTH, { BB: null }], ['AA administrator']],
   [
-    'a wrong file registers nobody, whatever it said before',
+    'an invalid file registers nobody, even if it was valid before',
     [
       { AA: ADMIN, BB: PROXY, CC: ADMIN },
       { BB: 'role: prxy\n', CC: WRONG },
@@ -63,24 +63,28 @@ test.each<[name: string, commits: readonly TextChanges[], roles: readonly string
     ['AA administrator', 'BB proxy', 'CC proxy'],
     [`clients/AA.yaml ${LAST}`],
   ],
-  ['until there is another one', [BOTH, { AA: null }, { CC: ADMIN }], ['BB proxy', 'CC administrator']],
-  ['the last administrator but one goes', [{ AA: ADMIN, BB: ADMIN }, { AA: null }], ['BB administrator']],
-  ['an administrator hands over in one commit', [{ AA: ADMIN }, { AA: null, BB: ADMIN }], ['BB administrator']],
+  [
+    'the last administrator is removed once another one is registered',
+    [BOTH, { AA: null }, { CC: ADMIN }],
+    ['BB proxy', 'CC administrator'],
+  ],
+  ['one of two administrators can be removed', [{ AA: ADMIN, BB: ADMIN }, { AA: null }], ['BB administrator']],
+  ['one commit can replace the administrator', [{ AA: ADMIN }, { AA: null, BB: ADMIN }], ['BB administrator']],
 ])('%s', (_name, commits, roles, problems = []) => {
   const desired = follow(...commits);
   expect(rolesIn(desired)).toEqual(roles);
   expect(placesOf(desired)).toEqual(problems);
 });
 
-describe('who is registered', () => {
-  test('also if a stack of the same commit is wrong', () => {
+describe('a client file', () => {
+  test('registers a client although an instance of the commit is invalid', () => {
     const repository = new TextRepository();
     const desired = repository.commit({ ...BASE, 'stacks/instances/a.yaml': 'a: b: c\n', [file('AA')]: ADMIN });
     expect(rolesIn(desired)).toEqual(['AA administrator']);
   });
 
   test.each(['node: web-1\n', 'writes: none\n', 'tenant: shop\n'])(
-    'no commit leaves only administrators with %s',
+    'cannot limit the last full administrator with %s',
     (less) => {
       const desired = follow({ AA: ADMIN, BB: `${ADMIN}${less}` }, { AA: `${ADMIN}${less}` });
       expect(desired.clients.get('AA')?.entry.object).toMatchObject({ role: 'administrator', tenant: '' });
@@ -93,14 +97,14 @@ describe('who is registered', () => {
     },
   );
 
-  test('one who reads its site only is an administrator', () => {
+  test('with "reads: site" counts as an administrator', () => {
     const desired = follow({ AA: ADMIN }, { AA: `${ADMIN}reads: site\n` });
     expect(desired.clients.get('AA')?.entry.object).toMatchObject({ reads: 'site' });
     expect(desired.problems).toEqual([]);
   });
 });
 
-test('the last administrator stays as it was, and the problem says what to do', () => {
+test('the last administrator keeps its last valid version, and the problem names the remedy', () => {
   const desired = follow(BOTH, { AA: WRONG });
   expect(desired.clients.get('AA')).toMatchObject({ entry: { object: { description: 'A' } }, commit: 'commit 2' });
   expect(describeProblems(desired.problems.filter(({ code }) => code === LAST))).toEqual([

@@ -36,7 +36,7 @@ test.each<[name: string, texts: readonly (string | null)[], active: readonly unk
 describe('a template', () => {
   const RIGHT = 'description: First\nresources: { a: { type: "Platform::Server", properties: { zone: x } } }\n';
 
-  test('is in force under its type', () => {
+  test('is an active unit under its type', () => {
     expect(activeVersionOf(follow({ [TEMPLATE]: RIGHT }), 'stack-template/t')).toMatchObject([
       { name: 't', description: 'First' },
       'commit 2',
@@ -46,7 +46,7 @@ describe('a template', () => {
   test.each([
     ['no YAML', 'a: b: c\n'],
     ['a mistake in a field', 'resourcess: {}\n'],
-    ['a mistake that only its expansion shows', RIGHT.replace('zone: x', 'zone: "<<nowhere>>"')],
+    ['a mistake that only expansion finds', RIGHT.replace('zone: x', 'zone: "<<nowhere>>"')],
   ])('with %s answers its last right version', (_what, text) => {
     const desired = follow({ [TEMPLATE]: RIGHT }, { [TEMPLATE]: text });
     expect(desired.problems.length).toBeGreaterThan(0);

@@ -32,10 +32,10 @@ describe('judgeDeletions', () => {
   });
 });
 
-describe('a wrong unit', () => {
+describe('an invalid unit', () => {
   const TEMPLATE = 'resources: { a: { type: "Platform::Server", properties: { role: web } } }\n';
 
-  it('is taken over while nothing that it drew on has changed; its hint follows the names that there are', () => {
+  it('is not built again while its inputs are unchanged, but its hint follows the existing names', () => {
     const repository = stacksRepository();
     const files = Array.from({ length: 50 }, (_, index) => [instanceFile(`i${index}`), 'stackTemplate: wbe\n']);
     repository.commit({ 'stacks/templates/web.yaml': TEMPLATE, ...Object.fromEntries(files) });

@@ -56,17 +56,17 @@ function summaryOf(desired: DesiredState) {
 const QUIET = { held: [], approved: [], invalid: [], codes: [] };
 const SHOP_3 = ['shop-s-1: shop', 'shop-s-2: shop', 'shop-s-3: shop'];
 
-describe('an instance that would lose too many servers', () => {
+describe('an instance that exceeds the delete budget', () => {
   it.each<[name: string, before: Instances, after: Instances, summary: Partial<ReturnType<typeof summaryOf>>]>([
-    ['is held whole', { shop: many(3) }, { shop: many(0) }, { owners: SHOP_3, held: ['shop'] }],
+    ['is held with all its servers', { shop: many(3) }, { shop: many(0) }, { owners: SHOP_3, held: ['shop'] }],
     [
-      'is held if its file is gone',
+      'is held if its file is removed',
       { shop: many(3), b: one('x') },
       { shop: null },
       { owners: [...SHOP_3, 'x: b'], held: ['shop'] },
     ],
     [
-      'does not hold an instance that loses nothing',
+      'does not cause a hold of an instance that loses no server',
       { shop: many(3), b: one('x') },
       { shop: many(0), b: two('x', 'y') },
       { owners: [...SHOP_3, 'x: b', 'y: b'], held: ['shop'] },
@@ -78,12 +78,12 @@ describe('an instance that would lose too many servers', () => {
     expect(desired.held.get('shop')?.removals).toEqual(removalsOf('shop-s-1', 'shop-s-2', 'shop-s-3'));
   });
 
-  it('adds nothing of its newest version', () => {
+  it('gets no new server of its newest version', () => {
     const desired = started({ shop: many(3) }).commit({ [MANY]: manyText('renamed') }, { safety: safety() });
     expect(summaryOf(desired)).toEqual({ ...QUIET, owners: SHOP_3, held: ['shop'] });
   });
 
-  it('is not held if an operator approved it, if nobody judges, or once a commit takes it back', () => {
+  it('is not held after an approval, without a judge, or after a revert', () => {
     const approved = commit(started({ shop: many(3) }), { shop: many(0) }, safety({ isApproved: () => true }));
     expect(summaryOf(approved)).toEqual({ ...QUIET, owners: [], approved: ['shop'] });
     const unjudged = started({ shop: many(3) }).commit({ [instanceFile('shop')]: many(0) });
@@ -93,7 +93,7 @@ describe('an instance that would lose too many servers', () => {
     expect(summaryOf(commit(repository, { shop: many(3) }))).toEqual({ ...QUIET, owners: SHOP_3 });
   });
 
-  it('is Invalid too if it is also wrong', () => {
+  it('is also Invalid if its newest version is invalid', () => {
     const facts = { underWay: new Map([['shop', removalsOf('a', 'b', 'c')]]) };
     const desired = commit(started({ shop: many(3) }), { shop: WRONG }, safety(facts));
     expect(summaryOf(desired)).toMatchObject({ held: ['shop'], invalid: ['shop'] });
@@ -102,15 +102,15 @@ describe('an instance that would lose too many servers', () => {
 
 const LIFTED_BEFORE = new Map([['stack-instance/shop', { protected: false, deletion: 'delete' }]] as const);
 
-describe('what is under way', () => {
+describe('a removal under way', () => {
   const under = new Map([['shop', removalsOf('shop-s-1', 'shop-s-4', 'shop-s-5')]]);
 
-  it('holds its instance with the version that is in force', () => {
+  it('holds its instance at the active version', () => {
     const desired = commit(started({ shop: many(3) }), { shop: many(4) }, safety({ underWay: under }));
     expect(summaryOf(desired)).toEqual({ ...QUIET, owners: SHOP_3, held: ['shop'] });
   });
 
-  it('is asked whether it goes on, with what the commit wants of each server', () => {
+  it('is asked whether it continues, with the wanted spec of each server', () => {
     const asked = new Map<string, unknown>();
     const goesOn: DeletionFacts['goesOn'] = (server, spec) => {
       asked.set(server, spec?.properties.name);
@@ -126,19 +126,19 @@ describe('what is under way', () => {
   });
 });
 
-describe('what does not count as deleted', () => {
+describe('judgeDeletions does not count', () => {
   it.each<[name: string, before: Instances, after: Instances, owners: readonly string[]]>([
-    ['a server that another instance takes', { a: two('x', 'y') }, { a: null, b: two('x', 'y') }, ['x: b', 'y: b']],
-    ['a server that is retained', { a: `${two('x', 'y')}deletion: retain\n`, b: one('z') }, { a: null }, ['z: b']],
-    ['a server that was retained until now', { a: `${one('x')}deletion: retain\n` }, { a: one('z') }, ['z: a']],
-    ['a server of an instance that is wrong', { a: two('x', 'y') }, { a: WRONG }, ['x: a', 'y: a']],
+    ['a server that moves to another instance', { a: two('x', 'y') }, { a: null, b: two('x', 'y') }, ['x: b', 'y: b']],
+    ['a retained server', { a: `${two('x', 'y')}deletion: retain\n`, b: one('z') }, { a: null }, ['z: b']],
+    ['a server that was retained until this commit', { a: `${one('x')}deletion: retain\n` }, { a: one('z') }, ['z: a']],
+    ['a server of an invalid instance', { a: two('x', 'y') }, { a: WRONG }, ['x: a', 'y: a']],
   ])('%s', (_name, before, after, owners) => {
     const desired = commit(started(before), after, safety({ limit: 0 }));
     expect(ownersIn(desired)).toEqual(owners);
     expect([...desired.held.keys()]).toEqual([]);
   });
 
-  it('a server of an instance that is wrong and of which no right version is known', () => {
+  it('a server of an invalid instance without a valid version', () => {
     const desired = commit(started({ a: WRONG, b: one('z') }), {});
     const owners = new Map([...desired.owners, ['x', 'stack-instance/a']]);
     const admission = admitInstances(
@@ -150,7 +150,7 @@ describe('what does not count as deleted', () => {
     expect([...admission.refused]).toEqual(['stack-instance/a']);
   });
 
-  it('nor does one that is retained by the version that comes into force, unless that is not admitted', () => {
+  it('a server that the new version retains, unless that version is refused', () => {
     const repository = started({ a: two('x', 'y') });
     const desired = commit(repository, { a: `${one('z')}deletion: retain\n` }, safety({ limit: 1 }));
     expect(summaryOf(desired)).toMatchObject({ owners: ['z: a'], held: [] });
@@ -159,8 +159,8 @@ describe('what does not count as deleted', () => {
   });
 });
 
-describe('who has to wait for what is held', () => {
-  it('is whoever wants a name that it keeps', () => {
+describe('an instance is refused because of a hold', () => {
+  it('if it wants a server name that the held instance keeps', () => {
     const receiver = { b: two('x', 'shop-s-1') };
     const desired = commit(started({ shop: many(3), b: one('x') }), { shop: null, ...receiver }, safety({ limit: 1 }));
     expect(summaryOf(desired)).toEqual({
@@ -174,13 +174,13 @@ describe('who has to wait for what is held', () => {
     expect(summaryOf(within)).toEqual({ ...QUIET, owners: ['shop-s-1: b', 'x: b'] });
   });
 
-  it('is a newcomer that bears the name of a server of it in another case', () => {
+  it('if it is new and has a server name of the held instance in another case', () => {
     const desired = commit(started({ shop: many(3) }), { shop: null, b: one('SHOP-s-1') });
     expect(summaryOf(desired)).toMatchObject({ owners: SHOP_3, held: ['shop'], invalid: ['b'] });
     expect(desired.problems).toMatchObject([{ code: 'server_name_taken', instances: ['b'] }]);
   });
 
-  it('is who gives a server to it', () => {
+  it('if it hands a server over to the held instance', () => {
     const desired = commit(started({ shop: many(3), b: two('x', 'y') }), { shop: two('x', 'w'), b: one('y') });
     expect(summaryOf(desired)).toMatchObject({
       owners: [...SHOP_3, 'x: b', 'y: b'],
@@ -191,8 +191,8 @@ describe('who has to wait for what is held', () => {
   });
 });
 
-describe('a server that is handed to an instance that cannot come into force', () => {
-  it('stays where it is', () => {
+describe('a server that is handed over to a refused instance', () => {
+  it('stays with its present instance', () => {
     const desired = commit(started({ a: two('x', 'y') }), { a: one('y'), b: one('x', 'nobody') });
     expect(ownersIn(desired)).toEqual(['x: a', 'y: a']);
     expect(describeProblems(desired.problems)).toEqual([
@@ -201,13 +201,13 @@ describe('a server that is handed to an instance that cannot come into force', (
     ]);
   });
 
-  it('stays where it is although the file of its instance is gone', () => {
+  it('stays with its present instance although the file of that is removed', () => {
     const desired = commit(started({ a: one('x'), c: one('z') }), { a: null, b: one('x', 'nobody') });
     expect(summaryOf(desired)).toMatchObject({ owners: ['x: a', 'z: c'], invalid: ['b', 'a'] });
     expect(desired.problems.map(({ code }) => code)).toContain('hand_over_waits');
   });
 
-  it('moves once that one is corrected', () => {
+  it('moves when the receiver is corrected', () => {
     const repository = started({ a: two('x', 'y') });
     commit(repository, { a: one('y'), b: one('x', 'nobody') });
     expect(summaryOf(commit(repository, { b: one('x') }))).toEqual({ ...QUIET, owners: ['x: b', 'y: a'] });
@@ -221,11 +221,11 @@ describe('a protected instance', () => {
 
   it.each<[name: string, change: Instances]>([
     ['its group shrinks', { shop: many(2, PROTECTED) }],
-    ['its group shrinks in the commit that lifts it', { shop: many(2, LIFTED) }],
+    ['its group shrinks in the commit that ends the protection', { shop: many(2, LIFTED) }],
     ['its servers are renamed', { shop: two('x', 'y') + PROTECTED }],
     ['its file is removed', { shop: null }],
-    ['it makes nothing any more', { shop: many(0, PROTECTED) }],
-  ])('stays whole, and is Invalid, where %s', (_name, change) => {
+    ['it has no servers any more', { shop: many(0, PROTECTED) }],
+  ])('keeps all servers and is Invalid if %s', (_name, change) => {
     const desired = commit(started({ shop: many(3, PROTECTED), other: one('o') }), change, all);
     expect(summaryOf(desired)).toEqual({
       ...QUIET,
@@ -236,10 +236,16 @@ describe('a protected instance', () => {
   });
 
   it.each<[name: string, change: Instances]>([
-    ['its servers are handed to one that is not', { shop: null, store: store() }],
-    ['one of its servers is', { shop: two('shop-s-2', 'shop-s-3') + PROTECTED, other: two('o', 'shop-s-1') }],
-    ['its servers are, and it retains what goes', { shop: null, store: store('deletion: retain\n') }],
-  ])('stays whole, and its taker Invalid, where %s', (_name, change) => {
+    ['its servers are handed over to an unprotected instance', { shop: null, store: store() }],
+    [
+      'one of its servers is handed over to an unprotected instance',
+      { shop: two('shop-s-2', 'shop-s-3') + PROTECTED, other: two('o', 'shop-s-1') },
+    ],
+    [
+      'its servers are handed over to an unprotected instance that retains servers',
+      { shop: null, store: store('deletion: retain\n') },
+    ],
+  ])('keeps all servers and makes the receiver Invalid if %s', (_name, change) => {
     const desired = commit(started({ shop: many(3, PROTECTED), other: one('o') }), change, all);
     expect(summaryOf(desired)).toMatchObject({
       owners: ['o: other', ...SHOP_3],
@@ -248,7 +254,7 @@ describe('a protected instance', () => {
     expect([...desired.invalid]).toContain('shop');
   });
 
-  it('says what would be handed over, and to whom', () => {
+  it('names the servers that would be handed over, and the receiver', () => {
     const change = { shop: two('shop-s-2', 'z') + PROTECTED, other: two('o', 'shop-s-1') };
     const { problems } = commit(started({ shop: many(3, PROTECTED), other: one('o') }), change, all);
     expect(describeProblems(problems.filter(({ code }) => code === 'protected_instance'))).toEqual([
@@ -256,7 +262,7 @@ describe('a protected instance', () => {
     ]);
   });
 
-  it('says what would go, and what to do', () => {
+  it('names the servers that would be deleted, and the remedy', () => {
     const repository = started({ shop: many(7, PROTECTED) });
     expect(describeProblems(commit(repository, { shop: many(6, PROTECTED) }, all).problems)).toEqual([
       'shop.yaml:3:12 protected_instance: the instance "shop" is protected, and this would delete shop-s-7 (set protected: false in a commit of its own first, in a pull request of its own where those are merged) [shop]',
@@ -267,15 +273,19 @@ describe('a protected instance', () => {
   });
 
   it.each<[name: string, change: Instances, owners: readonly string[]]>([
-    ['grows', { shop: many(4, PROTECTED) }, [...SHOP_3, 'shop-s-4: shop']],
-    ['gives its servers to another that is protected', { shop: null, store: store(PROTECTED) }, handedTo('store')],
-    ['loses its protection alone', { shop: many(3, LIFTED) }, SHOP_3],
+    ['may grow', { shop: many(4, PROTECTED) }, [...SHOP_3, 'shop-s-4: shop']],
+    [
+      'may hand its servers over to another protected instance',
+      { shop: null, store: store(PROTECTED) },
+      handedTo('store'),
+    ],
+    ['may lose its protection without other changes', { shop: many(3, LIFTED) }, SHOP_3],
   ])('%s', (_name, change, owners) => {
     const desired = commit(started({ shop: many(3, PROTECTED) }), change, all);
     expect(summaryOf(desired)).toEqual({ ...QUIET, owners });
   });
 
-  it('may lose its servers, or give them away, once an earlier commit has lifted it', () => {
+  it('may lose servers or hand them over after an earlier commit ended the protection', () => {
     const repository = started({ shop: many(3, PROTECTED) });
     commit(repository, { shop: many(3, LIFTED) }, all);
     const left = { ...QUIET, owners: SHOP_3.slice(0, 1) };
@@ -289,13 +299,13 @@ describe('a protected instance', () => {
   it.each<[name: string, change: Instances]>([
     ['its file is removed', { shop: null }],
     ['its group shrinks', { shop: many(2, `${PROTECTED}deletion: retain\n`) }],
-  ])('stays whole also with deletion: retain, where %s', (_name, change) => {
+  ])('keeps all servers with "deletion: retain" if %s', (_name, change) => {
     const repository = started({ shop: many(3, `${PROTECTED}deletion: retain\n`), other: one('o') });
     const desired = commit(repository, change, all);
     expect(summaryOf(desired)).toMatchObject({ owners: ['o: other', ...SHOP_3], codes: ['protected_instance'] });
   });
 
-  it('is protected from its first commit on, also by a version that is wrong', () => {
+  it('is protected from its first protected version on, even an invalid one', () => {
     const repository = started({ shop: many(3) });
     commit(repository, { shop: WRONG + PROTECTED }, all);
     expect(summaryOf(commit(repository, { shop: many(1) }, all))).toMatchObject({ owners: SHOP_3, invalid: ['shop'] });
@@ -303,20 +313,20 @@ describe('a protected instance', () => {
     expect(summaryOf(commit(repository, { shop: many(1) }, all))).toEqual({ ...QUIET, owners: SHOP_3.slice(0, 1) });
   });
 
-  it('is refused, not held, and the others are judged without it', () => {
+  it('is refused instead of held, and does not count for the others', () => {
     const repository = started({ shop: many(3, PROTECTED), b: two('x', 'y') });
     const desired = commit(repository, { shop: many(0, PROTECTED), b: one('x') }, safety({ limit: 1 }));
     expect(summaryOf(desired)).toMatchObject({ owners: [...SHOP_3, 'x: b'], held: [], invalid: ['shop'] });
   });
 });
 
-describe('what an instance depends on is looked up in what is in force after all', () => {
+describe('admission looks dependencies up in the versions that become active', () => {
   const NEEDS_SHOP = { b: one('x', 'shop-s-1'), c: one('z') };
 
   it.each<[name: string, shop: string | null]>([
     ['whose removal is refused', null],
     ['that may not shrink', many(0, 'protected: true\n')],
-  ])('a protected instance %s', (_name, shop) => {
+  ])('of a protected instance %s', (_name, shop) => {
     const repository = started({ shop: many(3, 'protected: true\n'), ...NEEDS_SHOP });
     const desired = commit(repository, { shop, c: one('z', 'x') }, safety({ limit: 100 }));
     expect(summaryOf(desired)).toEqual({
@@ -326,7 +336,7 @@ describe('what an instance depends on is looked up in what is in force after all
     expect(desired.units.get('stack-instance/c')?.commit).toBe('commit 4');
   });
 
-  it('a held instance, and who moves only because of it is judged too', () => {
+  it('of a held instance, and judges instances that are refused because of the hold', () => {
     const repository = started({ shop: many(3), b: two('x', 'y'), c: one('z') });
     const change = { shop: null, b: one('x', 'shop-s-1'), c: one('z', 'shop-s-2') };
     const desired = commit(repository, change, safety({ limit: 2 }));
@@ -353,7 +363,7 @@ function handedTo(instance: string): string[] {
   return SHOP_3.map((owner) => owner.replace('shop', 'SHOP').replace('shop', instance).replace('SHOP', 'shop'));
 }
 
-it('ends where a protected instance in force was put together wrongly, and leaves its servers alone', {
+it('admission ends and keeps all servers if an active protected instance clashes', {
   timeout: 5_000,
 }, () => {
   const repository = stacksRepository();

@@ -28,8 +28,8 @@ function invalidIn({ invalid }: DesiredState): string[] {
 const TAKEN_HINT =
   'server names are unique over all instances, without regard to case: change a parameter that the name is made of';
 
-describe('a server name belongs to one instance', () => {
-  test('two newcomers: neither gets it', () => {
+describe('a server name', () => {
+  test('goes to neither of two new instances', () => {
     const desired = follow({ a: one('web'), b: one('web') });
     expect(ownersIn(desired)).toEqual([]);
     expect(invalidIn(desired)).toEqual(['a', 'b']);
@@ -39,7 +39,7 @@ describe('a server name belongs to one instance', () => {
     ]);
   });
 
-  test('names that differ in case only are one name', () => {
+  test('is taken by a name that differs only in case', () => {
     const desired = follow({ m: one('web') }, { a: one('WEB') });
     expect(ownersIn(desired)).toEqual(['web: m']);
     expect(desired.problems.map(({ message }) => message)).toEqual([
@@ -47,14 +47,14 @@ describe('a server name belongs to one instance', () => {
     ]);
   });
 
-  test('a commit that changes the case of a name is refused, and so is one that moves it', () => {
+  test('cannot change its case, also not by a move to another instance', () => {
     expect(ownersIn(follow({ m: two('web', 'db') }, { m: two('WEB', 'db') }))).toEqual(['db: m', 'web: m']);
     const moved = follow({ m: two('web', 'db') }, { m: one('db'), a: one('WEB') });
     expect(ownersIn(moved)).toEqual(['db: m']);
     expect(moved.awaited).toEqual(new Set(['web']));
   });
 
-  test('one instance with two clashes is told of one at a time', () => {
+  test('that clashes twice gets one problem per instance', () => {
     const desired = follow({ m: two('web', 'db') }, { a: two('db', 'web') });
     expect(desired.problems).toHaveLength(1);
     expect(ownersIn(desired)).toEqual(['db: m', 'web: m']);
@@ -68,23 +68,23 @@ interface Story {
 }
 
 const STORIES: Readonly<Record<string, Story>> = {
-  'a newcomer that is sorted before the holder of a name is refused': {
+  'a new instance sorted before the owner of a name is refused': {
     commits: [{ m: one('web') }, { a: one('web') }],
     ...{ owners: ['web: m'], invalid: ['a'] },
   },
-  'a newcomer that is sorted after the holder of a name is refused': {
+  'a new instance sorted after the owner of a name is refused': {
     commits: [{ m: one('web') }, { z: one('web') }],
     ...{ owners: ['web: m'], invalid: ['z'] },
   },
-  'the holder keeps a name when it is changed in the same commit': {
+  'the owner keeps a name if it changes in the same commit': {
     commits: [{ m: two('web', 'db') }, { m: two('web', 'cache'), a: one('web') }],
     ...{ owners: ['cache: m', 'web: m'], invalid: ['a'] },
   },
-  'an instance that wants the name of another one stays whole': {
+  'an instance that wants a taken name keeps all its servers': {
     commits: [{ m: one('web'), a: two('x', 'y') }, { a: two('z', 'web') }],
     ...{ owners: ['web: m', 'x: a', 'y: a'], invalid: ['a'] },
   },
-  'the refused one gets the name once the holder is gone': {
+  'a refused instance gets the name when the owner is gone': {
     commits: [{ m: one('web'), n: one('db') }, { a: one('web') }, { m: null }],
     owners: ['db: n', 'web: a'],
   },
@@ -102,7 +102,7 @@ const STORIES: Readonly<Record<string, Story>> = {
     ],
     owners: ['left: b', 'right: a'],
   },
-  'a receiver stays behind while the giver does': {
+  'a receiver is pinned while the giver is pinned': {
     commits: [
       { m: one('web'), a: one('x') },
       { m: WRONG, a: one('web') },
@@ -110,47 +110,47 @@ const STORIES: Readonly<Record<string, Story>> = {
     ...{ owners: ['web: m', 'x: a'], invalid: ['a', 'm'] },
   },
   // a gives x away and is refused, so b cannot have it; and b keeps y, so c cannot have that.
-  'being pinned takes a name that another one counted on': {
+  'a pinned instance keeps a name that another instance wants': {
     commits: [
       { a: one('x'), b: one('y'), c: one('z'), h: one('held') },
       { a: one('held'), b: one('x'), c: one('y') },
     ],
     ...{ owners: ['held: h', 'x: a', 'y: b', 'z: c'], invalid: ['a', 'b', 'c'] },
   },
-  'a dependency falls with the instance it is on, and with what is on that': {
+  'a refused instance makes its dependants refused, and theirs': {
     commits: [{ a: one('x', 'y'), b: one('y', 'z'), c: WRONG }],
     ...{ owners: [], invalid: ['a', 'b', 'c'] },
   },
-  'a dependency is met by the active version of an instance that stays behind': {
+  'the active version of a pinned instance meets a dependency': {
     commits: [{ b: one('db') }, { a: one('web', 'db'), b: WRONG }],
     ...{ owners: ['db: b', 'web: a'], invalid: ['b'] },
   },
-  'an owner keeps a server that it gives up and needs itself': {
+  'an owner keeps a removed server on which it depends itself': {
     commits: [{ a: one('x', 'y'), b: one('y') }, { b: one('z', 'y') }],
     ...{ owners: ['x: a', 'y: b'], invalid: ['b'] },
   },
-  'an owner keeps a server as the receiver of another one cannot become active': {
+  'an owner keeps a removed server if the receiver of another one is refused': {
     commits: [
       { a: two('w', 'y'), b: one('x') },
       { a: null, b: one('x', 'y'), c: one('w', 'nobody') },
     ],
     ...{ owners: ['w: a', 'x: b', 'y: a'], invalid: ['a', 'c'] },
   },
-  'an owner keeps a server as it is part of a circle': {
+  'an owner keeps a removed server if its new version is part of a cycle': {
     commits: [
       { a: one('p'), b: one('y'), c: one('z') },
       { a: one('p', 'y'), b: one('y1', 'z1'), c: one('z1', 'y1') },
     ],
     ...{ owners: ['p: a', 'y: b', 'z: c'], invalid: ['b', 'c'] },
   },
-  'an owner gives a server up although what needs it gives up what a third one needs': {
+  'an owner may remove a server if its dependant is refused for another reason': {
     commits: [
       { a: one('x'), b: one('y'), c: one('z') },
       { a: one('x1', 'y'), b: one('y1', 'z'), c: one('z1', 'nobody') },
     ],
     ...{ owners: ['x: a', 'y1: b', 'z: c'], invalid: ['a', 'c'] },
   },
-  'one of two that each need what the other gives up is refused': {
+  'one of two instances that need what the other removes is refused': {
     commits: [
       { a: one('x'), b: one('y') },
       { a: one('x1', 'y'), b: one('y1', 'x') },
@@ -168,13 +168,13 @@ test.each(Object.entries(STORIES))('%s', (_name, { commits, owners, invalid = []
 });
 
 describe('a dependency on a server of another stack', () => {
-  test('is met by a server that comes in the same commit', () => {
+  test('is met by a server of the same commit', () => {
     const desired = follow({ a: one('web', 'db'), b: one('db') });
     expect(ownersIn(desired)).toEqual(['db: b', 'web: a']);
     expect(desired.units.get('stack-instance/a')?.servers.get('web')?.spec.dependsOn).toEqual(['db']);
   });
 
-  test('that nobody makes is an error with a suggestion', () => {
+  test('on an unknown name is an error with a suggestion', () => {
     const desired = follow({ a: one('web', 'bd'), b: one('db') });
     expect(ownersIn(desired)).toEqual(['db: b']);
     expect(describeProblems(desired.problems)).toEqual([
@@ -184,12 +184,12 @@ describe('a dependency on a server of another stack', () => {
     ]);
   });
 
-  test('may be misspelled for a resource of the own stack', () => {
+  test('on a misspelt resource of its own stack gets a suggestion', () => {
     const desired = follow({ a: one('web', 'sevrer') });
     expect(desired.problems.map(({ hint }) => hint)).toEqual(['did you mean "server"?']);
   });
 
-  test('that many miss gets a suggestion for each of the first names', () => {
+  test('on unknown names gets a suggestion for the first twenty', () => {
     const wanting = Array.from({ length: 30 }, (_, index) => [
       `a${index}`,
       one(`server-${index}`, `missing-${index}x`),
@@ -202,13 +202,13 @@ describe('a dependency on a server of another stack', () => {
     expect(hints.every(({ message, hint }) => hint?.includes(/"(missing-\d+)x"/.exec(message)?.[1] ?? '?'))).toBe(true);
   });
 
-  test('is spelled in one way: case counts', () => {
+  test('is case sensitive', () => {
     const desired = follow({ a: one('web', 'DB'), b: one('db') });
     expect(invalidIn(desired)).toEqual(['a']);
     expect(desired.problems.map(({ hint }) => hint)).toEqual(['did you mean "db"?']);
   });
 
-  test('on a hand-written clientcert is an error: nobody ever makes that', () => {
+  test('on a hand-written clientcert is an error', () => {
     const repository = stacksRepository();
     const desired = repository.commit({
       'types/clientcert/db.yaml': 'ip: 192.0.2.1\n',
@@ -218,7 +218,7 @@ describe('a dependency on a server of another stack', () => {
     expect(desired.problems.map(({ code }) => code)).toEqual(['unknown_dependency']);
   });
 
-  test('that another commit takes away makes an untouched instance invalid, and leaves it as it is', () => {
+  test('on a removed server makes its unchanged instance Invalid, and keeps its servers', () => {
     const desired = follow({ a: one('web', 'db'), b: one('db'), c: one('c') }, { b: null });
     expect(ownersIn(desired)).toEqual(['c: c', 'web: a']);
     expect(desired.problems.map(({ code, instances }) => [code, instances])).toEqual([['unknown_dependency', ['a']]]);
@@ -226,34 +226,34 @@ describe('a dependency on a server of another stack', () => {
   });
 });
 
-describe('dependencies that go in a circle across stacks', () => {
-  test('two newcomers: neither comes', () => {
+describe('a cycle of dependencies across stacks', () => {
+  test('refuses all new instances in it', () => {
     const desired = follow({ a: one('x', 'y'), b: one('y', 'x'), c: one('z') });
     expect(ownersIn(desired)).toEqual(['z: c']);
     expect(invalidIn(desired)).toEqual(['a', 'b']);
     expect(new Set(desired.problems.map(({ code }) => code))).toEqual(new Set(['dependency_cycle']));
   });
 
-  test('is blamed on the one that closed it', () => {
+  test('refuses the instance that closed it', () => {
     const desired = follow({ a: one('x', 'y'), b: one('y') }, { b: one('y', 'x') });
     expect(ownersIn(desired)).toEqual(['x: a', 'y: b']);
     expect(invalidIn(desired)).toEqual(['b']);
     expect(desired.units.get('stack-instance/b')?.servers.get('y')?.spec.dependsOn).toEqual([]);
   });
 
-  test('is blamed on the same one where every file was read anew', () => {
+  test('refuses the same instance if all files are read again', () => {
     const repository = stacksRepository({ reuses: false });
     repository.commit(filesOf({ a: one('x', 'y'), b: one('y') }));
     expect(invalidIn(repository.commit(filesOf({ b: one('y', 'x') })))).toEqual(['b']);
   });
 
-  test('of three is printed whole', () => {
+  test('of three servers is printed as a whole', () => {
     const desired = follow({ a: one('x', 'y'), b: one('y', 'z'), c: one('z', 'x') });
     expect(desired.problems[0]?.message).toBe('dependencies go in a circle: x → y → z → x');
     expect(invalidIn(desired)).toEqual(['a', 'b', 'c']);
   });
 
-  test('one that is only depended on from a circle stays, one that depends on it falls', () => {
+  test('refuses the instances that depend on it, but not those it depends on', () => {
     const desired = follow(
       { a: one('x', 'y'), b: two('y', 'free'), c: one('z') },
       { d: one('w', 'x'), e: one('v', 'w') },
@@ -268,14 +268,14 @@ describe('dependencies that go in a circle across stacks', () => {
   });
 });
 
-describe('a dependency that another mistake keeps away', () => {
+describe('a dependency on a server of an invalid instance', () => {
   const MISSPELT = 'stackTemplate: oen\nparameters: { name: db, needs: "" }\n';
 
   function saidOf(desired: DesiredState): string[] {
     return desired.problems.map(({ severity, code, file }) => `${severity} ${code} ${file.split('/').at(-1)}`);
   }
 
-  test('is no second one where nobody knows what the wrong instance makes', () => {
+  test('is a warning if the servers of that instance are unknown', () => {
     const desired = follow({ a: one('web', 'db'), b: MISSPELT, c: one('lb', 'web') });
     expect(saidOf(desired)).toEqual([
       'warning dependency_waits a.yaml',
@@ -289,12 +289,12 @@ describe('a dependency that another mistake keeps away', () => {
     expect(invalidIn(desired)).toEqual(['a', 'b', 'c']);
   });
 
-  test('is one where the wrong instance has a version in force: that makes no such server', () => {
+  test('is an error if the active version of that instance has no such server', () => {
     const desired = follow({ b: one('db') }, { a: one('web', 'other'), b: MISSPELT });
     expect(saidOf(desired)).toEqual(['error unknown_dependency a.yaml', 'error unknown_template b.yaml']);
   });
 
-  test('names the first of many wrong instances', () => {
+  test('names the first of many invalid instances', () => {
     const wrong = Array.from({ length: 7 }, (_, index) => [`w${index}`, MISSPELT]);
     const desired = follow({ a: one('web', 'db'), ...Object.fromEntries(wrong) });
     expect(desired.problems[0]?.message).toBe(
@@ -303,8 +303,8 @@ describe('a dependency that another mistake keeps away', () => {
   });
 });
 
-describe('versions that are said to be in force and clash', () => {
-  test('put one of them out, and leave its servers alone', () => {
+describe('active versions that clash', () => {
+  test('lead to the refusal of one, which keeps its servers', () => {
     const a = follow({ a: one('x'), c: one('z') });
     const b = follow({ b: one('x') });
     const units = new Map([...a.units, ...b.units]);
@@ -320,13 +320,13 @@ describe('versions that are said to be in force and clash', () => {
   });
 });
 
-describe('a clientcert of the name of a server that never came into force', () => {
+describe('a clientcert with the name of a server that was never active', () => {
   const LAB = { 'types/clientcert/lab.yaml': 'ip: 192.0.2.1\n' };
 
   test.each([
     ['is refused', { a: one('web'), b: two('lab', 'web') }],
-    ['is wrong', { b: one('lab', 'nobody') }],
-  ])('is hand-written where the instance %s', (_what, instances) => {
+    ['is invalid', { b: one('lab', 'nobody') }],
+  ])('is hand-written if the instance %s', (_what, instances) => {
     const repository = stacksRepository();
     repository.commit({ ...LAB, ...filesOf({ a: one('web') }) });
     const desired = repository.commit(filesOf(instances));
@@ -334,7 +334,7 @@ describe('a clientcert of the name of a server that never came into force', () =
     expect(desired.units.has('clientcert/lab')).toBe(true);
   });
 
-  test('is that of the server once it comes into force', () => {
+  test('belongs to the server when its instance becomes active', () => {
     const repository = stacksRepository();
     repository.commit({ ...LAB, ...filesOf({ b: two('lab', 'lab') }) });
     const desired = repository.commit(filesOf({ b: one('lab') }));
@@ -343,8 +343,8 @@ describe('a clientcert of the name of a server that never came into force', () =
   });
 });
 
-describe('a defect of ours in one file', () => {
-  test('makes what is made of it wrong, and nothing else; it is tried again with the next commit', () => {
+describe('an exception while one file is built', () => {
+  test('makes only that unit invalid, and the next commit tries again', () => {
     const repository = stacksRepository();
     const desired = repository.commit(filesOf({ a: one('x'), b: one('y') }));
     const entry = { ...(desired.catalog.instances.get('a') ?? raise()) };

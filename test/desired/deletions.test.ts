@@ -60,39 +60,39 @@ interface Case {
 
 // The limit is 2 in all of them.
 const CASES: Readonly<Record<string, Case>> = {
-  'nothing that goes': { removed: {} },
-  'as many as the limit': { removed: { shop: ['a', 'b'] } },
-  'one more than the limit': { removed: { shop: ['a', 'b', 'c'] }, held: ['shop'] },
-  'a limit of nothing': { removed: { shop: ['a'] }, facts: { limit: 0 }, held: ['shop'] },
-  'instances that are over the limit together: all of them': {
+  'no delete': { removed: {} },
+  'as many deletes as the limit': { removed: { shop: ['a', 'b'] } },
+  'one delete more than the limit': { removed: { shop: ['a', 'b', 'c'] }, held: ['shop'] },
+  'one delete with a limit of 0': { removed: { shop: ['a'] }, facts: { limit: 0 }, held: ['shop'] },
+  'all instances that exceed the limit together': {
     removed: { shop: ['a', 'b'], office: ['x'] },
     held: ['office', 'shop'],
   },
-  'some that would go, after others within the hour': {
+  'a delete after other deletes within the hour': {
     removed: { shop: ['a'] },
     facts: { recent: 2 },
     held: ['shop'],
   },
-  'some that are under way already, and too many beside them: both instances': {
+  'both instances if new deletes and those under way exceed the limit': {
     removed: { shop: ['a', 'b'] },
     facts: { underWay: underWay({ office: ['x'] }) },
     held: ['office', 'shop'],
   },
-  'too many under way without a commit, as replacements are': {
+  'replacements under way that exceed the limit without a commit': {
     removed: {},
     facts: { underWay: underWay({ shop: ['a', 'b'], office: ['x'] }) },
     held: ['office', 'shop'],
   },
-  'some under way that end with this commit, and too many beside them': {
+  'too many deletes besides deletes under way that this commit ends': {
     removed: { shop: ['a', 'b', 'c'] },
     facts: { underWay: underWay({ shop: ['d'], office: ['x', 'y'] }), goesOn: (server) => server === 'y' },
     held: ['office', 'shop'],
   },
-  'some that have begun and are not over: these count once': {
+  'a delete under way once, although it also counts as recent': {
     removed: { shop: ['a'] },
     facts: { underWay: underWay({ office: ['x'] }), recent: 1, isRecent: ({ server }) => server === 'x' },
   },
-  'some that have begun, and end with this commit: these count': {
+  'deletes that began and end with this commit': {
     removed: { shop: ['a'] },
     facts: {
       ...{ underWay: underWay({ office: ['x', 'y'] }), recent: 2, isRecent: ({ server }) => server !== 'a' },
@@ -100,7 +100,7 @@ const CASES: Readonly<Record<string, Case>> = {
     },
     held: ['shop'],
   },
-  'some that have begun, and are approved by now: these do not count': {
+  'no deletes that were approved after they began': {
     removed: { shop: ['a', 'b'] },
     facts: {
       ...{ underWay: underWay({ office: ['x'] }), recent: 1, isRecent: ({ server }) => server === 'x' },
@@ -108,73 +108,73 @@ const CASES: Readonly<Record<string, Case>> = {
     },
     approved: ['office'],
   },
-  'some under way of an instance that retains its servers by now': {
+  'no deletes under way of an instance that now retains its servers': {
     removed: { shop: ['a', 'b'] },
     facts: { underWay: underWay({ kept: ['x', 'y'] }) },
   },
-  'servers of which some are recorded: only these': {
+  'only recorded servers': {
     removed: { shop: ['a', 'b', 'c'] },
     facts: { incarnationOf: (server) => (server === 'c' ? undefined : 1) },
   },
-  'too many, all of them approved': {
+  'too many deletes that are all approved': {
     removed: { shop: ['a', 'b', 'c'] },
     facts: { isApproved: (one) => one === digest('a', 'b', 'c') },
     approved: ['shop'],
   },
-  'an approval of fewer of them': {
+  'more deletes than were approved': {
     removed: { shop: ['a', 'b', 'c'] },
     facts: { isApproved: (one) => one === digest('a', 'b') },
     held: ['shop'],
   },
-  'an approval of the building before': {
+  'deletes approved for an earlier incarnation': {
     removed: { shop: ['a', 'b', 'c'] },
     facts: { isApproved: (one) => one === digest('a', 'b', 'c'), incarnationOf: () => 2 },
     held: ['shop'],
   },
-  'an approval of one of two, and too many in the other': {
+  'only the instance without approval': {
     removed: { shop: ['a', 'b', 'c'], office: ['x', 'y', 'z'] },
     facts: { isApproved: (one) => one === digest('a', 'b', 'c') },
     held: ['office'],
     approved: ['shop'],
   },
-  'an approval of what is within the limit': {
+  'approved deletes within the limit': {
     removed: { shop: ['a'] },
     facts: { isApproved: () => true },
     approved: ['shop'],
   },
-  'what is held, though time has passed and it would fit': {
+  'a hold that would fit the limit after a while': {
     removed: { shop: ['a', 'b'] },
     facts: { heldBefore: heldBefore('shop', 'a', 'b') },
     held: ['shop'],
   },
-  'what was held, and is less that fits by now': {
+  'a hold whose deletes became fewer than the limit': {
     removed: { shop: ['a'] },
     facts: { heldBefore: heldBefore('shop', 'a', 'b', 'c') },
     held: ['shop'],
   },
-  'something else than what was held, which fits': {
+  'other deletes than the held ones': {
     removed: { shop: ['d'] },
     facts: { heldBefore: heldBefore('shop', 'a', 'b', 'c') },
   },
-  'what was held, under the name of another instance': {
+  'held deletes that another instance now owns': {
     removed: { shop: ['a', 'b'] },
     facts: { heldBefore: heldBefore('office', 'a', 'b') },
   },
-  'a trailer with enough': {
+  'deletes that a trailer approves': {
     removed: { shop: ['a', 'b', 'c'], office: ['x'] },
     facts: { approvedCount: 4 },
     approved: ['office', 'shop'],
   },
-  'a trailer with too small a number': {
+  'more deletes than a trailer approves': {
     removed: { shop: ['a', 'b', 'c'], office: ['x'] },
     facts: { approvedCount: 3 },
     held: ['office', 'shop'],
   },
-  'a trailer with too small a number, within the limit': {
+  'deletes within the limit although a trailer approves fewer': {
     removed: { shop: ['a', 'b'] },
     facts: { approvedCount: 1 },
   },
-  'a trailer for what is held, and for what is under way': {
+  'held deletes and deletes under way that a trailer approves': {
     removed: { shop: ['a', 'b', 'c'] },
     facts: {
       approvedCount: 4,
@@ -183,50 +183,50 @@ const CASES: Readonly<Record<string, Case>> = {
     },
     approved: ['office', 'shop'],
   },
-  'a trailer beside an approval: what is approved already needs no number': {
+  'approved deletes, which do not count for a trailer': {
     removed: { shop: ['a', 'b', 'c'], office: ['x', 'y', 'z'] },
     facts: { approvedCount: 3, isApproved: (one) => one === digest('a', 'b', 'c') },
     approved: ['office', 'shop'],
   },
-  'a few that may be meant for a wrong instance: those of every instance': {
+  'servers of all instances that an invalid instance may take over': {
     removed: { shop: ['a'], office: ['x'] },
     undetermined: ['b'],
     held: ['office', 'shop'],
   },
-  'some that may be meant for a wrong instance, and were never made': {
+  'no servers that were never created, although an invalid instance may take them over': {
     removed: { shop: ['a'] },
     facts: { incarnationOf: () => undefined },
     undetermined: ['b'],
   },
-  'some that are under way while another instance becomes wrong': {
+  'no deletes under way when another instance becomes invalid': {
     removed: {},
     facts: { underWay: underWay({ shop: ['a'] }) },
     undetermined: ['b'],
   },
-  'one that may be meant for a wrong instance, and is approved': {
+  'an approved delete of a server that an invalid instance may take over': {
     removed: { shop: ['a'] },
     facts: { isApproved: (one) => one === digest('a') },
     undetermined: ['b'],
     approved: ['shop'],
   },
-  'one that may be meant for a wrong instance, and a trailer': {
+  'a delete approved by a trailer of a server that an invalid instance may take over': {
     removed: { shop: ['a'] },
     facts: { approvedCount: 1 },
     undetermined: ['b'],
     approved: ['shop'],
   },
-  'one that was held for a wrong instance, though more goes with it now': {
+  'a hold for an invalid instance with one more delete': {
     removed: { shop: ['a', 'c'] },
     facts: { heldBefore: heldForReceiver('shop', 'a') },
     held: ['shop'],
   },
-  'others than those that were held for a wrong instance': {
+  'no other servers than those held for an invalid instance': {
     removed: { shop: ['c'] },
     facts: { heldBefore: heldForReceiver('shop', 'a') },
   },
 };
 
-describe('what is held of', () => {
+describe('judgeDeletions judges', () => {
   it.each(Object.entries(CASES))(
     '%s',
     (_name, { removed, facts, undetermined = [], hold, held = [], approved = [] }) => {
@@ -237,7 +237,7 @@ describe('what is held of', () => {
   );
 });
 
-test('a held instance is told with its servers, sorted, the digest of these, and the sum of all', () => {
+test('a hold has the sorted servers, their digest, and the sum of all deletes as its reason', () => {
   const facts = { underWay: underWay({ shop: ['b'] }), recent: 1 };
   expect(judge({ shop: ['c', 'a'], office: ['x'] }, facts).held.get('shop')).toEqual({
     digest: digest('a', 'b', 'c'),
@@ -247,13 +247,13 @@ test('a held instance is told with its servers, sorted, the digest of these, and
   });
 });
 
-test('what was handed in stays as it is', () => {
+test('judgeDeletions does not change its arguments', () => {
   const open = underWay({ shop: ['b'] });
   judge({ shop: ['c', 'a'] }, { underWay: open });
   expect(open).toEqual(underWay({ shop: ['b'] }));
 });
 
-it('never lets more go without a yes than the limit leaves', () => {
+it('judgeDeletions never exceeds the limit without an approval', () => {
   const names = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g'), { maxLength: 7 });
   const numbers = fc.record({ limit: fc.nat(4), recent: fc.nat(4), parts: fc.integer({ min: 1, max: 3 }) });
   fc.assert(
@@ -270,12 +270,12 @@ it('never lets more go without a yes than the limit leaves', () => {
   );
 });
 
-it('a digest is SHA-256 over sorted lines of name and incarnation', () => {
+it('deletesDigest is SHA-256 over sorted lines of name and incarnation', () => {
   const known = '34cf2346b0a56b0953de26ce7fd8adaefb71ef30a1da1ee192d44ebac24cb84a';
   expect([digest('b', 'a'), digest('a', 'b')]).toEqual([known, known]);
 });
 
-test('what may be meant for wrong instances is told with these, and keeps being told so', () => {
+test('a hold for invalid instances names them, and keeps its reason', () => {
   const names = ['b', 'c', 'd', 'e', 'f', 'g', 'h'];
   const { held } = judge({ shop: ['a'] }, {}, { undetermined: names });
   expect(held.get('shop')).toMatchObject({

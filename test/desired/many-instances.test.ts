@@ -23,7 +23,7 @@ function followed(): TextRepository {
   return repository;
 }
 
-it('searches all paths for moved files once', () => {
+it('derive searches all paths for moved files once', () => {
   const repository = followed();
   const before = repository.commit({});
   const moved = Object.fromEntries(NAMES.map((name) => [`attic/${name}`, `stackTemplate: t\ndescription: ${name}\n`]));
@@ -35,7 +35,7 @@ it('searches all paths for moved files once', () => {
   expect(read.mock.calls.length).toBeLessThanOrEqual(2);
 });
 
-it('finds who makes the servers of the followed commit once', () => {
+it('derive finds the owners of the servers of the followed commit once', () => {
   const repository = followed();
   const before = repository.commit(filesOf(() => 'stackTemplate: missing\n'));
   const candidates = new Map(before.candidates);

@@ -22,13 +22,13 @@ function followed(): TextRepository {
 }
 
 describe('a commit is held', () => {
-  test('after which no instance is left', () => {
+  test('that leaves no instance', () => {
     expect(describeProblems(followed().refused({ 'stacks/instances/shop.yaml': null }))).toEqual([
       'instances:1:1 nothing_left: no stack instance would be left after this commit, so it is held and everything stays as it is (revert the commit, bring one back, or let it happen: "treeline held" shows the command) []',
     ]);
   });
 
-  test.each([2, 1])('after which no client of %i is left', (count) => {
+  test.each([2, 1])('that leaves none of %i clients', (count) => {
     const repository = followed();
     if (count === 1) repository.commit({ 'clients/BB.yaml': null });
     expect(describeProblems(repository.refused({ 'clients/AA.yaml': null, 'clients/BB.yaml': null }))).toEqual([
@@ -36,14 +36,14 @@ describe('a commit is held', () => {
     ]);
   });
 
-  test('after which no file of the layout is left', () => {
+  test('that leaves no file of the layout', () => {
     const nothing = Object.fromEntries(Object.keys(FILES).map((path) => [path, null]));
     expect(followed().refused(nothing).length).toBeGreaterThan(0);
     const before = followed().commit({});
     expect(nothingLeft(loadCatalog(snapshotOf({})), before)).toMatchObject({ code: 'nothing_left', file: '' });
   });
 
-  test('also where the rest of it is right, and shows the problems of its files too', () => {
+  test('although its other files are valid, and shows their problems', () => {
     const problems = followed().refused({ 'stacks/instances/shop.yaml': null, 'types/role/db.yaml': 'port: {}\n' });
     expect(problems.map(({ code }) => code)).toEqual(['nothing_left', 'wrong_type']);
   });
@@ -52,12 +52,12 @@ describe('a commit is held', () => {
 describe('a commit that an operator accepted', () => {
   const accepted = { isAccepted: true };
 
-  test('is followed where no instance is left', () => {
+  test('is followed if no instance is left', () => {
     const desired = followed().commit({ 'stacks/instances/shop.yaml': null }, accepted);
     expect([desired.owners.size, desired.problems]).toEqual([0, []]);
   });
 
-  test('that leaves no instance is not held again by a later commit, while its deletes wait', () => {
+  test('that leaves no instance does not hold a later commit while its deletes wait', () => {
     const before = followed().commit({});
     const later = { ...before, places: loadCatalog(snapshotOf({ 'tree.yaml': '' })).places, clients: new Map() };
     expect(before.units.size).toBeGreaterThan(0);
@@ -67,13 +67,13 @@ describe('a commit that an operator accepted', () => {
     expect(nothingLeft(catalog, { ...later, places: new Map() })).toMatchObject({ file: 'stacks/instances' });
   });
 
-  test('is followed where no client is left: the last administrator stays', () => {
+  test('is followed if no client is left, and keeps the last administrator', () => {
     const desired = followed().commit({ 'clients/AA.yaml': null, 'clients/BB.yaml': null }, accepted);
     expect([...desired.clients.keys()]).toEqual(['AA']);
     expect(desired.problems.map(({ code }) => code)).toEqual(['last_administrator']);
   });
 
-  test('is not followed where no file is left: without a tree there is nothing to go by', () => {
+  test('is not followed if no file is left', () => {
     const nothing = Object.fromEntries(Object.keys(FILES).map((path) => [path, null]));
     const derivation = followed().try(nothing, accepted);
     expect(derivation.isFollowed ? [] : derivation.problems.map(({ code }) => code)).toEqual(['tree_missing']);
@@ -81,7 +81,7 @@ describe('a commit that an operator accepted', () => {
 });
 
 describe('a commit is followed', () => {
-  test('that puts back what was lost', () => {
+  test('that restores what was removed', () => {
     const repository = followed();
     repository.refused({ 'stacks/instances/shop.yaml': null });
     expect([...repository.commit({ 'stacks/instances/other.yaml': 'stackTemplate: t\n' }).owners]).toEqual([
@@ -89,17 +89,17 @@ describe('a commit is followed', () => {
     ]);
   });
 
-  test('that leaves one instance, even a wrong one', () => {
+  test('that leaves one instance, even an invalid one', () => {
     const desired = followed().commit({ 'stacks/instances/shop.yaml': 'stackTemplate: none\n' });
     expect([...desired.owners.keys()]).toEqual(['shop-a']);
   });
 
-  test('that leaves one client, even a wrong one', () => {
+  test('that leaves one client, even an invalid one', () => {
     const desired = followed().commit({ 'clients/AA.yaml': 'role: none\n', 'clients/BB.yaml': null });
     expect([...desired.clients.keys()]).toEqual(['AA']);
   });
 
-  test('that has nothing of what there never was', () => {
+  test('that has no client if there never was one', () => {
     const desired = new TextRepository().commit({ 'tree.yaml': FILES['tree.yaml'] });
     expect(desired.problems).toEqual([]);
     expect(desired.units.size).toBe(0);

@@ -32,17 +32,17 @@ const GROUP = `resources:
 `;
 const SAID = '"db_password" holds something else than a reference to a secret';
 
-describe('a secret that is written as it is', () => {
+describe('a secret in plain text', () => {
   test.each<readonly [title: string, path: string, text: string, place: string]>([
     ['in an object that no node selects', 'types/zone/lab.yaml', 'a: b\ndb_password: hunter2\n', '2:14'],
-    ['in a list of one', 'types/zone/lab.yaml', 'db_password: [secret/a, hunter2]\n', '1:14'],
+    ['in a list', 'types/zone/lab.yaml', 'db_password: [secret/a, hunter2]\n', '1:14'],
     ['as a number', 'types/role/other.yaml', 'db_password: 4711\n', '1:14'],
     ['in a snapshot', 'types/stack-snapshot/old.yaml', 'db_password: hunter2\n', '1:14'],
     ['in a compound layer', 'types/common/no-such.yaml', 'db_password: hunter2\n', '1:14'],
     ['in a template without instances', 'stacks/templates/x.yaml', `${TEMPLATE}      db_password: hunter2\n`, '5:20'],
     ['in a group without members', 'stacks/templates/x.yaml', `${GROUP}          db_password: "hunter2"\n`, '8:24'],
     [
-      'in what an instance adds',
+      'in additions of an instance',
       'stacks/instances/other.yaml',
       'stackTemplate: web\nparameters: { password: secret/a }\nstackTemplateAdditions:\n  resources: { web: { properties: { db_password: hunter2 } } }\n',
       '4:50',
@@ -83,7 +83,7 @@ describe('a secret that is written as it is', () => {
     expect(repository.commit({ [path]: text }).problems).toEqual([]);
   });
 
-  test('leaves the object as it was, and comes into force once it is a reference', () => {
+  test('keeps the last valid version until it is a reference', () => {
     const repository = new TextRepository();
     repository.commit({ ...FILES, 'types/zone/lab.yaml': 'db_password: secret/lab\n' });
     const wrong = repository.commit({ 'types/zone/lab.yaml': 'db_password: hunter2\n' });
@@ -94,7 +94,7 @@ describe('a secret that is written as it is', () => {
     expect(corrected.objects.get('zone/lab')?.entry.object).toMatchObject({ db_password: 'secret/other' });
   });
 
-  test('is judged anew where hierarchy.yaml changes', () => {
+  test('is judged again when hierarchy.yaml changes', () => {
     const repository = new TextRepository();
     repository.commit({ ...FILES, 'types/zone/lab.yaml': 'pin: "4711"\n' });
     const hierarchy = FILES['hierarchy.yaml'].replace('"_password$"', '"_password$", "^pin$"');

@@ -35,14 +35,14 @@ describe('an object', () => {
   test.each<readonly [title: string, changes: TextChanges]>([
     ['that is selected', {}],
     ['that a compound level finds', { 'types/configuration/prod-lab.yaml': 'a: b\n' }],
-    ['that stands below every node', { 'types/common/global.yaml': 'a: b\n' }],
-    ['of a place in the tree', { 'types/location/lab.yaml': 'a: b\n', 'types/environment/prod.yaml': 'a: b\n' }],
+    ['that is a layer of every node', { 'types/common/global.yaml': 'a: b\n' }],
+    ['of a node of the tree', { 'types/location/lab.yaml': 'a: b\n', 'types/environment/prod.yaml': 'a: b\n' }],
     [
       'that a hand-written clientcert selects',
       { 'types/role/db.yaml': 'a: b\n', 'types/clientcert/x.yaml': 'role: db\n' },
     ],
     ['that is never selected', { 'types/action/a.yaml': 'a: b\n', 'types/stack-snapshot/s.yaml': 'a: b\n' }],
-    ['that is a clientcert of nobody', { 'types/clientcert/printer.yaml': 'a: b\n' }],
+    ['that is a clientcert without a server', { 'types/clientcert/printer.yaml': 'a: b\n' }],
   ])('%s is no cause for a warning', (_title, changes) => {
     expect(remarks(changes)).toEqual([]);
   });
@@ -50,17 +50,17 @@ describe('an object', () => {
   test.each<readonly [title: string, path: string, warning: string]>([
     ['a role', 'types/role/database.yaml', 'no node selects the role "database" (select it, or remove it)'],
     [
-      'a name that is looked for, with a slip',
+      'a misspelt name',
       'types/configuration/prod-lba.yaml',
       'no node selects the configuration "prod-lba" (did you mean "prod-lab"?)',
     ],
     [
-      'a place that is not in the tree',
+      'a node that is not in the tree',
       'types/environment/prdo.yaml',
       'no node selects the environment "prdo" (did you mean "prod"?)',
     ],
     [
-      'a base that is not called like the root',
+      'a common object that is not named like the root',
       'types/common/glob.yaml',
       'no node selects the common object "glob" (did you mean "global"?)',
     ],
@@ -73,13 +73,13 @@ describe('an object', () => {
     expect(remarks({ [path]: 'a: b\n' })).toEqual([expect.stringContaining(`:1:1 unused_object: ${warning}`)]);
   });
 
-  test('is not called unused while an instance is wrong that may select it', () => {
+  test('is not called unused while an invalid instance may select it', () => {
     const wrong = { 'types/role/db.yaml': 'a: b\n', 'stacks/instances/db.yaml': 'stackTemplate: wbe\n' };
     expect(remarks(wrong)).toEqual([]);
     expect(remarks(wrong, { 'stacks/instances/db.yaml': null })).toHaveLength(1);
   });
 
-  test('gets no suggestion after a hundred others: each search takes time', () => {
+  test('gets no suggestion after a hundred others', () => {
     const roles = Array.from({ length: 150 }, (_, i) => [`types/role/role0${i + 100}.yaml`, 'a: b\n']);
     const found = remarks({ 'types/clientcert/x.yaml': 'role: role012\n', ...Object.fromEntries(roles) });
     const unused = found.filter((text) => text.includes('unused_object'));
@@ -87,7 +87,7 @@ describe('an object', () => {
     expect(unused.filter((text) => text.includes('did you mean'))).toHaveLength(100);
   });
 
-  test('is not called unused where only an older version in force selects it', () => {
+  test('is not called unused if only an older active version selects it', () => {
     const TEMPLATE = 'stacks/templates/web.yaml';
     const other = {
       'types/role/db.yaml': 'a: b\n',
@@ -121,7 +121,7 @@ describe('a repository', () => {
     ]);
   });
 
-  test('is not refused a write for a warning, and says the same twice', () => {
+  test('with warnings accepts writes, and repeats the same warnings', () => {
     const desired = new TextRepository().commit({ ...FILES, 'types/role/db.yaml': 'a: b\n' });
     expect(desired.problems).toEqual([]);
     expect(problemsAndRemarks(desired)).toBe(problemsAndRemarks(desired));

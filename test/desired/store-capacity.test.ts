@@ -22,11 +22,18 @@ function serversGoing(count: number): ReadonlySet<string> {
 
 describe('capacityRefusals', () => {
   it.each<[what: string, before: Instances, after: Instances, going: number, limit: number, refused: string[]]>([
-    ['nothing at the limit', { a: one('x') }, { b: two('y', 'z') }, 1, 4, []],
-    ['the instance that grows most beyond it', { a: one('x') }, { b: two('y', 'z'), c: one('w') }, 0, 3, ['b']],
-    ['as many as necessary', { a: one('x') }, { b: two('y', 'z'), c: one('w') }, 0, 1, ['b', 'c']],
-    ['one because of servers that are not gone yet', { a: one('x') }, { c: one('w') }, 2, 3, ['c']],
-    ['nothing that does not grow', { a: two('x', 'y') }, { a: one('x') }, 0, 0, []],
+    ['refuse nothing at the limit', { a: one('x') }, { b: two('y', 'z') }, 1, 4, []],
+    [
+      'refuse the instance that grows most beyond the limit',
+      { a: one('x') },
+      { b: two('y', 'z'), c: one('w') },
+      0,
+      3,
+      ['b'],
+    ],
+    ['refuse as many instances as necessary', { a: one('x') }, { b: two('y', 'z'), c: one('w') }, 0, 1, ['b', 'c']],
+    ['count servers that are not deleted yet', { a: one('x') }, { c: one('w') }, 2, 3, ['c']],
+    ['refuse no instance that does not grow', { a: two('x', 'y') }, { a: one('x') }, 0, 0, []],
   ])('refuses %s', (_what, before, after, going, limit, refused) => {
     const [baseline, next] = follow(before, after) as [DesiredState, DesiredState];
     const refusals = capacityRefusals(next.units, { baseline, going }, limit);
@@ -41,7 +48,7 @@ describe('admission without capacity', () => {
   ];
   const going = serversGoing(ALL_SERVERS_MAX);
 
-  it('refuses what grows, waits until servers are gone, and deletes all the same', () => {
+  it('refuses instances that grow until servers are gone, and still deletes', () => {
     const safety = { deletions: deletionFacts(), losses: new Map(), going };
     const admitted = admitInstances({ candidates: next.candidates, receiversOf: () => [] }, baseline, safety);
     expect([...admitted.units.keys()]).toEqual([]);
@@ -52,7 +59,7 @@ describe('admission without capacity', () => {
     ]);
   });
 
-  it('stays refused when the recorded commit is restored', () => {
+  it('stays the same when the recorded commit is restored', () => {
     const recorded = { losses: new Map(), held: new Map(), pinned: new Set(['stack-instance/b']) };
     const admitted = admitAsRecorded({ candidates: next.candidates }, baseline, recorded);
     expect(admitted.refused).toEqual(new Set(['stack-instance/b', 'stack-instance/c']));

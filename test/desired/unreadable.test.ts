@@ -68,7 +68,7 @@ function inPlaceOf(path: string): readonly (readonly [what: string, changes: Tex
 
 describe.each([
   ['the most general layer', GLOBAL, ['farm', 'shop']],
-  ['a layer of which a node of the tree could do without', 'types/environment/prod.yaml', ['farm', 'shop']],
+  ['a layer that a node of the tree does not need', 'types/environment/prod.yaml', ['farm', 'shop']],
   ['a template', 'stacks/templates/web.yaml', ['farm', 'shop']],
 ])('in place of %s', (_object, path, invalid) => {
   it.each(inPlaceOf(path))('%s leaves everything as it is, with an error', (_what, changes, error) => {
@@ -83,7 +83,7 @@ describe.each([
 });
 
 describe('an object that cannot be read', () => {
-  it('says what is there, that nothing changes, and how it would be removed', () => {
+  it('gets a problem that names the file, the consequence and the remedy', () => {
     const { repository } = followed();
     const after = repository.commit({ [GLOBAL]: null, 'types/common/global.yml': 'ntp: b\n' });
     expect(describeProblems(after.problems)).toEqual([
@@ -91,28 +91,28 @@ describe('an object that cannot be read', () => {
     ]);
   });
 
-  it('is said once of a link that stands for many', () => {
+  it('gets one problem for a link in place of a folder', () => {
     const { repository } = followed();
     const folder = Object.keys(FILES).filter((file) => file.startsWith('types/'));
     const after = repository.commit({ ...Object.fromEntries(folder.map((file) => [file, null])), types: linkTo('x') });
     expect(after.problems.map(({ file, instances }) => [file, instances])).toEqual([['types', ['farm', 'shop']]]);
   });
 
-  it('keeps what is read by its name: a clientcert, a template, a typed object', () => {
+  it('keeps its active version: a clientcert, a template, a typed object', () => {
     const { repository, before } = followed();
     const after = repository.commit({ 'types/clientcert/lab.yaml': linkTo('x'), 'types/role/web.yaml': linkTo('x') });
     expect(seen(after)).toEqual(seen(before));
     expect(after.objects.get('role/web')).toEqual(before.objects.get('role/web'));
   });
 
-  it('is removed by a commit after which nothing is there', () => {
+  it('is removed by a commit that leaves nothing under its name', () => {
     const { repository } = followed();
     repository.commit({ [GLOBAL]: null, 'types/common/global.yml': '' });
     const after = repository.commit({ 'types/common/global.yml': null });
     expect([after.objects.has('common/global'), errorsIn(after)]).toEqual([false, []]);
   });
 
-  it('is only where there was one: another spelling beside nothing, or beside the object, is a warning', () => {
+  it('exists only if it was active: otherwise another spelling is a warning', () => {
     const { repository } = followed();
     const after = repository.commit({ 'stacks/instances/new.yml': '', 'stacks/instances/shop.yml': '' });
     expect(after.problems.map(({ severity, code }) => `${severity} ${code}`)).toEqual([
@@ -121,7 +121,7 @@ describe('an object that cannot be read', () => {
     ]);
   });
 
-  it('admits nobody where it is a client, but the last administrator stays', () => {
+  it('registers no client, but keeps the last administrator', () => {
     const { repository } = followed();
     const after = repository.commit({
       ...{ 'clients/BB.yaml': linkTo('x') },
@@ -147,7 +147,7 @@ describe('an object that cannot be read', () => {
     expect(repository.refused(changes).some(({ severity }) => severity === 'error')).toBe(true);
   });
 
-  it('does not stop a commit that removes hierarchy.yaml, or one that never had it', () => {
+  it('does not stop a commit that removes hierarchy.yaml, or that never had it', () => {
     const { repository } = followed();
     expect(repository.commit({ 'hierarchy.yaml': null }).hasHierarchy).toBe(false);
     expect(errorsIn(repository.commit({ 'hierarchy.yml': 'merge: {}\n' }))).toEqual([]);
