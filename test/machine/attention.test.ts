@@ -18,7 +18,7 @@ describe('the cause for which a server needs an operator', () => {
 
   test.each<[string, ServerRow, string | undefined]>([
     ['it has failed, and is tried again', rowIn('creating', { gaveUp: true }), `failed:${instance}`],
-    ['nobody can tell how its last action ended', rowIn('unknown', because('no_provider')), `lost:${instance}`],
+    ['the outcome of its last action is unknown', rowIn('unknown', because('no_provider')), `lost:${instance}`],
     ['its checks failed twice', rowIn('unknown', because('check_failed', { attempt: 3 })), undefined],
     ['its checks failed three times', rowIn('unknown', because('check_failed', { attempt: 4 })), `lost:${instance}`],
     [
@@ -26,7 +26,7 @@ describe('the cause for which a server needs an operator', () => {
       rowIn('unknown', because('check_failed', { gaveUp: true })),
       `lost:${instance}`,
     ],
-    ['it is asked again', rowIn('unknown', because('outcome_lost', { attempt: 4 })), undefined],
+    ['it is checked again', rowIn('unknown', because('outcome_lost', { attempt: 4 })), undefined],
     ['its site is gone', rowIn('drifted', because('many_gone', { provider: 'lab' })), 'gone:lab'],
     [
       'the site of a proxy is gone',

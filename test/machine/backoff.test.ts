@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { backoffMs } from '../../src/machine/call-outcome.ts';
 import { RETRY } from '../reconcile/build.ts';
 
-it('is a whole number that no policy and no chance makes longer than allowed', () => {
+it('the back-off is a whole number of milliseconds and at most the configured maximum', () => {
   const policy = fc.record({ firstSeconds: fc.integer({ min: 1, max: 3600 }), maxSeconds: fc.integer({ min: 1 }) });
   const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
   fc.assert(

@@ -37,11 +37,11 @@ describe('the first check of a server', () => {
   const adopting = { ...unseen, policy: { ...unseen.policy, adopt: true } };
   const there = answerOf('done', { observed: { size: 'small', extra: 'x' }, outputs: { address: '10.0.0.9' } });
 
-  it('finds nothing: its turn to be created may come', () => {
+  it('allows a create if it finds nothing', () => {
     expect(endCheck(unseen, answerOf('absent'))).toEqual({ ...unseen, checked: true, attempt: 0 });
   });
 
-  it('finds somebody else’s: an operator has to decide', () => {
+  it('blocks the server if it finds one that Treeline did not create', () => {
     expect(endCheck(unseen, there)).toEqual({
       ...unseen,
       ...SINCE_NOW,
@@ -50,7 +50,7 @@ describe('the first check of a server', () => {
     });
   });
 
-  it('adopts what is as it should be, and remembers who looks after it', () => {
+  it('adopts a server as wanted, with its provider entry and proxies', () => {
     expect(endCheck(adopting, there, 'office')).toEqual({
       ...adopting,
       ...SINCE_NOW,
@@ -63,7 +63,7 @@ describe('the first check of a server', () => {
     });
   });
 
-  it('adopts what differs, and shows in what', () => {
+  it('adopts a server that differs as drifted, with the differences', () => {
     const wanted = specOf('small', { properties: { name: 'web-1', size: 'small', peers: ['a'], role: 'web' } });
     const observed = { size: 3, peers: ['a', 'b'], name: 'web-1' };
     expect(endCheck({ ...adopting, wanted }, answerOf('done', { observed }))).toMatchObject({
@@ -73,7 +73,7 @@ describe('the first check of a server', () => {
     });
   });
 
-  it('leaves alone what nobody wants by then', () => {
+  it('adopts nothing if the server became unwanted', () => {
     const row: ServerRow = { ...adopting, state: 'marked for delete', wanted: null };
     expect(endCheck(row, there)).toMatchObject({ state: 'marked for delete', applied: null, mayExist: false });
     expect(endCheck(row, full)).toBe(row);
@@ -83,7 +83,7 @@ describe('the first check of a server', () => {
     ['retryable', full, { state: 'retrying', reason: { code: 'check_failed', text: 'full' }, ...SECOND_WAIT }],
     ['failed', wrong, { state: 'failed', reason: { code: 'check_failed', text: 'no such image' }, ...LONG_WAIT }],
     [
-      'an answer to another question',
+      'an answer of another operation',
       answerOf('replace'),
       { state: 'retrying', reason: { code: 'check_failed', text: 'the check answered "replace"' }, ...SECOND_WAIT },
     ],
@@ -102,62 +102,62 @@ describe('the check after a lost outcome', () => {
   const there = answerOf('done', { observed: { name: 'web-1', size: 'small' } });
 
   const LOST: Readonly<Record<string, Case>> = {
-    'create: it is not there': {
+    'create: absent': {
       row: lostCreate,
       answer: answerOf('absent'),
       changes: { state: 'retrying', ...lostWait('create'), action: null },
     },
-    'create: it is not there, and nobody wants it': {
+    'create: absent and unwanted': {
       row: { ...lostCreate, ...UNWANTED },
       answer: answerOf('absent'),
       changes: null,
     },
-    'create: it is there': {
+    'create: found': {
       row: lostCreate,
       answer: there,
       changes: { state: 'pending', action: null, applied: SMALL },
     },
-    'create: it is there, and differs': {
+    'create: found with a difference': {
       row: lostCreate,
       answer: answerOf('done', { observed: { name: 'web-1', size: 'tiny' } }),
       changes: { state: 'retrying', ...lostWait('create'), action: null, applied: specOf('tiny') },
     },
-    'create: it is there, and little is seen of it': {
+    'create: found, with few properties observed': {
       row: lostCreate,
       answer: answerOf('done', { observed: { size: 'small' } }),
       changes: { state: 'retrying', ...lostWait('create'), action: null, applied: SMALL, dirty: true },
     },
-    'create: it is there, and nobody wants it': {
+    'create: found and unwanted': {
       row: { ...lostCreate, ...UNWANTED },
       answer: there,
       changes: { state: 'marked for delete', action: null, applied: SMALL },
     },
-    'create of a replacement: it is there': {
+    'create of a replacement: found': {
       row: { ...lostCreate, replacing: true },
       answer: there,
       changes: { state: 'pending', action: null, applied: SMALL, replacing: false },
     },
-    'update: the change is seen': {
+    'update: the change is observed': {
       row: lostUpdate,
       answer: there,
       changes: { state: 'pending', action: null, applied: SMALL, dirty: false },
     },
-    'update: the change is not seen': {
+    'update: the old value is observed': {
       row: lostUpdate,
       answer: answerOf('done', { observed: { size: 'large' } }),
       changes: { state: 'retrying', ...lostWait('update'), action: null },
     },
-    'update: nothing tells whether it changed': {
+    'update: the property is not observed': {
       row: lostUpdate,
       answer: answerOf('done', { observed: { name: 'web-1' } }),
       changes: { state: 'retrying', ...lostWait('update'), action: null },
     },
-    'update: the change is seen, and something else differs': {
+    'update: the change and another difference are observed': {
       row: lostUpdate,
       answer: answerOf('done', { observed: { size: 'small', name: 'web-2' } }),
       changes: { state: 'retrying', ...lostWait('update'), action: null },
     },
-    'update: it is not there': {
+    'update: absent': {
       row: lostUpdate,
       answer: answerOf('absent'),
       changes: {
@@ -168,28 +168,28 @@ describe('the check after a lost outcome', () => {
         },
       },
     },
-    'delete: it is there': {
+    'delete: found': {
       row: lostDelete,
       answer: there,
       changes: { state: 'retrying', ...lostWait('delete'), action: null },
     },
-    'delete: it is not there': { row: lostDelete, answer: answerOf('absent'), changes: null },
-    'delete: it is not there, and wanted again': {
+    'delete: absent': { row: lostDelete, answer: answerOf('absent'), changes: null },
+    'delete: absent and wanted again': {
       row: { ...lostDelete, ...CHANGED },
       answer: answerOf('absent'),
       changes: { state: 'pending', action: null, ...GONE, replacing: true },
     },
-    'delete: it is there, and wanted again': {
+    'delete: found and wanted again': {
       row: { ...lostDelete, ...CHANGED },
       answer: there,
       changes: { state: 'pending', action: null },
     },
-    'delete of what may never have been made: it is not there, and wanted again': {
+    'delete of a server that may not exist: absent and wanted again': {
       row: { ...lostDelete, ...CHANGED, applied: null },
       answer: answerOf('absent'),
       changes: { state: 'pending', action: null, ...GONE },
     },
-    'it was lost too often': {
+    'the last attempt was lost': {
       row: { ...lostCreate, attempt: 3 },
       answer: answerOf('absent'),
       changes: {
@@ -199,7 +199,7 @@ describe('the check after a lost outcome', () => {
         ...LONG_WAIT,
       },
     },
-    'the check fails too': {
+    'the check fails': {
       row: lostCreate,
       answer: full,
       changes: {
@@ -226,13 +226,13 @@ describe('the check after a lost outcome', () => {
     expect(after).toEqual(changes === null ? null : { ...row, ...SINCE_NOW, ...changes });
   });
 
-  it('also counts where nobody remembers the action', () => {
+  it('continues if the row has no action', () => {
     const row = rowIn('unknown', { applied: SMALL });
     expect(endCheck(row, there)).toMatchObject({ state: 'pending', applied: SMALL });
   });
 });
 
-it('does not forget a removed server that a failed create may have left elsewhere, since others find nothing', () => {
+it('keeps an unwanted server that a failed create may have left at another site', () => {
   const row = rowIn('pending', {
     ...{ wanted: null, applied: null, mayExist: true, adopting: true },
     ...{ provider: PROXIED, proxyTags: ['east'] },
@@ -245,17 +245,17 @@ it('does not forget a removed server that a failed create may have left elsewher
 describe('the outputs of a check', () => {
   const done = rowIn('done', { applied: SMALL, outputs: { address: '10.0.0.1', url: 'x' } });
 
-  it('take the place of those before', () => {
+  it('replace the earlier ones', () => {
     const told = answerOf('done', { outputs: { address: '10.0.0.2' } });
     expect(endCheck(done, told)).toEqual({ ...done, outputs: { address: '10.0.0.2' } });
   });
 
-  it('change nothing where there are none, or the same', () => {
+  it('change nothing if they are missing or equal', () => {
     expect(endCheck(done, answerOf('done'))).toBe(done);
     expect(endCheck(done, answerOf('done', { outputs: { ...done.outputs } }))).toBe(done);
   });
 
-  it('are none of a server that Treeline has not made', () => {
+  it('are ignored if Treeline did not create the server', () => {
     const there = endCheck(
       rowIn('pending', { checked: false }),
       answerOf('done', { outputs: { address: '10.0.0.2' } }),

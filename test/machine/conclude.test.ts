@@ -62,22 +62,22 @@ const MADE = { applied: SMALL, outputs: { address: '10.0.0.2' }, attempt: 0, dir
 
 const CASES: Readonly<Record<string, Case>> = {
   'create: done': { row: creating, answer: made, changes: { state: 'done', ...MADE } },
-  'create: done, unwanted meanwhile': {
+  'create: done, and unwanted since': {
     row: { ...creating, ...UNWANTED },
     answer: made,
     changes: { state: 'marked for delete', ...MADE },
   },
-  'create: done, changed meanwhile': {
+  'create: done, and the wanted spec has changed': {
     row: { ...creating, ...CHANGED },
     answer: made,
     changes: { state: 'pending', ...MADE },
   },
-  'create: done, and shows what an earlier try has left': {
+  'create: done, with a property left by an earlier try': {
     row: creating,
     answer: { ...made, observed: { size: 'tiny', extra: 'x' } },
     changes: { state: 'pending', ...MADE, applied: specOf('tiny'), attempt: 2 },
   },
-  'create: done, and shows what an earlier try has left, each time': {
+  'create after an update: done, and differs again': {
     row: { ...creating, attempt: 3 },
     answer: { ...made, observed: { size: 'tiny' } },
     changes: {
@@ -95,17 +95,17 @@ const CASES: Readonly<Record<string, Case>> = {
       ...SECOND_WAIT,
     },
   },
-  'create: retryable, for the last time': {
+  'create: retryable on the last attempt': {
     row: { ...creating, attempt: 2 },
     answer: full,
     changes: { checked: false, state: 'failed', reason: { code: 'action_failed', text: 'create: full' }, ...LONG_WAIT },
   },
-  'create: retryable, unwanted meanwhile': {
+  'create: retryable, and unwanted since': {
     row: { ...creating, ...UNWANTED },
     answer: full,
     changes: { checked: false, state: 'marked for delete', attempt: 2 },
   },
-  'create: retryable, changed meanwhile': {
+  'create: retryable, and the wanted spec has changed': {
     row: { ...creating, ...CHANGED },
     answer: full,
     changes: { checked: false, state: 'pending', attempt: 2 },
@@ -120,12 +120,12 @@ const CASES: Readonly<Record<string, Case>> = {
       ...LONG_WAIT,
     },
   },
-  'create: failed, changed meanwhile': {
+  'create: failed, and the wanted spec has changed': {
     row: { ...creating, ...CHANGED },
     answer: wrong,
     changes: { checked: false, state: 'pending', attempt: 0 },
   },
-  'create: absent, which answers another question': {
+  'create: absent, an answer of another operation': {
     row: creating,
     answer: answerOf('absent'),
     changes: {
@@ -135,7 +135,7 @@ const CASES: Readonly<Record<string, Case>> = {
       ...SECOND_WAIT,
     },
   },
-  'create: replace, which answers another question': {
+  'create: replace, an answer of another operation': {
     row: creating,
     answer: answerOf('replace'),
     changes: {
@@ -147,12 +147,12 @@ const CASES: Readonly<Record<string, Case>> = {
   },
 
   'update: done': { row: updating, answer: made, changes: { state: 'done', ...MADE } },
-  'update: done, unwanted meanwhile': {
+  'update: done, and unwanted since': {
     row: { ...updating, ...UNWANTED },
     answer: made,
     changes: { state: 'marked for delete', ...MADE },
   },
-  'update: done, changed meanwhile': {
+  'update: done, and the wanted spec has changed': {
     row: { ...updating, ...CHANGED },
     answer: made,
     changes: { state: 'pending', ...MADE },
@@ -162,12 +162,12 @@ const CASES: Readonly<Record<string, Case>> = {
     answer: answerOf('absent'),
     changes: { state: 'pending', ...MISSED, attempt: 2 },
   },
-  'update: absent, the last attempt that there is': {
+  'update: absent on the last attempt': {
     row: { ...updating, attempt: CIRCUMSTANCES.retry.attempts - 1 },
     answer: answerOf('absent'),
     changes: { state: 'pending', ...MISSED, attempt: CIRCUMSTANCES.retry.attempts },
   },
-  'update: absent, unwanted meanwhile': {
+  'update: absent, and unwanted since': {
     row: { ...updating, ...UNWANTED },
     answer: answerOf('absent'),
     changes: { state: 'marked for delete', ...GONE },
@@ -180,12 +180,12 @@ const CASES: Readonly<Record<string, Case>> = {
       reason: { code: 'must_replace', text: 'the disk cannot shrink' },
     },
   },
-  'update: replace, unwanted meanwhile': {
+  'update: replace, and unwanted since': {
     row: { ...updating, ...UNWANTED },
     answer: answerOf('replace'),
     changes: { state: 'marked for delete', attempt: 0 },
   },
-  'update: replace, changed meanwhile: the new spec may need none': {
+  'update: replace, and the wanted spec has changed': {
     row: { ...updating, ...CHANGED },
     answer: answerOf('replace'),
     changes: { state: 'pending', replacing: false, attempt: 0 },
@@ -200,7 +200,7 @@ const CASES: Readonly<Record<string, Case>> = {
     answer: wrong,
     changes: { state: 'failed', reason: { code: 'action_failed', text: 'update: no such image' }, ...LONG_WAIT },
   },
-  'update: retryable, unwanted meanwhile': {
+  'update: retryable, and unwanted since': {
     row: { ...updating, ...UNWANTED },
     answer: full,
     changes: { state: 'marked for delete', attempt: 2 },
@@ -208,12 +208,12 @@ const CASES: Readonly<Record<string, Case>> = {
 
   'delete: done': { row: deleting, answer: answerOf('done'), changes: null },
   'delete: absent': { row: deleting, answer: answerOf('absent'), changes: null },
-  'delete: done, wanted again meanwhile': {
+  'delete: done, and wanted again': {
     row: { ...deleting, ...CHANGED },
     answer: answerOf('done'),
     changes: { state: 'pending', ...GONE, replacing: true, attempt: 0, checked: false },
   },
-  'delete: absent, wanted again meanwhile': {
+  'delete: absent, and wanted again': {
     row: { ...deleting, ...CHANGED },
     answer: answerOf('absent'),
     changes: { state: 'pending', ...GONE, replacing: true, attempt: 0 },
@@ -228,12 +228,12 @@ const CASES: Readonly<Record<string, Case>> = {
     answer: wrong,
     changes: { state: 'failed', reason: { code: 'action_failed', text: 'delete: no such image' }, ...LONG_WAIT },
   },
-  'delete: retryable, wanted again meanwhile': {
+  'delete: retryable, and wanted again': {
     row: { ...deleting, ...CHANGED },
     answer: full,
     changes: { state: 'pending', attempt: 2, dirty: true },
   },
-  'delete: replace, which answers another question': {
+  'delete: replace, an answer of another operation': {
     row: deleting,
     answer: answerOf('replace'),
     changes: {
@@ -247,7 +247,7 @@ const CASES: Readonly<Record<string, Case>> = {
     answer: answerOf('absent'),
     changes: { state: 'pending', ...GONE, replacing: true, attempt: 0 },
   },
-  'delete of a replacement: done, unwanted meanwhile': {
+  'delete of a replacement: done, and unwanted since': {
     row: { ...replacing, ...UNWANTED },
     answer: answerOf('absent'),
     changes: null,
@@ -271,13 +271,13 @@ describe('an action', () => {
     expect(after).toEqual(changes === null ? null : { ...row, due: null, action: null, ...stamp, ...changes });
   });
 
-  it('remembers what is wanted by now as applied, where that needs no other action', () => {
+  it('records the wanted spec as applied if that needs no other action', () => {
     const wanted = specOf('small', { dependsOn: ['db'], configurationOnly: ['peers'] });
     const after = endAction({ ...creating, wanted }, made);
     expect(after).toMatchObject({ state: 'done', applied: wanted });
   });
 
-  it('that nobody remembers changes nothing', () => {
+  it('that is not in the row changes nothing', () => {
     const row = rowIn('done', { applied: SMALL });
     expect(endAction(row, made)).toBe(row);
   });

@@ -31,7 +31,7 @@ const outdated = rowIn('pending', { applied: SMALL, wanted: LARGE });
 const unwanted = rowIn('marked for delete', { applied: SMALL, wanted: null });
 
 const CASES: Readonly<Record<string, Case>> = {
-  'a call is under way': { row: creating, context: { isInFlight: true }, next: REST },
+  'a call is in flight': { row: creating, context: { isInFlight: true }, next: REST },
 
   'a lost action may still be running': {
     row: creating,
@@ -50,11 +50,11 @@ const CASES: Readonly<Record<string, Case>> = {
     },
   },
 
-  'a wait is not over': {
+  'its wait is not over': {
     row: rowIn('retrying', { due: at(SOON), attempt: 1 }),
     next: { kind: 'time', until: SOON },
   },
-  'the wait before the next try is over': {
+  'the wait before the next attempt is over': {
     row: rowIn('retrying', { due: at(NOW), attempt: 1, reason: { code: 'action_failed', text: 'full' } }),
     next: RUN,
     changes: {
@@ -66,7 +66,7 @@ const CASES: Readonly<Record<string, Case>> = {
       ...SINCE_NOW,
     },
   },
-  'an action that begins records when it is over, should its outcome be lost': {
+  'it is to be deleted, and a lost action ends with its call': {
     row: rowIn('marked for delete', { wanted: null, applied: SMALL }),
     context: { providerFor: () => ({ name: 'lab', timeoutMs: 60_000, lostActionEnds: 'with its call' }) },
     next: RUN,
@@ -95,17 +95,17 @@ const CASES: Readonly<Record<string, Case>> = {
     changes: { due: null },
   },
 
-  'it was never made and nobody wants it': {
+  'it was never created and is unwanted': {
     row: rowIn('marked for delete', { wanted: null, provider: null, checked: false }),
     next: REST,
     changes: null,
   },
 
-  'an operator has to act': {
+  'it waits for an operator': {
     row: rowIn('blocked', { reason: { code: 'exists_already', text: 'it is there' } }),
     next: REST,
   },
-  'it is gone with its site, and another entry matches it now': {
+  'it is gone with its site, and another entry now matches': {
     row: rowIn('drifted', { applied: SMALL, observed: null, reason: { code: 'many_gone', text: 'look' } }),
     context: {
       providerFor: () => ({ name: null, reason: { code: 'provider_changed', text: 'it is another' } }),
@@ -118,17 +118,17 @@ const CASES: Readonly<Record<string, Case>> = {
       ...SINCE_NOW,
     },
   },
-  'no provider matches it, as before': {
+  'still no provider matches': {
     row: rowIn('blocked', { reason: { code: 'no_provider', text: 'nobody' }, provider: null, checked: false }),
     context: NO_PROVIDER,
     next: REST,
   },
-  'a provider matches it now': {
+  'a provider now matches': {
     row: rowIn('blocked', { reason: { code: 'no_provider', text: 'nobody' }, provider: null, checked: false }),
     next: CHECK,
     changes: { state: 'pending', reason: null, ...SINCE_NOW },
   },
-  'its provider is back, and it is to go': {
+  'its provider matches again, and it is unwanted': {
     row: rowIn('blocked', {
       reason: { code: 'provider_changed', text: 'it is another' },
       wanted: null,
@@ -144,32 +144,32 @@ const CASES: Readonly<Record<string, Case>> = {
     },
   },
 
-  'it was never seen': { row: rowIn('pending', { checked: false, provider: null }), next: CHECK },
-  'it was never seen, and dependencies are not done': {
+  'it was never checked': { row: rowIn('pending', { checked: false, provider: null }), next: CHECK },
+  'it was never checked, and dependencies are not done': {
     row: rowIn('pending', { checked: false }),
     context: { unmetDependency: () => 'db' },
     next: CHECK,
   },
-  'it was never seen, and nobody may call now': {
+  'it was never checked, and there is no capacity': {
     row: rowIn('pending', { checked: false }),
     context: NO_ROOM,
     next: ROOM,
   },
-  'it was never seen, and no provider matches': {
+  'it was never checked, and no provider matches': {
     row: rowIn('pending', { checked: false, provider: null }),
     context: NO_PROVIDER,
     next: REST,
     changes: { state: 'blocked', reason: { code: 'no_provider', text: 'nobody' }, ...SINCE_NOW },
   },
-  'its outcome is unknown': { row: rowIn('unknown', { action: running('update', LARGE) }), next: CHECK },
-  'its outcome is unknown, and nobody may check it': {
+  'the outcome of its action is unknown': { row: rowIn('unknown', { action: running('update', LARGE) }), next: CHECK },
+  'the outcome of its action is unknown, and there is no capacity': {
     row: rowIn('unknown', { action: running('update', LARGE) }),
     context: NO_PROVIDER,
     next: REST,
     changes: { reason: { code: 'no_provider', text: 'nobody' } },
   },
 
-  'it is to go, and was not marked yet': {
+  'it is unwanted and not yet marked': {
     row: rowIn('pending', { wanted: null, applied: SMALL }),
     next: RUN,
     changes: {
@@ -179,35 +179,35 @@ const CASES: Readonly<Record<string, Case>> = {
       ...SINCE_NOW,
     },
   },
-  'it is to be forgotten and left as it is': {
+  'it is unwanted and retained': {
     row: { ...unwanted, policy: { ...unwanted.policy, deletion: 'retain' } },
     context: { holder: () => 'web-2' },
     next: REST,
     changes: null,
   },
-  'somebody needs it still': {
+  'it is unwanted, and another server depends on it': {
     row: unwanted,
     context: { holder: () => 'web-2' },
     next: { kind: 'holder', server: 'web-2' },
   },
-  'it is to go, and nobody may call now': { row: unwanted, context: NO_ROOM, next: ROOM },
-  'it is to go, and its provider is gone': {
+  'it is to be deleted, and there is no capacity': { row: unwanted, context: NO_ROOM, next: ROOM },
+  'it is to be deleted, and its provider is gone': {
     row: unwanted,
     context: NO_PROVIDER,
     next: REST,
     changes: { state: 'blocked', reason: { code: 'no_provider', text: 'nobody' }, ...SINCE_NOW },
   },
 
-  'it drifted': { row: rowIn('drifted', { applied: LARGE }), next: REST },
-  'it is as it should be': { row: done, next: REST },
-  'it turns out to be as it should be': {
+  'it is drifted': { row: rowIn('drifted', { applied: LARGE }), next: REST },
+  'it is done': { row: done, next: REST },
+  'it is pending and already as wanted': {
     row: rowIn('pending', { applied: specOf('small', { dependsOn: ['db'] }), attempt: 2 }),
     context: { unmetDependency: () => 'db', hasSlot: () => false },
     next: REST,
     changes: { state: 'done', applied: SMALL, attempt: 0, ...SINCE_NOW },
   },
 
-  'what it depends on is not done': {
+  'a dependency is not done': {
     row: rowIn('pending'),
     context: { unmetDependency: () => 'db' },
     next: { kind: 'dependency', server: 'db' },
@@ -224,7 +224,7 @@ const CASES: Readonly<Record<string, Case>> = {
       ...SINCE_NOW,
     },
   },
-  'it is to be created after a delete of it began': {
+  'it is to be created after its delete began': {
     row: rowIn('pending', { dirty: true }),
     next: RUN,
     changes: {
@@ -246,52 +246,52 @@ const CASES: Readonly<Record<string, Case>> = {
     context: { lastCheck: 'failed' },
     next: CHECK,
   },
-  'its last check is too old, and what it depends on is not done': {
+  'it is to be created, its last check is too old, and a dependency is not done': {
     row: rowIn('pending'),
     context: { lastCheck: undefined, unmetDependency: () => 'db' },
     next: { kind: 'dependency', server: 'db' },
   },
-  'its last check is too old, and its instance is suspended': {
+  'it is to be created, its last check is too old, and its instance is suspended': {
     row: rowIn('pending'),
     context: { lastCheck: undefined, stoppedUntil: SOON },
     next: { kind: 'instance', instance: 'shop', until: SOON },
   },
-  'its create has failed, and may have made it': {
+  'its create failed and may have created it': {
     row: rowIn('failed', { due: at(SOON), mayExist: true, checked: false }),
     context: { lastCheck: undefined },
     next: CHECK,
   },
-  'its create has failed, may have made it, and nobody may call now': {
+  'its create failed and may have created it, and there is no capacity': {
     row: rowIn('retrying', { due: at(SOON), mayExist: true, checked: false }),
     context: { lastCheck: undefined, ...NO_ROOM },
     next: ROOM,
   },
-  'its create has failed, may have made it, and its provider is gone': {
+  'its create failed and may have created it, and its provider is gone': {
     row: rowIn('retrying', { due: at(SOON), mayExist: true, checked: false }),
     context: { lastCheck: undefined, ...NO_PROVIDER },
     next: { kind: 'time', until: SOON },
   },
-  'its create has failed, and the check of that as well': {
+  'its create failed, and so did the check after it': {
     row: rowIn('failed', { due: at(SOON), mayExist: true, checked: false }),
     context: { lastCheck: 'failed' },
     next: { kind: 'time', until: SOON },
   },
-  'its create has failed, and a check has found it': {
+  'its create failed, and a check found the server': {
     row: rowIn('failed', { due: at(SOON), mayExist: true }),
     context: { lastCheck: undefined },
     next: { kind: 'time', until: SOON },
   },
-  'its create has failed, may have made it, and its instance is stopped': {
+  'its create failed and may have created it, and its instance is suspended': {
     row: rowIn('pending', { mayExist: true, checked: false }),
     context: { lastCheck: undefined, stoppedUntil: SOON },
     next: CHECK,
   },
-  'its create has failed and left nothing, and nobody wants it any more': {
+  'its create failed and left nothing, and it is unwanted': {
     row: rowIn('marked for delete', { wanted: null }),
     next: REST,
     changes: null,
   },
-  'its create has failed, may have made it, and nobody wants it any more': {
+  'its create failed and may have created it, and it is unwanted': {
     row: rowIn('marked for delete', { wanted: null, mayExist: true }),
     next: RUN,
     changes: {
@@ -301,7 +301,7 @@ const CASES: Readonly<Record<string, Case>> = {
       ...SINCE_NOW,
     },
   },
-  'it is to be created, and nobody may call now': { row: rowIn('pending'), context: NO_ROOM, next: ROOM },
+  'it is to be created, and there is no capacity': { row: rowIn('pending'), context: NO_ROOM, next: ROOM },
   'it is to be updated': {
     row: outdated,
     next: RUN,
@@ -312,32 +312,32 @@ const CASES: Readonly<Record<string, Case>> = {
       ...SINCE_NOW,
     },
   },
-  'it is to be updated, and what it depends on is not done': {
+  'it is to be updated, and a dependency is not done': {
     row: outdated,
     context: { unmetDependency: () => 'db' },
     next: { kind: 'dependency', server: 'db' },
   },
-  'it is to be updated, and others of its group are away': {
+  'it is to be updated, and the slots of its group are taken': {
     row: outdated,
     context: { hasSlot: () => false },
     next: { kind: 'slot', group: 'shop/web', until: undefined },
   },
-  'it is to be updated, and its group rests': {
+  'it is to be updated, and its group pauses': {
     row: outdated,
     context: { hasSlot: () => SOON },
     next: { kind: 'slot', group: 'shop/web', until: SOON },
   },
-  'it is to be updated, and too many updates of its commit have failed': {
+  'it is to be updated, and too many updates of its commit failed': {
     row: outdated,
     context: { updatesAreHeld: () => true },
     next: { kind: 'failures', commit: outdated.commit },
   },
-  'it is to be replaced, and too much is deleted already': {
+  'it is to be replaced, and the delete budget is used up': {
     row: rowIn('pending', { applied: SMALL, replacing: true }),
     context: { mayReplace: () => false },
     next: { kind: 'budget', until: NOW + 30_000 },
   },
-  'it is to be replaced, which an operator has approved': {
+  'it is to be replaced with an approval': {
     row: rowIn('pending', { applied: SMALL, replacing: true, approved: true }),
     context: { mayReplace: () => false },
     next: RUN,
@@ -353,12 +353,12 @@ const CASES: Readonly<Record<string, Case>> = {
     context: { stoppedUntil: SOON },
     next: { kind: 'instance', instance: 'shop', until: SOON },
   },
-  'its instance is held until somebody says so': {
+  'its instance is held': {
     row: unwanted,
     context: { stoppedUntil: Number.POSITIVE_INFINITY },
     next: { kind: 'instance', instance: 'shop', until: Number.POSITIVE_INFINITY },
   },
-  'an operator has it go on though another one needs it': {
+  'an operator ignores the order, and another server depends on it': {
     row: { ...unwanted, ignoresOrder: unwanted.generation },
     context: { holder: () => 'lb-1' },
     next: RUN,
@@ -369,7 +369,7 @@ const CASES: Readonly<Record<string, Case>> = {
       ...SINCE_NOW,
     },
   },
-  'an update of it began and nobody knows how far it came': {
+  'it is dirty after a failed update': {
     row: rowIn('pending', { applied: SMALL, dirty: true }),
     next: RUN,
     changes: {
@@ -410,23 +410,23 @@ const HOURLY = Array.from({ length: 10 }, (_, hour) => at(NOW - (10 - hour) * 60
 const CHANGED = { generation: 3, updated: '2026-11-20T10:20:00Z' };
 
 const READERS: typeof CASES = {
-  'it takes an output that is not reported yet': {
+  'an output that it uses is not reported yet': {
     row: rowIn('pending', { wanted: READING, since: at(NOW) }),
     context: reported({}),
     next: { ...UNREPORTED, until: NOW + MINUTES },
   },
-  'what it takes the output of is not done': {
+  'the server whose output it uses is not done': {
     row: rowIn('pending', { wanted: READING }),
     context: reported({}, { unmetDependency: () => 'db' }),
     next: { kind: 'dependency', server: 'db' },
   },
-  'it takes an output that has not been reported for long': {
+  'an output that it uses is overdue': {
     row: rowIn('pending', { wanted: READING, since: at(NOW - 10 * MINUTES) }),
     context: reported({}, { outputs: { outputsOf: () => ({}), sinceOf: () => NOW - 10 * MINUTES } }),
     next: { ...UNREPORTED, until: NOW + 10 * MINUTES },
     changes: { ...NOT_REPORTED, ...SINCE_NOW },
   },
-  'it takes an output of no use': {
+  'an output that it uses is not usable': {
     row: rowIn('pending', { wanted: READING, since: at(NOW) }),
     context: reported({ address: {} }),
     next: { ...UNREPORTED, until: NOW + 10 * MINUTES },
@@ -436,7 +436,7 @@ const READERS: typeof CASES = {
       reason: { code: 'no_output', text: 'the output "address" of db is no text, number, boolean or list of texts' },
     },
   },
-  'the output is reported at last': {
+  'the missing output is reported': {
     row: rowIn('blocked', { wanted: READING, ...NOT_REPORTED }),
     context: reported({ address: '10.0.0.1' }),
     next: RUN,
@@ -446,33 +446,33 @@ const READERS: typeof CASES = {
       ...SINCE_NOW,
     },
   },
-  'the output stays unreported': {
+  'the missing output stays unreported': {
     row: rowIn('blocked', { wanted: READING, ...NOT_REPORTED }),
     context: reported({}),
     next: { ...UNREPORTED, until: NOW + 10 * MINUTES },
   },
-  'it has no value for configuration only': {
+  'an output for configuration only is missing': {
     row: rowIn('done', { wanted: { ...READING, configurationOnly: ['db'] }, applied: specOf('small') }),
     context: reported({}),
     next: { ...UNREPORTED, until: NOW + 10 * MINUTES },
   },
-  'the output is as it was': {
+  'the output has not changed': {
     row: rowIn('done', { wanted: TAKEN, applied: TAKEN }),
     context: reported({ address: '10.0.0.1' }),
     next: REST,
   },
-  'the output is not reported any more, and the server is there': {
+  'the output is not reported any more, and the server exists': {
     row: rowIn('done', { wanted: TAKEN, applied: TAKEN }),
     context: reported({}),
     next: REST,
   },
-  'the output is not reported any more, and the server is not there yet': {
+  'the output is not reported any more, and the server does not exist yet': {
     row: rowIn('pending', { wanted: TAKEN, since: at(NOW) }),
     context: reported({}),
     next: { ...UNREPORTED, until: NOW + MINUTES },
     changes: { ...CHANGED, wanted: READING },
   },
-  'the output has changed while others of its group are away': {
+  'the output has changed, and the slots of its group are taken': {
     row: rowIn('done', { wanted: TAKEN, applied: TAKEN }),
     context: reported({ address: '10.0.0.2' }, { hasSlot: () => false }),
     next: { kind: 'slot', group: 'shop/web', until: undefined },
@@ -493,7 +493,7 @@ const READERS: typeof CASES = {
       applied: { ...TAKEN, configurationOnly: ['db'], properties: { ...SMALL.properties, db: '10.0.0.2' } },
     },
   },
-  'the output has changed while a call is under way': {
+  'the output has changed while a call is in flight': {
     row: rowIn('updating', { wanted: TAKEN, applied: SMALL, action: running('update', TAKEN) }),
     context: reported({ address: '10.0.0.2' }, { isInFlight: true }),
     next: REST,
@@ -513,7 +513,7 @@ const READERS: typeof CASES = {
   },
 };
 
-describe('the next step of a server that takes outputs, where', () => {
+describe('decide for a server that uses outputs, when', () => {
   it.each(Object.entries(READERS))('%s', (_name, { row, context, next, changes }) => {
     const step = decide(row, openContext(context));
     expect(step.next).toEqual(next);
@@ -522,7 +522,7 @@ describe('the next step of a server that takes outputs, where', () => {
   });
 });
 
-describe('the next step, where', () => {
+describe('decide, when', () => {
   it.each(Object.entries(CASES))('%s', (_name, { row, context, next, changes }) => {
     const step = decide(row, openContext(context));
     expect(step.next).toEqual(next);

@@ -26,7 +26,7 @@ function without(property: string): Spec {
   });
 }
 
-test('what reaches a server is its kind, its loud properties, and its provisioning layers', () => {
+test('needsNoAction compares kind, properties and provisioning layers', () => {
   expect(provisionedPart(SPEC)).toEqual({
     kind: 'Platform::Server',
     properties: { name: 'web-1', zone: 'dmz' },
@@ -34,7 +34,7 @@ test('what reaches a server is its kind, its loud properties, and its provisioni
   });
 });
 
-test('a property may have any name', () => {
+test('needsNoAction accepts any property name', () => {
   const own = Object.assign(Object.create(null), { name: 'a', ['__proto__']: 'x', constructor: 'y' });
   const part = provisionedPart(spec({ properties: own }));
   expect(Object.keys(part.properties as object).sort()).toEqual(['__proto__', 'constructor', 'name']);
@@ -47,12 +47,12 @@ describe('a change needs an action', () => {
       'a list in another order',
       spec({ configurationOnly: [], properties: { ...SPEC.properties, peers: ['web-2', 'web-1'] } }),
     ],
-    ['a property more', properties({ port: '80' })],
-    ['a property less', without('zone')],
-    ['a text that was a list', properties({ zone: ['dmz'] })],
+    ['an added property', properties({ port: '80' })],
+    ['a removed property', without('zone')],
+    ['a text in place of a list', properties({ zone: ['dmz'] })],
     ['a provisioning layer with another content', spec({ layers: { shape: { cpus: 4 } } })],
-    ['a provisioning layer more', spec({ layers: { shape: { cpus: 2 }, role: { port: 80 } } })],
-    ['no provisioning layer any more', spec({ layers: {} })],
+    ['an added provisioning layer', spec({ layers: { shape: { cpus: 2 }, role: { port: 80 } } })],
+    ['a removed provisioning layer', spec({ layers: {} })],
     ['another kind', spec({ kind: 'Platform::Router' })],
     ['another server name', properties({ name: 'web-9' })],
   ])('%s', (_what, wanted) => {
@@ -61,33 +61,33 @@ describe('a change needs an action', () => {
   });
 });
 
-describe('a change needs no action, and is still one', () => {
+describe('a change needs no action, but is recorded', () => {
   test.each<[string, Spec]>([
     ['a configuration-only property', properties({ peers: ['web-1', 'web-2', 'web-3'] })],
-    ['a configuration-only property less', without('peers')],
+    ['a removed configuration-only property', without('peers')],
     ['the description', properties({ description: 'Back' })],
-    ['what it depends on', spec({ dependsOn: [] })],
-    ['what it lists', spec({ lists: [] })],
+    ['the dependencies', spec({ dependsOn: [] })],
+    ['the listed servers', spec({ lists: [] })],
   ])('%s', (_what, wanted) => {
     expect(needsNoAction(wanted, SPEC)).toBe(true);
     expect(isSameSpec(wanted, SPEC)).toBe(false);
   });
 });
 
-describe('which properties are for configuration only is what the wanted spec says', () => {
+describe('the wanted spec decides which properties are for configuration only', () => {
   const changed = { ...SPEC.properties, peers: ['web-7'] };
 
-  test('a property that becomes so needs no action, however it was applied', () => {
+  test('a property that becomes configuration-only needs no action', () => {
     expect(needsNoAction(SPEC, spec({ configurationOnly: [], properties: changed }))).toBe(true);
   });
 
-  test('a property that is so no longer needs one, unless it was applied as it is', () => {
+  test('a property that ceases to be configuration-only needs an action if its value differs', () => {
     expect(needsNoAction(spec({ configurationOnly: [] }), spec({ properties: changed }))).toBe(false);
     expect(needsNoAction(spec({ configurationOnly: [] }), SPEC)).toBe(true);
   });
 });
 
-test('what was applied is applied, whatever it is', () => {
+test('a spec equals itself', () => {
   const names = fc.constantFrom('name', 'zone', 'peers', 'description', 'constructor');
   const value = fc.oneof(fc.constantFrom('a', 'b', ''), fc.array(fc.constantFrom('a', 'b'), { maxLength: 2 }));
   const anySpec = fc.record({
@@ -108,13 +108,13 @@ test('what was applied is applied, whatever it is', () => {
   );
 });
 
-describe('properties that were observed otherwise', () => {
+describe('differingProperties finds', () => {
   test.each<[string, Record<string, string | readonly string[] | null>, readonly string[]]>([
-    ['the same', { zone: 'dmz', peers: ['web-1', 'web-2'] }, []],
+    ['nothing in equal values', { zone: 'dmz', peers: ['web-1', 'web-2'] }, []],
     ['another text and another list', { zone: 'internal', peers: ['web-1'], name: 'web-1' }, ['peers', 'zone']],
-    ['not looked at', {}, []],
-    ['not wanted', { port: '80', constructor: 'x' }, []],
-    ['missing there', { zone: null }, ['zone']],
+    ['nothing in unobserved properties', {}, []],
+    ['nothing in unwanted properties', { port: '80', constructor: 'x' }, []],
+    ['nothing in missing properties', { zone: null }, ['zone']],
   ])('%s', (_what, observed, differing) => {
     expect(differingProperties(SPEC, observed)).toEqual(differing);
   });

@@ -55,17 +55,17 @@ describe('a server that is gone with its site', () => {
 });
 
 describe('a check of a server that is done', () => {
-  it('changes nothing where it finds what was applied, so that no row is written', () => {
+  it('changes nothing and writes no row if it finds the applied spec', () => {
     for (const drift of ['report', 'heal', 'off'] as const) expect(check(done, SEEN_SMALL, { drift })).toBe(done);
   });
 
-  it('changes nothing where it fails', () => {
+  it('changes nothing if it fails', () => {
     for (const outcome of ['retryable', 'failed', 'replace'] as const) {
       expect(check(done, answerOf(outcome, { message: 'down' }))).toBe(done);
     }
   });
 
-  it('reports what differs', () => {
+  it('reports the differences', () => {
     expect(check(done, SEEN_LARGE)).toEqual({
       ...done,
       state: 'drifted',
@@ -75,7 +75,7 @@ describe('a check of a server that is done', () => {
     });
   });
 
-  it('reports a server that is gone, and says what makes it again', () => {
+  it('reports a missing server, and how it is created again', () => {
     const gone = check(done, ABSENT);
     expect(gone).toMatchObject({ state: 'drifted', observed: null, applied: SMALL });
     expect(gone.reason?.text).toBe('it is gone, and not by a request; a retry makes it again, and so does healing');
@@ -83,17 +83,17 @@ describe('a check of a server that is done', () => {
   });
 
   it.each<[what: string, wanted: ReturnType<typeof specOf>, observed: JsonMap]>([
-    ['a property that is for configuration only', specOf('small', { configurationOnly: ['size'] }), { size: 'large' }],
+    ['a configuration-only property', specOf('small', { configurationOnly: ['size'] }), { size: 'large' }],
     ['a description', specOf('small', { properties: { size: 'small', description: 'a' } }), { description: 'b' }],
-    ['a value that was not asked for', SMALL, { size: 'small', address: '10.0.0.9' }],
-    ['a number in place of its text', specOf('4'), { size: 4 }],
-    ['nothing at all', SMALL, {}],
-  ])('does not take for drift %s', (_what, wanted, observed) => {
+    ['an additional value', SMALL, { size: 'small', address: '10.0.0.9' }],
+    ['a number instead of its text', specOf('4'), { size: 4 }],
+    ['no observed value', SMALL, {}],
+  ])('does not report %s', (_what, wanted, observed) => {
     const row = rowIn('done', { wanted, applied: wanted });
     expect(check(row, answerOf('done', { observed }))).toBe(row);
   });
 
-  it('does not compare secrets: Treeline knows a reference only', () => {
+  it('does not compare secrets', () => {
     expect(check(done, SEEN_LARGE, { isSecret: (name) => name === 'size' })).toBe(done);
   });
 
@@ -104,7 +104,7 @@ describe('a check of a server that is done', () => {
     expect(check(row, answerOf('done', { observed }))).toMatchObject({ state: 'drifted', observed });
   });
 
-  it('shortens what is long', () => {
+  it('shortens long values', () => {
     const { observed, reason } = check(done, answerOf('done', { observed: { size: 'x'.repeat(70_000) } }));
     expect(observed).toEqual({ size: `${'x'.repeat(200)}… (70000 characters)` });
     expect(reason?.text.length).toBeLessThan(200);
@@ -123,30 +123,30 @@ describe('a check of a server that is done', () => {
 describe('a check of a drifted server', () => {
   const drifted = check(done, SEEN_LARGE);
 
-  it('writes nothing where nothing has changed since', () => {
+  it('writes no row if the difference is the same', () => {
     expect(check(drifted, SEEN_LARGE, { now: NOW + HOUR_MS })).toBe(drifted);
     const gone = check(done, ABSENT);
     expect(check(gone, ABSENT, { now: NOW + HOUR_MS })).toBe(gone);
   });
 
-  it('shows another difference, since the same moment', () => {
+  it('shows another difference, but keeps its time', () => {
     const other = check(drifted, answerOf('done', { observed: { size: 'huge' } }), { now: NOW + HOUR_MS });
     expect(other).toMatchObject({ state: 'drifted', since: at(NOW), observed: { size: 'huge' } });
   });
 
-  it('ends the drift where it is as wanted again', () => {
+  it('ends the drift if the server is as wanted again', () => {
     const settled = check(drifted, SEEN_SMALL, { now: NOW + HOUR_MS });
     expect(settled).toEqual({ ...done, since: at(NOW + HOUR_MS) });
   });
 
-  it('ends the drift of an adopted server that somebody has brought into line', () => {
+  it('ends the drift of an adopted server that was corrected', () => {
     const adopted = rowIn('drifted', { applied: LARGE, observed: { size: 'large' } });
     const settled = check(adopted, SEEN_SMALL);
     expect(settled).toMatchObject({ state: 'done', applied: SMALL });
     expect(settled).not.toHaveProperty('observed');
   });
 
-  it('goes on to differ where an adopted value was not looked at this time', () => {
+  it('keeps a difference of an adopted value that was not observed', () => {
     const adopted = rowIn('drifted', { applied: LARGE, observed: { size: 'large' }, reason: DIFFERS as never });
     expect(check(adopted, answerOf('done', { observed: { name: 'web-1' } }))).toBe(adopted);
   });
@@ -155,7 +155,7 @@ describe('a check of a drifted server', () => {
 describe('healing', () => {
   const drift = 'heal';
 
-  it('queues an update with an id of its own, and notes it', () => {
+  it('queues an update with a new id, and records it', () => {
     const queued = check(done, SEEN_LARGE, { drift });
     expect(queued).toMatchObject({ state: 'pending', reason: DIFFERS, observed: { size: 'large' } });
     expect(queued.generation).toBe(done.generation + 1);
@@ -167,14 +167,14 @@ describe('healing', () => {
     expect(row).not.toHaveProperty('observed');
   });
 
-  it('follows the instance where that says something else than the entry', () => {
+  it('follows the policy of the instance rather than of the entry', () => {
     const withPolicy = (policy: DriftPolicy): ServerRow => ({ ...done, policy: { ...done.policy, drift: policy } });
     expect(check(withPolicy('report'), SEEN_LARGE, { drift })).toMatchObject({ state: 'drifted' });
     expect(check(withPolicy('off'), SEEN_LARGE, { drift })).toMatchObject({ state: 'drifted' });
     expect(check(withPolicy('heal'), SEEN_LARGE, { drift: 'off' })).toMatchObject({ state: 'pending' });
   });
 
-  it('makes a server that is gone again only after a second check has found the same', () => {
+  it('creates a missing server again only after a second check', () => {
     const suspected = check(done, ABSENT, { drift });
     expect(suspected).toMatchObject({ state: 'pending', observed: null, applied: SMALL });
     expect(nextOf(suspected)).toEqual({ kind: 'check', provider: 'lab' });
@@ -184,7 +184,7 @@ describe('healing', () => {
     expect(decide(gone, openContext())).toMatchObject({ row: { action: { id: '8.create' } }, next: { kind: 'run' } });
   });
 
-  it('makes nothing where the second check finds it after all', () => {
+  it('creates nothing if the second check finds the server', () => {
     const back = check(check(done, ABSENT, { drift }), SEEN_SMALL, { drift });
     expect(decide(back, openContext()).row).toMatchObject({ state: 'done', incarnation: 7, applied: SMALL });
     const changed = check(check(done, ABSENT, { drift }), SEEN_LARGE, { drift });
@@ -192,7 +192,7 @@ describe('healing', () => {
   });
 });
 
-describe('a fight', () => {
+describe('healing that repeats', () => {
   const drift = 'heal';
 
   /** Heals at these moments, with success each time. */
@@ -207,7 +207,7 @@ describe('a fight', () => {
     }, done);
   }
 
-  it('ends after three heals of a property within a day, and names it', () => {
+  it('stops after three heals of a property within a day, and names it', () => {
     const healed = healedAt(NOW, NOW + HOUR_MS, NOW + 2 * HOUR_MS);
     expect(healed.state).toBe('done');
     const stopped = check(healed, SEEN_LARGE, { drift, now: NOW + 3 * HOUR_MS });
@@ -219,30 +219,30 @@ describe('a fight', () => {
     expect(nextOf(stopped)).toEqual({ kind: 'rest' });
   });
 
-  it('stays ended, also when the day is over', () => {
+  it('stays stopped after the day', () => {
     const healed = healedAt(NOW, NOW + 1, NOW + 2);
     const stopped = check(healed, SEEN_LARGE, { drift, now: NOW + 3 });
     expect(check(stopped, SEEN_LARGE, { drift, now: NOW + 30 * HOUR_MS })).toBe(stopped);
   });
 
-  it('is none where heals are days apart', () => {
+  it('continues if the heals are days apart', () => {
     const times = [0, 1, 2, 3, 4, 5].map((day) => NOW + day * 13 * HOUR_MS);
     const healed = healedAt(...times);
     expect(Object.values(healed.healing ?? {}).flat().length).toBeLessThan(3);
   });
 
-  it('is counted for each property on its own', () => {
+  it('counts each property separately', () => {
     const healed = healedAt(NOW, NOW + 1, NOW + 2);
     const other = answerOf('done', { observed: { name: 'other' } });
     expect(check(healed, other, { drift, now: NOW + 3 })).toMatchObject({ state: 'pending' });
   });
 
-  it('is settled by somebody who brings the value back', () => {
+  it('ends if the value is corrected by hand', () => {
     const stopped = check(healedAt(NOW, NOW + 1, NOW + 2), SEEN_LARGE, { drift, now: NOW + 3 });
     expect(check(stopped, SEEN_SMALL, { drift, now: NOW + 4 })).toMatchObject({ state: 'done', reason: null });
   });
 
-  it('begins anew after a retry, and after a commit that changes the server', () => {
+  it('counts again after a retry, and after a commit that changes the server', () => {
     const stopped = check(healedAt(NOW, NOW + 1, NOW + 2), SEEN_LARGE, { drift, now: NOW + 3 });
     const retried = correctedRow(stopped, at(NOW + 4));
     expect(retried).toMatchObject({ state: 'pending', generation: stopped.generation + 1 });
@@ -254,7 +254,7 @@ describe('a fight', () => {
     expect(wanted).not.toHaveProperty('healing');
   });
 
-  it('over a server that goes again and again ends as well', () => {
+  it('also stops for a server that is gone again and again', () => {
     const lost = { ...done, healing: { '': [at(NOW - 3), at(NOW - 2), at(NOW - 1)] } };
     expect(check(lost, ABSENT, { drift })).toMatchObject({ state: 'drifted', reason: { code: 'drift_fight' } });
   });

@@ -11,11 +11,11 @@ it.each([
   [100, 5],
   [101, 6],
   [10_000, 500],
-])('of %d updates, %d may fail', (updates, failures) => {
+])('failuresMax of %d updates is %d', (updates, failures) => {
   expect(failuresMax({ updates })).toBe(failures);
 });
 
-it('what is approved is the failures of one commit', () => {
+it('an approval of failures is for one commit', () => {
   expect(failuresDigest('c0ffee')).toBe('failures-c0ffee');
   expect(failuresDigest('beef')).not.toBe(failuresDigest('c0ffee'));
 });

@@ -33,11 +33,11 @@ const PENDING = rowIn('pending', { instance: 'shop', commit: 'c1' });
 describe('a change of a server', () => {
   it.each<[string, Partial<ServerRow>]>([
     ['the same', {}],
-    ['that a check was made', { checked: true, mayExist: false }],
-    ['when it is tried next', { due: at(SOON) }],
-    ['that a reason is over', { reason: null }],
+    ['a check', { checked: true, mayExist: false }],
+    ['the time of the next attempt', { due: at(SOON) }],
+    ['the end of a reason', { reason: null }],
     ['its outputs', { outputs: { address: '10.0.0.1' } }],
-  ])('makes no event where the row says %s', (_case, fields) => {
+  ])('makes no event for %s', (_case, fields) => {
     const before = rowIn('unknown', { reason: { code: 'check_failed', text: 'cut off' } });
     expect(told(before, { ...before, ...fields })).toEqual([]);
   });
@@ -67,11 +67,11 @@ describe('a change of a server', () => {
       { ...PENDING, state: 'failed', due: at(SOON), reason: { code: 'action_failed', text: 'x' } },
       `action_failed: x; next try at ${at(SOON)}`,
     ],
-  ])('that is %s tells it', (_case, before, after, reason) => {
+  ])('makes an event when it is %s', (_case, before, after, reason) => {
     expect(told(before, after).map((event) => event[3])).toEqual([reason]);
   });
 
-  it('goes back to the commit and the client that wrote it, or to the operation', () => {
+  it('names the commit and its client, or the operation', () => {
     const after: ServerRow = { ...PENDING, state: 'done' };
     expect(told(PENDING, after)[0]?.slice(4)).toEqual(['c1', null]);
     expect(told(PENDING, after, COMMIT)[0]?.slice(4)).toEqual(['c2', 'A1']);
@@ -87,7 +87,7 @@ describe('a change of a server', () => {
     expect(told(running, { ...running, state: 'done', action: null })[0]?.at(-1)).toBe('P1');
   });
 
-  it('is told to both instances where one hands a server to the other', () => {
+  it('makes an event for both instances when a server moves', () => {
     const events = told(PENDING, { ...PENDING, instance: 'mail' }, COMMIT);
     expect(events.map(([instance, , to, reason]) => [instance, to, reason])).toEqual([
       ['shop', null, 'handed over to mail'],

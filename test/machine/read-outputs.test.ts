@@ -38,18 +38,22 @@ function reading(taken: OutputText, properties = {}): Spec {
   return specOf('small', { reads: { taken }, properties: { name: 'web-1', ...properties } });
 }
 
-describe('what is reported gives', () => {
+describe('the value of an output is', () => {
   test.each<[what: string, taken: OutputText, value: unknown]>([
     ['a text', text(of('address')), '10.0.0.1'],
     ['a number as a text', text(of('port')), '5432'],
     ['a boolean as a text', text(of('ready')), 'true'],
     ['a list', text(of('names')), ['a', 'b']],
-    ['a list of one item a member, in order', text(of('address', WEBS)), ['10.0.1.1', '10.0.1.2']],
-    ['a list of all items of members', text(of('names', WEBS)), ['c', 'd', 'e']],
-    ['an empty list of no members', text(of('address', [])), []],
+    ['a list of one item per member, in order', text(of('address', WEBS)), ['10.0.1.1', '10.0.1.2']],
+    ['a list of all items of all members', text(of('names', WEBS)), ['c', 'd', 'e']],
+    ['an empty list for a group without members', text(of('address', [])), []],
     ['a longer text', text('db://', of('address'), ':', of('port')), 'db://10.0.0.1:5432'],
-    ['a list within a text', text('of ', of('names'), '; ', of('address', WEBS)), 'of a,b; 10.0.1.1,10.0.1.2'],
-    ['nothing within a text', text('<', of('nothing'), '>'), '<>'],
+    [
+      'a list joined in a longer text',
+      text('of ', of('names'), '; ', of('address', WEBS)),
+      'of a,b; 10.0.1.1,10.0.1.2',
+    ],
+    ['an empty list joined in a longer text', text('<', of('nothing'), '>'), '<>'],
     ['a list with other items', list(['x'], [of('names')], [of('port'), '/tcp']), ['x', 'a', 'b', '5432/tcp']],
   ])('%s', (_what, taken, value) => {
     expect(takeOutputs(reading(taken), NONE, FACTS).properties).toEqual({ name: 'web-1', taken: value });
@@ -57,14 +61,22 @@ describe('what is reported gives', () => {
   });
 });
 
-describe('no value is given by', () => {
+describe('an output has no value if it is', () => {
   const mayHold = (_property: string, value: unknown): boolean => String(value).startsWith('secret/');
   test.each<[what: string, taken: OutputText, unknown: object, rules?: object]>([
-    ['what is not reported', text(of('mac')), { server: 'db', output: 'mac', fault: null }],
-    ['what is not recorded', text('a ', of('address', 'new')), { server: 'new', output: 'address', fault: null }],
-    ['a member that has not reported', text(of('address', [...WEBS, 'db', 'new'])), { server: 'new', fault: null }],
+    ['not reported', text(of('mac')), { server: 'db', output: 'mac', fault: null }],
     [
-      'what would be too long',
+      'of a server that is not recorded',
+      text('a ', of('address', 'new')),
+      { server: 'new', output: 'address', fault: null },
+    ],
+    [
+      'not reported by one member of the group',
+      text(of('address', [...WEBS, 'db', 'new'])),
+      { server: 'new', fault: null },
+    ],
+    [
+      'too long',
       text(of('long'), of('long')),
       { server: 'db', output: 'long', fault: expect.stringContaining('64 KiB') },
     ],
@@ -81,12 +93,12 @@ describe('no value is given by', () => {
     expect(unknownReads(reading(taken))).toEqual({ taken });
   });
 
-  it('a reference is one, for a secret', () => {
+  it('a secret accepts an output that is a reference', () => {
     const { properties } = takeOutputs(reading(text(of('key'))), NONE, { ...FACTS, mayHold });
     expect(properties.taken).toBe('secret/db');
   });
 
-  it('several that are too long together', () => {
+  it('outputs that are too long together have no value', () => {
     const reads = { a: text(of('long')), b: text(of('long')) };
     expect(Object.keys(takeOutputs(specOf('small', { reads }), NONE, FACTS).properties)).toEqual(['name', 'size', 'a']);
     const quiet = specOf('small', { reads, configurationOnly: ['a', 'b'] });
@@ -99,7 +111,7 @@ describe('no value is given by', () => {
     ['a text', text('all: ', of('long', servers(10_000))), 2],
     ['items of a list', list(...servers(10_000).map((server) => [of('long', server)])), 2],
     ['a list of empty texts', text(of('empty', servers(10_000))), 4],
-  ])('what many report, which is put together no further than the limit: %s', (_what, taken, asked) => {
+  ])('outputs of many servers are joined only up to the limit: %s', (_what, taken, asked) => {
     const reported = { long: 'x'.repeat(60_000), empty: Array.from({ length: 20_000 }, () => '') };
     const outputsOf = vi.fn(() => reported);
     expect(unknownOutputs(reading(taken), { outputsOf }).get('taken')?.fault).toContain('64 KiB');
@@ -109,12 +121,12 @@ describe('no value is given by', () => {
 
 describe('a spec', () => {
   const known = reading(text(of('address')), { taken: '10.0.0.1' });
-  it('that has the values stays the same object', () => {
+  it('stays the same object if its values have not changed', () => {
     expect(takeOutputs(known, NONE, FACTS)).toBe(known);
     expect(takeOutputs(specOf('small'), NONE, FACTS)).toEqual(specOf('small'));
   });
 
-  it('keeps the last value of the same text where it is not reported any more', () => {
+  it('keeps the last value of an output that is not reported any more', () => {
     const gone = { outputsOf: () => ({}) };
     expect(takeOutputs(known, { specs: [known] }, gone)).toBe(known);
     expect(takeOutputs(known, NONE, gone).properties).toEqual({ name: 'web-1' });
@@ -124,12 +136,12 @@ describe('a spec', () => {
     });
   });
 
-  it('keeps none that became a secret', () => {
+  it('does not keep a last value that became a secret', () => {
     const facts = { outputsOf: () => undefined, mayHold: () => false };
     expect(takeOutputs(known, { specs: [known] }, facts).properties).toEqual({ name: 'web-1' });
   });
 
-  it('is as it is written without them', () => {
+  it('without outputs is unchanged', () => {
     expect(asWritten(known)).toEqual(reading(text(of('address'))));
   });
 });

@@ -24,16 +24,16 @@ it.each([
   [199, 19],
   [200, 20],
   [10_000, 20],
-])('of %d servers, %d may go without a yes', (servers, count) => {
+])('of %d servers, %d may be deleted without approval', (servers, count) => {
   expect(removalsMax(BUDGET, servers)).toBe(count);
 });
 
-it('the upper bound holds against the lower one, and nothing may mean nothing', () => {
+it('the upper bound wins over the lower one, and may be 0', () => {
   expect(removalsMax({ percent: 10, least: 9, most: 3 }, 50)).toBe(3);
   expect(removalsMax({ percent: 0, least: 0, most: 20 }, 1_000)).toBe(0);
 });
 
-describe('without a lower bound of the operator', () => {
+describe('the default lower bound', () => {
   const unset = { percent: 10, least: null, most: 20 };
 
   it.each([
@@ -47,22 +47,22 @@ describe('without a lower bound of the operator', () => {
     [50, 5],
     [60, 6],
     [10_000, 20],
-  ])('of %d servers, %d may go without a yes: no more than a third of a small desired state', (servers, count) => {
+  ])('lets %d servers lose %d without approval: at most a third of a small desired state', (servers, count) => {
     expect(removalsMax(unset, servers)).toBe(count);
   });
 
-  it('no more go than the upper bound says', () => {
+  it('does not exceed the upper bound', () => {
     expect(removalsMax({ ...unset, most: 0 }, 9)).toBe(0);
   });
 });
 
-describe('the servers of which a share is taken', () => {
-  it('are those that are made, and those that went within the hour', async () => {
+describe('the servers for the percentage of the budget', () => {
+  it('are the existing ones and those deleted within the hour', async () => {
     const rows = { 'web-1': rowIn('done', { applied: SMALL }), 'web-2': rowIn('done', { applied: SMALL }) };
     expect(serverCount(await ledgerOf(rows, [60_000, 120_000, REMOVAL_MS]), NOW)).toBe(4);
   });
 
-  it('are none that are only wanted, but for one that is to be built in place of another', async () => {
+  it('do not include servers that are only wanted, except replacements', async () => {
     const rows = {
       new: rowIn('pending', { provider: null }),
       failed: rowIn('retrying'),
@@ -73,7 +73,7 @@ describe('the servers of which a share is taken', () => {
     expect(serverCount(await ledgerOf(rows, [60_000]), NOW)).toBe(2);
   });
 
-  it('count once, also where they were built anew', async () => {
+  it('count once, also after a replacement', async () => {
     const ledger = await ledgerOf({ 'gone-0': rowIn('done', { applied: SMALL }) }, [60_000]);
     expect(serverCount(ledger, NOW)).toBe(1);
   });
@@ -95,33 +95,33 @@ async function ledgerOf(rows: Readonly<Record<string, ServerRow>>, deletedMsAgo:
 const terminating = rowIn('marked for delete', { wanted: null, applied: SMALL });
 const replaced = rowIn('pending', { applied: SMALL, replacing: true, incarnation: 9 });
 
-describe('under way', () => {
+describe('removalsUnderWay', () => {
   it.each<[name: string, row: ServerRow, counts: boolean]>([
     ['a server that no commit wants', terminating, true],
-    ['one whose delete runs', { ...terminating, state: 'deleting' }, true],
-    ['one whose delete failed', { ...terminating, state: 'failed' }, true],
-    ['one that is replaced', replaced, true],
-    ['one that is there', rowIn('done', { applied: SMALL }), false],
-    ['one that was approved', { ...terminating, approved: true }, false],
+    ['a server whose delete runs', { ...terminating, state: 'deleting' }, true],
+    ['a server whose delete failed', { ...terminating, state: 'failed' }, true],
+    ['a server that is replaced', replaced, true],
+    ['a server that exists', rowIn('done', { applied: SMALL }), false],
+    ['an approved delete', { ...terminating, approved: true }, false],
     ['a replacement that was approved', { ...replaced, approved: true }, false],
-    ['one that is gone already and is built anew', rowIn('pending', { applied: null, replacing: true }), false],
-    ['one that no provider was ever told to make', { ...terminating, provider: null }, false],
-    ['one that is retained', { ...terminating, policy: { ...terminating.policy, deletion: 'retain' } }, false],
-  ])('is %s: %#', async (_name, row, counts) => {
+    ['a server that was deleted and is created again', rowIn('pending', { applied: null, replacing: true }), false],
+    ['a server that no provider was asked to create', { ...terminating, provider: null }, false],
+    ['a retained server', { ...terminating, policy: { ...terminating.policy, deletion: 'retain' } }, false],
+  ])('includes %s: %#', async (_name, row, counts) => {
     const ledger = await ledgerOf({ 'web-1': row, other: rowIn('done', { applied: SMALL, instance: 'other' }) });
     const removal = { server: 'web-1', incarnation: row.incarnation };
     expect([...removalsUnderWay(ledger)]).toEqual(counts ? [['shop', [removal]]] : []);
   });
 });
 
-it('an hour counts to the millisecond, and with what is under way', async () => {
+it('openRemovals counts deletes of the last hour to the millisecond, and those under way', async () => {
   const ledger = await ledgerOf({ a: terminating, b: replaced }, [0, REMOVAL_MS - 1, REMOVAL_MS, REMOVAL_MS * 2]);
   expect([...recentRemovals(ledger, NOW)]).toEqual(['gone-0/1', 'gone-1/1']);
   expect(openRemovals(ledger, NOW)).toBe(4);
   expect(openRemovals(ledger, NOW + REMOVAL_MS)).toBe(2);
 });
 
-it('one that is under way and has begun counts once, and so does one of an earlier building', async () => {
+it('openRemovals counts a delete that has begun once, and one of an earlier incarnation', async () => {
   const ledger = await ledgerOf({ a: terminating, b: replaced });
   const names = ['a/7', 'b/8', 'b/9', 'c/1'];
   const value = { time: at(NOW) };

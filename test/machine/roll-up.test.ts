@@ -21,7 +21,7 @@ const OF_STATE: Readonly<Record<State, InstanceStatus>> = {
   'marked for delete': 'In progress',
 };
 
-describe('by the states of its servers', () => {
+describe('the status of an instance by the states of its servers', () => {
   test.each(Object.entries(OF_STATE))('all %s: %s', (state, status) => {
     expect(rollUp(NOTHING, [state as State, state as State])).toBe(status);
   });
@@ -38,7 +38,7 @@ describe('by the states of its servers', () => {
   });
 });
 
-describe('what is known beside its servers comes first', () => {
+describe('the status of an instance by facts besides its servers', () => {
   test.each<[Partial<InstanceFacts>, InstanceStatus]>([
     [{}, 'Marked for delete'],
     [{ isTerminating: false }, 'Suspended'],
@@ -50,7 +50,7 @@ describe('what is known beside its servers comes first', () => {
   });
 });
 
-test('more servers never make the status of an instance better, and their order does not count', () => {
+test('the status of an instance never improves with more servers, and ignores their order', () => {
   const states = fc.array(fc.constantFrom(...STATES), { maxLength: 6 });
   fc.assert(
     fc.property(states, states, (some, more) => {

@@ -39,7 +39,7 @@ const updating = member(
   rowIn('updating', { applied: SMALL, wanted: LARGE, action: running('update', LARGE), dirty: true }),
 );
 
-it('a member that goes first needs no slot, but nobody goes beside one that gave up', () => {
+it('a member that goes first needs no slot, but waits for a failed member', () => {
   expect(slotOf(unordered(asking('1', 60)), [updating, doneLongAgo])).toBe(true);
   expect(slotOf(unordered(asking('1')), [member(rowIn('failed', { applied: SMALL }))])).toBe(false);
 });
@@ -52,6 +52,6 @@ it.each([
   ['100%', 4, 4],
   ['0', 4, 1],
   ['0%', 4, 1],
-])('%s of %d may be away: %d', (written, size, count) => {
+])('max_unavailable %s of %d members allows %d', (written, size, count) => {
   expect(awayMax(written, size)).toBe(count);
 });

@@ -9,10 +9,10 @@ function suspension(until: string | null): SuspensionRow {
 }
 
 it.each<[name: string, row: SuspensionRow | undefined, until: number | undefined]>([
-  ['nobody suspended it', undefined, undefined],
+  ['it is not suspended', undefined, undefined],
   ['only an operator ends it', suspension(null), Number.POSITIVE_INFINITY],
   ['it ends later', suspension('2026-11-20T10:20:00.001Z'), NOW + 1],
-  ['it ends later, as another zone tells the time', suspension('2026-11-20T12:30:00+02:00'), NOW + 600_000],
+  ['it ends later, in another time zone', suspension('2026-11-20T12:30:00+02:00'), NOW + 600_000],
   ['it ends now', suspension('2026-11-20T10:20:00Z'), undefined],
   ['it has ended', suspension('2026-11-20T10:19:59Z'), undefined],
 ])('%s', (_name, row, until) => {

@@ -43,7 +43,7 @@ function expectedAfter(state: State, event: Event): State | undefined {
   return targets[0];
 }
 
-describe('every state and every event', () => {
+describe('the table of transitions', () => {
   test.each(CELLS.filter(({ to }) => to !== undefined))('$state, on $event: $to', ({ state, event, to }) => {
     expect(accepts(state, event)).toBe(true);
     expect(transition(state, event)).toBe(to);
@@ -54,18 +54,18 @@ describe('every state and every event', () => {
     expect(() => transition(state, event)).toThrow(`no transition from "${state}" on "${event}"`);
   });
 
-  test.each(EVENTS)('%s has a use', (event) => {
+  test.each(EVENTS)('%s is accepted by a state', (event) => {
     expect(STATES.some((state) => accepts(state, event))).toBe(true);
   });
 });
 
-describe('what holds for the whole table', () => {
-  test.each(STATES)('%s takes a new commit, whatever it wants', (state) => {
+describe('every state', () => {
+  test.each(STATES)('%s accepts a new commit', (state) => {
     expect(accepts(state, 'want')).toBe(true);
     expect(accepts(state, 'unwant')).toBe(true);
   });
 
-  test.each(RUNNING)('%s ends before anything that a commit asks for', (state) => {
+  test.each(RUNNING)('%s ends before a commit is applied', (state) => {
     expect(transition(state, 'want')).toBe(state);
     expect(transition(state, 'unwant')).toBe(state);
     for (const event of ['start create', 'start update', 'start delete', 'hold', 'settle'] as const) {
@@ -73,7 +73,7 @@ describe('what holds for the whole table', () => {
     }
   });
 
-  test.each(WAITING)('%s gives way to a new commit at once', (state) => {
+  test.each(WAITING)('%s ends with a new commit', (state) => {
     expect(transition(state, 'want')).toBe('pending');
     expect(transition(state, 'unwant')).toBe('marked for delete');
   });
@@ -83,7 +83,7 @@ describe('what holds for the whole table', () => {
       expect(accepts(state, event), event).toBe(true);
   });
 
-  test('a lost action is followed by nothing but a check', () => {
+  test('a lost action is only followed by a check', () => {
     const ways = EVENTS.filter((event) => accepts('unknown', event) && transition('unknown', event) !== 'unknown');
     expect(ways).toEqual(['learn']);
   });
@@ -95,12 +95,12 @@ describe('what holds for the whole table', () => {
   // Once no commit wants it: only what happens to a server by itself, and the way out.
   const WITHOUT_WANTING: readonly Event[] = ['unwant', 'start delete', 'succeed', 'fail', 'give up', 'lose', 'learn'];
 
-  test.each(STATES)('%s leads to removal once nobody wants the server', (state) => {
+  test.each(STATES)('%s leads to removal when the server is unwanted', (state) => {
     expect(reachable(state, WITHOUT_WANTING)).toContain('marked for delete');
     expect(transition('marked for delete', 'start delete')).toBe('deleting');
   });
 
-  test.each(STATES)('%s leads to done once somebody wants the server', (state) => {
+  test.each(STATES)('%s leads to done when the server is wanted', (state) => {
     expect(
       reachable(
         state,

@@ -29,13 +29,13 @@ it.each<[wait: Wait, reason: string]>([
     'waits until another server of its site is found, for the whole site may be gone, at the latest 2026-11-20T10:20:00.000Z',
   ],
   [{ kind: 'time', until: NOW }, 'waits until 2026-11-20T10:20:00.000Z'],
-])('a wait is told: %o', (wait, reason) => {
+])('waitReason words the wait %o', (wait, reason) => {
   expect(waitReason(wait)).toBe(reason);
 });
 
 const requestWords = (tags: readonly string[]): string => `last request of ${tags.join()}`;
 
-it('a wait for a proxy says when one asked last', () => {
+it('waitReason says when a proxy asked last', () => {
   const wait: Wait = { kind: 'capacity', provider: 'proxied', instance: 'shop', tags: ['lab'] };
   expect(toldWait(wait, requestWords)?.reason).toBe('waits for a proxy with the tag "lab"; last request of lab');
 });

@@ -25,7 +25,7 @@ function wantedAs({ instance, key, index, policy }: ServerRow, fields: Partial<W
 
 const done = rowIn('done', { applied: SMALL });
 
-it('begins unseen, with an incarnation that no earlier server of that name had', () => {
+it('a new row is unchecked and has a new incarnation', () => {
   const server = wantedAs(done);
   expect(firstRow(server, TAKING)).toMatchObject({
     state: 'pending',
@@ -41,7 +41,7 @@ it('begins unseen, with an incarnation that no earlier server of that name had',
 });
 
 describe('a commit that wants a server', () => {
-  it.each(STATES)('in the state %s, as it is: touches it only where it waits', (state) => {
+  it.each(STATES)('in the state %s without a change, changes the row only if it waits', (state) => {
     const row = rowIn(state, {
       applied: SMALL,
       due: at(SOON),
@@ -86,7 +86,7 @@ describe('a commit that wants a server', () => {
     });
   });
 
-  it('that was to go, brings it back and forgets its last record', () => {
+  it('that was unwanted, keeps it and drops its last record', () => {
     const row = rowIn('marked for delete', { wanted: null, applied: SMALL, lastRecord: FAREWELL });
     expect(wantRow(row, wantedAs(row), TAKING)).toMatchObject({
       state: 'pending',
@@ -103,7 +103,7 @@ describe('a commit that wants a server', () => {
     expect(wantRow(row, wantedAs(row, { spec: LARGE }), TAKING)).toMatchObject({ state: 'creating', action });
   });
 
-  it('elsewhere, moves it without an action, a generation or an update of its record', () => {
+  it('in another instance, moves it without an action or a new generation', () => {
     const place = { instance: 'other', key: 'api', index: null, policy: { ...done.policy, pauseSeconds: 5 } };
     expect(wantRow(done, wantedAs(done, place), TAKING)).toEqual({ ...done, ...place });
   });
@@ -113,10 +113,10 @@ describe('a commit that wants a server', () => {
     ['what it lists', specOf('small', { lists: ['db'] })],
     ['its description', specOf('small', { properties: { ...SMALL.properties, description: 'new' } })],
     [
-      'a property for configuration only',
+      'a configuration-only property',
       specOf('small', { properties: { ...SMALL.properties, peers: ['x'] }, configurationOnly: ['peers'] }),
     ],
-  ])('with %s changed, needs no action, and remembers that as applied', (_case, spec) => {
+  ])('with another value of %s, starts no action and records it as applied', (_case, spec) => {
     expect(wantRow(done, wantedAs(done, { spec }), TAKING)).toEqual({ ...done, wanted: spec, applied: spec });
     const drifted = rowIn('drifted', { applied: LARGE });
     const { dependsOn, lists } = spec;
@@ -124,7 +124,7 @@ describe('a commit that wants a server', () => {
     expect(wantRow(drifted, wantedAs(drifted, { spec }), TAKING)).toEqual({ ...drifted, wanted: spec, applied });
   });
 
-  it('that takes away what it needs and nothing else, takes that away from what is applied, in every state', () => {
+  it('that only removes dependencies also removes them from the applied spec, in every state', () => {
     const wanted = specOf('small', { dependsOn: ['db', 'x'], lists: ['db'] });
     const applied = specOf('large', { dependsOn: ['db', 'old'], lists: ['db'] });
     const spec = specOf('small', { dependsOn: ['cache', 'x'] });
