@@ -1,27 +1,16 @@
 // Answers in pairs: what one way of answering admits, every other way and every later place admits too, unchanged.
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
-import { createLog } from '../../src/base/log.ts';
+import { expect, it } from 'vitest';
 import { parseEntry } from '../../src/catalog/parse-entry.ts';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
-import { isSame, type JsonMap } from '../../src/model/json.ts';
+import { type JsonMap } from '../../src/model/json.ts';
 import { isError } from '../../src/model/problem.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
-import { ProgramRunner } from '../../src/programs/program-runner.ts';
-import { ANSWER_BYTES_MAX, AnswerError, readAnswer } from '../../src/providers/answer-json.ts';
-import { createExecProvider } from '../../src/providers/exec/exec-provider.ts';
-import { createHttpProvider } from '../../src/providers/http/http-provider.ts';
-import type { Provider } from '../../src/providers/provider.ts';
+import { AnswerError, readAnswer } from '../../src/providers/answer-json.ts';
 import { desiredAfter } from '../../src/service/write/check-edits.ts';
 import type { Draft } from '../../src/service/write/draft.ts';
 import { putObjectDraft } from '../../src/service/write/drafts.ts';
-import { callOf } from '../support/calls.ts';
 import { countRuns } from '../support/count-runs.ts';
-import { SERVICE_SECRET, startService } from '../support/service-of-servers.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { TextRepository } from '../support/text-repository.ts';
 
 const MESSAGE_LENGTH_MAX = 4096;
@@ -64,19 +53,17 @@ function jsonOf(value: unknown): JsonMap {
   return JSON.parse(JSON.stringify(value));
 }
 
-describe('an answer that is admitted', () => {
-  it('is admitted as a proxy reports it, the same, and its message stays within its limit', () => {
-    fc.assert(
-      fc.property(ANSWER, (written) => {
-        const answer = readIfRight(JSON.stringify(written));
-        if (answer === undefined) return;
-        expect(jsonOf(readAnswer(JSON.stringify(answer)))).toEqual(jsonOf(answer));
-        expect(answer.message.length).toBeLessThanOrEqual(MESSAGE_LENGTH_MAX + '…'.length);
-        expect(JSON.stringify(answer)).not.toMatch(/\\u0000|\\ud[89a-f]/);
-      }),
-      { numRuns: countRuns(500) },
-    );
-  });
+it('an admitted answer is admitted as a proxy reports it, the same, and its message stays within its limit', () => {
+  fc.assert(
+    fc.property(ANSWER, (written) => {
+      const answer = readIfRight(JSON.stringify(written));
+      if (answer === undefined) return;
+      expect(jsonOf(readAnswer(JSON.stringify(answer)))).toEqual(jsonOf(answer));
+      expect(answer.message.length).toBeLessThanOrEqual(MESSAGE_LENGTH_MAX + '…'.length);
+      expect(JSON.stringify(answer)).not.toMatch(/\\u0000|\\ud[89a-f]/);
+    }),
+    { numRuns: countRuns(500) },
+  );
 });
 
 it('an output is admitted exactly if a file and a body may hold it as a key of a record', () => {
@@ -113,55 +100,3 @@ function isTaken(desired: DesiredState, draft: () => Draft): boolean {
     throw error;
   }
 }
-
-/** An answer of so many bytes. */
-function answerOf(bytes: number): string {
-  const observed = Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`p${index}`, 'ü'.repeat(30_000)]));
-  const room = bytes - Buffer.byteLength(JSON.stringify({ outcome: 'done', observed: { ...observed, q: '' } }));
-  return JSON.stringify({ outcome: 'done', observed: { ...observed, q: 'x'.repeat(room) } });
-}
-
-/** A program whose answer is a text. */
-async function program(text: string): Promise<Provider> {
-  const directory = temporaryDirectory();
-  writeFileSync(join(directory, 'answer'), text);
-  const log = createLog('silent');
-  const runner = await ProgramRunner.open(join(directory, 'running'), log);
-  const provider = createExecProvider({
-    command: ['cat', 'answer'],
-    directory,
-    environment: { PATH: process.env.PATH ?? '' },
-    runner,
-    log,
-  });
-  onTestFinished(async () => {
-    await provider.close();
-  });
-  return provider;
-}
-
-/** A service whose answer is a text. */
-async function service(text: string): Promise<Provider> {
-  const answering = await startService();
-  onTestFinished(() => answering.close());
-  answering.script = ({ response }) => Boolean(response.end(text));
-  const secretFile = join(temporaryDirectory(), 'secret');
-  writeFileSync(secretFile, SERVICE_SECRET);
-  return createHttpProvider({ url: answering.url, secretFile, caFile: null, clock: systemClock });
-}
-
-describe.each([
-  ['a program', program],
-  ['a service', service],
-])('the largest answer of %s', (_who, open) => {
-  async function ask(bytes: number) {
-    return await (await open(answerOf(bytes))).perform(callOf({}), AbortSignal.timeout(20_000));
-  }
-
-  // test/proxy/report-delivery.test.ts: a proxy reports the same.
-  it('is read, and not one byte more', async () => {
-    const { observed } = await ask(ANSWER_BYTES_MAX);
-    expect(isSame(observed, readAnswer(answerOf(ANSWER_BYTES_MAX)).observed)).toBe(true);
-    await expect(ask(ANSWER_BYTES_MAX + 1)).rejects.toThrow(/more than 1048576 bytes/);
-  });
-});

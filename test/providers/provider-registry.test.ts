@@ -69,11 +69,6 @@ it('finds entries by name', () => {
   expect(registry.byName('constructor')).toBeUndefined();
 });
 
-it('matches nothing without entries', () => {
-  const registry = createProviderRegistry([], () => providerOf());
-  expect(registry.match({ kind: 'Platform::Server', properties: {} })).toBeUndefined();
-});
-
 it('closes every provider, and tells of the first that failed', async () => {
   const closed: string[] = [];
   const registry = createProviderRegistry([entryOf('a'), entryOf('b'), entryOf('c')], ({ name }) =>

@@ -1,5 +1,6 @@
 // Who is told what and when, of the real follower and reconciler with a provider that does as it is told.
 import { describe, expect, it } from 'vitest';
+import type { Clock } from '../../src/base/clock.ts';
 import { createLog } from '../../src/base/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { NotificationRow } from '../../src/model/rows.ts';
@@ -10,7 +11,6 @@ import type { Attempt } from '../../src/statuses/post-once.ts';
 import { answerOf } from '../reconcile/build.ts';
 import { Core } from '../reconcile/core.ts';
 import { shopFiles } from '../reconcile/shop.ts';
-import { clockOf } from './life-clock.ts';
 
 const ACCEPTED: Attempt = { isAccepted: true, answer: '204', isOnlyThis: false, waitMs: undefined };
 const AWAY: Attempt = { isAccepted: false, answer: 'connect ECONNREFUSED', isOnlyThis: false, waitMs: undefined };
@@ -67,8 +67,8 @@ class NotifyingCore {
     return commit;
   }
 
-  async restart({ isKilled = false } = {}): Promise<void> {
-    if (!isKilled) await this.notifier.stop();
+  /** Kills the process, and starts another one on its rows. */
+  async restart(): Promise<void> {
     this.#life.abort();
     this.core = await this.core.restart();
     this.notifier = this.#start();
@@ -96,6 +96,16 @@ class NotifyingCore {
       })),
     });
   }
+}
+
+/** Returns a clock whose timers wake nobody once `life` is over. */
+function clockOf(life: AbortSignal, real: Clock): Clock {
+  return {
+    now: () => real.now(),
+    monotonic: () => real.monotonic(),
+    after: (ms, wake) => real.after(ms, () => (life.aborted ? undefined : wake())),
+    nextTurn: () => real.nextTurn(),
+  };
 }
 
 describe('what happens', () => {
@@ -139,7 +149,7 @@ describe('what happens', () => {
     await told.core.pass(HOUR_MS / 2);
     expect(told.core.states()).toMatchObject({ 'shop-a': 'done', 'shop-b': 'failed' });
     expect(told.sent).toEqual([]);
-    await told.restart({ isKilled: true });
+    await told.restart();
     told.core.provider.script = () => undefined;
     await told.core.operator.retry(told.core.order, { instance: 'shop' });
     await told.core.settle();
@@ -160,10 +170,14 @@ describe('a subscriber that is away', () => {
     expect(told.sent).toHaveLength(1);
     await told.core.pass(10_000);
     expect(told.sent.length).toBeGreaterThan(1);
-    await told.restart({ isKilled: true });
+    await told.restart();
     expect(told.notifier.failure).toBeUndefined();
-    await told.core.pass(60_000);
-    await told.core.pass(30_000);
+    for (let minute = 0; minute < 24 * 60; minute += 1) await told.core.pass(60_000);
+    // At growing distances, up to ten minutes.
+    expect(told.sent.length).toBeGreaterThan(24 * 6);
+    expect(told.sent.length).toBeLessThan(24 * 15);
+    const warned = told.lines.filter(({ msg }) => msg === 'a message was not accepted; it is tried again');
+    expect(warned.length).toBeLessThanOrEqual(told.sent.length);
     expect(told.notifier.failure).toMatchObject({ reason: 'ops: connect ECONNREFUSED' });
     expect(new Set(told.sent.map((one) => one.id))).toEqual(new Set([id]));
     const attempts = told.rows().filter(({ type }) => type === 'treeline.held.firing');
@@ -237,7 +251,7 @@ it('a store that takes nothing keeps no event waiting, and gets what was accepte
   await told.core.pass(6 * 60_000);
   expect(told.told()).toEqual([...begins, 'treeline.attention.resolved store:unsaved']);
   expect(told.rows()).toHaveLength(3);
-  await told.restart({ isKilled: true });
+  await told.restart();
   expect(told.sent).toHaveLength(3);
 });
 

@@ -1,8 +1,7 @@
 // One event to a subscriber over real HTTPS, verified by the public library of Standard Webhooks, and what becomes of it where the
 // subscriber misbehaves.
 import { writeFileSync } from 'node:fs';
-import type { ServerResponse } from 'node:http';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import type { NotificationTarget } from '../../src/model/settings.ts';
 import type { Attempt } from '../../src/statuses/post-once.ts';
@@ -56,36 +55,26 @@ it.each([
   expect([...subscriber.received, ...subscriber.refused]).toEqual([]);
 });
 
-describe('what a subscriber answers', () => {
-  const answering = async (answer: (response: ServerResponse) => void): Promise<Attempt> => {
-    const subscriber = await startFakeSubscriber();
-    subscriber.script = answer;
-    return await send(subscriber.target);
-  };
+it.each<[status: number, isAccepted: boolean, isOnlyThis: boolean, answer: string]>([
+  [200, true, false, '200'],
+  // Its target is not repeated.
+  [307, false, false, '307: it redirects, and redirects are not followed'],
+  [400, false, true, '400'],
+  [422, false, true, '422'],
+  [500, false, false, '500'],
+])('is answered with %i', async (status, isAccepted, isOnlyThis, answer) => {
+  const subscriber = await startFakeSubscriber();
+  const location = `https://elsewhere.example/${SUBSCRIBER_SECRET}`;
+  subscriber.script = (response) => void response.writeHead(status, { location }).end(SUBSCRIBER_SECRET);
+  expect(await send(subscriber.target)).toEqual({ isAccepted, isOnlyThis, answer, waitMs: undefined });
+});
 
-  it.each([
-    [200, true, false],
-    [400, false, true],
-    [422, false, true],
-    [500, false, false],
-  ])('%i', async (status, isAccepted, isOnlyThis) => {
-    const attempt = await answering((response) => void response.writeHead(status).end(SUBSCRIBER_SECRET));
-    expect(attempt).toEqual({ isAccepted, isOnlyThis, answer: String(status), waitMs: undefined });
-  });
-
-  it('a redirect is not followed, and its target not repeated', async () => {
-    const location = `https://elsewhere.example/${SUBSCRIBER_SECRET}`;
-    const attempt = await answering((response) => void response.writeHead(307, { location }).end());
-    expect(attempt.answer).toBe('307: it redirects, and redirects are not followed');
-  });
-
-  it('nothing: the request ends with the controller', async () => {
-    const subscriber = await startFakeSubscriber();
-    subscriber.script = () => undefined;
-    const ending = new AbortController();
-    const attempt = send(subscriber.target, ending.signal);
-    await expect.poll(() => subscriber.received.length).toBe(1);
-    ending.abort(new Error('the controller is stopping'));
-    expect(await attempt).toMatchObject({ isAccepted: false, answer: 'the controller is stopping' });
-  });
+it('ends its request with the controller', async () => {
+  const subscriber = await startFakeSubscriber();
+  subscriber.script = () => undefined;
+  const ending = new AbortController();
+  const attempt = send(subscriber.target, ending.signal);
+  await expect.poll(() => subscriber.received.length).toBe(1);
+  ending.abort(new Error('the controller is stopping'));
+  expect(await attempt).toMatchObject({ isAccepted: false, answer: 'the controller is stopping' });
 });

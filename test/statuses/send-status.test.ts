@@ -1,7 +1,7 @@
 // One status to a forge over real HTTPS: what the request holds, and what becomes of it where the forge misbehaves.
 import { writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import type { StatusesSettings } from '../../src/model/settings.ts';
 import type { Attempt } from '../../src/statuses/post-once.ts';
@@ -12,7 +12,9 @@ import { startHttpProxy } from '../support/http-proxy.ts';
 
 const COMMIT = '0123456789abcdef0123456789abcdef01234567';
 const STATUS: WantedStatus = { commit: COMMIT, context: 'apply', state: 'success', description: '2 servers done' };
+const WORDS = { state: 'success', description: '2 servers done' };
 const NOW = Date.parse('2026-11-20T10:00:00Z');
+const USED_UP = /^the forge takes no more requests for now \((403|429)\): its rate limit is used up/;
 const CLOCK = { ...systemClock, now: () => NOW };
 
 function send(
@@ -44,10 +46,9 @@ async function expectUnreachable(settings: StatusesSettings, words: RegExp, wait
 }
 
 describe('the request', () => {
-  it('is what GitHub takes', async () => {
-    const forge = await startFakeForge('github');
-    expect(await send(forge.settings)).toMatchObject({ isAccepted: true });
-    expect(forge.requests).toEqual([
+  it.each<[StatusesSettings['kind'], object]>([
+    [
+      'github',
       {
         method: 'POST',
         path: `/repos/infra/stacks/statuses/${COMMIT}`,
@@ -58,37 +59,31 @@ describe('the request', () => {
           'user-agent': 'treeline',
           'x-github-api-version': '2022-11-28',
         }),
-        body: {
-          state: 'success',
-          context: 'treeline/eu/apply',
-          description: '2 servers done',
-          target_url: 'https://treeline.example/ui/',
-        },
+        body: { ...WORDS, context: 'treeline/eu/apply', target_url: 'https://treeline.example/ui/' },
       },
-    ]);
-  });
-
-  it('is what Gitea and Forgejo take', async () => {
-    const forge = await startFakeForge('gitea');
-    expect(await send({ ...forge.settings, targetUrl: null })).toMatchObject({ isAccepted: true });
-    expect(forge.requests).toMatchObject([
-      { path: `/api/v1/repos/infra/stacks/statuses/${COMMIT}`, headers: { authorization: `token ${FORGE_TOKEN}` } },
-    ]);
-    expect(forge.requests[0]?.body).toEqual({
-      ...{ state: 'success', context: 'treeline/eu/apply', description: '2 servers done' },
-    });
-  });
-
-  it('is what GitLab takes, with the path of the project in one segment', async () => {
-    const forge = await startFakeForge('gitlab');
-    expect(await send(forge.settings)).toMatchObject({ isAccepted: true });
-    expect(forge.requests).toMatchObject([
+    ],
+    [
+      'gitea',
       {
-        path: `/api/v4/projects/infra%2Fstacks/statuses/${COMMIT}`,
-        headers: { 'private-token': FORGE_TOKEN },
-        body: { state: 'success', name: 'treeline/eu/apply', description: '2 servers done', ref: 'main' },
+        path: `/api/v1/repos/infra/stacks/statuses/${COMMIT}`,
+        headers: expect.objectContaining({ authorization: `token ${FORGE_TOKEN}` }),
+        body: { ...WORDS, context: 'treeline/eu/apply' },
       },
-    ]);
+    ],
+    [
+      'gitlab',
+      {
+        // The path of the project is one segment.
+        path: `/api/v4/projects/infra%2Fstacks/statuses/${COMMIT}`,
+        headers: expect.objectContaining({ 'private-token': FORGE_TOKEN }),
+        body: { ...WORDS, name: 'treeline/eu/apply', ref: 'main' },
+      },
+    ],
+  ])('is what %s takes', async (kind, request) => {
+    const forge = await startFakeForge(kind);
+    const targetUrl = kind === 'github' ? forge.settings.targetUrl : null;
+    expect(await send({ ...forge.settings, targetUrl })).toMatchObject({ isAccepted: true });
+    expect(forge.requests).toEqual([expect.objectContaining(request)]);
   });
 
   it.each([
@@ -145,23 +140,19 @@ describe('a forge that refuses', () => {
     expect(await send(forge.settings, { state: 'failure' })).toMatchObject({ isAccepted: false, isOnlyThis: true });
   });
 
-  it.each([
-    [{ 'retry-after': '30' }, 30_000],
-    [{ 'retry-after': 'Fri, 20 Nov 2026 10:02:00 GMT' }, 120_000],
-    [{ 'retry-after': '86400' }, 3_600_000],
-    [{ 'x-ratelimit-remaining': '5', 'x-ratelimit-reset': String(NOW / 1000 + 60) }, undefined],
-  ])('tells how long to wait: %j', async (headers, waitMs) => {
-    const forge = await answering((response) => response.writeHead(403, headers as Record<string, string>).end());
-    await expectUnreachable(forge.settings, /\(403\)/, waitMs);
-  });
-
-  it.each([
-    [403, { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(NOW / 1000 + 60) }, 60_000],
-    [403, { 'x-ratelimit-remaining': '0' }, 60_000],
-    [429, {}, 60_000],
-  ])('since its rate limit is used up says so, and nothing of the token: %d %j', async (status, headers, waitMs) => {
-    const forge = await answering((response) => response.writeHead(status, headers as Record<string, string>).end());
-    const words = new RegExp(`^the forge takes no more requests for now \\(${status}\\): its rate limit is used up`);
+  const [LEFT, RESET] = ['x-ratelimit-remaining', 'x-ratelimit-reset'];
+  const SOON = String(NOW / 1000 + 60);
+  it.each<[status: number, headers: Record<string, string>, waitMs: number | undefined, words: RegExp]>([
+    [500, { 'retry-after': '30' }, 30_000, /answered 500$/],
+    [403, { 'retry-after': '30' }, 30_000, USED_UP],
+    [403, { 'retry-after': 'Fri, 20 Nov 2026 10:02:00 GMT' }, 120_000, USED_UP],
+    [403, { 'retry-after': '86400' }, 3_600_000, USED_UP],
+    [403, { [LEFT]: '0', [RESET]: SOON }, 60_000, USED_UP],
+    [403, { [LEFT]: '0' }, 60_000, USED_UP],
+    [403, { [LEFT]: '5', [RESET]: SOON }, undefined, /may not set commit statuses \(403\)/],
+    [429, {}, 60_000, USED_UP],
+  ])('with %d %j says how long to wait, and nothing of the token', async (status, headers, waitMs, words) => {
+    const forge = await answering((response) => response.writeHead(status, headers).end());
     await expectUnreachable(forge.settings, words, waitMs);
   });
 
@@ -174,23 +165,18 @@ describe('a forge that refuses', () => {
   });
 });
 
-describe('through a proxy that the environment names', () => {
-  afterEach(() => {
-    vi.unstubAllEnvs();
-  });
-
-  it('a forge is reached that is not known here, and the password of the proxy is told to nobody', async () => {
-    const { settings, requests } = await startFakeForge('github', 'forge.example');
-    const proxy = await startHttpProxy(Number(new URL(settings.apiUrl).port));
-    vi.stubEnv('HTTPS_PROXY', proxy.url.replace('//', '//user:proxy-secret@'));
-    expect(await send(settings)).toMatchObject({ isAccepted: true });
-    expect(requests).toHaveLength(1);
-    expect(proxy.requests).toEqual([expect.stringMatching(/^CONNECT forge\.example:\d+$/)]);
-    proxy.answer = 407;
-    const refused = await send(settings);
-    expect(refused).toMatchObject({ isAccepted: false, answer: expect.stringContaining('407') });
-    expect(JSON.stringify(refused)).not.toContain('proxy-secret');
-  });
+it('a forge is reached through a proxy of the environment, whose password is told to nobody', async () => {
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const { settings, requests } = await startFakeForge('github', 'forge.example');
+  const proxy = await startHttpProxy(Number(new URL(settings.apiUrl).port));
+  vi.stubEnv('HTTPS_PROXY', proxy.url.replace('//', '//user:proxy-secret@'));
+  expect(await send(settings)).toMatchObject({ isAccepted: true });
+  expect(requests).toHaveLength(1);
+  expect(proxy.requests).toEqual([expect.stringMatching(/^CONNECT forge\.example:\d+$/)]);
+  proxy.answer = 407;
+  const refused = await send(settings);
+  expect(refused).toMatchObject({ isAccepted: false, answer: expect.stringContaining('407') });
+  expect(JSON.stringify(refused)).not.toContain('proxy-secret');
 });
 
 describe('a forge that misbehaves', () => {
@@ -213,26 +199,14 @@ describe('a forge that misbehaves', () => {
   });
 });
 
-describe('the files', () => {
-  it.each([
-    ['', /tokenFile .* is empty/],
-    ['two words\n', /tokenFile .* holds no token/],
-  ])('without a token send nothing: %j', async (text, words) => {
-    const forge = await startFakeForge('github');
-    writeFileSync(forge.settings.tokenFile, text);
-    await expectUnreachable(forge.settings, words);
-    expect(forge.requests).toEqual([]);
-  });
-
-  it('that are missing are told', async () => {
-    const { settings } = await startFakeForge('github');
-    await expectUnreachable(
-      { ...settings, tokenFile: '/gone' },
-      /^statuses\.tokenFile \/gone cannot be read: it is not there/,
-    );
-    await expectUnreachable(
-      { ...settings, caFile: '/gone' },
-      /^statuses\.caFile \/gone cannot be read: it is not there/,
-    );
-  });
+it.each<[file: string, text: string | undefined, words: RegExp]>([
+  ['tokenFile', '', /^statuses\.tokenFile .* is empty/],
+  ['tokenFile', 'two words\n', /^statuses\.tokenFile .* holds no token/],
+  ['tokenFile', undefined, /^statuses\.tokenFile \/gone cannot be read: it is not there/],
+  ['caFile', undefined, /^statuses\.caFile \/gone cannot be read: it is not there/],
+])('nothing is sent if %s has the content %j', async (file, text, words) => {
+  const forge = await startFakeForge('github');
+  if (text !== undefined) writeFileSync(forge.settings.tokenFile, text);
+  await expectUnreachable({ ...forge.settings, ...(text === undefined && { [file]: '/gone' }) }, words);
+  expect(forge.requests).toEqual([]);
 });

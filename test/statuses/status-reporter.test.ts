@@ -1,7 +1,6 @@
 // Which commit statuses a forge gets, of the real follower and reconciler with a provider that does as it is told.
 import { describe, expect, it } from 'vitest';
 import { createLog } from '../../src/base/log.ts';
-import type { JsonMap } from '../../src/model/json.ts';
 import { stallsIn } from '../../src/reconcile/waits/wait-graph.ts';
 import type { Attempt } from '../../src/statuses/post-once.ts';
 import { StatusReporter } from '../../src/statuses/status-reporter.ts';
@@ -9,24 +8,14 @@ import type { WantedStatus } from '../../src/statuses/wanted-statuses.ts';
 import { answerOf } from '../reconcile/build.ts';
 import { Core, type CoreOptions } from '../reconcile/core.ts';
 import { SHOP, shopFiles, TEMPLATE, templateText } from '../reconcile/shop.ts';
-import { clockOf } from './life-clock.ts';
 
 const ACCEPTED: Attempt = { isAccepted: true, answer: '201', isOnlyThis: false, waitMs: undefined };
-const UNREACHABLE: Attempt = {
-  ...{ isAccepted: false, answer: 'connect ECONNREFUSED', isOnlyThis: false, waitMs: undefined },
-};
 /** A core whose commit statuses go to a list instead of a forge. */
 class ReportingCore {
   core: Core;
   /** Each request, in order. */
   readonly requests: WantedStatus[] = [];
-  readonly lines: JsonMap[] = [];
-  /** The answer of the forge. */
-  answer: (status: WantedStatus) => Attempt | Promise<Attempt> = () => ACCEPTED;
-  takesProgress = true;
   sentTo = 'here';
-  /** Of the reporter that runs; one that was killed does nothing more. */
-  #life = new AbortController();
   reporter: StatusReporter;
 
   constructor(options: CoreOptions = {}) {
@@ -42,10 +31,6 @@ class ReportingCore {
     return commit;
   }
 
-  pass(ms: number): Promise<void> {
-    return this.core.pass(ms);
-  }
-
   /** What was sent of a commit, as `state: description`. */
   told(commit: string, context: 'validate' | 'apply'): readonly string[] {
     return this.requests
@@ -53,10 +38,9 @@ class ReportingCore {
       .map(({ state, description }) => `${state}: ${description}`);
   }
 
-  /** Goes on from the same rows after a stop; `isKilled`: what the reporter would do at a stop is left out. */
-  async restart({ isKilled = false } = {}): Promise<void> {
-    if (!isKilled) await this.reporter.stop();
-    this.#life.abort();
+  /** Continues from the same rows after a stop. */
+  async restart(): Promise<void> {
+    await this.reporter.stop();
     this.core = await this.core.restart();
     this.reporter = this.#report();
     await this.core.poll();
@@ -64,17 +48,14 @@ class ReportingCore {
   }
 
   #report(): StatusReporter {
-    const { current, ledger, clock: real } = this.core;
-    this.#life = new AbortController();
-    const clock = clockOf(this.#life.signal, real);
+    const { current, ledger, clock } = this.core;
     return new StatusReporter({
-      ...{ current, ledger, clock, random: () => 0.5, takesProgress: this.takesProgress, sentTo: this.sentTo },
+      ...{ current, ledger, clock, random: () => 0.5, takesProgress: true, sentTo: this.sentTo },
       stallsOf: stallsIn(ledger, clock),
-      log: createLog('info', { write: (line) => this.lines.push(JSON.parse(line)) }),
+      log: createLog('silent'),
       send: async ({ commit, context, state, description }) => {
-        const status = { commit, context, state, description };
-        this.requests.push(status);
-        return await this.answer(status);
+        this.requests.push({ commit, context, state, description });
+        return ACCEPTED;
       },
     });
   }
@@ -95,12 +76,12 @@ function groupFiles(count: number): Readonly<Record<string, string>> {
   return { ...shopFiles({}), [TEMPLATE]: GROUP, [SHOP]: groupOf(count) };
 }
 
-/** Lets each call last until it is let go. */
-function holdingCalls(told: ReportingCore, operation: string): { readonly release: (count?: number) => Promise<void> } {
+/** Lets each create last until it is let go. */
+function holdingCreates(told: ReportingCore): { readonly release: (count?: number) => Promise<void> } {
   const waiting: (() => void)[] = [];
   const { provider } = told.core;
   provider.script = (call) => {
-    if (call.operation !== operation) return undefined;
+    if (call.operation !== 'create') return undefined;
     const { promise, resolve } = Promise.withResolvers<ReturnType<typeof answerOf>>();
     waiting.push(() => resolve(provider.act(call)));
     return promise;
@@ -116,16 +97,16 @@ function holdingCalls(told: ReportingCore, operation: string): { readonly releas
 describe('a commit that is followed', () => {
   it('is valid, and done once its servers are', async () => {
     const told = new ReportingCore();
-    const calls = holdingCalls(told, 'create');
+    const calls = holdingCreates(told);
     const first = await told.commit(shopFiles({ a: 'size: small', b: 'size: small' }));
     expect(told.requests).toEqual([
       { commit: first, context: 'validate', state: 'success', description: 'valid, 2 instances' },
       { commit: first, context: 'apply', state: 'in progress', description: '2 servers: 0 done' },
     ]);
     await calls.release();
-    await told.pass(1_000);
+    await told.core.pass(1_000);
     expect(told.told(first, 'apply')).toEqual(['in progress: 2 servers: 0 done', 'success: 2 servers done']);
-    await told.pass(7_200_000);
+    await told.core.pass(7_200_000);
     expect(told.requests).toHaveLength(3);
   });
 
@@ -152,7 +133,7 @@ describe('a commit that is not followed', () => {
     expect(told.told(wrong, 'apply')).toEqual([]);
     await told.commit({ 'tree.yaml': 'name: global\ntype: common\n' });
     expect(told.told(wrong, 'validate')).toHaveLength(1);
-    await told.pass(1_000);
+    await told.core.pass(1_000);
     expect([...told.core.ledger.list('commitStatus').keys()]).not.toContain(wrong);
   });
 
@@ -166,7 +147,7 @@ describe('a commit that is not followed', () => {
     ]);
     await told.core.operator.acceptHistory(told.core.order, other);
     await told.core.settle();
-    await told.pass(10_000);
+    await told.core.pass(10_000);
     expect(told.told(other, 'validate').at(-1)).toBe('success: valid, 2 instances');
     expect(told.told(other, 'apply')).toEqual(['success: no server left to change']);
   });
@@ -183,8 +164,8 @@ describe('servers that do not get done', () => {
     expect(told.told(first, 'apply').at(-1)).toBe('failure: 2 servers: 1 failed, 1 done');
     expect(JSON.stringify(told.requests)).not.toContain('hunter2');
     told.core.provider.script = () => undefined;
-    await told.pass(120_000);
-    await told.pass(10_000);
+    await told.core.pass(120_000);
+    await told.core.pass(10_000);
     expect(told.told(first, 'apply').at(-1)).toBe('success: 2 servers done');
   });
 
@@ -196,7 +177,7 @@ describe('servers that do not get done', () => {
     const second = await told.commit({
       [TEMPLATE]: templateText({ a: 'size: small', b: 'size: small, depends_on: a' }),
     });
-    await told.pass(10_000);
+    await told.core.pass(10_000);
     expect(told.told(second, 'apply').at(-1)).toBe(
       'failure: 1 server: 0 done, the others wait for servers that failed',
     );
@@ -211,63 +192,33 @@ describe('servers that do not get done', () => {
       'in progress: held until approved: deletes or replaces 4 servers in 1 instance',
     ]);
     await told.core.approve(told.core.held('shop')?.digest ?? '');
-    await told.pass(10_000);
+    await told.core.pass(10_000);
     expect(told.told(second, 'apply').at(-1)).toBe('success: no server left to change');
   });
 });
 
-describe('a newer commit', () => {
-  it('ends the status of one that is not done', async () => {
-    const told = new ReportingCore();
-    const calls = holdingCalls(told, 'create');
-    const first = await told.commit(groupFiles(2));
-    const second = await told.commit({ 'README.md': 'text' });
-    expect(told.told(first, 'apply')).toEqual([
-      'in progress: 2 servers: 0 done',
-      `superseded: superseded by ${second}`,
-    ]);
-    expect(told.told(second, 'apply')).toEqual(['success: no server left to change']);
-    await calls.release();
-    await told.pass(60_000);
-    expect(told.told(first, 'apply')).toHaveLength(2);
-    expect([...told.core.ledger.list('commitStatus').keys()]).toEqual([second]);
-  });
+it('a newer commit ends the status of one that is not done', async () => {
+  const told = new ReportingCore();
+  const calls = holdingCreates(told);
+  const first = await told.commit(groupFiles(2));
+  const second = await told.commit({ 'README.md': 'text' });
+  expect(told.told(first, 'apply')).toEqual(['in progress: 2 servers: 0 done', `superseded: superseded by ${second}`]);
+  expect(told.told(second, 'apply')).toEqual(['success: no server left to change']);
+  await calls.release();
+  await told.core.pass(60_000);
+  expect(told.told(first, 'apply')).toHaveLength(2);
+  expect([...told.core.ledger.list('commitStatus').keys()]).toEqual([second]);
 });
 
-describe('the number of requests', () => {
-  it('is one in ten minutes while only the numbers change', async () => {
-    const told = new ReportingCore();
-    const calls = holdingCalls(told, 'create');
-    const first = await told.commit(groupFiles(3));
-    await calls.release(1);
-    await told.pass(599_000);
-    expect(told.told(first, 'apply')).toHaveLength(1);
-    await told.pass(2_000);
-    expect(told.told(first, 'apply').at(-1)).toBe('in progress: 3 servers: 1 done');
-  });
-});
-
-describe('a forge that cannot be reached', () => {
-  it('is asked at growing distances, and gets what counts by then', async () => {
-    const told = new ReportingCore();
-    told.answer = () => UNREACHABLE;
-    const first = await told.commit(groupFiles(2));
-    expect(told.core.states()).toEqual({ 'shop-s-1': 'done', 'shop-s-2': 'done' });
-    for (let minute = 0; minute < 24 * 60; minute += 1) await told.pass(60_000);
-    expect(told.requests.length).toBeGreaterThan(24 * 6);
-    expect(told.requests.length).toBeLessThan(24 * 15);
-    expect(told.reporter.failure).toEqual({ reason: 'connect ECONNREFUSED', since: expect.any(String) });
-    const warned = told.lines.filter(({ msg }) => msg === 'a message was not accepted; it is tried again');
-    expect(warned.length).toBeLessThanOrEqual(told.requests.length);
-    const before = told.requests.length;
-    told.answer = () => ACCEPTED;
-    await told.pass(601_000);
-    expect(told.requests.slice(before).map(({ commit, context }) => `${commit} ${context}`)).toEqual([
-      `${first} validate`,
-      `${first} apply`,
-    ]);
-    expect(told.reporter.failure).toBeUndefined();
-  });
+it('a status is sent once in ten minutes while only the numbers change', async () => {
+  const told = new ReportingCore();
+  const calls = holdingCreates(told);
+  const first = await told.commit(groupFiles(3));
+  await calls.release(1);
+  await told.core.pass(599_000);
+  expect(told.told(first, 'apply')).toHaveLength(1);
+  await told.core.pass(2_000);
+  expect(told.told(first, 'apply').at(-1)).toBe('in progress: 3 servers: 1 done');
 });
 
 describe('a restart', () => {

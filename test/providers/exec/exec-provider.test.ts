@@ -101,7 +101,7 @@ describe('a program', () => {
     });
   });
 
-  it('has the environment of its entry, a mark, and nothing else', async () => {
+  it('has the environment of its entry and a mark, and ends by SIGINT as one that no shell has started', async () => {
     const { directory, runner } = await trialOf('good');
     const environment = { LAB: 'x y\n$(id)', PATH: '/nowhere' };
     const { output } = await runner.run({ ...ORDER, directory, environment, command: ['/usr/bin/env', '-0'] });
@@ -109,13 +109,9 @@ describe('a program', () => {
       ...['', 'LAB=x y\n$(id)', 'PATH=/nowhere'],
       expect.stringMatching(/^TREELINE_CALL=[0-9a-f-]{36}\.1$/),
     ]);
-  });
-
-  it('ends by SIGINT and SIGQUIT like a program that no shell has started', async () => {
-    const { directory, runner } = await trialOf('good');
     const command = ['/bin/grep', 'SigIgn', '/proc/self/status'] as const;
-    const { output } = await runner.run({ ...ORDER, directory, environment: {}, command });
-    expect(output).toBe('SigIgn:\t0000000000000000\n');
+    const ignored = await runner.run({ ...ORDER, directory, environment: {}, command });
+    expect(ignored.output).toBe('SigIgn:\t0000000000000000\n');
   });
 
   it('may leave its input unread', async () => {
@@ -216,6 +212,7 @@ describe('nothing is left of a program that', () => {
   const trial = shareRunner();
 
   it('writes too much', async () => {
+    expect(await (await trial('largest')).perform()).toMatchObject({ outcome: 'done' });
     const { perform, running } = await trial('flood');
     await expect(perform()).rejects.toThrow('the program wrote more than 1048576 bytes');
     expect(running()).toEqual([]);

@@ -5,6 +5,7 @@ echo $$ >> "$2/pids"
 good='{"outcome":"done","message":"good"}'
 case $1 in
   good) echo "$good" ;;
+  largest) printf '%1048576s' "$good" ;;
   hang) sleep 1000 ;;
   hang-after-answer) echo "$good"; sleep 1000 ;;
   flood) while :; do echo 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'; done ;;
