@@ -51,14 +51,8 @@ function said({ layers, keys }: Explained, key: string): readonly string[] {
 
 describe('all layers of a node', () => {
   it('are there whether or not they say anything, specific to general', () => {
-    const layers = explain('level').layers.map(({ kind, type, name, file, status }) => [
-      kind,
-      type,
-      name,
-      file,
-      status,
-    ]);
-    expect(layers).toEqual([
+    const { layers } = explain('level');
+    expect(layers.map(({ kind, type, name, file, status }) => [kind, type, name, file, status])).toEqual([
       ['computed', 'clientcert', 'web-1', null, 'present'],
       ['object', 'clientcert', 'web-1', null, 'absent'],
       ['properties', 'clientcert', 'web-1', null, 'present'],
@@ -184,9 +178,10 @@ describe('the last record of a server that no commit wants', () => {
     },
   };
 
-  it('has the layers that say something, and what each says', () => {
+  it('has each layer that says something once, with what it says and its line; of all keys, or of one', () => {
     const explained = explainLastRecord('web-1', 'shop', { record });
     expect(explained).toMatchObject({ node: 'web-1', stackInstance: ['shop'], isWanted: false });
+    expect(explained.layers.filter(({ type }) => type === 'role')).toHaveLength(1);
     expect(said(explained, 'name')).toEqual(['computed clientcert web-1: "web-1" used']);
     expect(said(explained, 'level')).toEqual([
       'object role web: "debug" used',
@@ -198,47 +193,28 @@ describe('the last record of a server that no commit wants', () => {
       'computed zone z: null removes',
       'object common base: ["a"] overridden',
     ]);
-  });
-
-  it('has each layer once, and its line', () => {
-    const { layers, keys } = explainLastRecord('web-1', 'shop', { record });
-    expect(layers.filter(({ type }) => type === 'role')).toHaveLength(1);
-    expect(keys.level?.statements.map(({ at }) => at)).toEqual([
+    expect(explained.keys.level?.statements.map(({ at }) => at)).toEqual([
       { file: 'types/role/web.yaml', line: 1 },
       { file: 'types/common/base.yaml', line: 2 },
     ]);
-    expect(keys.name?.statements[0]?.at).toBeNull();
-  });
-
-  it('tells one key alone', () => {
+    expect(explained.keys.name?.statements[0]?.at).toBeNull();
     expect(Object.keys(explainLastRecord('web-1', 'shop', { record, key: 'level' }).keys)).toEqual(['level']);
   });
 });
 
-describe('a property that takes an output', () => {
-  const taken = { isList: false, texts: [['db://', { output: 'address', of: 'db' }]] };
-  const explainTaken = (properties?: Properties): Explained => {
-    const scope = scopeOf({ objects: OBJECTS, hierarchy: HIERARCHY });
-    const server = { ...serverOf({ properties: { environment: 'prod' } }), reads: { level: taken } };
-    const { node } = resolveNode({ server, clientcert: undefined }, scope);
-    const facts = { outputs: {}, updated: TIME, ...(properties && { properties }) };
-    return explainNode(node, { ...facts, root: 'base', commit: null, key: 'level' });
-  };
+it.each<[string, Properties | undefined, value: string | null, effect: string]>([
+  ['is told with the server that has it', { level: 'db://10.0.0.1' }, 'db://10.0.0.1', 'used'],
+  ['is not known before the first action', undefined, null, 'unknown'],
+  ['is not known without the output', {}, null, 'unknown'],
+])('a property that takes an output %s, and no other layer takes its place', (_, properties, value, effect) => {
+  const scope = scopeOf({ objects: OBJECTS, hierarchy: HIERARCHY });
+  const reads = { level: { isList: false, texts: [['db://', { output: 'address', of: 'db' }]] } };
+  const server = { ...serverOf({ properties: { environment: 'prod' } }), reads };
+  const { node } = resolveNode({ server, clientcert: undefined }, scope);
+  const facts = { outputs: {}, updated: TIME, ...(properties && { properties }) };
   const outputs = [{ output: 'address', servers: ['db'] }];
-
-  it('is told with the server that has it', () => {
-    expect(explainTaken({ level: 'db://10.0.0.1' }).keys.level).toMatchObject({
-      value: 'db://10.0.0.1',
-      statements: [{ effect: 'used', outputs }, { effect: 'overridden' }, { effect: 'overridden' }],
-    });
-  });
-
-  it('is not known, and no other layer takes its place', () => {
-    for (const properties of [undefined, {}]) {
-      expect(explainTaken(properties).keys.level).toMatchObject({
-        value: null,
-        statements: [{ value: null, effect: 'unknown', outputs }, { effect: 'overridden' }, { effect: 'overridden' }],
-      });
-    }
+  expect(explainNode(node, { ...facts, root: 'base', commit: null, key: 'level' }).keys.level).toMatchObject({
+    value,
+    statements: [{ value, effect, outputs }, { effect: 'overridden' }, { effect: 'overridden' }],
   });
 });

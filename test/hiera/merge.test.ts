@@ -6,19 +6,11 @@ import type { MergeRule } from '../../src/model/objects.ts';
 
 const RULES = { list: 'unique', plain: 'first' } as const satisfies Record<string, MergeRule>;
 
-function layer(name: string, values: LayerValues): Layer {
-  return { type: 'role', name, values: Object.assign(Object.create(null), values), origin: () => null };
-}
-
 function layersOf(values: readonly LayerValues[]): Layer[] {
-  return values.map((one, index) => layer(`layer-${index}`, one));
-}
-
-function valuesOf(
-  layers: readonly Layer[],
-  rules: Readonly<Record<string, MergeRule>> = RULES,
-): Record<string, unknown> {
-  return Object.fromEntries(mergeValues(layers, rules));
+  return values.map((one, index) => {
+    const bare = Object.assign(Object.create(null), one);
+    return { type: 'role', name: `layer-${index}`, values: bare, origin: () => null };
+  });
 }
 
 describe('merging layers, general to specific', () => {
@@ -29,7 +21,7 @@ describe('merging layers, general to specific', () => {
     ['null cuts a joined list off', [{ list: ['x'] }, { list: null }, { list: ['z'] }], { list: ['z'] }],
     ['a value counts as a list of one', [{ list: ['x'] }, { list: 5 }, { list: 'y' }], { list: ['y', '5', 'x'] }],
   ])('%s', (_, layers, want) => {
-    expect(valuesOf(layersOf(layers))).toEqual(want);
+    expect(Object.fromEntries(mergeValues(layersOf(layers), RULES))).toEqual(want);
   });
 
   test('keys that would reach a prototype are ordinary keys, and rules are not looked up there', () => {

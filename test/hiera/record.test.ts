@@ -74,30 +74,16 @@ describe('a record', () => {
   });
 });
 
-describe('explaining', () => {
-  const explained = explainRecord(NODE, factsOf({ ip: '10.0.0.1' }));
-
-  test('what a provider reported stands in no file, what it hides does', () => {
-    expect(explained.ip).toEqual({
-      value: '10.0.0.1',
-      type: 'clientcert',
-      name: 'web-1',
-      file: null,
-      line: null,
-      merge: 'first',
-      overrides: [
-        { value: 'unknown', type: 'environment', name: 'prod', file: 'types/environment/prod.yaml', line: 3 },
-      ],
-    });
+test('what a provider reported is in no file, and what it hides is', () => {
+  expect(explainRecord(NODE, factsOf({ ip: '10.0.0.1' })).ip).toEqual({
+    ...{ value: '10.0.0.1', type: 'clientcert', name: 'web-1', file: null, line: null, merge: 'first' },
+    overrides: [{ value: 'unknown', type: 'environment', name: 'prod', file: 'types/environment/prod.yaml', line: 3 }],
   });
 });
 
-describe('one key', () => {
-  test('an unknown, a removed and a forbidden key have no value', () => {
-    const facts = factsOf({ 'a/b': 'x' });
-    for (const key of ['no-such', 'tls', 'a/b', 'toString', '__proto__'])
-      expect(explainValue(NODE, facts, key)).toBeUndefined();
-  });
+test('an unknown, a removed and a forbidden key have no value', () => {
+  for (const key of ['no-such', 'tls', 'a/b', 'toString', '__proto__'])
+    expect(explainValue(NODE, factsOf({ 'a/b': 'x' }), key)).toBeUndefined();
 });
 
 const OUTPUTS = fc.dictionary(
@@ -106,31 +92,19 @@ const OUTPUTS = fc.dictionary(
   { maxKeys: 6 },
 ) as fc.Arbitrary<JsonMap>;
 
-describe('properties of records', () => {
-  test('every value is a scalar or a list of strings', () => {
-    fc.assert(
-      fc.property(OUTPUTS, (outputs) => {
-        const record = buildPlainRecord(NODE, factsOf(outputs));
-        for (const value of Object.values(record)) {
-          const items = typeof value === 'object' ? value : [String(value)];
-          expect(items.every((item) => typeof item === 'string')).toBe(true);
-        }
-      }),
-    );
-  });
-
-  test('explaining shows the keys and values of the record, and one key alone shows the same', () => {
-    fc.assert(
-      fc.property(OUTPUTS, (outputs) => {
-        const facts = factsOf(outputs);
-        const record = buildPlainRecord(NODE, facts);
-        const explained = explainRecord(NODE, facts);
-        expect(Object.keys(explained)).toEqual(Object.keys(record));
-        for (const [key, value] of Object.entries(record)) {
-          expect(explained[key]?.value).toEqual(value);
-          expect(explainValue(NODE, facts, key)).toEqual(explained[key]);
-        }
-      }),
-    );
-  });
+test('records have scalars and lists of strings; explaining shows the same values, and one key alone does', () => {
+  fc.assert(
+    fc.property(OUTPUTS, (outputs) => {
+      const facts = factsOf(outputs);
+      const record = buildPlainRecord(NODE, facts);
+      const explained = explainRecord(NODE, facts);
+      expect(Object.keys(explained)).toEqual(Object.keys(record));
+      for (const [key, value] of Object.entries(record)) {
+        const items = typeof value === 'object' ? value : [String(value)];
+        expect(items.every((item) => typeof item === 'string')).toBe(true);
+        expect(explained[key]?.value).toEqual(value);
+        expect(explainValue(NODE, facts, key)).toEqual(explained[key]);
+      }
+    }),
+  );
 });

@@ -35,67 +35,38 @@ function select(properties: Properties, parts: ScopeParts = {}) {
   return { layers: layers.map(({ type, name }) => `${type}/${name}`), problems, lookups: scope.lookups };
 }
 
+const ONE = 'order: [{ type: configuration, name: "<<environment>>-<<location>>" }]';
+
 describe('layers that are selected', () => {
-  test.each<[string, Properties, string[]]>([
-    ['nothing but the root without properties', {}, ['common/base']],
-    ['an empty string selects none', { environment: '', role: '', shape: 'small' }, ['common/base', 'shape/small']],
+  test.each<[string, Properties, layers: string, hierarchy?: string]>([
+    ['are the root without properties', {}, 'common/base'],
+    ['are none by an empty string', { environment: '', role: '', shape: 'small' }, 'common/base shape/small'],
+    ['need no object of a node', { environment: 'test', location: 'eu' }, 'common/base location/eu'],
+    ['are none by plain keys', { common: 'other', action: 'restart', clientcert: 'x' }, 'common/base'],
+    ['need every selector of a compound one', { location: 'eu' }, 'common/base location/eu', COMPOUND],
+    ['need it not empty', { environment: 'prod', location: '' }, 'common/base environment/prod', COMPOUND],
     [
-      'a node of the tree without object has an empty layer',
-      { environment: 'test', location: 'eu' },
-      ['common/base', 'location/eu'],
+      'join a compound one with a plain level of its type',
+      { environment: 'prod', location: 'eu', configuration: 'shop' },
+      'common/base environment/prod location/eu configuration/prod-eu configuration/shop',
+      COMPOUND,
     ],
-    [
-      'the types that select nothing are plain keys',
-      { common: 'other', action: 'restart', clientcert: 'x' },
-      ['common/base'],
-    ],
-  ])('%s', (_, properties, want) => {
-    expect(select(properties)).toMatchObject({ layers: want, problems: [] });
+    ['are of a type without a level', { environment: 'prod', location: 'eu' }, 'configuration/prod-eu', ONE],
+    ['may have no object there', { environment: 'no', location: 'such' }, '', ONE],
+  ])('%s', (_, properties, layers, hierarchy) => {
+    const found = select(properties, hierarchy === undefined ? {} : { hierarchy });
+    expect({ ...found, layers: found.layers.join(' ') }).toMatchObject({ layers, problems: [] });
   });
 
-  test('the root needs no object', () => {
+  test('need no object of the root', () => {
     expect(select({}, { tree: node('common', 'world') })).toMatchObject({ layers: [], problems: [] });
   });
 
-  test('every look is made through the scope, also one in vain', () => {
-    expect(select({ environment: 'test', shape: 'no-such' }).lookups).toEqual([
-      'common/base',
-      'environment/test',
-      'shape/no-such',
-    ]);
-  });
-});
-
-describe('compound layers', () => {
-  test.each<[string, Properties, string[]]>([
-    ['are skipped where a selector is missing', { location: 'eu' }, ['common/base', 'location/eu']],
-    [
-      'are skipped where a selector is empty',
-      { environment: 'prod', location: '' },
-      ['common/base', 'environment/prod'],
-    ],
-    [
-      'join with a plain level of the same type',
-      { environment: 'prod', location: 'eu', configuration: 'shop' },
-      ['common/base', 'environment/prod', 'location/eu', 'configuration/prod-eu', 'configuration/shop'],
-    ],
-  ])('%s', (_, properties, want) => {
-    expect(select(properties, { hierarchy: COMPOUND })).toMatchObject({ layers: want, problems: [] });
-  });
-
-  test('may use a type that is no level of its own, by its text alone', () => {
-    const hierarchy = 'order: [{ type: configuration, name: "<<environment>>-<<location>>" }]';
-    const properties = { environment: 'prod', location: 'eu' };
-    expect(select(properties, { hierarchy })).toMatchObject({ layers: ['configuration/prod-eu'], problems: [] });
-    const elsewhere = { environment: 'no', location: 'such' };
-    expect(select(elsewhere, { hierarchy })).toMatchObject({ layers: [], problems: [] });
-  });
-
-  test('a selector that looks like a placeholder is not filled in again', () => {
-    const hierarchy = 'order: [{ type: configuration, name: "<<environment>>-<<location>>" }]';
-    expect(select({ environment: '<<location>>', location: 'eu' }, { hierarchy }).lookups).toEqual([
-      'configuration/<<location>>-eu',
-    ]);
+  test('are looked for through the scope, also in vain, and no placeholder is filled in twice', () => {
+    const { lookups } = select({ environment: 'test', shape: 'no-such' });
+    expect(lookups).toEqual(['common/base', 'environment/test', 'shape/no-such']);
+    const odd = select({ environment: '<<location>>', location: 'eu' }, { hierarchy: ONE });
+    expect(odd.lookups).toEqual(['configuration/<<location>>-eu']);
   });
 });
 
@@ -120,56 +91,47 @@ describe('objects of another tenant', () => {
   });
 });
 
+/** Returns problems as `place code: message; hint`. */
+function wordsOf(problems: readonly Problem[]): readonly string[] {
+  return problems.map(({ file, line, column, code, message, hint }) => {
+    return `${file}:${line}:${column} ${code}: ${message}; ${hint}`;
+  });
+}
+
 describe('selectors that are wrong', () => {
-  test.each<[string, Properties, Partial<Problem>]>([
-    [
-      'an unknown object',
-      { shape: 'smal' },
-      {
-        code: 'unknown_object',
-        line: 4,
-        column: 16,
-        message: 'there is no shape "smal"',
-        missing: { type: 'shape', name: 'smal' },
-      },
-    ],
+  test.each<[string, Properties, string]>([
+    ['an unknown object', { shape: 'smal' }, '4:16 unknown_object: there is no shape "smal"; null'],
     [
       'what the root is called is no environment',
       { environment: 'base' },
-      { code: 'unknown_object', missing: { type: 'environment', name: 'base' } },
+      '4:22 unknown_object: there is no environment "base"; null',
     ],
     [
-      'an unknown zone does not make the rest of the path wrong',
+      'the rest of the path is right',
       { environment: 'prod', location: 'eu', zone: 'eu-3' },
-      { code: 'unknown_object', line: 6, message: 'there is no zone "eu-3"' },
+      '6:15 unknown_object: there is no zone "eu-3"; null',
     ],
     [
       'a list',
       { role: ['web', 'db'] },
-      {
-        code: 'selector_not_string',
-        line: 4,
-        column: 15,
-        message: '"role" selects one role by its name, and ["web","db"] is a list',
-        hint: 'write one name, or "" to select none',
-      },
+      '4:15 selector_not_string: "role" selects one role by its name, and ["web","db"] is a list; write one name, or "" to select none',
     ],
     [
       'a path that is not in the tree, with a level left out',
       { environment: 'lab', zone: 'dmz' },
-      {
-        message: 'tree.yaml has no path environment "lab", zone "dmz"',
-        hint: 'tree.yaml has zone "dmz" at "prod/us/dmz", "test/eu/dmz"',
-      },
+      '5:15 not_a_tree_path: tree.yaml has no path environment "lab", zone "dmz"; tree.yaml has zone "dmz" at "prod/us/dmz", "test/eu/dmz"',
     ],
     [
       'an object that is no node',
       { environment: 'prod', location: 'nowhere' },
-      { code: 'not_a_tree_path', hint: 'add location "nowhere" to tree.yaml' },
+      '5:19 not_a_tree_path: tree.yaml has no path environment "prod", location "nowhere"; add location "nowhere" to tree.yaml',
     ],
-  ])('%s', (_, properties, want) => {
-    const { problems } = select(properties);
-    expect(problems).toMatchObject([{ severity: 'error', file: 'stacks/templates/shop.yaml', ...want }]);
+  ])('%s', (_, properties, words) => {
+    expect(wordsOf(select(properties).problems)).toEqual([`stacks/templates/shop.yaml:${words}`]);
+  });
+
+  test('name what is missing', () => {
+    expect(select({ shape: 'smal' }).problems).toMatchObject([{ missing: { type: 'shape', name: 'smal' } }]);
   });
 
   test.each<[string, Properties]>([
@@ -196,15 +158,12 @@ describe('selectors of a clientcert file', () => {
     expect(problems).toEqual([]);
   });
 
-  test.each<[string, Partial<Problem>]>([
-    ['zone: 1', { message: '"zone" selects one zone by its name, and 1 is a number', hint: 'write "1"', column: 7 }],
-    ['zone: true', { message: '"zone" selects one zone by its name, and true is a boolean', hint: 'write "true"' }],
-    [
-      'zone: eu-9',
-      { code: 'unknown_object', file: 'types/clientcert/lab-db.yaml', pointer: '/zone', line: 1, column: 7 },
-    ],
-  ])('%s', (text, want) => {
-    expect(selectBy(text).problems).toMatchObject([want]);
+  test.each([
+    ['zone: 1', 'selector_not_string: "zone" selects one zone by its name, and 1 is a number; write "1"'],
+    ['zone: true', 'selector_not_string: "zone" selects one zone by its name, and true is a boolean; write "true"'],
+    ['zone: eu-9', 'unknown_object: there is no zone "eu-9"; null'],
+  ])('%s', (text, words) => {
+    expect(wordsOf(selectBy(text).problems)).toEqual([`types/clientcert/lab-db.yaml:1:7 ${words}`]);
   });
 });
 
