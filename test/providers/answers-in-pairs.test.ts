@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { parseEntry } from '../../src/catalog/parse-entry.ts';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
-import { type JsonMap } from '../../src/model/json.ts';
+import type { JsonMap } from '../../src/model/json.ts';
 import { isError } from '../../src/model/problem.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import { AnswerError, readAnswer } from '../../src/providers/answer-json.ts';
