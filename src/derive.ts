@@ -130,7 +130,8 @@ function beginProposal(snapshot: Snapshot, before: Before): BegunProposal | Refu
   const { baseline, earlier, parsedFiles, isAccepted = false } = before;
   const read = loadCatalog(snapshot, earlier?.catalog, parsedFiles);
   const catalog = withoutPlainSecrets(withUnreadable(read, knownObjects(baseline)));
-  const left = isAccepted ? undefined : nothingLeft(catalog, baseline);
+  // Without a tree, an approval would not help.
+  const left = isAccepted || catalog.fatal.length > 0 ? undefined : nothingLeft(catalog, baseline);
   const refused = [...(left === undefined ? [] : [left]), ...catalog.fatal];
   const [cause] = refused;
   if (cause !== undefined) {

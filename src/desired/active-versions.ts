@@ -90,7 +90,6 @@ export function nothingLeft(catalog: Catalog, before: Baseline): Problem | undef
     before.places.size === 0
       ? [...before.units.values()].some((unit) => unit.type === 'stack-instance')
       : [...before.places.keys()].some((path) => path.startsWith('stacks/instances/'));
-  if (catalog.files.size === 0 && before.units.size > 0) return held('', 'no file of the layout');
   if (hadInstances && catalog.instances.size === 0) return held('stacks/instances', 'no stack instance');
   if (before.clients.size > 0 && catalog.clients.size === 0) return held('clients', 'no client');
   return undefined;

@@ -36,13 +36,6 @@ describe('a commit is held', () => {
     ]);
   });
 
-  test('that leaves no file of the layout', () => {
-    const nothing = Object.fromEntries(Object.keys(FILES).map((path) => [path, null]));
-    expect(followed().refused(nothing).length).toBeGreaterThan(0);
-    const before = followed().commit({});
-    expect(nothingLeft(loadCatalog(snapshotOf({})), before)).toMatchObject({ code: 'nothing_left', file: '' });
-  });
-
   test('although its other files are valid, and shows their problems', () => {
     const problems = followed().refused({ 'stacks/instances/shop.yaml': null, 'types/role/db.yaml': 'port: {}\n' });
     expect(problems.map(({ code }) => code)).toEqual(['nothing_left', 'wrong_type']);
@@ -73,10 +66,11 @@ describe('a commit that an operator accepted', () => {
     expect(desired.problems.map(({ code }) => code)).toEqual(['last_administrator']);
   });
 
-  test('is not followed if no file is left', () => {
+  test.each([accepted, {}])('is not followed if no file is left, and nobody is asked to accept it', (before) => {
     const nothing = Object.fromEntries(Object.keys(FILES).map((path) => [path, null]));
-    const derivation = followed().try(nothing, accepted);
-    expect(derivation.isFollowed ? [] : derivation.problems.map(({ code }) => code)).toEqual(['tree_missing']);
+    const derivation = followed().try(nothing, before);
+    expect(derivation).toMatchObject({ isFollowed: false, problems: [{ code: 'tree_missing' }] });
+    expect(derivation).toMatchObject({ nothingLeft: undefined });
   });
 });
 
