@@ -109,7 +109,6 @@ async function openDatabase(
   const seen = new SeenFile({ directory: settings.store.directory, clock, log });
   const store = await openPostgresStore(options, { log, clock, adapting, onSaved, lease, seen });
   parts.adopt(store, (it) => it.close());
-  seen.compare(store);
   const identity = { replica, settings: settingsToAgree(settings), lease, handler: present.handler };
   const peers = await openPeers(options, { ...identity, clock, log, opened: parts });
   const kept = parts.move();

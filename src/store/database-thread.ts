@@ -21,13 +21,11 @@ export type Request = {
   [Ask in keyof Requests]: { readonly ask: Ask; readonly of: Requests[Ask]['of'] };
 }[keyof Requests];
 
-/** An error, as a thread can pass it on. */
+/** An error, as a thread can pass it on: a copy of one has neither class nor code. */
 export interface ThreadError {
   readonly message: string;
-  /** The class of an error of the store; `other` for any other error. */
-  readonly kind: 'StoreError' | 'StoreUnavailable' | 'other';
-  /** Of an error of the operating system. */
-  readonly system: { readonly code?: unknown; readonly syscall?: unknown; readonly path?: unknown };
+  readonly kind: 'StoreUnavailable' | 'StoreError' | 'Error';
+  readonly code: unknown;
 }
 
 /** The answer, or the error. */
@@ -55,11 +53,9 @@ function replyTo(request: Request): Reply {
 }
 
 function threadError(error: unknown): ThreadError {
-  if (!(error instanceof Error)) return { message: String(error), kind: 'other', system: {} };
-  const { message, code, syscall, path } = error as NodeJS.ErrnoException;
-  if (!(error instanceof StoreError))
-    return { message, kind: 'other', system: syscall === undefined ? {} : { code, syscall, path } };
-  return { message, kind: error instanceof StoreUnavailable ? 'StoreUnavailable' : 'StoreError', system: {} };
+  const { message, code } = error as NodeJS.ErrnoException;
+  if (error instanceof StoreUnavailable) return { message, kind: 'StoreUnavailable', code };
+  return { message, kind: error instanceof StoreError ? 'StoreError' : 'Error', code };
 }
 
 parentPort?.on('message', (request: Request) => parentPort?.postMessage(replyTo(request)));

@@ -4,7 +4,7 @@ import { closeSync, existsSync, openSync, renameSync, rmSync, statfsSync, statSy
 import { DatabaseSync } from 'node:sqlite';
 import { reasonOf } from '../base/wording.ts';
 import type { ListedPage, ListedRange } from '../model/instance-event.ts';
-import { addEvents, EVENTS_A_TRIM, readEvents, SCHEMA_OF_EVENTS, trimEvents } from './event-table.ts';
+import { addEvents, readEvents, SCHEMA_OF_EVENTS, trimEvents } from './event-table.ts';
 import type { KeptRow } from './row-json.ts';
 import type { Batch } from './store-document.ts';
 import { newerVersion, StoreError, StoreUnavailable } from './store-error.ts';
@@ -69,8 +69,6 @@ export class Database {
   readonly #use: DatabaseUse;
   readonly #database: DatabaseSync;
   readonly #statements: Statements;
-  /** Since old events were removed; the first commit removes what is left from before. */
-  #newEvents = EVENTS_A_TRIM;
   /** The first rows of the next batch. */
   #added: KeptRow[] = [];
 
@@ -103,7 +101,7 @@ export class Database {
   }
 
   /** Saves a batch with the rows that were added, all of it or nothing. Throws what SQLite says. */
-  save({ since, revision, rows, events }: Batch): void {
+  save({ since, revision, rows, events, isTrim }: Batch): void {
     const all = [...this.#added, ...rows];
     this.#added = [];
     this.#database.exec('BEGIN IMMEDIATE');
@@ -114,11 +112,9 @@ export class Database {
         else this.#statements.setRow.run(kind, name, value, revision);
       }
       addEvents(this.#database, events);
-      this.#newEvents += events.length;
-      if (this.#newEvents >= EVENTS_A_TRIM) trimEvents(this.#database);
+      if (isTrim) trimEvents(this.#database);
       this.#statements.setRevision.run(revision);
       this.#database.exec('COMMIT');
-      if (this.#newEvents >= EVENTS_A_TRIM) this.#newEvents = 0;
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
       throw error;

@@ -11,7 +11,7 @@ import type { ListedPage, ListedRange, NewEvent } from '../model/instance-event.
 import type { Change, RowKind, Rows } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
 import { refuseNetwork } from './database.ts';
-import { keptEvents } from './event-table.ts';
+import { EVENTS_A_TRIM, keptEvents } from './event-table.ts';
 import { makeDirectory } from './files.ts';
 import { lockDirectory } from './lock.ts';
 import { type KeptRow, keptRow, type Row, readRow } from './row-json.ts';
@@ -144,6 +144,8 @@ export class LowdbStore implements Store {
   #waiting: WaitingCommit[] = [];
   #followOthers: (changes: readonly Change[]) => Promise<void> = async () => undefined;
   #failure: Store['failure'];
+  /** Since old events were removed; the first commit removes what is left from before. */
+  #newEvents = EVENTS_A_TRIM;
   #refreshing: PromiseWithResolvers<void> | undefined;
   #writing: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
@@ -159,11 +161,6 @@ export class LowdbStore implements Store {
   /** How messages name the place of the store. */
   get path(): string {
     return this.#parts.path;
-  }
-
-  /** See StoreDocument. */
-  get installation(): string | undefined {
-    return this.#document.installation;
   }
 
   /** The number of the last commit that `read` shows. */
@@ -293,10 +290,12 @@ export class LowdbStore implements Store {
       rows.push(keptRow(change));
       await breathe();
     }
-    document.unsaved = { since, revision: since + 1, rows, events };
+    const isTrim = this.#newEvents + events.length >= EVENTS_A_TRIM;
+    document.unsaved = { since, revision: since + 1, rows, events, isTrim };
     const begin = clock.monotonic();
     await database.write();
     onSaved?.(clock.monotonic() - begin);
+    this.#newEvents = isTrim ? 0 : this.#newEvents + events.length;
     this.#show(changes, { revision: since + 1, lastEvent: events.at(-1)?.[0] ?? document.lastEvent });
     return decision;
   }

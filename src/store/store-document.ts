@@ -18,6 +18,8 @@ export interface Batch {
   readonly rows: readonly KeptRow[];
   /** By id, which is greater than all that are kept. */
   readonly events: readonly KeptEvent[];
+  /** Old events are removed too. */
+  readonly isTrim: boolean;
 }
 
 /** Everything that a store holds in memory. */
@@ -27,8 +29,6 @@ export interface StoreDocument {
   /** The id of the newest event; 0 before the first. */
   lastEvent: number;
   readonly tables: Tables;
-  /** Made with the tables of a database that several processes share. */
-  installation?: string;
   /** What lowdb's `write` saves. `tables` shows it afterwards. */
   unsaved: Batch | undefined;
 }

@@ -44,10 +44,11 @@ export async function backUpStore(directory: string, target: string): Promise<Ba
   return await writeBackup(target, (aside) => usingStore(path, (database) => database.copyTo(aside)));
 }
 
-/** Writes a backup of what another database holds. */
-export async function exportStore(source: WholeStore, target: string): Promise<BackedUp> {
+/** Writes a backup of what another database holds, as of one moment. */
+export async function exportStore(source: DocumentAdapter, target: string): Promise<BackedUp> {
+  const whole = await readWhole(source);
   return await writeBackup(target, (aside) =>
-    usingFile({ path: aside, isReadOnly: false, use: 'backup' }, (adapter) => fillStore(adapter, source)),
+    usingFile({ path: aside, isReadOnly: false, use: 'backup' }, (adapter) => fillStore(adapter, whole)),
   );
 }
 
@@ -68,7 +69,8 @@ export async function importStore(backup: string, target: DocumentAdapter, renew
 async function fillStore(target: DocumentAdapter, { document, events }: WholeStore): Promise<void> {
   await target.read();
   const rows = [...rowsOf(document.tables)].map(keptRow);
-  const unsaved = { since: 0, revision: document.revision, rows, events: events.map(keptEvent) };
+  const { revision } = document;
+  const unsaved = { since: 0, revision, rows, events: events.map(keptEvent), isTrim: false };
   await target.write({ ...document, unsaved });
 }
 
@@ -78,14 +80,18 @@ export async function readBackup(path: string): Promise<WholeStore> {
   if (found === undefined) throw new StoreError(`There is no backup ${path}.`);
   if (found.isDirectory()) throw new StoreError(`The backup ${path} cannot be read: it is a folder`);
   try {
-    return await usingFile({ path, isReadOnly: true, use: 'backup' }, async (adapter) => {
-      const document = await adapter.read();
-      return { document, events: (await adapter.events(ALL_EVENTS)).events };
-    });
+    return await usingFile({ path, isReadOnly: true, use: 'backup' }, readWhole);
   } catch (error) {
     if (error instanceof StoreError) throw error;
     throw new StoreError(`The backup ${path} cannot be read: ${whyUnusable(error)}`, { cause: error });
   }
+}
+
+/** Returns what a database holds. Events that others have added since its document was read are not among it. */
+async function readWhole(source: DocumentAdapter): Promise<WholeStore> {
+  const document = await source.read();
+  const { events } = await source.events({ ...ALL_EVENTS, before: document.lastEvent + 1 });
+  return { document, events };
 }
 
 /** The permission to overwrite, and the time of the restore. */

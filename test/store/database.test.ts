@@ -27,7 +27,7 @@ function commitUntil(database: Database, revision: number): void {
 }
 
 function save(database: Database, revision: number, rows: readonly KeptRow[], events: readonly KeptEvent[] = []): void {
-  database.save({ since: revision - 1, revision, rows, events });
+  database.save({ since: revision - 1, revision, rows, events, isTrim: false });
 }
 
 /** Opens the file, reads it, and returns how many commits are there; the message of the error where it is refused. */
@@ -150,7 +150,7 @@ it('refuses a commit after one that is there although it failed', () => {
 it('keeps the newest 100,000 events of all instances', () => {
   const database = open();
   const events = Array.from({ length: 100_001 }, (_, index): KeptEvent => [index + 1, `i-${index % 101}`, '{}']);
-  save(database, 1, [], events);
+  database.save({ since: 0, revision: 1, rows: [], events, isTrim: true });
   const { events: kept, isGap } = database.events({ after: 0, limit: 200_000 });
   expect([kept.length, kept[0]?.event.id, isGap]).toEqual([100_000, 2, true]);
   expect(database.events({ after: 1, limit: 1 }).isGap).toBe(false);

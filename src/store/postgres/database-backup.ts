@@ -12,7 +12,7 @@ import { databaseError } from './postgres-error.ts';
 export async function exportDatabase(database: DatabaseOptions, target: string): Promise<BackedUp> {
   const adapter = new PostgresAdapter(database, withoutPause);
   try {
-    return await exportStore(await adapter.readAll(), target);
+    return await exportStore(adapter, target);
   } finally {
     await adapter.close();
   }

@@ -1,10 +1,10 @@
 // Keeps lowdb's document in a PostgreSQL database, which several processes share. Each commit is one transaction that
 // locks the row of the state first, so commits come one after the other, and their revisions are seen in order.
 import { type Breathe, breatheBy } from '../../base/breathe.ts';
-import { type Clock, systemClock } from '../../base/clock.ts';
+import { systemClock } from '../../base/clock.ts';
 import { reasonOf } from '../../base/wording.ts';
 import type { ListedPage, ListedRange } from '../../model/instance-event.ts';
-import { ALL_EVENTS, EVENTS_A_TRIM, listedEvent } from '../event-table.ts';
+import { listedEvent } from '../event-table.ts';
 import { type LowdbStore, type LowdbStoreOptions, openStore } from '../lowdb-store.ts';
 import type { KeptRow } from '../row-json.ts';
 import {
@@ -14,13 +14,13 @@ import {
   readRows,
   type SharedChanges,
   type StoreDocument,
-  type WholeStore,
 } from '../store-document.ts';
 import { NotLeading, StoreError } from '../store-error.ts';
 import { DatabaseConnections, type DatabaseOptions, type RunStatement } from './connection.ts';
 import { type CommitLease, limitCommits } from './lease.ts';
 import { requireSchema } from './migrate.ts';
 import { type DatabaseAddress, databaseError, LostCommit } from './postgres-error.ts';
+import type { SeenFile } from './seen-state.ts';
 import {
   ADD_EVENTS,
   CHANGED_ROWS,
@@ -33,9 +33,6 @@ import {
   TRIM_EVENTS,
 } from './statements.ts';
 
-/** How often a process without a lease looks whether a commit was saved whose connection was lost. */
-const LOOK_UPS_MAX = 8;
-
 /**
  * As of every store, and the lease of the process that may commit. Without one, which is for `treeline store` and tests,
  * every process may commit, and nothing fences it.
@@ -43,15 +40,7 @@ const LOOK_UPS_MAX = 8;
 export interface PostgresStoreOptions extends LowdbStoreOptions {
   readonly lease?: CommitLease | undefined;
   /** Remembers the last commit of this database. Omitted: nobody does. */
-  readonly seen?: DatabaseMemory;
-}
-
-/** Remembers the last commit of a database that a process has seen. */
-export interface DatabaseMemory {
-  readonly known: { readonly revision: number; readonly fencing: number } | undefined;
-  note(revision: number, fencing: number): void;
-  /** The known commit is there, but another leader made it. */
-  differs(): void;
+  readonly seen?: SeenFile;
 }
 
 /** Opens the store in a database whose tables are there. Throws StoreError where it cannot be read. */
@@ -59,7 +48,7 @@ export async function openPostgresStore(
   database: DatabaseOptions,
   options: PostgresStoreOptions = {},
 ): Promise<LowdbStore> {
-  const { clock = systemClock, breathe = breatheBy(clock as Clock) } = options;
+  const { clock = systemClock, breathe = breatheBy(clock) } = options;
   const postgres = new PostgresAdapter(database, breathe, options);
   const adapter = options.adapting?.(postgres) ?? postgres;
   return await openStore(postgres.name, { ...options, adapter });
@@ -82,15 +71,10 @@ export class PostgresAdapter implements DocumentAdapter {
   readonly #connections: DatabaseConnections;
   readonly #breathe: Breathe;
   readonly #lease: CommitLease | undefined;
-  readonly #seen: DatabaseMemory | undefined;
+  readonly #seen: SeenFile | undefined;
   #installation: string | undefined;
-  /** Since old events were removed; the first commit removes what is left from before. */
-  #newEvents = EVENTS_A_TRIM;
-  /**
-   * The fencing numbers under which the last commits were made that this process has read or written, by their
-   * revisions.
-   */
-  #terms: ReadonlyMap<number, number> = new Map();
+  /** The last commit that this process has read or written, with the fencing number under which it was made. */
+  #last = { revision: 0, fencing: 0 };
 
   constructor(
     options: DatabaseOptions,
@@ -113,33 +97,17 @@ export class PostgresAdapter implements DocumentAdapter {
     return this.#connections.name;
   }
 
-  read(): Promise<StoreDocument> {
-    return this.#readWith(async () => undefined);
-  }
-
-  /** Returns the document and all events, as of one moment. */
-  async readAll(): Promise<WholeStore> {
-    let events: ListedPage['events'] = [];
-    const document = await this.#readWith(async (run) => {
-      events = (await readEvents(run, ALL_EVENTS)).events;
-    });
-    return { document, events };
-  }
-
-  /** Reads the document, and `more` in the same transaction. */
-  async #readWith(more: (run: RunStatement) => Promise<void>): Promise<StoreDocument> {
+  async read(): Promise<StoreDocument> {
     const document = emptyStoreDocument();
     const rows = await this.#connections.read(async (run) => {
       await requireSchema(run, this.#connections.address);
       const { revision, lastEvent, installation } = await this.#readState(run, STATE);
-      Object.assign(document, { revision, lastEvent, installation });
-      const read = await this.#readRows(run, { since: 0, last: revision });
+      Object.assign(document, { revision, lastEvent });
       const known = this.#seen?.known;
-      if (known !== undefined && known.revision <= revision && (await readTerm(run, known.revision)) !== known.fencing)
-        this.#seen?.differs();
-      this.#setTerms([[revision, await readTerm(run, revision)]]);
-      await more(run);
-      return read;
+      const knownTerm = known && (await readTerm(run, known.revision));
+      this.#seen?.compare({ database: this.name, installation, revision, knownTerm });
+      this.#note(revision, await readTerm(run, revision));
+      return await this.#readRows(run, { since: 0, last: revision });
     });
     // After the transaction, which the database ends if it waits for long.
     await readRows(document.tables, rows, { path: this.name, breathe: this.#breathe });
@@ -164,8 +132,7 @@ export class PostgresAdapter implements DocumentAdapter {
       if (!(error instanceof LostCommit)) throw notSaved(error);
       if (!(await this.#isCommitted(revision, term))) throw notSaved(error);
     }
-    this.#setTerms([[revision, term]]);
-    this.#newEvents = unsaved.events.length + (this.#newEvents >= EVENTS_A_TRIM ? 0 : this.#newEvents);
+    this.#note(revision, term);
   }
 
   events(range: ListedRange): Promise<ListedPage> {
@@ -176,8 +143,10 @@ export class PostgresAdapter implements DocumentAdapter {
     return this.#connections.read(async (run) => {
       const state = await this.#readState(run, STATE);
       const { revision, lastEvent, forgotten } = state;
-      if (revision < since) throw this.#setBack(revision, since);
-      await this.#requireTerm(run, since, revision);
+      const { revision: last, fencing } = this.#last;
+      // Also if another leader has made this commit: the database was set back, and has new ones.
+      if (revision < last || (await readTerm(run, last)) !== fencing) throw this.#setBack(revision, last);
+      this.#note(revision, await readTerm(run, revision));
       if (revision === since) return undefined;
       const isWhole = since < forgotten;
       const rows = await this.#readRows(run, { since: isWhole ? 0 : since, last: revision });
@@ -204,24 +173,9 @@ export class PostgresAdapter implements DocumentAdapter {
     );
   }
 
-  /**
-   * Throws StoreError if another leader made the commit `since` than this process has seen: the database was set back,
-   * and has new commits.
-   */
-  async #requireTerm(run: RunStatement, since: number, revision: number): Promise<void> {
-    const term = await readTerm(run, since);
-    if (term !== (this.#terms.get(since) ?? term)) throw this.#setBack(revision, since);
-    this.#setTerms([
-      [since, term],
-      [revision, await readTerm(run, revision)],
-    ]);
-  }
-
-  /** Sets the commits that are known, the last one last, and remembers that one. */
-  #setTerms(terms: readonly (readonly [revision: number, fencing: number])[]): void {
-    this.#terms = new Map(terms);
-    const last = terms.at(-1);
-    if (last !== undefined) this.#seen?.note(...last);
+  #note(revision: number, fencing: number): void {
+    this.#last = { revision, fencing };
+    this.#seen?.note(revision, fencing);
   }
 
   /** Returns the rows that are newer than a revision. Throws StoreError for one that is newer than the last commit. */
@@ -240,7 +194,7 @@ export class PostgresAdapter implements DocumentAdapter {
   }
 
   /** Writes a batch. The lock on the state is held. */
-  async #save(run: RunStatement, { revision, rows, events }: Batch): Promise<void> {
+  async #save(run: RunStatement, { revision, rows, events, isTrim }: Batch): Promise<void> {
     // The last of each row counts.
     const last = [...new Map(rows.map((row) => [`${row[0]}/${row[1]}`, row])).values()];
     const [kinds, names] = [last.map(([kind]) => kind), last.map(([, name]) => name)];
@@ -249,7 +203,7 @@ export class PostgresAdapter implements DocumentAdapter {
       const [ids, instances] = [events.map(([id]) => id), events.map(([, instance]) => instance)];
       await run(ADD_EVENTS, [ids, instances, events.map(([, , value]) => value)]);
     }
-    if (this.#newEvents + events.length >= EVENTS_A_TRIM) await run(TRIM_EVENTS);
+    if (isTrim) await run(TRIM_EVENTS);
     await run(FINISH, [revision]);
   }
 
@@ -258,7 +212,7 @@ export class PostgresAdapter implements DocumentAdapter {
    * does not lead any more finds the commit among those of others. Throws StoreError then.
    */
   async #isCommitted(revision: number, term: number): Promise<boolean> {
-    for (let count = 1; ; count++) {
+    for (;;) {
       try {
         return await this.#connections.write(async (run) => {
           // A transaction that has not ended at the server still has the lock.
@@ -266,8 +220,7 @@ export class PostgresAdapter implements DocumentAdapter {
           return state.revision >= revision && (await readTerm(run, revision)) === term;
         });
       } catch (error) {
-        const isOver = this.#lease === undefined ? count === LOOK_UPS_MAX : this.#lease.fencing !== term;
-        if (!isOver) await this.#connections.pause();
+        if (this.#lease?.fencing === term) await this.#connections.pause();
         else throw new StoreError(`${reasonOf(error)} Nobody knows whether the last commit was saved.`);
       }
     }

@@ -89,16 +89,19 @@ export class Replicas {
   /** Records this process, and reads the others. On the leader, removes old marks and compares settings. Throws StoreError. */
   async report(): Promise<void> {
     const { name, lease, address, certificate } = this.#options;
-    const { fencing } = lease;
-    const [former, hasMarks] = await this.#connections.write(async (run) => {
+    const former = await this.#connections.write(async (run) => {
       const own = [name, this.#process, JSON.stringify(this.#settings), address, certificate];
       const [[process] = []] = await run(REPORT_REPLICA, own);
       await this.#readPeers(run);
-      if (fencing === undefined) return [process, false];
+      if (lease.fencing === undefined) return process;
       await run(REMOVE_SILENT_REPLICAS);
       this.#compare(await run(OTHER_REPLICAS, [name]));
       const [[hasOldMarks] = []] = await run(HAS_OLD_MARKS);
-      return [process, hasOldMarks === true];
+      if (hasOldMarks !== true) return process;
+      // No commit brings a removed row back meanwhile.
+      await run(LOCKED_STATE);
+      await run(REMOVE_MARKS);
+      return process;
     });
     if (this.#hasReported && former !== this.#process)
       this.#options.log?.warn(
@@ -106,7 +109,6 @@ export class Replicas {
         'another process has this name: give each replica its own replica.name',
       );
     this.#hasReported = true;
-    if (hasMarks) await this.#connections.write((run) => removeMarks(run, fencing));
   }
 
   /** Removes the record of this process. */
@@ -156,11 +158,6 @@ export class Replicas {
     const since = this.trouble?.since ?? momentOf(clock.now());
     this.trouble = reasons.length === 0 ? undefined : { reason: reasons.join('; '), since };
   }
-}
-
-async function removeMarks(run: RunStatement, fencing: number | undefined): Promise<void> {
-  const [[, , , there] = []] = await run(LOCKED_STATE);
-  if (Number(there) === fencing) await run(REMOVE_MARKS);
 }
 
 function digestOf(text: string): string {

@@ -6,9 +6,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import { momentOf, reasonOf } from '../../base/wording.ts';
 import { isMap } from '../../model/json.ts';
-import type { LowdbStore } from '../lowdb-store.ts';
 import { codeOf, StoreError } from '../store-error.ts';
-import type { DatabaseMemory } from './postgres-adapter.ts';
 
 /** What a replica has seen of a database. */
 interface SeenState {
@@ -85,8 +83,14 @@ interface SeenOptions {
   readonly log: Logger;
 }
 
+/** A database that was just opened. */
+interface OpenedDatabase extends Pick<SeenState, 'database' | 'installation' | 'revision'> {
+  /** The fencing number under which the commit was made that was seen last. */
+  readonly knownTerm: number | undefined;
+}
+
 /** Keeps the file of a replica up to date: a commit is in it before an answer reports what it did. */
-export class SeenFile implements DatabaseMemory {
+export class SeenFile {
   /** What was seen before, if the database lacks it; undefined: it does not, or that was accepted. */
   lost: SeenState | undefined;
   /** Another leader made the commit that was seen last. */
@@ -96,8 +100,7 @@ export class SeenFile implements DatabaseMemory {
   /** The last commit that was seen before the start. */
   readonly known: SeenState | undefined;
   readonly #options: SeenOptions;
-  #store: Pick<LowdbStore, 'path' | 'installation'> | undefined;
-  #last = { revision: 0, fencing: 0 };
+  #seen = { database: '', installation: '', revision: -1, fencing: 0 };
 
   constructor(options: SeenOptions) {
     this.#options = options;
@@ -106,40 +109,36 @@ export class SeenFile implements DatabaseMemory {
 
   /** Notes a commit that this process has made or read, and the fencing number of the leader that made it. */
   note(revision: number, fencing: number): void {
-    if (revision === this.#last.revision && fencing === this.#last.fencing) return;
-    this.#last = { revision, fencing };
-    if (this.#store !== undefined && this.lost === undefined) this.#write(this.#store);
-  }
-
-  differs(): void {
-    this.isOther = true;
-  }
-
-  /** Compares an open store with what was seen of it. Throws StoreError if it has rows of another installation. */
-  compare(store: Pick<LowdbStore, 'path' | 'installation' | 'revision'>): void {
-    const { known } = this;
-    this.isFirst = known?.installation !== store.installation;
-    if (known !== undefined && this.isFirst && store.revision > 0)
-      throw otherInstallation(this.#options.directory, known, store.path);
-    const isBehind = known !== undefined && !this.isFirst && (this.isOther || store.revision < known.revision);
-    this.lost = isBehind ? known : undefined;
-    this.#store = store;
+    if (revision === this.#seen.revision && fencing === this.#seen.fencing) return;
+    this.#seen = { ...this.#seen, revision, fencing };
     // What is lost stays remembered until it was accounted for.
-    if (!isBehind) this.#write(store);
+    if (this.lost === undefined) this.#write();
+  }
+
+  /** Compares a database with what was seen of it. Throws StoreError if it has rows of another installation. */
+  compare({ database, installation, revision, knownTerm }: OpenedDatabase): void {
+    const { known } = this;
+    this.#seen = { ...this.#seen, database, installation };
+    this.isFirst = known?.installation !== installation;
+    if (known === undefined) return;
+    if (this.isFirst && revision > 0) throw otherInstallation(this.#options.directory, known, database);
+    const isBehind = revision < known.revision;
+    this.isOther = !isBehind && knownTerm !== known.fencing;
+    this.lost = !this.isFirst && (isBehind || this.isOther) ? known : undefined;
   }
 
   /** From now on what the store shows counts as seen, also if it lacks what was seen before. */
   accept(): void {
     this.lost = undefined;
     this.isFirst = false;
-    if (this.#store !== undefined) this.#write(this.#store);
+    this.#write();
   }
 
-  #write({ path: database, installation = '' }: Pick<LowdbStore, 'path' | 'installation'>): void {
+  #write(): void {
     const { directory, clock, log } = this.#options;
     try {
       const path = seenPath(directory);
-      const seen: SeenState = { database, installation, ...this.#last, at: momentOf(clock.now()) };
+      const seen: SeenState = { ...this.#seen, at: momentOf(clock.now()) };
       writeFileSync(`${path}.new`, `${JSON.stringify(seen)}\n`, { mode: 0o600 });
       renameSync(`${path}.new`, path);
     } catch (error) {

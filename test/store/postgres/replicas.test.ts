@@ -104,20 +104,6 @@ describe('marks', () => {
     await leader.store.refresh();
     expect(leader.store.read('node', 'b')?.oid).toBe('last');
   });
-
-  it('are not removed by a process that was deposed', async () => {
-    const url = await server.create();
-    const leader = await open(url, 'one', { lease: LEADS });
-    await leader.store.commit([writeText('a', 'x')]);
-    await leader.store.commit([writeText('a', null, leader.store.read('node', 'a'))]);
-    await age(url);
-    await server.run('UPDATE treeline.state SET fencing = 1', url);
-    await leader.replicas.report();
-    expect(await marks(url)).toEqual(['a']);
-    await server.run('UPDATE treeline.state SET fencing = 0', url);
-    await leader.replicas.report();
-    expect(await marks(url)).toEqual([]);
-  });
 });
 
 describe('what does not fit between replicas', () => {
