@@ -20,7 +20,8 @@ export interface AmendedTemplate {
   readonly resources: JsonMap;
   /** False for the template as it is written. */
   readonly isAmended: boolean;
-  readonly retired: RetiredIndexes;
+  /** By resource key. */
+  readonly retired: ReadonlyMap<string, readonly Retired[]>;
   /** Tells a value that the instance's additions bring from one of the template. */
   readonly isAdded: (pointer: string) => boolean;
   /** Returns where the value at a pointer is written: in the instance's additions, or in the template. */
@@ -40,15 +41,9 @@ const templates = new WeakMap<ValidEntry<StackTemplate>, AmendedTemplate>();
 export function templateAsWritten(template: ValidEntry<StackTemplate>): AmendedTemplate {
   const known = templates.get(template);
   if (known !== undefined) return known;
-  const written = readTemplate(template);
-  templates.set(template, written);
-  return written;
-}
-
-function readTemplate(template: ValidEntry<StackTemplate>): AmendedTemplate {
-  return {
+  const written: AmendedTemplate = {
     parameters: template.object.parameters,
-    resources: resourcesOf(template.object),
+    resources: template.object.resources,
     isAmended: false,
     retired: new Map(),
     isAdded: () => false,
@@ -56,6 +51,8 @@ function readTemplate(template: ValidEntry<StackTemplate>): AmendedTemplate {
     removedBy: () => null,
     problems: [],
   };
+  templates.set(template, written);
+  return written;
 }
 
 /** Returns the template as `instance` amends it; as it is written where the instance amends nothing. */
@@ -70,10 +67,7 @@ export function amendTemplate(
   const lay = (section: 'parameters' | 'resources'): JsonMap =>
     merge(written[section], mapAt(stackTemplateAdditions, section), { pointer: `/${section}`, overridden });
   const [parameters, resources] = [lay('parameters'), lay('resources')];
-  const split = splitRetired(mapAt(stackTemplateSubstractions, 'resources'), resources, {
-    entry: instance,
-    pointer: `${SUBSTRACTIONS}/resources`,
-  });
+  const [retired, others] = splitRetired(instance, mapAt(stackTemplateSubstractions, 'resources'), resources);
   const found: Subtraction = { removed: new Set(), missing: new Map() };
   const named = mapAt(stackTemplateSubstractions, 'parameters');
   function isAdded(pointer: string): boolean {
@@ -81,9 +75,9 @@ export function amendTemplate(
   }
   return {
     parameters: subtract(parameters, named, { ...found, pointer: '/parameters' }),
-    resources: subtract(resources, split.others, { ...found, pointer: '/resources' }),
+    resources: subtract(resources, others, { ...found, pointer: '/resources' }),
     isAmended: true,
-    retired: split.retired,
+    retired,
     isAdded,
     originOf: (pointer) =>
       isAdded(pointer) ? { entry: instance, pointer: ADDITIONS + pointer } : written.originOf(pointer),
@@ -109,12 +103,6 @@ export function subtractedButUsed(removal: Origin, needed: string, pointer: stri
     hint: 'take that away too, or give it another value in stackTemplateAdditions',
     part: 'key',
   });
-}
-
-function resourcesOf({ resources }: StackTemplate): JsonMap {
-  const map = emptyMap();
-  for (const [key, { type, properties }] of Object.entries(resources)) map[key] = { type, properties };
-  return map;
 }
 
 function nothingThere(instance: Entry<StackInstance>, [pointer, present]: [string, JsonMap]): Problem {
@@ -203,17 +191,12 @@ export interface Retired {
   readonly origin: Origin;
 }
 
-/** By resource key. */
-type RetiredIndexes = ReadonlyMap<string, readonly Retired[]>;
-
-interface SplitResources {
-  readonly retired: RetiredIndexes;
-  /** The same without `index` of groups: what is to be taken away. */
-  readonly others: JsonMap;
-}
-
-/** Separates retired indexes from the rest of `substractions.resources`. `origin` is where that map stands. */
-function splitRetired(named: JsonMap, resources: JsonMap, { entry, pointer }: Origin): SplitResources {
+/** Returns the retired indexes of `substractions.resources` by resource key, and what remains to be taken away. */
+function splitRetired(
+  entry: Entry<StackInstance>,
+  named: JsonMap,
+  resources: JsonMap,
+): [AmendedTemplate['retired'], JsonMap] {
   const retired = new Map<string, readonly Retired[]>();
   const others = emptyMap();
   for (const [key, value] of Object.entries(named)) {
@@ -225,11 +208,12 @@ function splitRetired(named: JsonMap, resources: JsonMap, { entry, pointer }: Or
     // A map that held nothing but the index must not become a leaf, which would remove the whole group.
     if (Object.keys(rest).length > 0) others[key] = rest;
     const indexes = value.index.map((item: Json, position): Retired => {
-      return { index: Number(item), origin: { entry, pointer: below(pointer, key, 'index', position) } };
+      const pointer = below(`${SUBSTRACTIONS}/resources`, key, 'index', position);
+      return { index: Number(item), origin: { entry, pointer } };
     });
     retired.set(key, indexes);
   }
-  return { retired, others };
+  return [retired, others];
 }
 
 function isGroup(definition: Json | undefined): boolean {

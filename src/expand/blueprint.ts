@@ -8,8 +8,12 @@ import { isStructural, type StructuralProperty } from '../model/keys.ts';
 import { compareNames, SERVER } from '../model/names.ts';
 import type { Problem } from '../model/problem.ts';
 import { type AmendedTemplate, problemInTemplate } from './amend-template.ts';
-import { GROUP_FIELDS, type GroupField } from './group-fields.ts';
 import { outputTokensIn, type Token, tokenize } from './placeholders.ts';
+
+/** The properties of a group itself, which are strings, in the order in which they are documented. */
+export const GROUP_FIELDS = ['count', 'index_start', 'max_unavailable', 'pause_seconds'] as const;
+/** A property of a group itself, such as `count`. */
+export type GroupField = (typeof GROUP_FIELDS)[number];
 
 /** One string as it is written. */
 export interface Text {
@@ -44,14 +48,8 @@ export interface Blueprint {
   readonly structure: ReadonlyMap<StructuralProperty, PropertyText>;
 }
 
-/** A text of a resource, and the property of the servers that it stands in; null: one of the group itself. */
-interface PlacedText {
-  readonly text: Text;
-  readonly property: string | null;
-}
-
-/** Returns all texts of a resource. */
-export function* textsOf(blueprint: Blueprint): Generator<PlacedText> {
+/** Returns all texts of a resource, each with the servers' property that it stands in; null: one of the group itself. */
+export function* textsOf(blueprint: Blueprint): Generator<{ readonly text: Text; readonly property: string | null }> {
   for (const text of blueprint.group?.values() ?? []) yield { text, property: null };
   for (const [property, { texts }] of [...blueprint.properties, ...blueprint.structure]) {
     for (const text of texts) yield { text, property };
@@ -74,14 +72,16 @@ export function takesOutputs(property: PropertyText | null | undefined): boolean
   return property?.texts.some(({ tokens }) => outputTokensIn(tokens).length > 0) ?? false;
 }
 
-interface Blueprints {
-  /** In the order of the amended template, without those that are not resources. */
-  readonly blueprints: readonly Blueprint[];
-  readonly problems: readonly Problem[];
+/** Returns the pointer of a property; for a generated name, that of the resource. */
+export function pointerOf({ properties, pointer }: Blueprint, property: string): string {
+  return properties.get(property)?.pointer ?? pointer;
 }
 
-/** Returns every resource that has the shape of one, and what is wrong with the others. */
-export function readBlueprints(amended: AmendedTemplate): Blueprints {
+/** Returns every resource that has the shape of one, in order, and what is wrong with the others. */
+export function readBlueprints(amended: AmendedTemplate): {
+  readonly blueprints: readonly Blueprint[];
+  readonly problems: readonly Problem[];
+} {
   const { parameters, resources } = amended;
   // The catalog has checked the template's file by the same schema.
   const faults = amended.isAmended ? checkValue('stack-template', { parameters, resources }) : [];

@@ -5,19 +5,22 @@ import { type AmendedTemplate, problemInTemplate } from './amend-template.ts';
 import { type Blueprint, type PropertyText, sourcesOf } from './blueprint.ts';
 import { dependencyOrder, printCycle } from './dependency-order.ts';
 import { isLiteral, literalOf } from './placeholders.ts';
-import { allNodes, labelOf, needsOf, type ValueNode, valueGraph } from './value-graph.ts';
+import { allNodes, labelOf, needsOf, pointerOfNode, valueGraph } from './value-graph.ts';
 
 /** Returns the circles that Array placeholders make. */
 export function checkValueCycles(amended: AmendedTemplate, blueprints: readonly Blueprint[]): Problem[] {
   const graph = valueGraph(blueprints);
   const { cycles } = dependencyOrder(allNodes(graph), ({ text }) => needsOf(graph, text));
   return cycles.map((cycle) =>
-    cycleProblem(amended, {
-      steps: cycle.map((node) => ({ label: labelOf(node), pointer: pointerOf(node) })),
-      code: 'value_cycle',
-      what: 'values need one another in a circle',
-      hint: 'let one of them be written without an Array placeholder',
-    }),
+    cycleProblem(
+      amended,
+      cycle.map((node) => ({ label: labelOf(node), pointer: pointerOfNode(node) })),
+      {
+        code: 'value_cycle',
+        message: 'values need one another in a circle',
+        hint: 'let one of them be written without an Array placeholder',
+      },
+    ),
   );
 }
 
@@ -45,10 +48,10 @@ export interface CycleStep {
 
 /** Returns the problem of dependencies that go in a circle. */
 export function dependencyCycle(amended: AmendedTemplate, steps: readonly CycleStep[]): Problem {
-  const what = 'dependencies go in a circle';
+  const message = 'dependencies go in a circle';
   const isWritten = steps.every(({ pointer }) => lastStep(pointer) === 'depends_on');
   const hint = `remove one of these depends_on${isWritten ? '' : ' or Output placeholders'}`;
-  return cycleProblem(amended, { steps, code: 'dependency_cycle', what, hint });
+  return cycleProblem(amended, steps, { code: 'dependency_cycle', message, hint });
 }
 
 /**
@@ -60,28 +63,17 @@ export function dependsOnPointer(blueprint: Blueprint): string {
   return blueprint.structure.get('depends_on')?.pointer ?? output ?? blueprint.pointer;
 }
 
-interface Cycle {
-  readonly steps: readonly CycleStep[];
-  readonly code: ProblemText['code'];
-  readonly what: string;
-  readonly hint: string;
-}
-
 /** Reports at a step that the instance added, if there is one: without it the template has no such cycle. */
-function cycleProblem(amended: AmendedTemplate, { steps, code, what, hint }: Cycle): Problem {
+function cycleProblem(amended: AmendedTemplate, steps: readonly CycleStep[], text: ProblemText): Problem {
   const start = Math.max(
     steps.findIndex(({ pointer }) => amended.isAdded(pointer)),
     0,
   );
   const round = [...steps.slice(start), ...steps.slice(0, start)];
-  const text: ProblemText = { code, message: `${what}: ${printCycle(round.map(({ label }) => label))}`, hint };
-  return problemInTemplate(amended, (round[0] as CycleStep).pointer, text);
+  const message = `${text.message}: ${printCycle(round.map(({ label }) => label))}`;
+  return problemInTemplate(amended, (round[0] as CycleStep).pointer, { ...text, message });
 }
 
 function literalsOf(property: PropertyText | undefined): readonly string[] {
   return (property?.texts ?? []).flatMap(({ tokens }) => (isLiteral(tokens) ? literalOf(tokens) : []));
-}
-
-function pointerOf({ blueprint, text }: ValueNode): string {
-  return text?.pointer ?? blueprint.pointer;
 }

@@ -3,22 +3,16 @@
 
 import { didYouMean, quote, withForeignCharacter } from '../base/wording.ts';
 import { problemAt } from '../model/entry.ts';
-import type { Origin } from '../model/expanded.ts';
 import { compareNames, nameFault } from '../model/names.ts';
 import type { Problem } from '../model/problem.ts';
 import { type AmendedTemplate, problemInTemplate } from './amend-template.ts';
-import type { Blueprint } from './blueprint.ts';
+import { pointerOf } from './blueprint.ts';
 import type { ResourceValues, ServerValues, WrittenName } from './evaluate.ts';
 import { MISTAKES_MAX } from './limits.ts';
-import type { Parameters } from './resolve-parameters.ts';
-
-interface NamesInput {
-  readonly amended: AmendedTemplate;
-  readonly parameters: Parameters;
-}
+import { blameOf, type StackInput } from './resolve-parameters.ts';
 
 /** Returns at most two problems a resource: for the first name that is unfit, and for the first that is taken. */
-export function checkServerNames(resources: readonly ResourceValues[], input: NamesInput): Problem[] {
+export function checkServerNames(resources: readonly ResourceValues[], input: StackInput): Problem[] {
   const holders = new Map<string, NameHolder>();
   return resources.flatMap((resource) => [...unfit(resource, input), ...repeated(resource, holders, input.amended)]);
 }
@@ -28,11 +22,11 @@ interface NameHolder {
   readonly key: string;
 }
 
-function unfit({ members: { blueprint }, servers }: ResourceValues, input: NamesInput): Problem[] {
+function unfit({ members: { blueprint }, servers }: ResourceValues, input: StackInput): Problem[] {
   for (const { name } of servers) {
     const fault = name === 'all' ? 'is kept for the list of all records' : nameFault(name);
     if (fault === undefined) continue;
-    const { entry, pointer } = originOfName(blueprint, input);
+    const { entry, pointer } = blameOf(blueprint, 'name', input);
     const message = `the server name ${quote(name)}${withForeignCharacter(name)} of "${blueprint.key}" ${fault}`;
     return [problemAt(entry, pointer, { code: 'bad_server_name', message })];
   }
@@ -45,7 +39,7 @@ function repeated(
   holders: Map<string, NameHolder>,
   amended: AmendedTemplate,
 ): Problem[] {
-  const { key, properties, pointer } = blueprint;
+  const { key } = blueprint;
   let clash: { readonly name: string; readonly holder: NameHolder } | undefined;
   for (const { name } of servers) {
     const folded = name.toLowerCase();
@@ -54,8 +48,12 @@ function repeated(
     else clash ??= { name, holder };
   }
   if (clash === undefined) return [];
-  const at = properties.get('name')?.pointer ?? pointer;
-  return [problemInTemplate(amended, at, { code: 'duplicate_server_name', ...clashText(key, clash) })];
+  return [
+    problemInTemplate(amended, pointerOf(blueprint, 'name'), {
+      code: 'duplicate_server_name',
+      ...clashText(key, clash),
+    }),
+  ];
 }
 
 function clashText(
@@ -68,11 +66,6 @@ function clashText(
   const other = holder.name === name ? '' : ` as "${holder.name}", which differs in case only`;
   const message = `"${key}" makes the server "${name}", and "${holder.key}" makes it too${other}`;
   return { message, hint: 'give one of them another name' };
-}
-
-function originOfName(blueprint: Blueprint, { amended, parameters }: NamesInput): Origin {
-  const [text] = blueprint.properties.get('name')?.texts ?? [];
-  return text === undefined ? amended.originOf(blueprint.pointer) : parameters.blame(text);
 }
 
 /** Returns the names of properties that `configuration_only` names, sorted, without repeats and what is no property. */

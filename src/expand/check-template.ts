@@ -6,9 +6,9 @@ import { DESCRIBING_FIELDS, isStructural, PROXY_TAG, recordKeyFault, SELECTORS }
 import type { StackTemplate } from '../model/objects.ts';
 import { type Problem, sortProblems } from '../model/problem.ts';
 import { type AmendedTemplate, problemInTemplate, subtractedButUsed, templateAsWritten } from './amend-template.ts';
-import { type Blueprint, readBlueprints, type Text, takesOutputs, textsOf } from './blueprint.ts';
+import { type Blueprint, readBlueprints, takesOutputs, textsOf } from './blueprint.ts';
 import { checkDependencyCycles, checkValueCycles } from './check-cycles.ts';
-import { groupFieldFault } from './group-fields.ts';
+import { groupFieldFault } from './group-members.ts';
 import { MISTAKES_MAX } from './limits.ts';
 import {
   type ArrayToken,
@@ -26,13 +26,27 @@ import { checkParameters } from './resolve-parameters.ts';
  * leaves in place again, at the same places and in the same words, so that sortProblems joins the two.
  */
 export function checkTemplate(template: ValidEntry<StackTemplate>): readonly Problem[] {
-  const amended = templateAsWritten(template);
-  const { blueprints, problems } = readBlueprints(amended);
-  return sortProblems([...problems, ...checkAmended(amended, blueprints)]);
+  return sortProblems(readTemplate(templateAsWritten(template)).problems);
 }
 
-/** Returns the mistakes in parameters, placeholders, groups, names, and what goes in a circle. */
-export function checkAmended(amended: AmendedTemplate, blueprints: readonly Blueprint[]): Problem[] {
+interface ReadTemplate {
+  readonly blueprints: readonly Blueprint[];
+  readonly problems: readonly Problem[];
+}
+
+const readTemplates = new WeakMap<AmendedTemplate, ReadTemplate>();
+
+/** Returns the resources of a template, and its mistakes. Instances that amend nothing share them. */
+export function readTemplate(amended: AmendedTemplate): ReadTemplate {
+  const known = readTemplates.get(amended);
+  if (known !== undefined) return known;
+  const { blueprints, problems } = readBlueprints(amended);
+  const read = { blueprints, problems: [...problems, ...checkAmended(amended, blueprints)] };
+  readTemplates.set(amended, read);
+  return read;
+}
+
+function checkAmended(amended: AmendedTemplate, blueprints: readonly Blueprint[]): Problem[] {
   return [
     ...checkParameters(amended),
     ...checkPlaceholders(amended, blueprints),
@@ -71,8 +85,7 @@ interface PlaceholderUse {
 }
 
 /** The fault of a placeholder. */
-interface PlaceholderFault {
-  readonly text: ProblemText;
+interface PlaceholderFault extends ProblemText {
   /** The pointer of what is named, which a substraction may have taken away. */
   readonly named?: string;
 }
@@ -90,15 +103,15 @@ function checkPlaceholders(amended: AmendedTemplate, blueprints: readonly Bluepr
 function* findErrors(amended: AmendedTemplate, blueprints: readonly Blueprint[]): Generator<Problem> {
   const byKey = new Map(blueprints.map((blueprint) => [blueprint.key, blueprint]));
   for (const blueprint of blueprints) {
-    for (const { text, property } of textsOf(blueprint))
-      yield* checkText(text, { amended, byKey, blueprint, property });
-  }
-}
-
-function* checkText(text: Text, place: PlaceholderUse): Generator<Problem> {
-  for (const token of text.tokens) {
-    const fault = faultOf(token, place);
-    if (fault !== undefined) yield placeProblem(fault, { token, text, amended: place.amended });
+    for (const { text, property } of textsOf(blueprint)) {
+      for (const token of text.tokens) {
+        const fault = faultOf(token, { amended, byKey, blueprint, property });
+        if (fault === undefined) continue;
+        const removal = fault.named === undefined ? null : amended.removedBy(fault.named);
+        if (removal === null) yield problemInTemplate(amended, text.pointer, fault);
+        else yield subtractedButUsed(removal, token.text, text.pointer);
+      }
+    }
   }
 }
 
@@ -109,21 +122,12 @@ function* findWarnings(amended: AmendedTemplate, blueprints: readonly Blueprint[
   }
 }
 
-function placeProblem(
-  { text: faultText, named }: PlaceholderFault,
-  { token, text, amended }: { readonly token: Token; readonly text: Text; readonly amended: AmendedTemplate },
-): Problem {
-  const removal = named === undefined ? null : amended.removedBy(named);
-  if (removal === null) return problemInTemplate(amended, text.pointer, faultText);
-  return subtractedButUsed(removal, token.text, text.pointer);
-}
-
 function faultOf(token: Token, place: PlaceholderUse): PlaceholderFault | undefined {
   if (token.kind === 'literal') return undefined;
   if (token.kind === 'parameter') return parameterFault(token, place);
   if (token.kind === 'index') return indexFault(place);
   if (token.kind === 'output') return outputFault(token, place);
-  return place.property === null ? { text: arrayInGroupField(token) } : arrayFault(token, place);
+  return place.property === null ? arrayInGroupField(token) : arrayFault(token, place);
 }
 
 function parameterFault(
@@ -137,26 +141,22 @@ function parameterFault(
   ];
   return {
     named: below('/parameters', name),
-    text: {
-      code: 'undeclared_placeholder',
-      message: `"${text}" names no parameter`,
-      hint: didYouMean(name, inScope) ?? `declare "${name}" under parameters, or write "<${text}" for the text itself`,
-    },
+    code: 'undeclared_placeholder',
+    message: `"${text}" names no parameter`,
+    hint: didYouMean(name, inScope) ?? `declare "${name}" under parameters, or write "<${text}" for the text itself`,
   };
 }
 
 function indexFault({ blueprint, property }: PlaceholderUse): PlaceholderFault | undefined {
   if (property !== null && blueprint.group !== null) return undefined;
   return {
-    text: {
-      code: 'index_outside_group',
-      message: '"<<index>>" has a meaning in resource_def of a group only',
-      hint: 'write "<<<index>>" for the text itself',
-    },
+    code: 'index_outside_group',
+    message: '"<<index>>" has a meaning in resource_def of a group only',
+    hint: 'write "<<<index>>" for the text itself',
   };
 }
 
-function arrayInGroupField({ text }: ArrayToken): ProblemText {
+function arrayInGroupField({ text }: ArrayToken): PlaceholderFault {
   return {
     code: 'array_in_group_property',
     message: `${quote(text)} cannot stand in a property of the group itself`,
@@ -177,12 +177,11 @@ function outputFault(token: OutputToken, place: PlaceholderUse): PlaceholderFaul
   if (property !== null && !isKnownEarly(property))
     return byKey.has(token.resource) ? outputNameFault(token) : resourceFault(token, 'unknown_output_resource', place);
   const what = property === null ? 'a property of the group itself' : `"${property}"`;
-  const text: ProblemText = {
+  return {
     code: 'misplaced_output',
     message: `${quote(token.text)} cannot stand in ${what}: its value has to be known before anything is created`,
     hint: 'use a parameter, or put the output into another property',
   };
-  return { text };
 }
 
 /** An answer with such an output counts as lost, so that a server would wait for it for ever. */
@@ -190,7 +189,7 @@ function outputNameFault({ name, text }: OutputToken): PlaceholderFault | undefi
   const fault = recordKeyFault(name);
   if (fault === undefined) return undefined;
   const message = `${quote(text)} names no output: ${quote(name)}${withForeignCharacter(name)} ${fault}`;
-  return { text: { code: 'bad_key', message, hint: 'write the name under which the provider reports it' } };
+  return { code: 'bad_key', message, hint: 'write the name under which the provider reports it' };
 }
 
 function resourceFault(
@@ -202,11 +201,9 @@ function resourceFault(
   if (Object.hasOwn(amended.resources, resource)) return undefined;
   return {
     named: below('/resources', resource),
-    text: {
-      code,
-      message: `${quote(text)} names no resource`,
-      hint: didYouMean(resource, byKey.keys()) ?? `the resources are ${quoteSome([...byKey.keys()])}`,
-    },
+    code,
+    message: `${quote(text)} names no resource`,
+    hint: didYouMean(resource, byKey.keys()) ?? `the resources are ${quoteSome([...byKey.keys()])}`,
   };
 }
 
@@ -216,7 +213,7 @@ function arrayFault(token: ArrayToken, place: PlaceholderUse): PlaceholderFault 
   if (blueprint === undefined) return resourceFault(token, 'unknown_array_resource', place);
   if (takesOutputs(blueprint.properties.get(property))) {
     const message = `${quote(text)} lists a property that takes outputs, whose values are known only later`;
-    return { text: { code: 'array_of_outputs', message, hint: 'take those outputs here, too' } };
+    return { code: 'array_of_outputs', message, hint: 'take those outputs here, too' };
   }
   if (property === 'name' || blueprint.properties.has(property)) return undefined;
   const advice = isStructural(property)
@@ -224,11 +221,9 @@ function arrayFault(token: ArrayToken, place: PlaceholderUse): PlaceholderFault 
     : `add "${property}" to the properties of "${resource}"`;
   return {
     named: below(blueprint.propertiesPointer, property),
-    text: {
-      code: 'unknown_array_property',
-      message: `${quote(text)} names no property of "${resource}"`,
-      hint: didYouMean(property, ['name', ...blueprint.properties.keys()]) ?? advice,
-    },
+    code: 'unknown_array_property',
+    message: `${quote(text)} names no property of "${resource}"`,
+    hint: didYouMean(property, ['name', ...blueprint.properties.keys()]) ?? advice,
   };
 }
 

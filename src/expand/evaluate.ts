@@ -3,18 +3,29 @@
 // a file of 1 MiB can ask for gigabytes.
 
 import { invariant } from '../base/invariant.ts';
+import type { ProblemText } from '../model/entry.ts';
 import { emptyMap } from '../model/json.ts';
 import { TEXT_LENGTH_MAX } from '../model/keys.ts';
 import type { Properties, PropertyValue } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
 import type { OutputPiece, OutputText, OutputTexts } from '../model/spec.ts';
-import { type AmendedTemplate, problemInTemplate } from './amend-template.ts';
-import { type Blueprint, sourcesOf, type Text, takesOutputs } from './blueprint.ts';
+import { problemInTemplate } from './amend-template.ts';
+import { type Blueprint, type PropertyText, sourcesOf, takesOutputs } from './blueprint.ts';
 import { dependencyOrder } from './dependency-order.ts';
 import type { Members } from './group-members.ts';
 import { MEMBERS_MAX, STACK_CHARACTERS_MAX } from './limits.ts';
 import { type ArrayToken, substitute, type Token, type ValueList, valueList } from './placeholders.ts';
-import { allNodes, earlierThan, labelOf, needsOf, nodeFor, type ValueNode, valueGraph } from './value-graph.ts';
+import type { StackInput } from './resolve-parameters.ts';
+import {
+  allNodes,
+  earlierThan,
+  labelOf,
+  needsOf,
+  nodeFor,
+  pointerOfNode,
+  type ValueNode,
+  valueGraph,
+} from './value-graph.ts';
 
 /** One name in a structural property, and where it is written. */
 export interface WrittenName {
@@ -44,33 +55,19 @@ export interface ResourceValues {
   readonly sources: ReadonlySet<Blueprint>;
 }
 
-interface EvaluationInput {
-  readonly instance: string;
-  readonly amended: AmendedTemplate;
-  readonly parameters: ReadonlyMap<string, string>;
-  /** Of resources without problems. */
-  readonly members: readonly Members[];
-}
-
 /** Returns the values of every resource in the order of `members`; or none, and which values are too large. */
-export function evaluate(input: EvaluationInput): {
-  readonly resources: readonly ResourceValues[];
-  readonly problems: readonly Problem[];
-} {
-  const evaluation = new Evaluation(input);
+export function evaluate(
+  all: readonly Members[],
+  input: StackInput,
+): { readonly resources: readonly ResourceValues[]; readonly problems: readonly Problem[] } {
+  const evaluation = new Evaluation(all, input);
   const { problems } = evaluation;
-  const resources = problems.length > 0 ? [] : input.members.map((members) => evaluation.resource(members));
+  const resources = problems.length > 0 ? [] : all.map((members) => evaluation.resource(members));
   return { resources, problems };
 }
 
 /** One value for each server of a resource, in their order. */
 type Column<Value> = readonly Value[];
-
-/** One text of a structural property. */
-interface StructuralText {
-  readonly pointer: string;
-  readonly node: ValueNode;
-}
 
 /** What an item of a list takes beside its characters, and what a resource takes that another one reads. */
 const ITEM_CHARACTERS = 8;
@@ -78,30 +75,31 @@ const SOURCE_CHARACTERS = 32;
 
 class Evaluation {
   readonly problems: Problem[] = [];
-  readonly #input: EvaluationInput;
+  readonly #input: StackInput;
   readonly #graph: ReturnType<typeof valueGraph>;
   readonly #indexes: ReadonlyMap<Blueprint, Members['indexes']>;
   readonly #columns = new Map<ValueNode, Column<PropertyValue>>();
   readonly #reads = new Map<ValueNode, Column<OutputText>>();
-  readonly #structure = new Map<Text, ValueNode>();
+  /** A node for each text of a structural property. */
+  readonly #structure = new Map<PropertyText, readonly ValueNode[]>();
   readonly #lists = new Map<ValueNode, ValueList>();
   readonly #sources = new Map<ValueNode, ReadonlySet<Blueprint>>();
   #left = STACK_CHARACTERS_MAX;
 
-  constructor(input: EvaluationInput) {
-    const blueprints = input.members.map(({ blueprint }) => blueprint);
+  constructor(members: readonly Members[], input: StackInput) {
+    const blueprints = members.map(({ blueprint }) => blueprint);
     this.#input = input;
     this.#graph = valueGraph(blueprints);
-    this.#indexes = new Map(input.members.map(({ blueprint, indexes }) => [blueprint, indexes]));
+    this.#indexes = new Map(members.map(({ blueprint, indexes }) => [blueprint, indexes]));
     const { order } = dependencyOrder(allNodes(this.#graph), (node) => earlierThan(this.#graph, node));
     for (const node of order) this.#add(node);
     for (const blueprint of blueprints) {
-      for (const [property, { texts }] of blueprint.structure) {
-        for (const text of texts) {
-          const node = { blueprint, property, text: { pointer: text.pointer, isList: false, texts: [text] } };
-          this.#structure.set(text, node);
-          this.#add(node);
-        }
+      for (const [property, written] of blueprint.structure) {
+        const nodes = written.texts.map((text): ValueNode => {
+          return { blueprint, property, text: { pointer: text.pointer, isList: false, texts: [text] } };
+        });
+        this.#structure.set(written, nodes);
+        for (const node of nodes) this.#add(node);
       }
     }
   }
@@ -113,8 +111,8 @@ class Evaluation {
     const properties = columnsOf(nodes, this.#columns);
     const reads = columnsOf(nodes, this.#reads);
     const outputs = [...sourcesOf(blueprint)].map(([name, pointer]): WrittenName => ({ name, pointer }));
-    const dependsOn = this.#textsOf(blueprint, 'depends_on');
-    const configurationOnly = this.#textsOf(blueprint, 'configuration_only');
+    const dependsOn = this.#nodesOf(blueprint.structure.get('depends_on'));
+    const configurationOnly = this.#nodesOf(blueprint.structure.get('configuration_only'));
     const [needsAt, configurationOnlyAt] = [this.#namesAt(dependsOn, outputs), this.#namesAt(configurationOnly, [])];
     const servers = indexes.map((index, position): ServerValues => {
       const own = valuesAt(properties, position);
@@ -128,24 +126,17 @@ class Evaluation {
         configurationOnly: configurationOnlyAt(position),
       };
     });
-    const all = [...nodes.map(([, node]) => node), ...[...dependsOn, ...configurationOnly].map(({ node }) => node)];
+    const all = [...nodes.map(([, node]) => node), ...dependsOn, ...configurationOnly];
     return { members, servers, sources: new Set(all.flatMap((node) => [...this.#sourcesOf(node)])) };
   }
 
-  #textsOf({ structure }: Blueprint, property: 'depends_on' | 'configuration_only'): readonly StructuralText[] {
-    return (structure.get(property)?.texts ?? []).map((text) => {
-      const node = this.#structure.get(text);
-      invariant(node !== undefined, 'every structural text was added');
-      return { pointer: text.pointer, node };
-    });
+  #nodesOf(property: PropertyText | undefined): readonly ValueNode[] {
+    return (property && this.#structure.get(property)) ?? [];
   }
 
   /** Returns a function that gives the names of one server after the other, the same list while they are the same. */
-  #namesAt(
-    texts: readonly StructuralText[],
-    others: readonly WrittenName[],
-  ): (position: number) => readonly WrittenName[] {
-    const columns = texts.map(({ pointer, node }) => ({ pointer, column: this.#columns.get(node) ?? [] }));
+  #namesAt(nodes: readonly ValueNode[], others: readonly WrittenName[]): (position: number) => readonly WrittenName[] {
+    const columns = nodes.map((node) => ({ pointer: pointerOfNode(node), column: this.#columns.get(node) ?? [] }));
     let last: readonly WrittenName[] = [];
     return (position) => {
       const isSame = position > 0 && columns.every(({ column }) => column[position] === column[position - 1]);
@@ -169,16 +160,8 @@ class Evaluation {
     }
     this.#sources.set(node, sources);
     if (!this.#charge(node, sources.size * SOURCE_CHARACTERS)) return;
-    if (takesOutputs(node.text))
-      this.#reads.set(
-        node,
-        this.#column(node, (index) => this.#outputText(node, index)),
-      );
-    else
-      this.#columns.set(
-        node,
-        this.#column(node, (index) => this.#value(node, index)),
-      );
+    if (takesOutputs(node.text)) this.#reads.set(node, this.#column(node, this.#outputText));
+    else this.#columns.set(node, this.#column(node, this.#value));
   }
 
   #sourcesOf(node: ValueNode): ReadonlySet<Blueprint> {
@@ -188,7 +171,7 @@ class Evaluation {
   /** Calls `evaluate` for each server, or once for all of them; null: the value is too large. */
   #column<Value extends PropertyValue | OutputText>(
     node: ValueNode,
-    evaluate: (index: string | null) => Value | null,
+    evaluate: (node: ValueNode, index: string | null) => Value | null,
   ): Column<Value> {
     const column: Value[] = [];
     const isShared = !variesByIndex(node);
@@ -196,7 +179,7 @@ class Evaluation {
     for (const index of this.#indexes.get(node.blueprint) ?? []) {
       const known = isShared ? column[0] : undefined;
       if (known === undefined && !this.#charge(node, written)) return [];
-      const value = known ?? evaluate(index);
+      const value = known ?? evaluate.call(this, node, index);
       if (value === null) this.problems.push(this.#problem(node, tooLong(node)));
       if (value === null || !this.#charge(node, charactersOf(value))) return [];
       column.push(value);
@@ -265,7 +248,7 @@ class Evaluation {
 
   #scopeOf(index: string | null): Parameters<typeof substitute>[1] {
     const listOf = (token: ArrayToken): ValueList => this.#listOf(token);
-    return { parameters: this.#input.parameters, index: index ?? '', listOf };
+    return { parameters: this.#input.parameters.values, index: index ?? '', listOf };
   }
 
   #listOf(token: ArrayToken): ValueList {
@@ -292,8 +275,8 @@ class Evaluation {
     return false;
   }
 
-  #problem({ blueprint, text }: ValueNode, fault: Parameters<typeof problemInTemplate>[2]): Problem {
-    return problemInTemplate(this.#input.amended, text?.pointer ?? blueprint.pointer, fault);
+  #problem(node: ValueNode, fault: ProblemText): Problem {
+    return problemInTemplate(this.#input.amended, pointerOfNode(node), fault);
   }
 }
 
@@ -333,7 +316,7 @@ function valuesAt<Value>(columns: readonly NamedColumn<Value>[], position: numbe
   return own;
 }
 
-function tooLong(node: ValueNode): Parameters<typeof problemInTemplate>[2] {
+function tooLong(node: ValueNode): ProblemText {
   const isJoined = node.text?.texts.some(({ tokens }) => tokens.some(({ kind }) => kind === 'array')) === true;
   const most = `${TEXT_LENGTH_MAX.toLocaleString('en-US')} characters or ${MEMBERS_MAX.toLocaleString('en-US')} items`;
   const hint = 'let the Array placeholder be the whole value: a list may be longer than a text';

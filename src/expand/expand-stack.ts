@@ -1,19 +1,19 @@
 // Expands an instance and its template to servers. Each stage has its own file; this one defines their order.
 
-import { below, problemAt, type ValidEntry } from '../model/entry.ts';
+import { problemAt, type ValidEntry } from '../model/entry.ts';
 import type { ExpandedServer, Origin } from '../model/expanded.ts';
 import { compareNames, SERVER } from '../model/names.ts';
 import type { StackInstance, StackTemplate } from '../model/objects.ts';
 import { affecting, hasNoErrors, type Problem, sortProblems } from '../model/problem.ts';
 import { type AmendedTemplate, amendTemplate } from './amend-template.ts';
-import { type Blueprint, readBlueprints } from './blueprint.ts';
+import { type Blueprint, pointerOf } from './blueprint.ts';
 import { checkConfigurationOnly, checkServerNames, configurationOnlyOf } from './check-servers.ts';
-import { checkAmended } from './check-template.ts';
+import { readTemplate } from './check-template.ts';
 import { evaluate } from './evaluate.ts';
 import { listMembers, type Members } from './group-members.ts';
 import { SERVERS_MAX } from './limits.ts';
 import { type ResolvedResource, resolveDependencies } from './resolve-dependencies.ts';
-import { type Parameters, resolveParameters } from './resolve-parameters.ts';
+import { blameOf, resolveParameters, type StackInput } from './resolve-parameters.ts';
 
 /** The result of an expansion. */
 export interface Expansion {
@@ -25,10 +25,7 @@ export interface Expansion {
 }
 
 /** A stage answers with problems, and with servers where it could continue to the end. */
-interface Stage {
-  readonly servers: readonly ExpandedServer[];
-  readonly problems: readonly Problem[];
-}
+type Stage = Omit<Expansion, 'keys'>;
 
 /**
  * Returns the servers of an instance, or what is wrong with it. Both files are right by themselves. Errors name the
@@ -46,74 +43,46 @@ export function expandStack(instance: ValidEntry<StackInstance>, template: Valid
 
 /** Reads and checks everything that is written; only where that is right are values computed. */
 function expandAmended(instance: ValidEntry<StackInstance>, amended: AmendedTemplate): Stage {
-  const { blueprints, shape, checked } = readTemplate(amended);
+  const template = readTemplate(amended);
   const parameters = resolveParameters(instance, amended);
-  const written = [...amended.problems, ...shape, ...parameters.problems, ...checked];
+  const input = { instance: instance.object.name, amended, parameters };
+  const written = [...amended.problems, ...template.problems, ...parameters.problems];
   if (!hasNoErrors(written)) return { servers: [], problems: written };
-  const { members, problems: counted } = countServers(blueprints, { amended, parameters });
+  const { members, problems: counted } = countServers(template.blueprints, input);
   const problems = [...written, ...counted];
   if (!hasNoErrors(problems)) return { servers: [], problems };
-  const stage = expandMembers(members, { instance: instance.object.name, amended, parameters });
+  const stage = expandMembers(members, input);
   return { ...stage, problems: [...problems, ...stage.problems] };
-}
-
-interface ReadTemplate {
-  readonly blueprints: readonly Blueprint[];
-  readonly shape: readonly Problem[];
-  readonly checked: readonly Problem[];
-}
-
-const readTemplates = new WeakMap<AmendedTemplate, ReadTemplate>();
-
-/** Instances that amend nothing share the blueprints of their template. */
-function readTemplate(amended: AmendedTemplate): ReadTemplate {
-  const known = readTemplates.get(amended);
-  if (known !== undefined) return known;
-  const { blueprints, problems: shape } = readBlueprints(amended);
-  const read = { blueprints, shape, checked: checkAmended(amended, blueprints) };
-  readTemplates.set(amended, read);
-  return read;
-}
-
-interface Read {
-  readonly amended: AmendedTemplate;
-  readonly parameters: Parameters;
 }
 
 function countServers(
   blueprints: readonly Blueprint[],
-  { amended, parameters }: Read,
+  input: StackInput,
 ): { readonly members: readonly Members[]; readonly problems: readonly Problem[] } {
   const all: Members[] = [];
   const problems: Problem[] = [];
   let servers = 0;
   for (const blueprint of blueprints) {
-    const retired = amended.retired.get(blueprint.key) ?? [];
-    const { members, problems: own } = listMembers(blueprint, { parameters, retired });
+    const { members, problems: own } = listMembers(blueprint, input);
     all.push(members);
     problems.push(...own);
     servers += members.indexes.length;
-    if (servers > SERVERS_MAX)
-      return { members: all, problems: [...problems, tooManyServers(blueprint, { amended, parameters })] };
+    if (servers > SERVERS_MAX) return { members: all, problems: [...problems, tooManyServers(blueprint, input)] };
   }
   return { members: all, problems };
 }
 
-function expandMembers(members: readonly Members[], input: Read & { readonly instance: string }): Stage {
-  const { instance, amended, parameters } = input;
-  const values = evaluate({ instance, amended, parameters: parameters.values, members });
+function expandMembers(members: readonly Members[], input: StackInput): Stage {
+  const values = evaluate(members, input);
   const named = [...values.problems, ...checkServerNames(values.resources, input)];
   // Servers that share a name cannot be distinguished by what they depend on.
   if (!hasNoErrors(named)) return { servers: [], problems: named };
   const { resolved, problems } = resolveDependencies(values.resources, input);
-  const warnings = resolved.flatMap((resource) => checkConfigurationOnly(resource, amended));
-  return {
-    servers: assembleServers(resolved, { instance, amended, parameters }),
-    problems: [...problems, ...warnings],
-  };
+  const warnings = resolved.flatMap((resource) => checkConfigurationOnly(resource, input.amended));
+  return { servers: assembleServers(resolved, input), problems: [...problems, ...warnings] };
 }
 
-function tooManyServers({ group, pointer }: Blueprint, { amended, parameters }: Read): Problem {
+function tooManyServers({ group, pointer }: Blueprint, { amended, parameters }: StackInput): Problem {
   const count = group?.get('count');
   const origin = count === undefined ? amended.originOf(pointer) : parameters.blame(count);
   return problemAt(origin.entry, origin.pointer, {
@@ -123,33 +92,21 @@ function tooManyServers({ group, pointer }: Blueprint, { amended, parameters }: 
   });
 }
 
-interface Assembly {
-  readonly instance: string;
-  readonly amended: AmendedTemplate;
-  readonly parameters: Pick<Parameters, 'blame'>;
-}
-
 /**
  * Returns the servers, in the order of resources and members: it joins the results of all stages, and decides nothing.
  */
-function assembleServers(
-  resources: readonly ResolvedResource[],
-  { instance, amended, parameters }: Assembly,
-): readonly ExpandedServer[] {
+function assembleServers(resources: readonly ResolvedResource[], input: StackInput): readonly ExpandedServer[] {
   const names = new Map(resources.map(({ members, servers }) => [members.blueprint, servers.map(({ name }) => name)]));
   return resources.flatMap(({ members, servers, sources }) => {
     const { blueprint, maxUnavailable, pauseSeconds } = members;
     const listed = [...sources].flatMap((source) => names.get(source) ?? []).sort(compareNames);
     const listsItself = sources.has(blueprint);
-    const originOf = originsIn(blueprint, amended);
-    const blameOf = (property: string): Origin => {
-      const [text, second] = blueprint.properties.get(property)?.texts ?? [];
-      return text === undefined || second !== undefined ? originOf(property) : parameters.blame(text);
-    };
+    const originOf = (property: string): Origin => input.amended.originOf(pointerOf(blueprint, property));
+    const correctAt = (property: string): Origin => blameOf(blueprint, property, input);
     return servers.map(
       (server): ExpandedServer => ({
         name: server.name,
-        instance,
+        instance: input.instance,
         key: blueprint.key,
         index: server.index,
         kind: SERVER,
@@ -162,16 +119,8 @@ function assembleServers(
         maxUnavailable,
         pauseSeconds,
         originOf,
-        blameOf,
+        blameOf: correctAt,
       }),
     );
   });
-}
-
-/** Returns where a property is written; for a generated name, the resource that it is made from. */
-function originsIn(
-  { properties, propertiesPointer, pointer }: Blueprint,
-  amended: AmendedTemplate,
-): (property: string) => Origin {
-  return (property) => amended.originOf(properties.has(property) ? below(propertiesPointer, property) : pointer);
 }

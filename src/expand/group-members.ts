@@ -1,12 +1,60 @@
 // Lists the servers of a resource: one, or the members of a group by count, index_start and retired indexes.
-import { problemAt } from '../model/entry.ts';
+import { quote } from '../base/wording.ts';
+import { type ProblemText, problemAt } from '../model/entry.ts';
 import type { Problem } from '../model/problem.ts';
 import type { Retired } from './amend-template.ts';
-import type { Blueprint, Text } from './blueprint.ts';
-import { GROUP_FIELDS, type GroupField, groupFieldDefault, groupFieldFault } from './group-fields.ts';
+import { type Blueprint, GROUP_FIELDS, type GroupField, type Text } from './blueprint.ts';
 import { MEMBERS_MAX } from './limits.ts';
 import { substitute, valueList } from './placeholders.ts';
-import type { Parameters } from './resolve-parameters.ts';
+import type { Parameters, StackInput } from './resolve-parameters.ts';
+
+const PAUSE_SECONDS_MAX = 86_400;
+
+interface Rule {
+  readonly accepts: (text: string) => boolean;
+  readonly expected: string;
+  readonly example: string;
+  /** The value of a property that is left out. */
+  readonly fallback: string;
+}
+
+const RULES: Readonly<Record<GroupField, Rule>> = {
+  count: {
+    accepts: (text) => isWhole(text, { least: 0, most: MEMBERS_MAX }),
+    expected: 'a whole number from 0 to 10,000',
+    example: '"2"',
+    // It is never left out.
+    fallback: '',
+  },
+  index_start: {
+    accepts: isIndex,
+    expected: 'a whole number of at most nine digits',
+    example: '"1"',
+    fallback: '1',
+  },
+  max_unavailable: {
+    accepts: (text) =>
+      isWhole(text, { least: 1, most: MEMBERS_MAX }) ||
+      (text.endsWith('%') && isWhole(text.slice(0, -1), { least: 1, most: 100 })),
+    expected: 'a whole number from 1 to 10,000, or a percentage from "1%" to "100%"',
+    example: '"1" or "25%"',
+    fallback: '1',
+  },
+  pause_seconds: {
+    accepts: (text) => isWhole(text, { least: 0, most: PAUSE_SECONDS_MAX }),
+    expected: 'a whole number of seconds from 0 to 86,400',
+    example: '"30"',
+    fallback: '0',
+  },
+};
+
+/** Returns what is wrong with a field of the group `key`, in a message that quotes its value, or undefined. */
+export function groupFieldFault(key: string, field: GroupField, value: string): ProblemText | undefined {
+  const { accepts, expected, example } = RULES[field];
+  if (accepts(value)) return undefined;
+  const message = `${field} of "${key}" is ${quote(value)}; it must be ${expected}`;
+  return { code: 'bad_group_property', message, hint: `write digits in quotes, such as ${example}` };
+}
 
 /** The servers of one resource, before their values are computed. */
 export interface Members {
@@ -18,17 +66,12 @@ export interface Members {
   readonly pauseSeconds: number;
 }
 
-interface MembersInput {
-  readonly parameters: Parameters;
-  /** Of this resource. */
-  readonly retired: readonly Retired[];
-}
-
 /** Returns the servers of a resource, and what is wrong with the numbers of a group. */
 export function listMembers(
   blueprint: Blueprint,
-  { parameters, retired }: MembersInput,
+  { amended, parameters }: StackInput,
 ): { readonly members: Members; readonly problems: readonly Problem[] } {
+  const retired = amended.retired.get(blueprint.key) ?? [];
   const { fields, problems } = readFields(blueprint, parameters);
   const maxUnavailable = fields.max_unavailable;
   const pauseSeconds = Number(fields.pause_seconds);
@@ -53,7 +96,7 @@ function readFields(
   const problems: Problem[] = [];
   for (const field of GROUP_FIELDS) {
     const text = blueprint.group?.get(field);
-    fields[field] = text === undefined ? (groupFieldDefault(field) ?? '') : textValue(text, parameters);
+    fields[field] = text === undefined ? RULES[field].fallback : textValue(text, parameters);
     const fault = text === undefined ? undefined : groupFieldFault(blueprint.key, field, fields[field]);
     if (text === undefined || fault === undefined) continue;
     const { entry, pointer } = parameters.blame(text);
@@ -71,7 +114,7 @@ function textValue({ tokens, raw }: Text, { values }: Parameters): string {
 function numberMembers({ count, index_start }: Fields, retired: ReadonlySet<number>): string[] {
   const width = index_start.startsWith('0') ? index_start.length : 0;
   const indexes: string[] = [];
-  for (let index = Number(index_start); indexes.length < Math.min(Number(count), MEMBERS_MAX); index++) {
+  for (let index = Number(index_start); indexes.length < Number(count); index++) {
     if (!retired.has(index)) indexes.push(String(index).padStart(width, '0'));
   }
   return indexes;
@@ -83,4 +126,13 @@ function belowStart({ index, origin: { entry, pointer } }: Retired, start: strin
     message: `the index "${index}" is below index_start, which is "${start}"`,
     hint: 'remove it: the group has no such member',
   });
+}
+
+/** Returns true for a text that can be a member's index: digits only, and few enough to count with. */
+function isIndex(text: string): boolean {
+  return /^\d{1,9}$/.test(text);
+}
+
+function isWhole(text: string, { least, most }: { readonly least: number; readonly most: number }): boolean {
+  return isIndex(text) && Number(text) >= least && Number(text) <= most;
 }

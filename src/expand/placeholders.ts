@@ -87,10 +87,8 @@ function placeholderOf([text, , name, form, resource = '', last = '']: RegExpExe
 /** The values of an Array placeholder. */
 export interface ValueList {
   readonly items: readonly string[];
-  /** The length of the items joined with `,`. */
-  readonly length: number;
-  /** Joins the items; asked for only where `length` is within the limit. */
-  readonly joined: () => string;
+  /** The items joined with `,`; null if that is longer than {@link TEXT_LENGTH_MAX}. */
+  readonly joined: string | null;
 }
 
 /** Returns the outputs among the tokens. */
@@ -115,34 +113,23 @@ export function substitute(tokens: readonly Token[], scope: PlaceholderValues): 
   if (tokens.length === 1 && only?.kind === 'array') return scope.listOf(only).items;
   let text = '';
   for (const token of tokens) {
-    if (text.length + lengthOf(token, scope) > TEXT_LENGTH_MAX) return null;
-    text += textOf(token, scope);
+    const piece = textOf(token, scope);
+    if (piece === null || text.length + piece.length > TEXT_LENGTH_MAX) return null;
+    text += piece;
   }
   return text;
 }
 
-function lengthOf(token: Token, scope: PlaceholderValues): number {
-  return token.kind === 'array' ? scope.listOf(token).length : textOf(token, scope).length;
-}
-
-function textOf(token: Token, { parameters, index, listOf }: PlaceholderValues): string {
+function textOf(token: Token, { parameters, index, listOf }: PlaceholderValues): string | null {
   if (token.kind === 'literal') return token.text;
   if (token.kind === 'index') return index;
-  if (token.kind === 'array') return listOf(token).joined();
+  if (token.kind === 'array') return listOf(token).joined;
   invariant(token.kind === 'parameter', 'no values are known while a server is expanded that an output gives');
   return parameters.get(token.name) ?? '';
 }
 
 /** Returns items as a list that is joined once, however often it is asked for. */
 export function valueList(items: readonly string[]): ValueList {
-  let joined: string | undefined;
-  const commas = Math.max(items.length - 1, 0);
-  return {
-    items,
-    length: items.reduce((sum, item) => sum + item.length, commas),
-    joined: () => {
-      joined ??= items.join(',');
-      return joined;
-    },
-  };
+  const length = items.reduce((sum, item) => sum + item.length + 1, -1);
+  return { items, joined: length > TEXT_LENGTH_MAX ? null : items.join(',') };
 }

@@ -10,7 +10,7 @@ import { type CycleStep, dependencyCycle, dependsOnPointer } from './check-cycle
 import { dependencyOrder } from './dependency-order.ts';
 import type { ResourceValues, ServerValues, WrittenName } from './evaluate.ts';
 import { DEPENDENCIES_MAX } from './limits.ts';
-import type { Parameters } from './resolve-parameters.ts';
+import type { StackInput } from './resolve-parameters.ts';
 
 interface Dependencies {
   /** Server names, sorted, without repeats. */
@@ -23,17 +23,12 @@ export interface ResolvedResource extends ResourceValues {
   readonly servers: readonly (ServerValues & Dependencies)[];
 }
 
-interface DependenciesInput {
-  readonly amended: AmendedTemplate;
-  readonly parameters: Pick<Parameters, 'blame'>;
-}
-
 /** Returns the resources with the dependencies of every server, and the circles that they make. */
 export function resolveDependencies(
   resources: readonly ResourceValues[],
-  { amended, parameters }: DependenciesInput,
+  input: StackInput,
 ): { readonly resolved: readonly ResolvedResource[]; readonly problems: readonly Problem[] } {
-  const stack = new Stack(resources, { amended, parameters });
+  const stack = new Stack(resources, input);
   const resolved = resources.map((resource) => stack.resolve(resource));
   return { resolved, problems: [...stack.problems, ...stack.findCycles()] };
 }
@@ -52,7 +47,7 @@ interface DependencyNode extends CycleStep {
 class Stack {
   readonly problems: Problem[] = [];
   readonly #amended: AmendedTemplate;
-  readonly #blame: Parameters['blame'];
+  readonly #blame: StackInput['parameters']['blame'];
   /** The texts of `depends_on`, by pointer. */
   readonly #texts = new Map<string, Text>();
   readonly #keys = new Map<string, DependencyNode>();
@@ -61,13 +56,12 @@ class Stack {
   readonly #known = new Map<readonly WrittenName[], Dependencies>();
   #left = DEPENDENCIES_MAX;
 
-  constructor(resources: readonly ResourceValues[], { amended, parameters }: DependenciesInput) {
+  constructor(resources: readonly ResourceValues[], { amended, parameters }: StackInput) {
     this.#amended = amended;
     this.#blame = parameters.blame;
     for (const { members, servers } of resources) {
-      for (const text of members.blueprint.structure.get('depends_on')?.texts ?? [])
-        this.#texts.set(text.pointer, text);
-      const { key } = members.blueprint;
+      const { key, structure } = members.blueprint;
+      for (const text of structure.get('depends_on')?.texts ?? []) this.#texts.set(text.pointer, text);
       const pointer = dependsOnPointer(members.blueprint);
       const steps = servers.map(({ name }): DependencyNode => ({ label: name, pointer, isKey: false, needs: [] }));
       for (const step of steps) this.#servers.set(step.label, step);

@@ -7,7 +7,7 @@ import type { Json } from '../model/json.ts';
 import type { StackInstance } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
 import { type AmendedTemplate, problemInTemplate } from './amend-template.ts';
-import type { Text } from './blueprint.ts';
+import { type Blueprint, pointerOf, type Text } from './blueprint.ts';
 import { MISTAKES_MAX } from './limits.ts';
 import { isLiteral, tokenize } from './placeholders.ts';
 
@@ -17,6 +17,20 @@ export interface Parameters {
   /** Returns where the value of `text` is written: at the parameter it consists of, or else at the text itself. */
   readonly blame: (text: Text) => Origin;
   readonly problems: readonly Problem[];
+}
+
+/** What the stages of an expansion read. */
+export interface StackInput {
+  readonly instance: string;
+  readonly amended: AmendedTemplate;
+  readonly parameters: Parameters;
+}
+
+/** Returns where to correct a property: at the parameter that supplies it, else where it is written. */
+export function blameOf(blueprint: Blueprint, property: string, { amended, parameters }: StackInput): Origin {
+  const [text, second] = blueprint.properties.get(property)?.texts ?? [];
+  if (text === undefined || second !== undefined) return amended.originOf(pointerOf(blueprint, property));
+  return parameters.blame(text);
 }
 
 /** Returns the value of every parameter: the instance's, else the default. An empty default counts as none. */
@@ -29,9 +43,15 @@ export function resolveParameters(instance: ValidEntry<StackInstance>, amended: 
     if (typeof value === 'string') values.set(name, value);
     else if (value === undefined) problems.push(noValue(instance, name));
   }
+  function blame({ tokens, pointer }: Text): Origin {
+    const [only] = tokens;
+    if (tokens.length !== 1 || only?.kind !== 'parameter') return amended.originOf(pointer);
+    const parameter = below('/parameters', only.name);
+    return given.has(only.name) ? { entry: instance, pointer: parameter } : amended.originOf(parameter);
+  }
   const unknown = [...given.keys()].filter((name) => !Object.hasOwn(amended.parameters, name));
   problems.push(...unknown.slice(0, MISTAKES_MAX).map((name) => undeclared(instance, name, amended)));
-  return { values, problems, blame: (text) => blame(text, { instance, given, amended }) };
+  return { values, problems, blame };
 }
 
 /** Returns the default values with placeholders; the schemas of the files check everything else. */
@@ -40,19 +60,6 @@ export function checkParameters(amended: AmendedTemplate): Problem[] {
     const fault = defaultFault(value);
     return fault === undefined ? [] : [problemInTemplate(amended, below('/parameters', name), fault)];
   });
-}
-
-interface OriginContext {
-  readonly instance: ValidEntry<StackInstance>;
-  readonly given: ReadonlyMap<string, string>;
-  readonly amended: AmendedTemplate;
-}
-
-function blame({ tokens, pointer }: Text, { instance, given, amended }: OriginContext): Origin {
-  const [only] = tokens;
-  if (tokens.length !== 1 || only?.kind !== 'parameter') return amended.originOf(pointer);
-  const parameter = below('/parameters', only.name);
-  return given.has(only.name) ? { entry: instance, pointer: parameter } : amended.originOf(parameter);
 }
 
 function noValue(instance: ValidEntry<StackInstance>, name: string): Problem {

@@ -13,7 +13,7 @@ export interface ValueNode {
 }
 
 /** By resource key, then by property. Every resource has a `name`. */
-export type ValueGraph = ReadonlyMap<string, ReadonlyMap<string, ValueNode>>;
+type ValueGraph = ReadonlyMap<string, ReadonlyMap<string, ValueNode>>;
 
 /** Returns a node for every property of every resource; structural ones have no values that could be listed. */
 export function valueGraph(blueprints: readonly Blueprint[]): ValueGraph {
@@ -45,6 +45,11 @@ export function earlierThan(graph: ValueGraph, { blueprint, property, text }: Va
   if (!takesOutputs(blueprint.properties.get(property))) return needsOf(graph, text);
   const names = [...sourcesOf(blueprint).keys()].flatMap((key) => graph.get(key)?.get('name') ?? []);
   return [...needsOf(graph, text), ...names];
+}
+
+/** Returns where a property is written; for a generated name, that of the resource. */
+export function pointerOfNode({ blueprint, text }: ValueNode): string {
+  return text?.pointer ?? blueprint.pointer;
 }
 
 /** Returns how a message names a node. */

@@ -8,10 +8,7 @@ export type PropertyValue = string | readonly string[];
 export type Properties = Readonly<Record<string, PropertyValue>>;
 
 /** An entry below `resources` of a template. */
-export interface ResourceDefinition {
-  readonly type: string;
-  readonly properties: JsonMap;
-}
+export type ResourceDefinition = { readonly type: string; readonly properties: JsonMap };
 
 /** A stack template. */
 export interface StackTemplate {
