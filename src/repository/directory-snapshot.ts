@@ -4,7 +4,7 @@ import { type Dirent, lstatSync, readFileSync, readlinkSync, type Stats } from '
 import { readdir } from 'node:fs/promises';
 import { compareNames } from '../model/names.ts';
 import type { Snapshot, SnapshotFile } from '../model/snapshot.ts';
-import { oidOf } from './git-object.ts';
+import { blobIdOf, decodePath } from './git-object.ts';
 import { type BlobFilter, SOURCE_LIMITS, SourceError, type SourceLimits } from './source.ts';
 
 interface DirectoryOptions {
@@ -61,7 +61,7 @@ async function listEntries(directory: string, entriesMax: number): Promise<reado
   async function walk(folder: Buffer, prefix: string, depth: number): Promise<void> {
     if (depth > DEPTH_MAX) throw new SourceError(`directories are nested deeper than ${DEPTH_MAX} at "${prefix}"`);
     const found = (await readdir(folder, { withFileTypes: true, encoding: 'buffer' }))
-      .map((entry) => ({ entry, name: decodeName(entry.name) }))
+      .map((entry) => ({ entry, name: decodePath(entry.name) }))
       .sort((a, b) => compareNames(a.name, b.name));
     if (prefix !== '' && found.some(({ name }) => name === '.git')) {
       entries.push({ path: prefix.slice(0, -1), place: folder, kind: 'repository' });
@@ -86,12 +86,6 @@ async function listEntries(directory: string, entriesMax: number): Promise<reado
 
 const SLASH = Buffer.from('/');
 
-/** Returns a name as a commit shows it: one that is not UTF-8 is decoded byte by byte. */
-function decodeName(bytes: Buffer): string {
-  const text = bytes.toString('utf8');
-  return text.includes('\ufffd') ? bytes.toString('latin1') : text;
-}
-
 /** Returns null for sockets, pipes and devices, which Git ignores too. */
 function kindOf(entry: Dirent<Buffer>): 'file' | 'symlink' | null {
   if (entry.isSymbolicLink()) return 'symlink';
@@ -111,12 +105,12 @@ function readEntry({ place, kind }: DirectoryEntry, blobBytesMax: number): ReadE
   if (kind === 'repository') return { file: { mode: '160000', oid: UNKNOWN }, bytes: null };
   if (kind === 'symlink') {
     const target = readlinkSync(place, { encoding: 'buffer' });
-    return { file: { mode: '120000', oid: oidOf({ type: 'blob', bytes: target }) }, bytes: null };
+    return { file: { mode: '120000', oid: blobIdOf(target) }, bytes: null };
   }
   const stats = lstatSync(place);
   if (stats.size > blobBytesMax) return { file: { mode: modeOf(stats), oid: UNKNOWN }, bytes: null };
   const bytes = readFileSync(place);
-  return { file: { mode: modeOf(stats), oid: oidOf({ type: 'blob', bytes }) }, bytes };
+  return { file: { mode: modeOf(stats), oid: blobIdOf(bytes) }, bytes };
 }
 
 function modeOf({ mode }: Stats): '100644' | '100755' {

@@ -1,5 +1,6 @@
 // Decodes Git's objects and names into plain data. Independent of their storage.
 import { createHash } from 'node:crypto';
+import type { Commit } from './source.ts';
 
 /** The types of Git objects. */
 export type ObjectType = 'commit' | 'tree' | 'blob' | 'tag';
@@ -11,46 +12,25 @@ export interface GitObject {
   readonly bytes: Buffer;
 }
 
-/** A decoded commit. */
-export interface ParsedCommit {
-  readonly oid: string;
-  readonly tree: string;
-  /** Object ids, first parent first. */
-  readonly parents: readonly string[];
-  /** Committer time, RFC 3339 in UTC. */
-  readonly time: string;
-  /** The author's name, at most 250 characters; may be empty. */
-  readonly author: string;
-  readonly message: string;
-}
-
-const OID = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 /** The last second of the year 9999, the limit of RFC 3339. */
 const SECONDS_MAX = 253_402_300_799;
 /** Longer messages are truncated; a commit may have 32 MiB. */
 const MESSAGE_BYTES_MAX = 64 * 1024;
 
-/** Returns true for a full object id, SHA-1 or SHA-256, in lower-case hexadecimal. */
-export function isOid(text: string): boolean {
-  return OID.test(text);
-}
-
-/** Returns the SHA-1 id that Git gives to an object of this type and content. */
-export function oidOf({ type, bytes }: { readonly type: ObjectType; readonly bytes: Uint8Array }): string {
-  return createHash('sha1').update(`${type} ${bytes.length}\0`).update(bytes).digest('hex');
+/** Returns the SHA-1 id that Git gives to a file of this content. */
+export function blobIdOf(bytes: Uint8Array): string {
+  return createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex');
 }
 
 /**
- * Returns the metadata of a commit, with the first 64 KiB of its message; an unreadable time is 1970. Keeps no
- * reference to `bytes`. Throws if the commit names no tree.
+ * Returns the metadata of a commit, with the first 64 KiB of its message and the first 250 characters of its author's
+ * name; an unreadable time is 1970. Keeps no reference to `bytes`.
  */
-export function parseCommit({ oid, bytes }: Omit<GitObject, 'type'>): ParsedCommit {
+export function parseCommit({ oid, bytes }: Omit<GitObject, 'type'>): Commit {
   const blank = bytes.indexOf('\n\n');
   const headers = bytes.toString('utf8', 0, blank < 0 ? bytes.length : blank).split('\n');
   const valuesOf = (key: string): readonly string[] =>
     headers.filter((line) => line.startsWith(`${key} `)).map((line) => copyOf(line.slice(key.length + 1)));
-  const [tree] = valuesOf('tree');
-  if (tree === undefined) throw new Error('a commit without a tree');
   // Old and imported histories hold times that no current tool would write: no reason to refuse later commits.
   const seconds = Number(/> (\d+)(?: [+-]\d+)?$/.exec(valuesOf('committer')[0] ?? '')?.[1] ?? 0);
   return {
@@ -59,7 +39,6 @@ export function parseCommit({ oid, bytes }: Omit<GitObject, 'type'>): ParsedComm
     author: /^[^<]{0,250}/.exec(valuesOf('author')[0] ?? '')?.[0].trim() ?? '',
     message: blank < 0 ? '' : bytes.toString('utf8', blank + 2, blank + 2 + MESSAGE_BYTES_MAX),
     parents: valuesOf('parent'),
-    tree,
   };
 }
 

@@ -2,22 +2,21 @@
 // followed branch and by repositories of users.
 import { breatheBy } from '../base/breathe.ts';
 import { systemClock } from '../base/clock.ts';
+import { isCommitId } from '../model/names.ts';
 import type { FileMode, Snapshot, SnapshotFile } from '../model/snapshot.ts';
-import { decodePath, isOid, type ParsedCommit } from './git-object.ts';
-import { DamagedObjectError, type ObjectReader } from './object-reader.ts';
+import { decodePath } from './git-object.ts';
+import { type DamagedObjectError, ObjectReader } from './object-reader.ts';
 import { directorySteps } from './repository-url.ts';
-import { ContentError, type GitError, GitFailure } from './run-git.ts';
+import { ContentError, type Git, type GitError, GitFailure, type RunOptions } from './run-git.ts';
 import type { BlobFilter, ChangeLimits, Commit, LastFileChanges, SourceLimits } from './source.ts';
 
 const breathe = breatheBy(systemClock);
 
 interface ReaderOptions {
-  readonly objects: ObjectReader;
+  readonly git: Git;
   /** The directory of the layout in the repository; `.` is its root. */
   readonly directory: string;
   readonly limits: SourceLimits;
-  /** Returns the error for a commit that the repository does not have. */
-  readonly missing: (commit: string) => GitError;
 }
 
 interface Listing {
@@ -26,12 +25,8 @@ interface Listing {
   readonly sizes: Map<string, number>;
 }
 
-/** The number of commits in one push of Treeline: reading them takes less time than starting a process. */
-const LINE_MAX = 50;
 /** For 100,000 files, paths of some 250 characters. */
 const LISTING_BYTES_MAX = 32 * 1024 * 1024;
-/** How many best common ancestors are read: crossing histories have two or three. */
-const ANCESTORS_MAX = 100;
 const OID_LINE_BYTES = 65;
 /** How many blobs are requested at once. */
 const REQUESTS_MAX = 1000;
@@ -39,28 +34,45 @@ const REQUESTS_MAX = 1000;
 const SEARCHES_MAX = 4;
 const TAB = 0x09;
 
-/** Reads commits. Its methods throw DamagedObjectError if git reports damage, and may be called at once. */
-export class HistoryReader {
-  readonly #options: ReaderOptions;
+/** Reads commits. Its methods may be called at once. */
+export abstract class HistoryReader {
+  protected objects: ObjectReader;
+  /** The path from the root of the repository to the layout: '' or one that ends in `/`. */
+  readonly prefix: string;
+  readonly #directory: string;
+  readonly #limits: SourceLimits;
   /** The last listing: a commit that is followed is read several times. */
   #last: { readonly key: string; readonly listing: Promise<Listing> } | undefined;
 
-  constructor(options: ReaderOptions) {
-    this.#options = options;
+  constructor({ git, directory, limits }: ReaderOptions) {
+    this.prefix = prefixOf(directory);
+    this.#directory = directory;
+    this.#limits = limits;
+    this.objects = this.readerOf(git);
+  }
+
+  /** Returns the error for a commit that the repository does not have. */
+  protected abstract missing(commit: string): GitError;
+
+  /** Returns the error for a damaged repository. */
+  protected abstract explainDamage(error: DamagedObjectError): GitError;
+
+  protected readerOf(git: Git): ObjectReader {
+    return new ObjectReader(git, (error) => this.explainDamage(error));
   }
 
   has(commit: string): Promise<boolean> {
-    return this.#options.objects.hasCommit(commit);
+    return this.objects.hasCommit(commit);
   }
 
-  async describe(commit: string): Promise<ParsedCommit> {
-    const found = isOid(commit) ? await this.#options.objects.findCommit(commit) : undefined;
-    if (found === undefined) throw this.#options.missing(commit);
+  async describe(commit: string): Promise<Commit> {
+    const found = isCommitId(commit) ? await this.objects.findCommit(commit) : undefined;
+    if (found === undefined) throw this.missing(commit);
     return found;
   }
 
   /** Returns the files of a commit; see Source. */
-  async snapshot(commit: string, wants: BlobFilter, directory = this.#options.directory): Promise<Snapshot> {
+  async snapshot(commit: string, wants: BlobFilter, directory = this.#directory): Promise<Snapshot> {
     const { time } = await this.describe(commit);
     const { files, sizes } = await this.#list(commit, directory);
     const wanted = new Set<string>();
@@ -70,8 +82,8 @@ export class HistoryReader {
     }
     // Git prints no size of a blob that it does not have.
     const missing = [...wanted].find((oid) => Number.isNaN(sizes.get(oid)));
-    if (missing !== undefined) throw new DamagedObjectError(`object ${missing} is missing`);
-    const { blobBytesMax } = this.#options.limits;
+    if (missing !== undefined) throw this.objects.damage(`object ${missing} is missing`);
+    const { blobBytesMax } = this.#limits;
     const readable = [...wanted].filter((oid) => (sizes.get(oid) ?? 0) <= blobBytesMax);
     return { commit, time, files, blobs: await this.#readBlobs(readable) };
   }
@@ -79,56 +91,46 @@ export class HistoryReader {
   /** Returns the commits after `from` up to `to`, newest first. Throws if one of the two is not here. */
   async commitsBetween(from: string, to: string, countMax: number): Promise<readonly Commit[]> {
     await this.describe(from);
-    const line = await this.#lineBetween(from, to);
-    if (line !== undefined) return line.slice(0, countMax);
+    const head = await this.describe(to);
+    if (head.parents.join() === from) return [head];
     const args = ['rev-list', `--max-count=${countMax}`, to, `^${from}`];
     const commits = linesOf(await this.#git(args, countMax * OID_LINE_BYTES));
-    return await inParts(commits, (oid) => this.#options.objects.readCommit(oid));
+    return await inParts(commits, (oid) => this.objects.readCommit(oid));
   }
 
   /** Returns true if `descendant` is `ancestor` or comes after it. Throws if `descendant` is not here. */
   async isAncestor(ancestor: string, descendant: string): Promise<boolean> {
-    await this.describe(descendant);
-    if (ancestor === descendant) return true;
+    const { parents } = await this.describe(descendant);
+    if (ancestor === descendant || parents.includes(ancestor)) return true;
     if (!(await this.has(ancestor))) return false;
-    if ((await this.#lineBetween(ancestor, descendant)) !== undefined) return true;
     return (await this.#gitOrNone(['merge-base', '--is-ancestor', ancestor, descendant])) !== undefined;
   }
 
-  /** Returns the best common ancestors of two commits; none if they have no history in common. */
-  async commonAncestors(a: string, b: string): Promise<readonly string[]> {
-    return linesOf((await this.#gitOrNone(['merge-base', '--all', a, b])) ?? Buffer.alloc(0));
+  /** Returns true if two commits have a common ancestor. */
+  protected async areRelated(a: string, b: string): Promise<boolean> {
+    return (await this.#gitOrNone(['merge-base', a, b])) !== undefined;
   }
 
-  /**
-   * Returns which commit changed each file last; see Source. `isCut` returns true for a commit whose parents are not
-   * here.
-   */
-  async lastChanges(
-    commit: string,
-    paths: readonly string[],
-    { timeoutMs }: ChangeLimits,
-    isCut: (commit: string) => boolean = () => false,
-  ): Promise<LastFileChanges> {
+  /** Returns true for a commit whose parents are not here. */
+  protected isCut(_commit: string): boolean {
+    return false;
+  }
+
+  /** Returns which commit changed each file last; see Source. */
+  async lastChanges(commit: string, paths: readonly string[], { timeoutMs }: ChangeLimits): Promise<LastFileChanges> {
     const found = new Map<string, Pick<Commit, 'oid' | 'time'> | null>();
     const signal = AbortSignal.timeout(timeoutMs);
     const queue = [...new Set(paths)];
     const prefix = this.prefix;
     const search = async (): Promise<void> => {
       for (let path = queue.shift(); path !== undefined; path = queue.shift()) {
-        const { objects } = this.#options;
-        if (path.includes('\n') || (await objects.find(`${commit}:${prefix}${path}`))?.type !== 'blob') continue;
+        if (path.includes('\n') || (await this.objects.find(`${commit}:${prefix}${path}`))?.type !== 'blob') continue;
         const last = await this.#lastChange(commit, `${prefix}${path}`, signal);
-        found.set(path, last === undefined || isCut(last) ? null : await this.describe(last));
+        found.set(path, last === undefined || this.isCut(last) ? null : await this.describe(last));
       }
     };
     await Promise.all(Array.from({ length: SEARCHES_MAX }, search));
     return found;
-  }
-
-  /** The path from the root of the repository to the layout: '' or one that ends in `/`. */
-  get prefix(): string {
-    return prefixOf(this.#options.directory);
   }
 
   async #lastChange(commit: string, path: string, signal: AbortSignal): Promise<string | undefined> {
@@ -139,21 +141,6 @@ export class HistoryReader {
       if (signal.aborted) return undefined;
       throw error;
     }
-  }
-
-  /** Returns the commits after `from` up to `to`, newest first, if they are few and without a merge; else undefined. */
-  async #lineBetween(from: string, to: string): Promise<readonly ParsedCommit[] | undefined> {
-    const line: ParsedCommit[] = [];
-    let next = await this.describe(to);
-    while (next.oid !== from) {
-      line.push(next);
-      const [parent, second] = next.parents;
-      if (parent === from && second === undefined) break;
-      if (parent === undefined || second !== undefined || line.length === LINE_MAX) return undefined;
-      if (!(await this.has(parent))) return undefined;
-      next = await this.#options.objects.readCommit(parent);
-    }
-    return line;
   }
 
   #list(commit: string, directory: string): Promise<Listing> {
@@ -172,7 +159,7 @@ export class HistoryReader {
     const output = await this.#git(args, LISTING_BYTES_MAX);
     const files = new Map<string, SnapshotFile>();
     const sizes = new Map<string, number>();
-    const { entriesMax } = this.#options.limits;
+    const { entriesMax } = this.#limits;
     for (const entry of splitFields(output)) {
       await breathe();
       const tab = entry.indexOf(TAB);
@@ -187,10 +174,10 @@ export class HistoryReader {
   }
 
   async #readBlobs(wanted: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>> {
-    const { snapshotBytesMax, blobBytesMax } = this.#options.limits;
+    const { snapshotBytesMax, blobBytesMax } = this.#limits;
     let total = 0;
     const blobs = await inParts(wanted, async (oid) => {
-      const { bytes } = await this.#options.objects.read(oid, 'blob');
+      const { bytes } = await this.objects.read(oid, 'blob');
       total += bytes.length;
       if (total > snapshotBytesMax) throw tooMuch(this.prefix, snapshotBytesMax);
       return [oid, bytes] as const;
@@ -201,12 +188,10 @@ export class HistoryReader {
   /** Returns the output of git; undefined if it ended with 1, which means no. */
   async #gitOrNone(args: readonly string[]): Promise<Buffer | undefined> {
     try {
-      return await this.#git(args, ANCESTORS_MAX * OID_LINE_BYTES);
+      return await this.#run(args, { outputBytesMax: OID_LINE_BYTES });
     } catch (error) {
-      if (error instanceof DamagedObjectError && error.cause instanceof GitFailure && error.cause.code === 1) {
-        return undefined;
-      }
-      throw error;
+      if (error instanceof GitFailure && error.code === 1) return undefined;
+      throw this.#explained(error);
     }
   }
 
@@ -214,13 +199,20 @@ export class HistoryReader {
    * All commits that are passed exist, so that git fails only if they refer to something that is missing or invalid.
    */
   async #git(args: readonly string[], outputBytesMax: number, signal?: AbortSignal): Promise<Buffer> {
-    const { objects, limits } = this.#options;
     try {
-      return await objects.git.run(args, { outputBytesMax, signal, timeoutMs: limits.historyMs });
+      return await this.#run(args, { outputBytesMax, signal });
     } catch (error) {
-      if (!(error instanceof GitFailure) || error.code === null) throw error;
-      throw new DamagedObjectError(error.message, { cause: error });
+      throw this.#explained(error);
     }
+  }
+
+  #run(args: readonly string[], options: RunOptions): Promise<Buffer> {
+    return this.objects.git.run(args, { ...options, timeoutMs: this.#limits.historyMs });
+  }
+
+  #explained(error: unknown): unknown {
+    if (!(error instanceof GitFailure) || error.code === null) return error;
+    return this.objects.damage(error.message, error);
   }
 }
 

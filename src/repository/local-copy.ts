@@ -5,14 +5,16 @@ import { appendFile, chmod, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path';
 import type { Logger } from '../base/log.ts';
 import { reasonOf } from '../base/wording.ts';
-import type { ParsedCommit } from './git-object.ts';
-import { ObjectReader } from './object-reader.ts';
+import type { ObjectReader } from './object-reader.ts';
 import { HEAD_REF } from './remote.ts';
 import { Git, GitError, GitFailure } from './run-git.ts';
+import type { Commit } from './source.ts';
 
 interface LocalCopyOptions {
   /** A directory for the copy only; created if missing. */
   readonly folder: string;
+  /** Reads the objects of {@link copyIn}. */
+  readonly objects: ObjectReader;
   readonly log: Logger | undefined;
 }
 
@@ -62,21 +64,24 @@ const CONFIG = `[core]
 [fetch "fsck"]
 ${TOLERATED.map((finding) => `\t${finding} = ignore\n`).join('')}`;
 
+/** Returns git for the local copy in a folder. */
+export function copyIn(folder: string): Git {
+  return new Git({ directory: join(resolve(folder), 'repository.git'), environment: OFFLINE });
+}
+
 /** The local copy of one branch. All methods but those of {@link objects} run one at a time. */
 export class LocalCopy {
   readonly path: string;
   readonly objects: ObjectReader;
-  readonly git: Git;
   readonly #folder: string;
   readonly #log: Logger | undefined;
   #updates = 0;
   #isOpen = false;
 
-  constructor({ folder, log }: LocalCopyOptions) {
+  constructor({ folder, objects, log }: LocalCopyOptions) {
     this.#folder = resolve(folder);
     this.path = join(this.#folder, 'repository.git');
-    this.git = new Git({ directory: this.path, environment: OFFLINE });
-    this.objects = new ObjectReader(this.git);
+    this.objects = objects;
     this.#log = log;
   }
 
@@ -102,14 +107,14 @@ export class LocalCopy {
   }
 
   /** Returns the commit that was fetched last, undefined if there is none. Throws DamagedObjectError. */
-  head(): Promise<ParsedCommit | undefined> {
+  head(): Promise<Commit | undefined> {
     return this.objects.findCommit(HEAD_REF);
   }
 
   /** Keeps a commit and its history from being pruned, if the copy has it. */
   async protect(followed: string): Promise<void> {
     if (!(await this.objects.hasCommit(followed))) return;
-    await this.git.run(['update-ref', FOLLOWED_REF, followed]);
+    await this.objects.git.run(['update-ref', FOLLOWED_REF, followed]);
   }
 
   /** Packs loose objects from time to time. A failure costs only space. */
@@ -117,7 +122,7 @@ export class LocalCopy {
     this.#updates += 1;
     if (this.#updates % GC_UPDATES !== 0) return;
     try {
-      await this.git.run(['gc', '--auto', '--quiet'], { timeoutMs: GC_MS, endsWithParent: true });
+      await this.objects.git.run(['gc', '--auto', '--quiet'], { timeoutMs: GC_MS, endsWithParent: true });
       // The reader keeps deleted packs open.
       this.objects.close();
     } catch (error) {

@@ -7,21 +7,13 @@ import { mkdir, mkdtemp, readFile, realpath, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { quote } from '../base/wording.ts';
-import type { Snapshot } from '../model/snapshot.ts';
-import { decodePath, isOid } from './git-object.ts';
+import { isCommitId } from '../model/names.ts';
+import { decodePath } from './git-object.ts';
 import { HistoryReader, splitFields } from './history-reader.ts';
 import { OFFLINE } from './local-copy.ts';
-import { DamagedObjectError, ObjectReader } from './object-reader.ts';
-import { checkGitVersion, Git, GitFailure } from './run-git.ts';
-import {
-  type BlobFilter,
-  type ChangeLimits,
-  type Commit,
-  type LastFileChanges,
-  SOURCE_LIMITS,
-  type Source,
-  SourceError,
-} from './source.ts';
+import type { DamagedObjectError } from './object-reader.ts';
+import { checkGitVersion, Git, type GitError, GitFailure } from './run-git.ts';
+import { SOURCE_LIMITS, SourceError } from './source.ts';
 
 /** A merge commit that only the {@link LocalRepository} that made it can read, until it is closed. */
 export interface MergeCommit {
@@ -49,7 +41,7 @@ export async function openLocalRepository(path: string): Promise<LocalRepository
   const git = await openGit(root);
   const shallow = join(await commonDirectoryOf(git), 'shallow');
   const lines = existsSync(shallow) ? (await readFile(shallow, 'utf8')).split('\n') : [];
-  return new LocalRepository({ root, git, directory, shallow: new Set(lines.filter(isOid)) });
+  return new LocalRepository({ root, git, directory, shallow: new Set(lines.filter(isCommitId)) });
 }
 
 /**
@@ -142,37 +134,24 @@ interface RepositoryOptions extends FoundRepository {
 }
 
 /** A repository that is only read. All methods throw SourceError with advice. */
-export class LocalRepository
-  implements Pick<Source, 'has' | 'snapshot' | 'describe' | 'commitsBetween' | 'lastChanges'>, Disposable
-{
-  /** The path from the root of the repository to the layout: '' or one that ends in `/`. */
-  readonly prefix: string;
+export class LocalRepository extends HistoryReader implements Disposable {
   /** True if the clone lacks older commits. */
   readonly isShallow: boolean;
   readonly #options: RepositoryOptions;
-  #objects: ObjectReader;
-  #reader: HistoryReader;
   /** The repository of the merge commit. It has the objects of the other one as alternates. */
   #mergeFolder: string | undefined;
 
   constructor(options: RepositoryOptions) {
+    super({ ...options, limits: SOURCE_LIMITS });
     this.#options = options;
     this.isShallow = options.shallow.size > 0;
-    this.#objects = new ObjectReader(options.git);
-    this.#reader = this.#readerOf(this.#objects);
-    this.prefix = this.#reader.prefix;
-  }
-
-  #readerOf(objects: ObjectReader): HistoryReader {
-    const missing = (commit: string): SourceError => new SourceError(this.#unknownText(commit));
-    return new HistoryReader({ objects, directory: this.#options.directory, limits: SOURCE_LIMITS, missing });
   }
 
   /** Returns the id of the commit that a revision names, as git reads it: a branch, a tag, an id, `HEAD~1`. */
   async resolve(revision: string): Promise<string> {
     if (!/^[^-\p{Cc}][^\p{Cc}]*$/u.test(revision)) throw new SourceError(`${quote(revision)} is no revision of git`);
     const oid = await revisionIn(this.#options.git, `${revision}^{commit}`);
-    if (oid === undefined) throw new SourceError(this.#unknownText(revision));
+    if (oid === undefined) throw this.missing(revision);
     return oid;
   }
 
@@ -183,10 +162,10 @@ export class LocalRepository
   async merge(base: string, head: string): Promise<MergeCommit> {
     await checkGitVersion(MERGE_GIT_MIN);
     if (this.isShallow) throw new SourceError(`the clone in ${this.#options.root} is shallow; ${SHALLOW_ADVICE}`);
-    if ((await this.#query(() => this.#reader.commonAncestors(base, head))).length === 0)
+    if (!(await this.areRelated(base, head)))
       throw new SourceError(`${base} and ${head} have no commit in common: their histories are unrelated`);
     const git = await this.#openMergeFolder(base);
-    const [tree, ...paths] = await this.#query(() => mergeTree(git, base, head));
+    const [tree, ...paths] = await this.#mergeTree(git, base, head);
     const args = ['commit-tree', tree ?? '', '-p', base, '-p', head, '-m', 'merge'];
     const conflicts = paths.flatMap((path) => (path.startsWith(this.prefix) ? [path.slice(this.prefix.length)] : []));
     return { commit: await git.text(args), conflicts };
@@ -205,63 +184,40 @@ export class LocalRepository
     await mkdir(join(folder, 'objects/info'), { recursive: true });
     await writeFile(join(folder, 'objects/info/alternates'), `${join(shared, 'objects')}\n`);
     const git = new Git({ directory: folder, environment: { ...OFFLINE, ...MERGED_BY } });
-    this.#objects.close();
-    this.#objects = new ObjectReader(git);
-    this.#reader = this.#readerOf(this.#objects);
+    this.objects.close();
+    this.objects = this.readerOf(git);
     return git;
   }
 
-  has(commit: string): Promise<boolean> {
-    return this.#query(() => this.#reader.has(commit));
-  }
-
-  snapshot(commit: string, wants: BlobFilter): Promise<Snapshot> {
-    return this.#query(() => this.#reader.snapshot(commit, wants));
-  }
-
-  describe(commit: string): Promise<Commit> {
-    return this.#query(() => this.#reader.describe(commit));
-  }
-
-  commitsBetween(from: string, to: string, countMax: number): Promise<readonly Commit[]> {
-    return this.#query(() => this.#reader.commitsBetween(from, to, countMax));
-  }
-
-  lastChanges(commit: string, paths: readonly string[], limits: ChangeLimits): Promise<LastFileChanges> {
-    const isCut = (oid: string): boolean => this.#options.shallow.has(oid);
-    return this.#query(() => this.#reader.lastChanges(commit, paths, limits, isCut));
-  }
-
   [Symbol.dispose](): void {
-    this.#objects.close();
+    this.objects.close();
     if (this.#mergeFolder !== undefined) rmSync(this.#mergeFolder, { recursive: true, force: true });
   }
 
-  async #query<Value>(work: () => Promise<Value>): Promise<Value> {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof DamagedObjectError)) throw error;
-      const advice = 'a clone with --filter lacks files, so clone without it; "git fsck" finds damage';
-      throw new SourceError(`${this.#options.root} cannot be read: an object is missing or damaged; ${advice}`, {
-        cause: error,
-      });
-    }
+  protected override isCut(commit: string): boolean {
+    return this.#options.shallow.has(commit);
   }
 
-  #unknownText(revision: string): string {
-    const text = `there is no commit ${quote(revision)} in ${this.#options.root}`;
-    if (this.isShallow) return `${text}; ${SHALLOW_ADVICE}`;
-    return `${text}: "git fetch" brings the newest commits, such as those of origin/main`;
+  protected explainDamage(error: DamagedObjectError): GitError {
+    const advice = 'a clone with --filter lacks files, so clone without it; "git fsck" finds damage';
+    const text = `${this.#options.root} cannot be read: an object is missing or damaged; ${advice}`;
+    return new SourceError(text, { cause: error });
   }
-}
 
-/** Returns the tree of a merge, and the paths with conflicts. Git ends with 1 if there are some. */
-async function mergeTree(git: Git, base: string, head: string): Promise<readonly string[]> {
-  const args = ['merge-tree', '--write-tree', '-z', '--name-only', '--no-messages', base, head];
-  const output = await git.run(args).catch((error: unknown) => {
-    if (error instanceof GitFailure && error.code === 1) return error.output;
-    throw error instanceof GitFailure ? new DamagedObjectError(error.message, { cause: error }) : error;
-  });
-  return [...new Set(splitFields(output).map((field) => decodePath(field)))].filter((field) => field !== '');
+  protected missing(revision: string): GitError {
+    const advice = this.isShallow
+      ? `; ${SHALLOW_ADVICE}`
+      : ': "git fetch" brings the newest commits, such as those of origin/main';
+    return new SourceError(`there is no commit ${quote(revision)} in ${this.#options.root}${advice}`);
+  }
+
+  /** Returns the tree of a merge, and the paths with conflicts. Git ends with 1 if there are some. */
+  async #mergeTree(git: Git, base: string, head: string): Promise<readonly string[]> {
+    const args = ['merge-tree', '--write-tree', '-z', '--name-only', '--no-messages', base, head];
+    const output = await git.run(args).catch((error: unknown) => {
+      if (error instanceof GitFailure && error.code === 1) return error.output;
+      throw error instanceof GitFailure ? this.objects.damage(error.message, error) : error;
+    });
+    return [...new Set(splitFields(output).map((field) => decodePath(field)))].filter((field) => field !== '');
+  }
 }

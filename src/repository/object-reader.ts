@@ -2,8 +2,10 @@
 // costs more than reading a thousand objects.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type GitObject, isOid, type ObjectType, type ParsedCommit, parseCommit } from './git-object.ts';
+import { isCommitId } from '../model/names.ts';
+import { type GitObject, type ObjectType, parseCommit } from './git-object.ts';
 import { ContentError, endGroup, type Git, GitError, type RunningGit, startFailure } from './run-git.ts';
+import type { Commit } from './source.ts';
 
 /** An object is missing or invalid, although the repository refers to it. */
 export class DamagedObjectError extends GitError {}
@@ -33,10 +35,13 @@ const COMPLAINT_BYTES_MAX = 4096;
 /** Reads the objects of one repository. A missing repository has no objects. */
 export class ObjectReader {
   readonly git: Git;
+  readonly #explain: (error: DamagedObjectError) => GitError;
   #process: CatFile | undefined;
 
-  constructor(git: Git) {
+  /** `explain` returns the error that is thrown for damage. */
+  constructor(git: Git, explain: (error: DamagedObjectError) => GitError) {
     this.git = git;
+    this.#explain = explain;
   }
 
   /**
@@ -54,25 +59,25 @@ export class ObjectReader {
   /** Returns an object of the expected type. Throws DamagedObjectError if there is none, and like {@link find}. */
   async read(oid: string, type: ObjectType): Promise<GitObject> {
     const object = await this.find(oid);
-    if (object === undefined) throw new DamagedObjectError(`object ${oid} is missing`);
-    if (object.type !== type) throw new DamagedObjectError(`object ${oid} is a ${object.type} and not a ${type}`);
+    if (object === undefined) throw this.damage(`object ${oid} is missing`);
+    if (object.type !== type) throw this.damage(`object ${oid} is a ${object.type} and not a ${type}`);
     return object;
   }
 
   /** Returns the metadata of a commit. Throws like {@link read}. */
-  async readCommit(oid: string): Promise<ParsedCommit> {
-    return commitIn(await this.read(oid, 'commit'));
+  async readCommit(oid: string): Promise<Commit> {
+    return parseCommit(await this.read(oid, 'commit'));
   }
 
   /** Returns the metadata of a commit by its id or ref; undefined if there is none. Throws like {@link find}. */
-  async findCommit(name: string): Promise<ParsedCommit | undefined> {
+  async findCommit(name: string): Promise<Commit | undefined> {
     const object = await this.find(name);
-    return object?.type === 'commit' ? commitIn(object) : undefined;
+    return object?.type === 'commit' ? parseCommit(object) : undefined;
   }
 
   /** Returns true if a commit exists. The id may come from an untrusted client. */
   async hasCommit(oid: string): Promise<boolean> {
-    return isOid(oid) && (await this.#ask(oid))?.type === 'commit';
+    return isCommitId(oid) && (await this.#ask(oid))?.type === 'commit';
   }
 
   /** Ends the process after its open requests. Later requests start another. */
@@ -81,19 +86,18 @@ export class ObjectReader {
     this.#process = undefined;
   }
 
-  #ask(name: string): Promise<Answer | undefined> {
-    const { directory = '.' } = this.git;
-    if (!existsSync(join(directory, 'HEAD'))) return Promise.resolve(undefined);
-    if (this.#process === undefined || this.#process.isOver) this.#process = new CatFile(this.git);
-    return this.#process.ask(name);
+  /** Returns the error for a missing or invalid object. */
+  damage(message: string, cause?: unknown): GitError {
+    return this.#explain(new DamagedObjectError(message, { cause }));
   }
-}
 
-function commitIn(object: GitObject): ParsedCommit {
-  try {
-    return parseCommit(object);
-  } catch (error) {
-    throw new DamagedObjectError(`object ${object.oid} is no valid commit`, { cause: error });
+  async #ask(name: string): Promise<Answer | undefined> {
+    const { directory = '.' } = this.git;
+    if (!existsSync(join(directory, 'HEAD'))) return undefined;
+    if (this.#process === undefined || this.#process.isOver) this.#process = new CatFile(this.git);
+    return await this.#process.ask(name).catch((error: unknown) => {
+      throw error instanceof DamagedObjectError ? this.#explain(error) : error;
+    });
   }
 }
 

@@ -2,11 +2,10 @@
 // https, ssh and local paths. ARCHITECTURE.md, "Git".
 import { dirname } from 'node:path';
 import { didYouMean } from '../base/wording.ts';
-import { compareNames } from '../model/names.ts';
+import { compareNames, isCommitId } from '../model/names.ts';
 import type { RepositoryAccess } from '../model/settings.ts';
 import { Access, NO_ACCESS } from './access.ts';
 import { explainGitFailure, explainRefusal, oneLine } from './advice.ts';
-import { isOid } from './git-object.ts';
 import type { PushOutcome } from './publisher.ts';
 import { checkBranch, checkEncryption, parseRepositoryUrl } from './repository-url.ts';
 import { Git, GitError, GitFailure, type RunOptions } from './run-git.ts';
@@ -246,7 +245,7 @@ function refsIn(output: Buffer): ReadonlyMap<string, string> {
   const lines = output.toString().split('\n');
   const refs = lines.flatMap((line) => {
     const [oid = '', ref] = line.split('\t');
-    return ref !== undefined && isOid(oid) ? [[ref, oid] as const] : [];
+    return ref !== undefined && isCommitId(oid) ? [[ref, oid] as const] : [];
   });
   return new Map(refs);
 }

@@ -183,7 +183,7 @@ describe('the commits of Treeline', () => {
   async function write({ repository }: Scene, keyFile: string) {
     const base = await repository.head();
     const committer = { name: 'Treeline', email: 'treeline@localhost' };
-    const objects = new ObjectReader(new Git({ directory: repository.path }));
+    const objects = new ObjectReader(new Git({ directory: repository.path }), (error) => error);
     const place = { objects, base, directory: [], committer };
     const commits = [newCommit({ a: '1' }, 'Größe\n\nWhy.\n'), newCommit({ a: '2' })];
     const order = { ...place, commits, seconds: Date.parse(NOW) / 1000, sign: createSigner(keyFile) };

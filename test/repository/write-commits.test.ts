@@ -33,7 +33,7 @@ async function written(files: FileChanges = OLD_FILES, directory: readonly strin
   const prepare: Written['prepare'] = async (commits, order = {}) => {
     const committer = { name: 'Treeline', email: 'treeline@localhost' };
     const seconds = Date.parse(NOW) / 1000;
-    const objects = new ObjectReader(new Git({ directory: path }));
+    const objects = new ObjectReader(new Git({ directory: path }), (error) => error);
     const place = { objects, base, directory };
     return await writeCommits({ ...place, commits, committer, seconds, ...order }).finally(() => objects.close());
   };

@@ -18,7 +18,7 @@ import { SourceError } from '../../repository/source.ts';
 import type { HeldItem, RecordedState } from '../../service/answers.ts';
 
 /** The parts of a repository that a plan reads. */
-type MergeRepository = Omit<LocalRepository, 'isShallow' | 'lastChanges' | typeof Symbol.dispose>;
+type MergeRepository = Omit<LocalRepository, 'isShallow' | 'isAncestor' | 'lastChanges' | typeof Symbol.dispose>;
 
 /** The revisions to plan, and the limit of deletes. */
 export interface MergeOrder {
