@@ -32,7 +32,7 @@ function succeed(failures = 0) {
 const BEGIN = ['stand by', 'show standby'];
 const TAKE = ['end standing by', 'show leader'];
 
-it('a replica that cannot lead gives the lease back, stands by, and leads when it takes the lease again', async () => {
+it('a replica that cannot lead returns the lease and leads when it gets it again', async () => {
   const { present, steps } = succeed(1);
   present.take();
   await present.settled();
@@ -42,7 +42,7 @@ it('a replica that cannot lead gives the lease back, stands by, and leads when i
   expect(steps.slice(5)).toEqual(TAKE);
 });
 
-it('a request that another replica forwards waits for the leader that is being built', async () => {
+it('a forwarded request waits while the leader is being built', async () => {
   const answered: string[] = [];
   const role = (name: string, stop: () => Promise<void>) =>
     ({ stop, start: () => undefined, handler: () => answered.push(name) }) as unknown as Standby;
@@ -65,7 +65,7 @@ it('a request that another replica forwards waits for the leader that is being b
   await expect.poll(() => answered).toEqual(['standby', 'leader']);
 });
 
-it('a leader that stops hands over the lease as soon as it does not lead, and before anything else', async () => {
+it('a stopping leader returns the lease first', async () => {
   const { present, steps } = succeed();
   present.take();
   await present.settled();

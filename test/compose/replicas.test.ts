@@ -105,7 +105,7 @@ function streamOf(site: Site, { controller }: Running, headers = {}): Promise<Re
   return readStream({ port: controller.api.port, ca: site.ca }, site.administrator, '/events', headers);
 }
 
-it('one leads, all answer reads, writes and operations alike, and name themselves', async () => {
+it('one replica leads, and all answer reads, writes and operations', async () => {
   const site = await createSite(FILES);
   const url = await server.create();
   const replicas = [await start(site, url, 'a'), await start(site, url, 'b'), await start(site, url, 'c')];
@@ -164,7 +164,7 @@ it('one leads, all answer reads, writes and operations alike, and name themselve
   }
 });
 
-it('another one leads at once where the leader is stopped, and goes on with the same rows', async () => {
+it('another replica leads with the same rows when the leader stops', async () => {
   const site = await createSite(FILES);
   const url = await server.create();
   const replicas = [await start(site, url, 'a'), await start(site, url, 'b')];
@@ -183,7 +183,7 @@ it('another one leads at once where the leader is stopped, and goes on with the 
   await expect.poll(() => stream.data('instance'), PATIENCE).toEqual(events);
 });
 
-it('reads are answered while the database is away, operations are not; who led ends afterwards, and one leads', async () => {
+it('replicas answer reads but no operations without the database, and one leads afterwards', async () => {
   const site = await createSite(FILES);
   const url = await server.create();
   const replicas = [await start(site, url, 'a'), await start(site, url, 'b')];
@@ -222,7 +222,7 @@ it('reads are answered while the database is away, operations are not; who led e
   expect((await leader.client.request('/operations/held')).status).toBe(200);
 });
 
-itInFull('a client of a tenant sees and changes what is its own, whichever replica it asks', async () => {
+itInFull('a tenant client has the same rights on every replica', async () => {
   const tenants = { 'stacks/instances/shop.yaml': `tenant: ours\n${instance('shop-web')}` };
   const others = { 'stacks/instances/vault.yaml': `tenant: theirs\n${instance('vault-web')}` };
   const site = await createSite({ ...FILES, ...tenants, ...others });
@@ -278,7 +278,7 @@ itInFull('a client of a tenant sees and changes what is its own, whichever repli
   expect((await leader.client.request('/stacks/instances/mine')).body).toMatchObject({ tenant: 'ours' });
 });
 
-it('a leader that stops answers what its standby forwards until its calls have ended, and then writes wait', async () => {
+it('a stopping leader answers forwarded requests until its calls have ended', async () => {
   const site = await createSite(FILES);
   const url = await server.create();
   const { leader, others } = await roles([await start(site, url, 'one', 4_000), await start(site, url, 'two', 4_000)]);

@@ -15,7 +15,7 @@ import { createSite } from '../support/site.ts';
 const LOG = createLog('silent');
 const FILES = { 'tree.yaml': 'name: global\ntype: common\n' };
 
-it('closes what was opened before the part that cannot start, and tells of that part', async () => {
+it('startController closes all opened parts if one cannot start, and names that part', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   onTestFinished(() => void taken.close());
   const { config, state } = await createSite(FILES);
@@ -26,7 +26,7 @@ it('closes what was opened before the part that cannot start, and tells of that 
   lockDirectory(state)[Symbol.dispose]();
 });
 
-it('closes everything once, whoever asks again', async () => {
+it('a controller closes its parts once', async () => {
   const { config, state } = await createSite(FILES);
   const controller = await startController(await loadSettings(config, {}), { log: LOG });
   expect(() => lockDirectory(state)).toThrow('in use');
@@ -36,7 +36,7 @@ it('closes everything once, whoever asks again', async () => {
   lockDirectory(state)[Symbol.dispose]();
 });
 
-it('records when a client was seen, and until when its certificate holds', async () => {
+it('a controller records when a client was seen, and when its certificate ends', async () => {
   const site = await createSite(FILES);
   // What waits for a minute waits for a moment.
   const clock: Clock = { ...systemClock, after: (ms, wake) => systemClock.after(ms === 60_000 ? 20 : ms, wake) };

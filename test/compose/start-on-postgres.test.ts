@@ -48,7 +48,7 @@ async function start(settings: Settings) {
   return controller;
 }
 
-it('makes its tables in an empty database, locks its directory, and goes on after a restart', async () => {
+it('a controller creates its tables in an empty database, and continues after a restart', async () => {
   const url = await server.create('empty');
   const settings = await settingsOn(url);
   const first = await start(settings);
@@ -67,7 +67,7 @@ it('makes its tables in an empty database, locks its directory, and goes on afte
   expect(row).toEqual({ count: 1 });
 });
 
-it('waits for a server that is away, and tells so', async () => {
+it('a controller waits for an unreachable server, and logs it', async () => {
   const url = await server.create();
   const port = await freePort();
   await server.stop();
@@ -96,7 +96,7 @@ it('waits for a server that is away, and tells so', async () => {
   expect(JSON.stringify(lines)).not.toMatch(/se%|se%25/);
 });
 
-it('waits where the transactions of the database are read-only, and goes on once they are not', async () => {
+it('a controller waits while the database is read-only', async () => {
   const url = await server.create('empty');
   const name = new URL(url).pathname.slice(1);
   await server.run(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
@@ -115,7 +115,7 @@ it('waits where the transactions of the database are read-only, and goes on once
   await vi.waitFor(() => expect(controller.ready()).toBe(true), PATIENCE);
 });
 
-it('ends at once with a wrong password, and releases what it has opened', async () => {
+it('a controller ends with a wrong password, and closes its parts', async () => {
   const settings = await settingsOn(server.urlOf('made', 'treeline', 'wrong'));
   const error: unknown = await startController(settings, { log: createLog('silent') }).catch((thrown) => thrown);
   expect(error).toBeInstanceOf(StoreError);
@@ -124,7 +124,7 @@ it('ends at once with a wrong password, and releases what it has opened', async 
   await vi.waitFor(() => expect(again.ready()).toBe(true), PATIENCE);
 });
 
-it('takes an empty database beside files of an earlier controller for a lost store', async () => {
+it('an empty database next to files of an earlier controller is a lost store', async () => {
   mkdirSync(join(site.state, 'running'));
   const url = await server.create();
   const controller = await start(await settingsOn(url));
@@ -137,7 +137,7 @@ it('takes an empty database beside files of an earlier controller for a lost sto
   expect(recovery).toMatchObject({ cause: 'store', reason });
 });
 
-describe('what a replica remembers of its database', () => {
+describe('the record of the last seen database state', () => {
   const WANTED = { release: 1, counts: { shop: 2 } };
 
   async function serveUntilDone(settings: Settings, wanted = WANTED): Promise<void> {
@@ -155,39 +155,36 @@ describe('what a replica remembers of its database', () => {
     return rows;
   }
 
-  itInFull(
-    'tells that it was set back to an earlier backup: what was done since is not repeated under the same ids',
-    async () => {
-      site = await createSite(filesOf(WANTED));
-      const url = await server.create();
-      const name = new URL(url).pathname.slice(1);
-      const settings = await settingsOn(url);
-      await serveUntilDone(settings);
-      await server.run(`CREATE DATABASE ${name}_before TEMPLATE ${name}`);
-      const before = await rowsIn(url);
-      await site.repository.commit(filesOf({ ...WANTED, release: 2 }));
-      await serveUntilDone(settings);
-      await server.run(`DROP DATABASE ${name}`);
-      await server.run(`ALTER DATABASE ${name}_before RENAME TO ${name}`);
-      const suspended = await start(settings);
-      const begins = 'a recovery begins: no action starts until an operator resumes it';
-      await vi.waitFor(() => expect(lines.map(({ msg }) => msg)).toContain(begins), PATIENCE);
-      await suspended.stop();
-      const after = await rowsIn(url);
-      expect(before.recovery).toBeUndefined();
-      expect(after.recovery?.reason).toMatch(/^the database was set back: this replica has seen its revision \d+ at /);
-      const incarnations = ({ servers }: typeof after) => servers.map(({ incarnation }) => incarnation);
-      expect(Math.min(...incarnations(after))).toBeGreaterThan(Math.max(...incarnations(before)));
-      // Once.
-      const again = await start(settings);
-      await vi.waitFor(() => expect(again.ready()).toBe(true), PATIENCE);
-      await again.stop();
-      const last = await rowsIn(url);
-      expect([last.recovery, incarnations(last)]).toEqual([after.recovery, incarnations(after)]);
-    },
-  );
+  itInFull('starts a recovery if the database was set back to a backup', async () => {
+    site = await createSite(filesOf(WANTED));
+    const url = await server.create();
+    const name = new URL(url).pathname.slice(1);
+    const settings = await settingsOn(url);
+    await serveUntilDone(settings);
+    await server.run(`CREATE DATABASE ${name}_before TEMPLATE ${name}`);
+    const before = await rowsIn(url);
+    await site.repository.commit(filesOf({ ...WANTED, release: 2 }));
+    await serveUntilDone(settings);
+    await server.run(`DROP DATABASE ${name}`);
+    await server.run(`ALTER DATABASE ${name}_before RENAME TO ${name}`);
+    const suspended = await start(settings);
+    const begins = 'a recovery begins: no action starts until an operator resumes it';
+    await vi.waitFor(() => expect(lines.map(({ msg }) => msg)).toContain(begins), PATIENCE);
+    await suspended.stop();
+    const after = await rowsIn(url);
+    expect(before.recovery).toBeUndefined();
+    expect(after.recovery?.reason).toMatch(/^the database was set back: this replica has seen its revision \d+ at /);
+    const incarnations = ({ servers }: typeof after) => servers.map(({ incarnation }) => incarnation);
+    expect(Math.min(...incarnations(after))).toBeGreaterThan(Math.max(...incarnations(before)));
+    // Once.
+    const again = await start(settings);
+    await vi.waitFor(() => expect(again.ready()).toBe(true), PATIENCE);
+    await again.stop();
+    const last = await rowsIn(url);
+    expect([last.recovery, incarnations(last)]).toEqual([after.recovery, incarnations(after)]);
+  });
 
-  it('refuses the rows of another installation, and the embedded store that it has left', async () => {
+  it('a controller refuses the database of another installation', async () => {
     const [url, other] = [await server.create(), await server.create('empty')];
     const settings = await settingsOn(url);
     const first = await start(settings);

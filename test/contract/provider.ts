@@ -69,7 +69,7 @@ export function describeProvider(name: string, makePlace: () => Promise<Provider
       expect(await perform('check', 'k1')).toMatchObject({ outcome: 'done', observed: { role: 'db' } });
     });
 
-    it('throws for a call whose signal has fired already, and does nothing', async () => {
+    it('throws for a call whose signal was aborted before, and does nothing', async () => {
       const call = callOf({ operation: 'create', action: 'c1' });
       await expect(provider.perform(call, AbortSignal.abort(new Error('too late')))).rejects.toThrow('too late');
       expect(await perform('check', 'k1')).toMatchObject({ outcome: 'absent' });

@@ -108,7 +108,7 @@ export function describeStore(name: string, makePlace: () => Promise<StorePlace>
       }
     });
 
-    it.each(kinds())('keeps a row of the kind %s, shows the very value, and finds it again', async (kind) => {
+    it.each(kinds())('keeps a row of the kind %s, and returns the same object until a restart', async (kind) => {
       const value = ROWS[kind];
       await store.commit([changeOf(kind, 'x', value)]);
       expect(store.read(kind, 'x')).toBe(value);
@@ -125,7 +125,7 @@ export function describeStore(name: string, makePlace: () => Promise<StorePlace>
       expect(store.read('node', odd)).toEqual(textRow(odd));
     });
 
-    it('keeps keys that could reach a prototype as plain keys', async () => {
+    it('keeps "__proto__" and similar keys as plain keys', async () => {
       const outputs = JSON.parse('{"__proto__":{"polluted":true},"constructor":"x"}');
       await store.commit([{ kind: 'server', name: 'web-1', value: serverRow({ outputs }), expected: undefined }]);
       await reopen();
@@ -157,14 +157,14 @@ export function describeStore(name: string, makePlace: () => Promise<StorePlace>
       expect(store.read('node', 'b')).toEqual(textRow('four'));
     });
 
-    it('accepts the value that was read after a restart', async () => {
+    it('accepts a value read after a restart as expected', async () => {
       await store.commit([writeText('a', 'one')]);
       await reopen();
       await store.commit([writeText('a', 'two', store.read('node', 'a'))]);
       expect(store.read('node', 'a')?.oid).toBe('two');
     });
 
-    it('takes an empty commit for done, and one that removes what is not there', async () => {
+    it('accepts an empty commit, and one that removes a missing row', async () => {
       await store.commit([]);
       await store.commit([writeText('a', null)]);
       expect(store.list('node').size).toBe(0);
@@ -176,10 +176,10 @@ export function describeStore(name: string, makePlace: () => Promise<StorePlace>
     });
 
     it.each([
-      ['there is one, none was expected', 'there', undefined],
-      ['there is none, one was expected', 'missing', textRow('one')],
-      ['an equal value that is not the very one', 'there', textRow('one')],
-    ])('answers conflict, and saves nothing of the commit, where %s', async (_case, row, expected) => {
+      ['a row exists and none was expected', 'there', undefined],
+      ['no row exists and one was expected', 'missing', textRow('one')],
+      ['the expected value is equal but not the same object', 'there', textRow('one')],
+    ])('answers conflict and saves nothing if %s', async (_case, row, expected) => {
       await store.commit([writeText('there', 'one')]);
       const before = store.read('node', 'there');
       const commit = store.commit([writeText('fresh', 'x'), writeText(row, 'two', expected)]);
@@ -190,14 +190,14 @@ export function describeStore(name: string, makePlace: () => Promise<StorePlace>
       expect([...store.list('node')]).toEqual([['there', textRow('one')]]);
     });
 
-    it('shows a row only once its commit is done, and all rows of a commit at once', async () => {
+    it('shows all rows of a commit at the same time, when it is done', async () => {
       const commit = store.commit([writeText('a', 'one'), writeText('b', 'two')]);
       expect(store.list('node').size).toBe(0);
       await commit;
       expect(store.list('node').size).toBe(2);
     });
 
-    it('writes values as they were when commit was called, in the order of the calls', async () => {
+    it('writes values as they were when commit was called, in call order', async () => {
       const value = textRow('before');
       const first = store.commit([{ kind: 'node', name: 'a', value, expected: undefined }]);
       const second = store.commit([{ kind: 'node', name: 'a', value: textRow('after'), expected: value }]);
@@ -206,7 +206,7 @@ export function describeStore(name: string, makePlace: () => Promise<StorePlace>
       expect(store.read('node', 'a')?.oid).toBe('after');
     });
 
-    it('saves 200 commits that come at once', async () => {
+    it('saves 200 simultaneous commits', async () => {
       const names = Array.from({ length: 200 }, (_, index) => `row-${index}`);
       await Promise.all(names.map((each) => store.commit([writeText(each, each)])));
       await reopen();
@@ -214,7 +214,7 @@ export function describeStore(name: string, makePlace: () => Promise<StorePlace>
     });
 
     // Each that loses tries again: their number squared is half of the commits.
-    it('lets one of 50 commits on the same row win, and each of them in the end', async () => {
+    it('accepts one of 50 simultaneous commits of one row, and each after a retry', async () => {
       await store.commit([writeText('sum', '0')]);
       await Promise.all(Array.from({ length: 50 }, () => increment(store)));
       expect(store.read('node', 'sum')?.oid).toBe('50');
@@ -222,7 +222,7 @@ export function describeStore(name: string, makePlace: () => Promise<StorePlace>
       expect(store.read('node', 'sum')?.oid).toBe('50');
     });
 
-    it('keeps events with the rows of their commit, numbers them, and finds them again', async () => {
+    it('keeps events with the rows of their commit, with their ids', async () => {
       await store.commit([writeText('a', 'one')], [eventOf({ reason: 'first' }), eventOf({ instance: 'mail' })]);
       await store.commit(
         [],
@@ -267,7 +267,7 @@ export function describeStore(name: string, makePlace: () => Promise<StorePlace>
       expect((await eventsIn('shop', ALL)).events).toEqual([]);
     });
 
-    it('gives every event a greater id than those before, also after a restart and with a clock that goes back', async () => {
+    it('gives each event a greater id, also after a restart or a clock set back', async () => {
       const times = ['2026-11-20T10:00:00.000Z', '2026-11-20T10:00:00.000Z', '2026-11-20T09:00:00.000Z'];
       for (const time of times) {
         await store.commit([], [eventOf({ time }), eventOf({ time, instance: 'mail' })]);
@@ -280,7 +280,7 @@ export function describeStore(name: string, makePlace: () => Promise<StorePlace>
       expect((await eventsIn('shop', ALL)).events.map(({ time }) => time)).toEqual(times);
     });
 
-    it('returns a range of events, and nothing beyond the newest', async () => {
+    it('returns a range of events', async () => {
       await store.commit(
         [],
         Array.from({ length: 5 }, (_, index) => eventOf({ reason: `${index}` })),
@@ -292,7 +292,7 @@ export function describeStore(name: string, makePlace: () => Promise<StorePlace>
       expect((await eventsIn('shop', { after: events[4]?.id ?? 0, limit: 2 })).events).toEqual([]);
     });
 
-    it('lists the events of all instances, or of some, by id, and finds them so again', async () => {
+    it('lists the events of all or some instances by id', async () => {
       const late = '2026-11-20T10:14:00.000Z';
       await store.commit([], [eventOf({ reason: '1' }), eventOf({ reason: '2', instance: 'mail' })]);
       await store.commit([], [eventOf({ reason: '3', instance: '*' }), eventOf({ reason: '4', time: late })]);
@@ -316,7 +316,7 @@ export function describeStore(name: string, makePlace: () => Promise<StorePlace>
       }
     });
 
-    it('keeps the newest 1,000 events of an instance, and tells of the gap', async () => {
+    it('keeps the newest 1,000 events of an instance, and reports the gap', async () => {
       await store.commit(
         [],
         Array.from({ length: 5100 }, (_, index) => eventOf({ reason: `${index}` })),
@@ -335,7 +335,7 @@ export function describeStore(name: string, makePlace: () => Promise<StorePlace>
       expect((await eventsIn('mail', ALL)).isGap).toBe(false);
     });
 
-    it('waits for commits under way when it is closed, and refuses later ones', async () => {
+    it('waits for running commits when it is closed, and refuses later ones', async () => {
       const commit = store.commit([writeText('a', 'one')]);
       await Promise.all([store.close(), store.close()]);
       await commit;

@@ -65,7 +65,7 @@ describe('substractions', () => {
     ['null', { b: null }, { a: whole.a }, ['/b']],
     ['""', { b: '' }, { a: whole.a }, ['/b']],
     ['true', { b: true }, { a: whole.a }, ['/b']],
-    ['a key further down', { a: { x: {} } }, { a: { y: ['2'] }, b: '3' }, ['/a/x']],
+    ['a nested key', { a: { x: {} } }, { a: { y: ['2'] }, b: '3' }, ['/a/x']],
     ['the last key of a map leaves the map', { a: { x: {}, y: {} } }, { a: {}, b: '3' }, ['/a/x', '/a/y']],
     ['a whole map', { a: {} }, { b: '3' }, ['/a']],
   ])('%s', (_what, named, value, removed) => {
@@ -104,7 +104,7 @@ describe('a key of a user', () => {
 });
 
 describe('amendTemplate', () => {
-  test('substracts after it adds', () => {
+  test('applies substractions after additions', () => {
     const instance = instanceEntry(`
 stackTemplate: web
 stackTemplateAdditions: { parameters: { extra: "1" }, resources: { db: { properties: { role: x, more: "2" } } } }
@@ -115,7 +115,7 @@ stackTemplateSubstractions: { parameters: { extra: {} }, resources: { db: { prop
     expect(resources.db).toEqual({ type: 'Platform::Server', properties: { tags: ['x', 'y'], more: '2' } });
   });
 
-  test('knows where each value is written', () => {
+  test('records the origin of each value', () => {
     const instance = instanceEntry(`
 stackTemplate: web
 stackTemplateAdditions:
@@ -138,7 +138,7 @@ stackTemplateSubstractions: { resources: { web: { properties: { resource_def: { 
     expect(templateAsWritten(TEMPLATE).removedBy(zone)).toBeNull();
   });
 
-  test('retires members, and keeps a group of which nothing else is named', () => {
+  test('retires members of a group without removing the group', () => {
     const instance = instanceEntry(`
 stackTemplate: web
 stackTemplateSubstractions: { resources: { web: { index: ["2", "05"] } } }
@@ -149,7 +149,7 @@ stackTemplateSubstractions: { resources: { web: { index: ["2", "05"] } } }
     expect(Object.keys(resources)).toEqual(['web', 'db']);
   });
 
-  test('reports a property that is not there', () => {
+  test('reports a missing property', () => {
     const instance = instanceEntry(
       'stackTemplate: web\nstackTemplateSubstractions: { resources: { db: { properties: { colour: {} } } } }',
     );

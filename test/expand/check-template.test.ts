@@ -21,9 +21,9 @@ function group(fields: string, properties = '{}'): string {
 `;
 }
 
-describe('a right template has no problems', () => {
+describe('a valid template has no problems', () => {
   test.each([
-    ['an empty one', ''],
+    ['an empty template', ''],
     [
       'every form of placeholder',
       group('count: "<<size>>"', `{ a: "<<zone>>", b: "<<index>>", c: "<<(Array)['web']['b']>>" }`),
@@ -42,12 +42,12 @@ describe('a right template has no problems', () => {
 describe('placeholders', () => {
   test.each<[what: string, resources: string, problem: string]>([
     [
-      'a parameter that nearly is there',
+      'a misspelt parameter',
       server('{ a: "<<zoen>>" }'),
       'web.yaml:7:22 undeclared_placeholder: "<<zoen>>" names no parameter (did you mean "zone"?)',
     ],
     [
-      'an index that is misspelled in a member',
+      'a misspelt index in a member',
       group('count: "1"', '{ a: "<<idnex>>" }'),
       'web.yaml:8:40 undeclared_placeholder: "<<idnex>>" names no parameter (did you mean "index"?)',
     ],
@@ -57,17 +57,17 @@ describe('placeholders', () => {
       'web.yaml:7:22 undeclared_placeholder: "<<constructor>>" names no parameter (declare "constructor" under parameters, or write "<<<constructor>>" for the text itself)',
     ],
     [
-      'an Array of a resource that nearly is there',
+      'an Array placeholder of a misspelt resource',
       server(`{ a: "<<(Array)['dbs']['name']>>" }`),
       `web.yaml:7:22 unknown_array_resource: "<<(Array)['dbs']['name']>>" names no resource (did you mean "db"?)`,
     ],
     [
-      'an Array of a property that nearly is there',
+      'an Array placeholder of a misspelt property',
       server(`{ port: "1", a: "<<(Array)['db']['prot']>>" }`),
       `web.yaml:7:33 unknown_array_property: "<<(Array)['db']['prot']>>" names no property of "db" (did you mean "port"?)`,
     ],
     [
-      'an Array of what is structure',
+      'an Array placeholder of a structural property',
       server(`{ depends_on: x, a: "<<(Array)['db']['depends_on']>>" }`),
       `web.yaml:7:37 unknown_array_property: "<<(Array)['db']['depends_on']>>" names no property of "db" ("depends_on" is structure and has no values)`,
     ],
@@ -75,20 +75,23 @@ describe('placeholders', () => {
     expect(problemsOf(resources)).toEqual([problem]);
   });
 
-  test.each([`$${'{zone}'}`, '{{ zone }}', '{{zone}}'])('%s of a parameter is no placeholder here', (written) => {
-    expect(problemsOf(server(`{ a: "${written}" }`), '{ zone: x }')).toEqual([
-      `warning web.yaml:7:22 not_a_placeholder: "${written}" looks like a placeholder and is none (write <<parameter>>, <<index>>, <<(Array)['resource']['property']>> or <<(Output)['resource']['name']>>, without spaces)`,
-    ]);
-    expect(problemsOf(server(`{ a: "${written}" }`), '{ other: x }')).toEqual([]);
-  });
+  test.each([`$${'{zone}'}`, '{{ zone }}', '{{zone}}'])(
+    '%s of a parameter is not accepted as a placeholder here',
+    (written) => {
+      expect(problemsOf(server(`{ a: "${written}" }`), '{ zone: x }')).toEqual([
+        `warning web.yaml:7:22 not_a_placeholder: "${written}" looks like a placeholder and is none (write <<parameter>>, <<index>>, <<(Array)['resource']['property']>> or <<(Output)['resource']['name']>>, without spaces)`,
+      ]);
+      expect(problemsOf(server(`{ a: "${written}" }`), '{ other: x }')).toEqual([]);
+    },
+  );
 
-  test('one in a default value would never be replaced', () => {
+  test('report a placeholder in a default value', () => {
     expect(problemsOf('', '{ a: "<<b>>", b: "" }')).toEqual([
       'web.yaml:3:18 placeholder_in_parameter: the placeholder in "<<b>>" would never be replaced (parameters hold plain text; put the placeholder into the property)',
     ]);
   });
 
-  test('of very many the first hundred, and no error is left out for a warning', () => {
+  test('report the first hundred problems, errors before warnings', () => {
     const properties = Array.from({ length: 150 }, (_, item) => `p${item}: "<< zone >>"`);
     const problems = problemsOf(server(`{ ${properties.join(', ')}, z: "<<nowhere>>" }`));
     expect(problems).toHaveLength(101);
@@ -128,14 +131,14 @@ describe('groups', () => {
 });
 
 describe('names', () => {
-  test('an Array placeholder gives no name', () => {
+  test('refuse an Array placeholder in a name', () => {
     expect(problemsOf(group('count: "1"', `{ x: a, name: "<<(Array)['web']['x']>>" }`))).toEqual([
       'web.yaml:8:49 bad_server_name: name is a list; it must be one string (a server has one name)',
     ]);
   });
 });
 
-describe('circles', () => {
+describe('cycles', () => {
   const hint = '(let one of them be written without an Array placeholder)';
 
   test.each<[what: string, resources: string, problems: readonly string[]]>([
@@ -167,7 +170,7 @@ describe('circles', () => {
     expect(problemsOf(resources)).toEqual(problems);
   });
 
-  test('different properties of the same resources make no circle', () => {
+  test('accept different properties of the same resources', () => {
     const resources = `resources:
   a: { type: Platform::Server, properties: { x: "<<(Array)['b']['name']>>", depends_on: b } }
   b: { type: Platform::Server, properties: { y: "<<(Array)['a']['x']>>" } }

@@ -24,22 +24,22 @@ describe('dependencyOrder', () => {
     [{ a: ['b'], b: ['a'] }, [['a', 'b']]],
     [{ x: ['a'], a: ['b'], b: ['c'], c: ['a'] }, [['a', 'b', 'c']]],
     [{ a: ['a'], b: ['c'], c: ['b'] }, [['a'], ['b', 'c']]],
-  ])('%j goes in a circle', (graph, cycles) => {
+  ])('reports the cycle %j', (graph, cycles) => {
     expect(orderOf(graph).cycles).toEqual(cycles);
   });
 
-  test('reports ten circles at most', () => {
+  test('reports at most ten cycles', () => {
     const graph = Object.fromEntries(Array.from({ length: 50 }, (_, node) => [`n${node}`, [`n${node}`]]));
     expect(orderOf(graph).cycles).toHaveLength(10);
   });
 
-  test('follows a chain that is longer than the stack of the runtime', () => {
+  test('follows a chain that is longer than the call stack', () => {
     const { order } = dependencyOrder([0], (node) => (node < 200_000 ? [node + 1] : []));
     expect(order).toHaveLength(200_001);
     expect(order[0]).toBe(200_000);
   });
 
-  test('without circles everything comes after what it needs', () => {
+  test('puts each item after its dependencies', () => {
     const edges = fc.array(fc.tuple(fc.nat(20), fc.nat(20)), { maxLength: 60 });
     fc.assert(
       fc.property(edges, (pairs) => {
@@ -57,7 +57,7 @@ describe('dependencyOrder', () => {
 });
 
 describe('printCycle', () => {
-  test('leaves the middle of a long one out', () => {
+  test('omits the middle of a long cycle', () => {
     const printed = printCycle(Array.from({ length: 30 }, (_, node) => `n${node}`));
     expect(printed).toContain('n9 → … (11 more) → n21');
     expect(printed.startsWith('n0 → n1 →')).toBe(true);

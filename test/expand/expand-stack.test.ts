@@ -26,7 +26,7 @@ function server(properties: string): string {
   return `resources: { db: { type: Platform::Server, properties: ${properties} } }`;
 }
 
-test('a group has a pace of its own, a single server the usual one', () => {
+test('expandStack returns the rollout of a group, and the default for a single server', () => {
   const fields = 'count: "<<n>>", max_unavailable: "25%", pause_seconds: "30"';
   const { keys, servers } = expand(`parameters: { n: "1" }\n${group(fields)}  db: { type: Platform::Server }\n`);
   expect(keys).toEqual(['web', 'db']);
@@ -44,14 +44,14 @@ describe('parameters', () => {
     ['the default', 'parameters: { note: n }', 'inner/n'],
     ['the value of the instance', 'parameters: { zone: outer, note: n }', 'outer/n'],
     ['an explicit empty value', 'parameters: { zone: "", note: "" }', '/'],
-    ['a value is not looked at again', 'parameters: { note: "<<<zone" }', 'inner/<<<zone'],
+    ['a value with a placeholder', 'parameters: { note: "<<<zone" }', 'inner/<<<zone'],
   ])('%s', (_what, instance, value) => {
     expect(propertiesOf(template, instance)).toEqual({ 'shop-db': { name: 'shop-db', z: value } });
   });
 
   test.each<[what: string, instance: string, problem: string]>([
     [
-      'an unknown one',
+      'an unknown parameter',
       'parameters: { note: n, constructor: a }',
       'shop.yaml:2:24 undeclared_parameter: the template "web" has no parameter "constructor" (remove it, or declare it in the template) [shop]',
     ],
@@ -59,7 +59,7 @@ describe('parameters', () => {
     expect(describeProblems(expand(template, instance).problems)).toEqual([problem]);
   });
 
-  test('an addition brings one with a default, or without', () => {
+  test('may be added by an instance with or without a default', () => {
     const added =
       'stackTemplateAdditions: { parameters: { more: "" }, resources: { db: { properties: { z: "<<more>>" } } } }';
     expect(propertiesOf(template, `parameters: { note: n, more: m }\n${added}`)).toMatchObject({
@@ -70,7 +70,7 @@ describe('parameters', () => {
     ]);
   });
 
-  test('one that was taken away is not needed, and takes no value', () => {
+  test('removed by an instance need no value and accept none', () => {
     const away = 'stackTemplateSubstractions: { parameters: { note: {} } }';
     const other = 'stackTemplateAdditions: { resources: { db: { properties: { z: x } } } }';
     expect(propertiesOf(template, `${away}\n${other}`)).toMatchObject({ 'shop-db': { z: 'x' } });
@@ -93,9 +93,9 @@ describe('groups', () => {
   });
 
   test.each<[what: string, fields: string, index: string, indexes: readonly string[]]>([
-    ['the first', 'count: "2"', '["1"]', ['2', '3']],
-    ['several, one of them twice', 'count: "2"', '["1", "3", "3"]', ['2', '4']],
-    ['however it is padded', 'count: "2", index_start: "01"', '["1", "002"]', ['03', '04']],
+    ['the first index', 'count: "2"', '["1"]', ['2', '3']],
+    ['several indexes, one of them twice', 'count: "2"', '["1", "3", "3"]', ['2', '4']],
+    ['an index in any padding', 'count: "2", index_start: "01"', '["1", "002"]', ['03', '04']],
   ])('retires %s', (_what, fields, index, indexes) => {
     const { servers, problems } = expand(
       group(fields),
@@ -107,30 +107,30 @@ describe('groups', () => {
 
   test.each<[what: string, template: string, instance: string, problem: string]>([
     [
-      'given by the instance',
+      'a parameter of the instance',
       `parameters: { n: "" }\n${group('count: "<<n>>"')}`,
       'parameters: { n: many }',
       'shop.yaml:2:18 bad_group_property: count of "web" is "many"; it must be a whole number from 0 to 10,000 (write digits in quotes, such as "2") [shop]',
     ],
     [
-      'given by the template',
+      'a value of the template',
       `parameters: { n: many }\n${group('count: "<<n>>"')}`,
       '',
       'web.yaml:3:18 bad_group_property: count of "web" is "many"; it must be a whole number from 0 to 10,000 (write digits in quotes, such as "2") [shop]',
     ],
     [
-      'put together in the template',
+      'a text of the template with a parameter',
       `parameters: { n: many }\n${group('count: "1<<n>>"')}`,
       '',
       'web.yaml:7:60 bad_group_property: count of "web" is "1many"; it must be a whole number from 0 to 10,000 (write digits in quotes, such as "2") [shop]',
     ],
     [
-      'brought by an addition',
+      'a value of an addition',
       group('count: "1"'),
       'stackTemplateAdditions: { resources: { web: { properties: { max_unavailable: "0%" } } } }',
       'shop.yaml:2:78 bad_group_property: max_unavailable of "web" is "0%"; it must be a whole number from 1 to 10,000, or a percentage from "1%" to "100%" (write digits in quotes, such as "1" or "25%") [shop]',
     ],
-  ])('a wrong number is reported where it is %s', (_what, template, instance, problem) => {
+  ])('report a wrong number in %s', (_what, template, instance, problem) => {
     expect(describeProblems(expand(template, instance).problems)).toEqual([problem]);
   });
 });
@@ -143,10 +143,10 @@ describe('Array placeholders', () => {
   test.each<[what: string, value: string, n: string, expanded: unknown]>([
     ['of one member', `"<<(Array)['web']['ip']>>"`, '1', ['10.0.0.1']],
     ['of a single server', `"<<(Array)['db']['name']>>"`, '0', ['shop-db']],
-    ['of names that are not written', `"<<(Array)['web']['name']>>"`, '1', ['shop-web-1']],
-    ['of lists, which do not nest', `"<<(Array)['web']['all']>>"`, '2', ['1', 'x', '2', 'x']],
-    ['of lists within a text', `"<<(Array)['web']['all']>>;"`, '2', '1,x,2,x;'],
-    ['of lists of others', `"<<(Array)['web']['peers']>>"`, '1', ['10.0.0.1']],
+    ['of generated names', `"<<(Array)['web']['name']>>"`, '1', ['shop-web-1']],
+    ['of lists, without nesting', `"<<(Array)['web']['all']>>"`, '2', ['1', 'x', '2', 'x']],
+    ['of lists in a longer text', `"<<(Array)['web']['all']>>;"`, '2', '1,x,2,x;'],
+    ['of lists of other Array placeholders', `"<<(Array)['web']['peers']>>"`, '1', ['10.0.0.1']],
     ['twice', `"<<(Array)['web']['ip']>><<(Array)['web']['ip']>>"`, '1', '10.0.0.110.0.0.1'],
   ])('%s', (_what, value, n, expanded) => {
     expect(propertiesOf(template(value), `parameters: { n: "${n}" }`)['shop-db']).toEqual({
@@ -155,7 +155,7 @@ describe('Array placeholders', () => {
     });
   });
 
-  test('a value that came by way of another resource is read too', () => {
+  test('read values that other Array placeholders give', () => {
     const chain = `resources:
   a: { type: Platform::Server, properties: { x: "<<(Array)['b']['x']>>" } }
   b: { type: Platform::Server, properties: { x: "<<(Array)['c']['x']>>", y: "<<(Array)['d']['name']>>" } }
@@ -166,7 +166,7 @@ describe('Array placeholders', () => {
     expect(lists).toEqual({ a: ['shop-b', 'shop-c'], b: ['shop-c', 'shop-d'], c: [], d: ['shop-c'] });
   });
 
-  test('members share the lists that they have alike', () => {
+  test('share equal lists between members', () => {
     const { servers } = expand(template('x'), 'parameters: { n: "2" }');
     expect(servers[0]?.properties.peers).toBe(servers[1]?.properties.peers);
   });
@@ -179,25 +179,25 @@ describe('Array placeholders', () => {
 describe('names', () => {
   test.each<[what: string, template: string, instance: string, problem: string]>([
     [
-      'a parameter of the instance that is no name',
+      'an invalid name from a parameter',
       `parameters: { p: "" }\n${server('{ name: "<<p>>" }')}`,
       'parameters: { p: "a b" }',
       'shop.yaml:2:18 bad_server_name: the server name "a b" of "db" holds something else than letters, digits, ".", "_" and "-" [shop]',
     ],
     [
-      'the name of the list of all records',
+      'the reserved name "all"',
       server('{ name: all }'),
       '',
       'web.yaml:3:64 bad_server_name: the server name "all" of "db" is kept for the list of all records [shop]',
     ],
     [
-      'one that becomes too long',
+      'a name that becomes too long',
       `resources: { ${'k'.repeat(248)}: { type: Platform::Server } }`,
       '',
       `web.yaml:3:264 bad_server_name: the server name "shop-${'k'.repeat(75)}…" of "${'k'.repeat(248)}" is longer than 250 characters [shop]`,
     ],
     [
-      'one for two resources',
+      'one name for two resources',
       'resources:\n  a: { type: Platform::Server, properties: { name: x } }\n  b: { type: Platform::Server, properties: { name: x } }',
       '',
       'web.yaml:5:52 duplicate_server_name: "b" makes the server "x", and "a" makes it too (give one of them another name) [shop]',
@@ -218,7 +218,7 @@ resources:
 
   test.each<[what: string, dependsOn: string, dep: string, names: readonly string[], outside: readonly string[]]>([
     ['a group', 'web', '', ['shop-web-1', 'shop-web-2'], []],
-    ['a server name of the own stack', '[shop-web-2, data]', '', ['data', 'shop-web-2'], []],
+    ['a server name of its own stack', '[shop-web-2, data]', '', ['data', 'shop-web-2'], []],
     ['a parameter', '"<<dep>>"', 'web', ['shop-web-1', 'shop-web-2'], []],
     ['an Array placeholder', `"<<(Array)['web']['name']>>"`, '', ['shop-web-1', 'shop-web-2'], []],
   ])('%s', (_what, dependsOn, dep, names, outside) => {
@@ -228,7 +228,7 @@ resources:
     expect(servers[0]?.outside.map((one) => one.server)).toEqual(outside);
   });
 
-  test('an outside server is known by the place where it is named', () => {
+  test('records the place of the name of a server of another stack', () => {
     const { servers } = expand(template('[db, other]'), 'parameters: { dep: "" }');
     expect(servers[0]?.outside[0]?.origin).toMatchObject({ pointer: '/resources/app/properties/depends_on/1' });
   });
@@ -238,7 +238,7 @@ resources:
 
   test.each<[what: string, template: string, instance: string, problem: string]>([
     [
-      'a member that all depend on',
+      'a member on which all others depend',
       group('count: "2"', '{ depends_on: shop-web-1 }'),
       '',
       `web.yaml:6:61 ${circle} shop-web-1 → shop-web-1 ${hint}`,
@@ -253,16 +253,16 @@ resources:
       `web.yaml:4:58 ${circle} shop-a → b → shop-a ${hint}`,
     ],
     [
-      'an addition that closes it is where it is reported',
+      'a cycle closed by an addition',
       template('db'),
       'parameters: { dep: x }\nstackTemplateAdditions: { resources: { db: { properties: { depends_on: app } } } }',
       `shop.yaml:3:72 ${circle} db → app → db ${hint}`,
     ],
-  ])('in a circle: %s', (_what, text, instance, problem) => {
+  ])('reports a cycle: %s', (_what, text, instance, problem) => {
     expect(describeProblems(expand(text, instance).problems)).toEqual([problem]);
   });
 
-  test('members of two groups may depend on one another as long as no server goes in a circle', () => {
+  test('accepts members of two groups that depend on each other without a cycle', () => {
     const { problems } = expand(`resources:
   a: { type: Platform::ResourceGroup, properties: { count: "2", resource_def: { properties: { depends_on: "shop-b-<<index>>" } } } }
   b: { type: Platform::ResourceGroup, properties: { count: "1", resource_def: { properties: { depends_on: shop-a-2 } } } }
@@ -272,7 +272,7 @@ resources:
 });
 
 describe('configuration_only', () => {
-  test('is no property, sorted and without repeats', () => {
+  test('is not a property, and returns sorted names without repeats', () => {
     const { servers } = expand(server('{ b: x, a: x, configuration_only: [b, name, a, b, ""] }'));
     expect(servers[0]?.configurationOnly).toEqual(['a', 'b', 'name']);
     expect({ ...servers[0]?.properties }).toEqual({ a: 'x', b: 'x', name: 'shop-db' });
@@ -280,11 +280,11 @@ describe('configuration_only', () => {
 
   test.each<[what: string, template: string, warning: string]>([
     [
-      'is structure',
+      'is a structural property',
       group('count: "2"', '{ configuration_only: depends_on }'),
       'warning web.yaml:6:69 unknown_configuration_only: configuration_only names "depends_on", which is no property here (remove it, or add the property)',
     ],
-  ])('warns of a name that %s', (_what, template, warning) => {
+  ])('warns about a name that %s', (_what, template, warning) => {
     const { servers, problems } = expand(template);
     expect(describeProblems(problems)).toEqual([warning]);
     expect(servers[0]?.configurationOnly).toEqual([]);
@@ -303,7 +303,7 @@ resources:
     properties: { role: db, peers: "<<(Array)['web']['zone']>>", depends_on: web }
 `;
 
-  test('a resource of the instance’s own', () => {
+  test('add a resource', () => {
     const own =
       'stackTemplateAdditions: { resources: { own: { type: Platform::Server, properties: { z: "<<zone>>" } } } }';
     const { keys, servers } = expand(template, own);
@@ -313,7 +313,7 @@ resources:
     expect(added?.originOf('name')).toMatchObject({ pointer: '/stackTemplateAdditions/resources/own' });
   });
 
-  test('origins of what is changed and what is not', () => {
+  test('keep the origins of changed and unchanged values', () => {
     const { servers } = expand(
       template,
       'stackTemplateAdditions: { resources: { web: { properties: { resource_def: { properties: { role: x } } } } } }',
@@ -334,14 +334,14 @@ resources:
 
   test.each<[what: string, instance: string, problems: readonly string[]]>([
     [
-      'a resource that is depended on',
+      'a resource that others depend on',
       'stackTemplateSubstractions: { resources: { web: {}, db: { properties: { peers: {} } } } }',
       [
         `shop.yaml:2:44 taken_away_but_used: this is taken away, and "web" at /resources/db/properties/depends_on ${needs}`,
       ],
     ],
     [
-      'a property that is listed',
+      'a property that an Array placeholder lists',
       'stackTemplateSubstractions: { resources: { web: { properties: { resource_def: { properties: { zone: {} } } } } } }',
       [
         `shop.yaml:2:95 taken_away_but_used: this is taken away, and "<<(Array)['web']['zone']>>" at /resources/db/properties/peers ${needs}`,
@@ -362,7 +362,7 @@ resources:
       ],
     ],
     [
-      'a property that belongs to the members',
+      'a property of the members',
       'stackTemplateAdditions: { resources: { web: { properties: { role: x } } } }',
       [
         'shop.yaml:2:61 unknown_field: the field "role" is not known here (known are: count, index_start, max_unavailable, pause_seconds, resource_def) [shop]',
@@ -374,7 +374,7 @@ resources:
     expect(expansion.servers).toEqual([]);
   });
 
-  test('a depends_on that the instance itself wrote may name a server that is called as a resource was', () => {
+  test('may depend on a server with the name of a removed resource', () => {
     const { servers, problems } = expand(
       template,
       `stackTemplateSubstractions: { resources: { web: {}, db: { properties: { peers: {} } } } }

@@ -62,7 +62,7 @@ function dataOf(servers: readonly ExpandedServer[]): unknown {
 
 const GROUPS = groupsOf(3);
 
-test('scaling out adds members at the end and leaves the others as they were; scaling in is the way back', () => {
+test('scaling out only adds members at the end, and scaling in removes them', () => {
   fc.assert(
     fc.property(GROUPS, fc.nat(6), fc.nat(6), (groups, few, more) => {
       const small = expand(groups, few);
@@ -84,7 +84,7 @@ test('scaling out adds members at the end and leaves the others as they were; sc
   );
 });
 
-test('the order of keys in the file changes the order of the servers and nothing else', () => {
+test('the order of keys in a file changes only the order of servers', () => {
   const byName = (servers: readonly ExpandedServer[]): unknown =>
     dataOf([...servers].sort((a, b) => (a.name < b.name ? -1 : 1)));
   fc.assert(
@@ -99,7 +99,7 @@ test('the order of keys in the file changes the order of the servers and nothing
   );
 });
 
-test('no server depends on itself, and what it depends on in the stack is there', () => {
+test('no server depends on itself or on a missing server of the stack', () => {
   fc.assert(
     fc.property(GROUPS, (groups) => {
       const servers = expand(groups);

@@ -16,7 +16,7 @@ function codesOf({ problems }: Expansion): string[] {
   return problems.map(({ code }) => code);
 }
 
-test('50,000 servers are expanded, one more is not', () => {
+test('expandStack refuses more than 50,000 servers', () => {
   const five = [1, 2, 3, 4, 5].map((each) => group(`g${each}`, 10_000, '{ a: "<<big>>", b: "<<index>>" }')).join('');
   expect(expand(five).servers).toHaveLength(50_000);
   const { servers, problems } = expand(`${five}  one: { type: Platform::Server }\n`);
@@ -26,7 +26,7 @@ test('50,000 servers are expanded, one more is not', () => {
   ]);
 });
 
-test('very many groups are refused before their members are made', () => {
+test('expandStack refuses too many groups before it expands them', () => {
   const groups = Array.from({ length: 3000 }, (_, each) => group(`g${each}`, 10_000)).join('');
   expect(describeProblems(expand(groups).problems)).toEqual([
     'web.yaml:8:61 stack_too_large: with these servers the stack has more than 50,000 (divide it into several stacks) [shop]',
@@ -59,7 +59,7 @@ describe('a group that lists itself', () => {
 describe('one value', () => {
   const big = 'x'.repeat(1000);
 
-  test('may have 65,536 characters, and not more', () => {
+  test('may have at most 65,536 characters', () => {
     const properties = (extra: string): string =>
       `  a: { type: Platform::Server, properties: { v: "${'<<big>>'.repeat(65)}${extra}" } }\n`;
     expect(codesOf(expand(properties('y'.repeat(536)), big))).toEqual([]);
@@ -68,7 +68,7 @@ describe('one value', () => {
     ]);
   });
 
-  test('that joins many names says how else to write it', () => {
+  test('that joins many names gets a hint to use a list', () => {
     const resources = `${group('web', 10_000)}  a: { type: Platform::Server, properties: { v: "of <<(Array)['web']['name']>>" } }\n`;
     expect(describeProblems(expand(resources).problems)).toEqual([
       'web.yaml:4:49 value_too_large: a.v becomes longer than 65,536 characters or 10,000 items (let the Array placeholder be the whole value: a list may be longer than a text) [shop]',
@@ -83,21 +83,21 @@ describe('one value', () => {
     expect(codesOf(expand(resources))).toEqual(['value_too_large']);
   });
 
-  test('that would be gigabytes is never made', () => {
+  test('of gigabytes is refused before it is built', () => {
     // As long as a file may write it: half a gigabyte.
     const resources = `  a: { type: Platform::Server, properties: { v: "${'<<big>>'.repeat(9_000)}" } }\n`;
     expect(codesOf(expand(resources, 'x'.repeat(60_000)))).toEqual(['value_too_large']);
   });
 });
 
-test('work that comes to nothing is limited too', () => {
+test('expandStack limits work without a result', () => {
   const nothing = "<<(Array)['none']['name']>>".repeat(2_000);
   const values = Array.from({ length: 10 }, (_, each) => `v${each}: "<<index>>${nothing}"`);
   const properties = `{ ${values.join(', ')} }`;
   expect(codesOf(expand(`${group('none', 0)}${group('web', 10_000, properties)}`))).toEqual(['stack_too_large']);
 });
 
-test('a chain of values in which each reads all before it is limited', () => {
+test('expandStack limits a chain of values that each read all earlier ones', () => {
   const link = (each: number): string =>
     `  r${each}: { type: Platform::Server, properties: { v: "<<(Array)['r${each - 1}']['v']>>" } }\n`;
   const chain = (length: number): string =>
@@ -115,7 +115,7 @@ describe('dependencies', () => {
     expect(new Set(servers.slice(1000).map(({ dependsOn }) => dependsOn)).size).toBe(1);
   });
 
-  test('are limited in number', () => {
+  test('have a maximum number', () => {
     const { servers, problems } = expand(`${group('a', 10_000)}${group('b', 1000, '{ depends_on: a }')}`);
     expect(servers).toEqual([]);
     expect(describeProblems(problems)).toEqual([
@@ -124,14 +124,14 @@ describe('dependencies', () => {
   });
 });
 
-test('a number that would be very long is shown as it is written', () => {
+test('a very large number is shown as written', () => {
   const resources = `  web: { type: Platform::ResourceGroup, properties: { count: "${'<<big>>'.repeat(2)}", resource_def: { properties: {} } } }\n`;
   expect(describeProblems(expand(resources, 'x'.repeat(40_000)).problems)).toEqual([
     'web.yaml:3:62 bad_group_property: count of "web" is "<<big>><<big>>"; it must be a whole number from 0 to 10,000 (write digits in quotes, such as "2") [shop]',
   ]);
 });
 
-test('warnings are limited in number', () => {
+test('the number of warnings is limited', () => {
   const names = Array.from({ length: 300 }, (_, each) => `p${each}`).join(', ');
   expect(
     codesOf(expand(`  a: { type: Platform::Server, properties: { configuration_only: [${names}] } }\n`)),

@@ -28,18 +28,18 @@ function problemsOf(resources: string): string[] {
   return describeProblems(checkTemplate(templateEntry(`${HEAD}${DB}${CACHES}${resources}`)));
 }
 
-describe('a property that takes outputs has no value, and the pieces of its text', () => {
+describe('a property with outputs has text parts instead of a value', () => {
   const address = { output: 'address', of: 'shop-db' };
   const addresses = { output: 'address', of: ['cache-1', 'cache-2'] };
   test.each<[what: string, value: string, texts: unknown]>([
     ['the whole text', `"${ADDRESS}"`, [[address]]],
-    ['that of a group', `"${ADDRESSES}"`, [[addresses]]],
-    ['within a text', `"db://${ADDRESS}:<<port>>/x"`, [['db://', address, ':80/x']]],
-    ['beside an Array', `"${ADDRESS},<<(Array)['cache']['name']>>"`, [[address, ',cache-1,cache-2']]],
+    ['the output of a group', `"${ADDRESSES}"`, [[addresses]]],
+    ['within a longer text', `"db://${ADDRESS}:<<port>>/x"`, [['db://', address, ':80/x']]],
+    ['next to an Array placeholder', `"${ADDRESS},<<(Array)['cache']['name']>>"`, [[address, ',cache-1,cache-2']]],
     ['twice', `"${ADDRESS}${ADDRESSES}"`, [[address, addresses]]],
     ['in a list', `["${ADDRESS}", "x", "<<port>>"]`, [[address], ['x'], ['80']]],
     [
-      'beside an Array in a list',
+      'next to an Array placeholder in a list',
       `["<<(Array)['cache']['name']>>", "${ADDRESS}"]`,
       [['cache-1'], ['cache-2'], [address]],
     ],
@@ -49,16 +49,16 @@ describe('a property that takes outputs has no value, and the pieces of its text
     expect(server?.reads).toEqual({ db: { isList: value.startsWith('['), texts } });
   });
 
-  test('beside what is empty it stays part of a longer text, in which lists are joined', () => {
+  test('an output next to an empty parameter is still joined as text', () => {
     const server = expandWeb(`{ db: "<<port>>${ADDRESSES}" }`, 'parameters: { port: "" }\n');
     expect(server?.reads).toEqual({ db: { isList: false, texts: [[addresses, '']] } });
   });
 
-  test('a server without one has none of them', () => {
+  test('a server without outputs has no reads', () => {
     expect(expandWeb('{ size: s }')).not.toHaveProperty('reads');
   });
 
-  test('it depends on the servers whose they are, and lists none', () => {
+  test('a server depends on the servers whose outputs it uses, and lists none', () => {
     expect(expandWeb(`{ db: "${ADDRESS}", all: "${ADDRESSES}", depends_on: elsewhere }`)).toMatchObject({
       dependsOn: ['cache-1', 'cache-2', 'elsewhere', 'shop-db'],
       lists: [],
@@ -66,12 +66,12 @@ describe('a property that takes outputs has no value, and the pieces of its text
     });
   });
 
-  test('an empty group gives an empty list, and no dependency', () => {
+  test('the output of an empty group is an empty list without a dependency', () => {
     const server = expandWeb(`{ all: "${ADDRESSES}" }`, 'parameters: { caches: "0" }');
     expect(server).toMatchObject({ reads: { all: { texts: [[{ output: 'address', of: [] }]] } }, dependsOn: [] });
   });
 
-  test('members of a group share it, unless it has their index', () => {
+  test('members of a group share an output unless it contains their index', () => {
     const members = (text: string): readonly ExpandedServer[] => {
       const group = `  web: { type: Platform::ResourceGroup, properties: { count: "2", resource_def: { properties: { db: "${text}" } } } }\n`;
       return expandStack(instanceEntry('stackTemplate: web\n'), templateEntry(`${HEAD}${DB}${group}`)).servers.slice(1);
@@ -81,7 +81,7 @@ describe('a property that takes outputs has no value, and the pieces of its text
     expect(members(`${ADDRESS}/<<index>>`).map(({ reads }) => reads?.db?.texts[0]?.[1])).toEqual(['/1', '/2']);
   });
 
-  test('an addition brings one, which may be for configuration only', () => {
+  test('an addition may bring an output for configuration only', () => {
     const added = `{ resources: { web: { properties: { db: "${ADDRESS}", configuration_only: db } } } }`;
     expect(expandWeb('{ db: none }', `stackTemplateAdditions: ${added}`)).toMatchObject({
       reads: { db: {} },
@@ -90,7 +90,7 @@ describe('a property that takes outputs has no value, and the pieces of its text
   });
 });
 
-describe('a mistake', () => {
+describe('an invalid Output placeholder', () => {
   const placed = 'its value has to be known before anything is created';
   const advice = 'use a parameter, or put the output into another property';
   test.each<[what: string, resources: string, problem: string]>([
@@ -125,7 +125,7 @@ describe('a mistake', () => {
     expect(problemsOf(resources)).toEqual([problem]);
   });
 
-  test('a circle that only a server’s name closes', () => {
+  test('a cycle through the name of a server is reported', () => {
     const resources = `${web(`{ name: w, a: "<<(Output)['next']['address']>>" }`)}  next: { type: Platform::Server, properties: { depends_on: w } }\n`;
     const { problems } = expandStack(instanceEntry('stackTemplate: web\n'), templateEntry(`${HEAD}${resources}`));
     expect(describeProblems(problems)).toEqual([expect.stringContaining('dependencies go in a circle: ')]);

@@ -41,7 +41,7 @@ describe('tokenize', () => {
     ['<<(Array)["web"]["ip"]>>', '<<(Array)["web"]["ip"]>>'],
     ["<<(array)['web']['ip']>>", "<<(array)['web']['ip']>>"],
     ["<<(Array)['web']>>", "<<(Array)['web']>>"],
-  ])('%j opens no placeholder', (text, meant) => {
+  ])('%j has no placeholder', (text, meant) => {
     expect(tokenize(text)).toEqual([literal(meant)]);
   });
 
@@ -56,7 +56,7 @@ describe('tokenize', () => {
     expect(tokenize(text)).toEqual(tokens);
   });
 
-  test('any text can be written so that it stands for itself', () => {
+  test('can escape any text', () => {
     const piece = fc.constantFrom('<', '<<', '>>', 'zone', 'index', "(Array)['a']['b']", "'", ' ', 'x');
     const text = fc.oneof(
       fc.string(),
@@ -72,7 +72,7 @@ describe('tokenize', () => {
     );
   });
 
-  test('the pieces put together are the text, where nothing is escaped', () => {
+  test('returns tokens that join to the text if nothing is escaped', () => {
     const text = fc.array(fc.constantFrom('<<zone>>', '<<index>>', "<<(Array)['a']['b']>>", 'x', '<', '>'));
     fc.assert(
       fc.property(text, (pieces) => {
@@ -82,7 +82,7 @@ describe('tokenize', () => {
     );
   });
 
-  test('a hostile text of 1 MiB, which would take for ever where the time grew with its square, is a literal', () => {
+  test('reads a hostile text of 1 MiB in linear time', () => {
     for (const piece of ['<<', "<<(Array)['", '<<a', '<<(Array) ', '<< ', '<<<']) {
       const text = piece.repeat((1024 * 1024) / piece.length);
       expect(isLiteral(tokenize(text))).toBe(true);

@@ -36,7 +36,7 @@ async function refusal(): Promise<string> {
 }
 
 describe('a backup', () => {
-  it('holds every row of every kind, in a file for its owner only', async () => {
+  it('contains every row of every kind, in a file for its owner only', async () => {
     const store = await createLowdbStore(directory);
     await store.commit([
       { kind: 'head', name: 'head', value: headRow('aaa'), expected: undefined },
@@ -55,14 +55,14 @@ describe('a backup', () => {
     expect(readdirSync(join(target, '..'))).toEqual(['backup']);
   });
 
-  it('is whole where several are written to one target at once', async () => {
+  it('is complete if several are written to one target at the same time', async () => {
     await commitText('a');
     await Promise.all(Array.from({ length: 4 }, () => backUpStore(directory, target)));
     expect(await textsIn(target)).toEqual({ a: 'a' });
     expect(readdirSync(join(target, '..'))).toEqual(['backup']);
   });
 
-  it('changes nothing of a store that was killed', async () => {
+  it('does not change the files of a killed store', async () => {
     await commitText('a');
     const left = await killedStore();
     const before = ['store.sqlite', 'store.sqlite-wal'].map((name) => readFileSync(join(left, name)));
@@ -71,15 +71,15 @@ describe('a backup', () => {
     expect(['store.sqlite', 'store.sqlite-wal'].map((name) => readFileSync(join(left, name)))).toEqual(before);
   });
 
-  it('of a store without rows is one', async () => {
+  it('of an empty store is possible', async () => {
     await (await createLowdbStore(directory)).close();
     await backUpStore(directory, target);
     expect(await textsIn(target)).toEqual({});
   });
 });
 
-describe('beside a store that is open', () => {
-  it('holds whole commits, and all that were acknowledged before, however often they are made', async () => {
+describe('a backup of an open store', () => {
+  it('contains whole commits, and all that were acknowledged before', async () => {
     const store = await createLowdbStore(directory);
     const over = new AbortController();
     let acknowledged = -1;
@@ -105,7 +105,7 @@ describe('beside a store that is open', () => {
   });
 });
 
-describe('no backup is left', () => {
+describe('no backup is written', () => {
   it('of a directory without a store', async () => {
     expect(await refusal()).toContain(`There is no store in ${directory}`);
     directory = join(directory, 'missing');
@@ -118,12 +118,12 @@ describe('no backup is left', () => {
     expect(await refusal()).toContain(`The store ${storePath(directory)} is damaged`);
   });
 
-  it('of one whose file cannot be read', async () => {
+  it('of a store whose file cannot be read', async () => {
     mkdirSync(storePath(directory));
     expect(await refusal()).toContain(`The store ${storePath(directory)} cannot be used: disk I/O error`);
   });
 
-  it('where its folder is missing', async () => {
+  it('if its folder is missing', async () => {
     await commitText('a');
     const missing = join(target, 'missing', 'backup');
     await expect(backUpStore(directory, missing)).rejects.toThrow(
@@ -133,7 +133,7 @@ describe('no backup is left', () => {
 });
 
 describe('readBackup', () => {
-  it('refuses a file that is cut off anywhere, and says which', async () => {
+  it('refuses a truncated file, and names it', async () => {
     await commitText('a');
     await backUpStore(directory, target);
     const whole = readFileSync(target);
@@ -143,7 +143,7 @@ describe('readBackup', () => {
     }
   });
 
-  it('says what else is wrong with a file', async () => {
+  it('names every other fault of a file', async () => {
     await expect(readBackup(target)).rejects.toThrow(`There is no backup ${target}`);
     await expect(readBackup(directory)).rejects.toThrow(`The backup ${directory} cannot be read: it is a folder`);
     writeFileSync(target, 'something else\n'.repeat(1000));

@@ -64,7 +64,7 @@ function leave({ file, log }: { readonly file: Buffer; readonly log: Buffer }): 
 }
 
 describe('after a crash', () => {
-  it('every commit before is there, wherever the log of the last one ends, and the next start finds no damage', () => {
+  it('every earlier commit is kept wherever the log of the last one ends', () => {
     const database = open();
     commitUntil(database, 3);
     const before = readFileSync(`${path}-wal`).length;
@@ -81,7 +81,7 @@ describe('after a crash', () => {
     expect(before).toBeGreaterThan(0);
   });
 
-  it('a row that is newer than the last commit is told: the file and its log are not of one moment', () => {
+  it('a file that does not match its log is refused', () => {
     const database = open();
     commitUntil(database, 3);
     database.close();
@@ -92,13 +92,13 @@ describe('after a crash', () => {
   });
 });
 
-describe('refused is a file', () => {
+describe('the store refuses a file', () => {
   it.each([
     ['of another program', () => writeFileSync(path, 'hello\n'.repeat(100)), 'file is not a database'],
     ['that is cut off', () => truncateSync(path, 8192), 'is damaged'],
     ['that is empty', () => truncateSync(path, 0), 'it has 0 bytes'],
     [
-      'that is gone, with its log still there',
+      'that is missing while its log exists',
       () => renameSync(path, `${path}-wal`),
       'it is missing, though its log of commits is there',
     ],
@@ -125,7 +125,7 @@ describe('refused is a file', () => {
 });
 
 describe('on a full disk', () => {
-  it('a commit fails whole, also a small one at its end, and succeeds once there is room', () => {
+  it('a commit fails as a whole, and succeeds once there is room', () => {
     const database = new Database({ path, isReadOnly: false, use: 'store', pagesMax: 40 });
     commitUntil(database, 2);
     for (const count of [1, 40]) {
@@ -139,7 +139,7 @@ describe('on a full disk', () => {
   });
 });
 
-it('refuses a commit after one that is there although it failed', () => {
+it('a commit that was saved although it failed conflicts with the next one', () => {
   const database = open();
   commitUntil(database, 2);
   expect(() => save(database, 2, [])).toThrow('has commit 2, and 1 was expected. Restart Treeline');
@@ -147,7 +147,7 @@ it('refuses a commit after one that is there although it failed', () => {
   database.close();
 });
 
-it('keeps the newest 100,000 events of all instances', () => {
+it('the store keeps the newest 100,000 events of all instances', () => {
   const database = open();
   const events = Array.from({ length: 100_001 }, (_, index): KeptEvent => [index + 1, `i-${index % 101}`, '{}']);
   database.save({ since: 0, revision: 1, rows: [], events, isTrim: true });

@@ -10,7 +10,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 const CHILD = fileURLToPath(new URL('../support/committing-child.ts', import.meta.url));
 const ROUNDS = 5;
 
-it('keeps every acknowledged row over five kills', async () => {
+it('the store keeps every acknowledged row over five kills', async () => {
   const directory = temporaryDirectory();
   const acknowledged: string[] = [];
   for (let round = 0; round < ROUNDS; round++) {

@@ -38,7 +38,7 @@ it('refuses a second owner', () => {
   expect(statSync(join(directory, 'lock')).size).toBe(0);
 });
 
-it('refuses another process, and takes over from it once it was killed', async () => {
+it('refuses another process, and succeeds after that was killed', async () => {
   const directory = temporaryDirectory();
   const holder = await holderOf(directory);
   expect(() => lockDirectory(directory)).toThrow('in use by another process. Two');
@@ -48,7 +48,7 @@ it('refuses another process, and takes over from it once it was killed', async (
   expect(() => lockDirectory(directory)).toThrow('in use by another process. Two');
 });
 
-it('lets one of many win that find the lock of a killed process at the same time', async () => {
+it('goes to one of many processes that find the lock of a killed one', async () => {
   const directory = temporaryDirectory();
   const former = await holderOf(directory);
   former.kill('SIGKILL');
@@ -71,7 +71,7 @@ it('lets one of many win that find the lock of a killed process at the same time
   expect(said.map(([text]) => String(text).trim()).sort()).toEqual(['lost', 'lost', 'lost', 'won']);
 });
 
-it('replaces no file that is not its own', () => {
+it('does not replace a file of another program', () => {
   const directory = temporaryDirectory();
   writeFileSync(join(directory, 'lock'), 'mine, and not of the store');
   expect(() => lockDirectory(directory)).toThrow(
@@ -80,7 +80,7 @@ it('replaces no file that is not its own', () => {
   expect(readdirSync(directory)).toEqual(['lock']);
 });
 
-it('says what to do where no lock can be taken', () => {
+it('names the remedy if it cannot be taken', () => {
   const directory = temporaryDirectory();
   mkdirSync(join(directory, 'lock'));
   expect(() => lockDirectory(directory)).toThrow(
@@ -88,13 +88,13 @@ it('says what to do where no lock can be taken', () => {
   );
 });
 
-it('needs no short path', () => {
+it('works with a long path', () => {
   const directory = join(temporaryDirectory(), 'x'.repeat(200));
   mkdirSync(directory);
   lockDirectory(directory)[Symbol.dispose]();
 });
 
-it('is let go when the store cannot be opened', async () => {
+it('is released if the store cannot be opened', async () => {
   const directory = temporaryDirectory();
   writeFileSync(join(directory, 'store.sqlite'), 'damaged');
   await expect(createLowdbStore(directory)).rejects.toThrow('damaged');

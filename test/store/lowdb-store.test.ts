@@ -18,7 +18,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 describeStore('lowdb', async () => storePlace({}));
 
-it('pauses while it writes a commit of many rows, and shows none of them until all are there', async () => {
+it('a commit of many rows pauses, and becomes visible as a whole', async () => {
   const seen: number[] = [];
   let look = (): void => undefined;
   const breathe = pausing(() => look());
@@ -34,7 +34,7 @@ it('pauses while it writes a commit of many rows, and shows none of them until a
   await store.close();
 });
 
-it('saves nothing of a commit of many rows that fails halfway, neither then nor with the next one', async () => {
+it('a commit of many rows that fails halfway saves nothing', async () => {
   const directory = join(temporaryDirectory(), 'state');
   const store = await createLowdbStore(directory);
   const rows = Array.from({ length: 2_500 }, (_, index) => writeText(`row-${index}`, 'x'));
@@ -47,7 +47,7 @@ it('saves nothing of a commit of many rows that fails halfway, neither then nor 
   await again.close();
 });
 
-it('refuses a commit of many rows as a whole where it conflicts with one that came before', async () => {
+it('a commit of many rows that conflicts is refused as a whole', async () => {
   const store = await createLowdbStore(join(temporaryDirectory(), 'state'), { breathe: pausing() });
   const rows = Array.from({ length: 350 }, (_, index) => writeText(`row-${index}`, 'x'));
   const first = store.commit([writeText('row-349', 'first')]);
@@ -60,7 +60,7 @@ it('refuses a commit of many rows as a whole where it conflicts with one that ca
 describe('files', () => {
   const FILES = ['store.sqlite', 'store.sqlite-shm', 'store.sqlite-wal'];
 
-  it('are for their owner only, and so are the directory and the lock, whatever the umask', async () => {
+  it('are for their owner only, like the directory and the lock, with any umask', async () => {
     const directory = join(temporaryDirectory(), 'deep', 'state');
     const before = process.umask(0);
     try {
@@ -77,7 +77,7 @@ describe('files', () => {
     }
   });
 
-  it.each(['0750', '0701', '0770', '0755', '0777'])('are not put into a directory of the mode %s', async (mode) => {
+  it.each(['0750', '0701', '0770', '0755', '0777'])('are not created in a directory with mode %s', async (mode) => {
     const directory = join(temporaryDirectory(), 'state');
     mkdirSync(directory);
     chmodSync(directory, Number.parseInt(mode, 8));
@@ -92,7 +92,7 @@ describe('files', () => {
     await (await createLowdbStore(directory)).close();
   });
 
-  it('are one commit for all commits that wait at the same time', async () => {
+  it('are written once for all waiting commits', async () => {
     const directory = temporaryDirectory();
     const store = await createLowdbStore(directory);
     await Promise.all(['a', 'b', 'c'].map((name) => store.commit([writeText(name, name)])));
@@ -102,7 +102,7 @@ describe('files', () => {
     database.close();
   });
 
-  it('do not grow with the commits', async () => {
+  it('do not grow with the number of commits', async () => {
     const directory = temporaryDirectory();
     const store = await createLowdbStore(directory);
     for (let round = 0; round < 300; round++) {
@@ -115,7 +115,7 @@ describe('files', () => {
 });
 
 describe('limits', () => {
-  it('refuse the commit that is one too many to wait, and save the others', async () => {
+  it('refuse one commit more than may wait, and save the others', async () => {
     const store = await createLowdbStore(temporaryDirectory());
     const commits = Array.from({ length: 10_001 }, (_, index) => store.commit([writeText(`row-${index}`, 'x')]));
     const results = await Promise.allSettled(commits);
@@ -126,8 +126,8 @@ describe('limits', () => {
   });
 });
 
-describe('a failure to save', () => {
-  it('is known with the time of the first one until a commit is saved, unless this process only does not lead', async () => {
+describe('a failed commit', () => {
+  it('is reported with the time of the first failure until a commit succeeds', async () => {
     const clock = new ManualClock();
     let failure: Error | undefined;
     const adapting = (adapter: DocumentAdapter): DocumentAdapter => ({
@@ -156,7 +156,7 @@ describe('a failure to save', () => {
 });
 
 describe('events', () => {
-  it('survive a backup and its restore, and keep their ids', async () => {
+  it('keep their ids over backup and restore', async () => {
     const directory = temporaryDirectory();
     const store = await createLowdbStore(directory);
     for (let index = 0; index < 30; index++) await store.commit([], [eventOf(`${index}`)]);
@@ -174,8 +174,8 @@ describe('events', () => {
   });
 });
 
-describe('opening', () => {
-  it('refuses a network file system, where the lock keeps nobody out', () => {
+describe('opening a store', () => {
+  it('refuses a network file system', () => {
     expect(() => refuseNetwork('/srv/state', 0x6969)).toThrow('/srv/state is on a network file system (NFS)');
     expect(() => refuseNetwork(temporaryDirectory())).not.toThrow();
   });

@@ -87,7 +87,7 @@ function textsIn(folder: string): Record<string, string> {
 }
 
 describe('a restored store', () => {
-  it('holds what was backed up, and goes on from there', async () => {
+  it('has the rows of the backup, and accepts commits', async () => {
     await makeBackup(['a', 'b']);
     directory = join(directory, 'new', 'state');
     const { document, former } = await restore();
@@ -99,13 +99,13 @@ describe('a restored store', () => {
     expect(Object.keys(textsIn(directory)).sort()).toEqual(['store.sqlite']);
   });
 
-  it('holds what was still in the log of a directory that was copied after a kill', async () => {
+  it('has the rows of the log of a killed store', async () => {
     backup = storePath(await storeOfKilled(['a', 'b']));
     await restore();
     expect(await textsOf()).toEqual(['a', 'b']);
   });
 
-  it('has the changes that were asked for', async () => {
+  it('has the requested changes', async () => {
     await makeBackup(['a', 'b']);
     const { document } = await restore({
       renew: ({ tables: { node } }) => [
@@ -118,7 +118,7 @@ describe('a restored store', () => {
     expect(await textsOf()).toEqual(['b', 'c']);
   });
 
-  it('is whole in its one file: a full disk may let commits into the log beside a file, and not into the file', async () => {
+  it('is complete in its main file', async () => {
     await makeBackup(['a']);
     await restore();
     // How SQLite writes the file: 1 in place, 2 by way of a log.
@@ -126,7 +126,7 @@ describe('a restored store', () => {
     expect(await textsOf()).toEqual(['a']);
   });
 
-  it('takes the place of one without rows, and keeps nothing of it', async () => {
+  it('replaces an empty store', async () => {
     await makeBackup(['a']);
     await (await createLowdbStore(directory)).close();
     expect((await restore()).former).toBeNull();
@@ -134,7 +134,7 @@ describe('a restored store', () => {
   });
 });
 
-describe('over a store that holds rows', () => {
+describe('a restore over a store with rows', () => {
   it('is refused without force', async () => {
     await makeBackup(['a']);
     await commitEach([[writeText('x', 'x')]]);
@@ -143,7 +143,7 @@ describe('over a store that holds rows', () => {
     );
   });
 
-  it('keeps the former files aside under a dated name', async () => {
+  it('keeps the former files in a dated folder', async () => {
     await makeBackup(['a']);
     await commitEach([[writeText('x', 'x')], [writeText('y', 'y')]]);
     const before = textsIn(directory);
@@ -154,7 +154,7 @@ describe('over a store that holds rows', () => {
     expect(await textsOf(former ?? '')).toEqual(['x', 'y']);
   });
 
-  it('leaves everything else in the directory alone', async () => {
+  it('keeps all other files of the directory', async () => {
     await makeBackup(['a']);
     await commitEach([[writeText('x', 'x')]]);
     writeFileSync(join(directory, 'simulated-lab.sqlite'), 'servers');
@@ -164,7 +164,7 @@ describe('over a store that holds rows', () => {
     expect(existsSync(join(directory, 'repository'))).toBe(true);
   });
 
-  it('mends one that is damaged, with force only', async () => {
+  it('replaces a damaged store with force only', async () => {
     await makeBackup(['a']);
     await commitEach([[writeText('x', 'x')]]);
     writeFileSync(storePath(directory), 'damaged');
@@ -182,14 +182,14 @@ describe('nothing is restored', () => {
     expect(await refusal()).toContain(`The backup ${backup} is damaged, or is no backup`);
   });
 
-  it('where no directory can be made', async () => {
+  it('if the directory cannot be created', async () => {
     await makeBackup(['a']);
     directory = join(directory, 'file');
     writeFileSync(directory, '');
     await expect(restore()).rejects.toThrow(`The store in ${directory} could not be restored: EEXIST`);
   });
 
-  it('where the new file cannot be written, and no try leaves a copy of the present files', async () => {
+  it('if the new file cannot be written, also without copies of the present files', async () => {
     await makeBackup(['a']);
     await commitEach([[writeText('x', 'x')]]);
     mkdirSync(`${storePath(directory)}.new`);
@@ -198,7 +198,7 @@ describe('nothing is restored', () => {
     expect(await textsOf()).toEqual(['x']);
   });
 
-  it('while a controller has the store', async () => {
+  it('while a controller uses the store', async () => {
     await makeBackup(['a']);
     const store = await createLowdbStore(directory);
     expect(await refusal()).toContain(
@@ -210,7 +210,7 @@ describe('nothing is restored', () => {
 
 describeInFull('a restore that is killed at any step', () => {
   itInFull(
-    'leaves the old store or the restored one, and the same command leads to the end',
+    'leaves the old or the restored store, and can be repeated',
     async () => {
       await makeBackup(['a', 'b']);
       const killed = await storeOfKilled(['x', 'y']);
