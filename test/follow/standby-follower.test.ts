@@ -1,11 +1,15 @@
 // A standby shows what the leader shows: after any history, also one that begins late; rows first, then the desired state.
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { CurrentState } from '../../src/follow/current-state.ts';
+import { pinnedRows } from '../../src/follow/object-rows.ts';
+import { compareNames } from '../../src/model/names.ts';
 import { linkTo } from '../catalog/snapshots.ts';
 import { Core } from '../reconcile/core.ts';
 import { countRuns } from '../support/count-runs.ts';
-import { allReads, MirrorStore, ReplicaSource, restOf, Standby } from '../support/standby.ts';
+import { allReads, MirrorStore, Standby } from '../support/standby.ts';
 import type { TextChanges } from '../support/text-repository.ts';
+import type { TextSource } from '../support/text-source.ts';
 
 const TEMPLATE = `parameters: { prefix: x, count: "1", size: small, needs: "" }
 resources:
@@ -232,9 +236,9 @@ describe('a standby', () => {
 });
 
 /** A leader at its first commit, and a standby beside it with a copy of its own. */
-async function started(): Promise<{ core: Core; standby: Standby; source: ReplicaSource }> {
+async function started(): Promise<{ core: Core; standby: Standby; source: TextSource }> {
   const core = await Core.following(START);
-  const source = new ReplicaSource(core.source);
+  const source = core.source.copy();
   const standby = new Standby(new MirrorStore(() => core.store), { source, clock: core.clock });
   standby.follower.start();
   await core.settle();
@@ -246,4 +250,33 @@ async function started(): Promise<{ core: Core; standby: Standby; source: Replic
 
 function shop(count: number): TextChanges {
   return { 'stacks/instances/a.yaml': `stackTemplate: t\nparameters: { prefix: x, count: "${count}", needs: "" }\n` };
+}
+
+/** Returns what of a desired state is not in the reads, as plain data. */
+function restOf({ current }: { readonly current: CurrentState }): unknown {
+  const desired = current.get();
+  if (desired === undefined) return undefined;
+  const { units, candidates, owners, invalid, held, objects, clients, receivers, hasHierarchy, awaited } = desired;
+  return {
+    units: [...units].map(([key, unit]) => [key, [...unit.servers.values()], unit.nodes.size]).sort(byName),
+    // As the rows tell it: one that a later commit made again in the same words is not pinned, whoever saw that commit.
+    pinned: [...pinnedRows(desired)].map(([key, { commit }]) => [key, commit]).sort(byName),
+    candidates: [...candidates].map(([key, { entry }]) => [key, entry.oid]).sort(byName),
+    owners: [...owners].sort(byName),
+    invalid: [...invalid].sort(compareNames),
+    held: [...held].map(([name, { digest, removals }]) => [name, digest, removals]).sort(byName),
+    // Of a clientcert that is an object and a unit, the row has the commit of the unit.
+    objects: [...objects].map(([address, { entry }]) => [address, entry.oid]).sort(byName),
+    clients: [...clients].map(([serial, { entry, commit }]) => [serial, entry.oid, commit]).sort(byName),
+    receivers: [...receivers],
+    ...{ hasHierarchy, awaited },
+    // The place in a file that is gone is not recorded, nor what may be meant to take over its servers.
+    problems: desired.problems.map(({ code, file, message, instances }) => [
+      ...[code, file, code === 'unreadable_object' ? '' : message, instances],
+    ]),
+  };
+}
+
+function byName(a: readonly unknown[], b: readonly unknown[]): number {
+  return compareNames(String(a[0]), String(b[0]));
 }

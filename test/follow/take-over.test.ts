@@ -5,20 +5,21 @@ import { createLog } from '../../src/base/log.ts';
 import { StandbyFollower, type StandbyFollowerOptions, showAllWritten } from '../../src/follow/standby-follower.ts';
 import { Core } from '../reconcile/core.ts';
 import { headRow } from '../support/rows.ts';
-import { allReads, lead, MirrorStore, ReplicaSource, Standby } from '../support/standby.ts';
+import { allReads, lead, MirrorStore, Standby } from '../support/standby.ts';
+import type { TextSource } from '../support/text-source.ts';
 import { A, OTHER, START, servers } from './two-instances.ts';
 
 interface Scene {
   readonly core: Core;
   readonly standby: Standby;
-  readonly source: ReplicaSource;
+  readonly source: TextSource;
   readonly lines: string[];
 }
 
 /** A leader whose servers are done, and a standby beside it. */
 async function started(): Promise<Scene> {
   const core = await Core.following({ ...START, [A]: servers('x', 5) });
-  const source = new ReplicaSource(core.source);
+  const source = core.source.copy();
   const standby = new Standby(new MirrorStore(() => core.store), { source, clock: core.clock });
   standby.follower.start();
   await core.settle();
@@ -104,7 +105,7 @@ describe('a replica whose copy lacks the followed commit, which the branch has n
       const scene = await started();
       const { core } = scene;
       await scene.standby.follower.stop();
-      const source = new ReplicaSource(core.source);
+      const source = core.source.copy();
       const other = new Standby(new MirrorStore(() => core.store), { source, clock: core.clock });
       const standby = shown === 'nothing' ? other : scene.standby;
       await core.follow({ [OTHER]: servers('other', 2) });

@@ -10,7 +10,7 @@ import { Git } from '../../src/repository/run-git.ts';
 import { createSigner, SignatureCheck } from '../../src/repository/signatures.ts';
 import { writeCommits } from '../../src/repository/write-commits.ts';
 import { createGitRepository, type GitRepository, runGit } from '../support/git-repository.ts';
-import { NOW, newCommit } from '../support/published-repository.ts';
+import { NOW, newCommit } from '../support/new-commit.ts';
 import { makeGpgKey, makeSshKey, type SigningKey, signedCommit } from '../support/signed-commits.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 

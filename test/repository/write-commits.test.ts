@@ -10,7 +10,7 @@ import { Git } from '../../src/repository/run-git.ts';
 import { type CommitOrder, writeCommits } from '../../src/repository/write-commits.ts';
 import { countRuns } from '../support/count-runs.ts';
 import { createGitRepository, type FileChanges, type GitRepository, runGit } from '../support/git-repository.ts';
-import { NOW, newCommit } from '../support/published-repository.ts';
+import { NOW, newCommit } from '../support/new-commit.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const OLD_FILES: FileChanges = { 'tree.yaml': 'name: all\n', 'stacks/instances/shop.yaml': 'template: web\n' };

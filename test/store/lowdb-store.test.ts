@@ -1,5 +1,7 @@
 // The embedded store: the contract, and what is its own.
-import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
@@ -9,14 +11,21 @@ import { createLowdbStore } from '../../src/store/lowdb-store.ts';
 import type { DocumentAdapter } from '../../src/store/store-document.ts';
 import { NotLeading, StoreError } from '../../src/store/store-error.ts';
 import { backUpStore, restoreStore, storePath } from '../../src/store/store-file.ts';
-import { describeStore } from '../contract/store.ts';
+import { describeStore, type StorePlace } from '../contract/store.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { pausing } from '../support/pausing.ts';
 import { writeText } from '../support/rows.ts';
-import { storePlace } from '../support/store-place.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-describeStore('lowdb', async () => storePlace({}));
+function storePlace(): StorePlace {
+  const directory = mkdtempSync(join(tmpdir(), 'treeline-'));
+  return {
+    open: () => createLowdbStore(join(directory, 'state')),
+    remove: () => rm(directory, { recursive: true }),
+  };
+}
+
+describeStore('lowdb', async () => storePlace());
 
 it('a commit of many rows pauses, and becomes visible as a whole', async () => {
   const seen: number[] = [];

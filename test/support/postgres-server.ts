@@ -14,7 +14,6 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
-import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -22,7 +21,6 @@ import { pathToFileURL } from 'node:url';
 import { migrate } from '../../src/store/postgres/migrate.ts';
 import { CACHE, ROOT } from './command-line.ts';
 import { freePort } from './free-port.ts';
-import { listenInTest } from './listen-in-test.ts';
 
 /**
  * The folder of the package that brings the server. POSTGRES_PACKAGE may name one of another version, as after `npm install
@@ -211,42 +209,4 @@ function isRunningProcess(pid: number): boolean {
     if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
     throw error;
   }
-}
-
-/** What is done when a commit passes: nothing, cut before the server has it, or cut before its answer comes back. */
-export type AtCommit = 'pass' | 'cut before' | 'cut after';
-
-/**
- * Returns the URL of a database behind a line that can be cut at a commit. `next` says what is done with the next one, and
- * whether the line stays away for new connections.
- */
-export async function cutCommits(url: string, next: { atCommit: AtCommit; isAway?: boolean }): Promise<string> {
-  const server = createServer((socket) => {
-    if (next.isAway === true) {
-      socket.destroy();
-      return;
-    }
-    const onward = connect(Number(new URL(url).port), '127.0.0.1');
-    for (const end of [socket, onward]) {
-      end.on('error', () => end.destroy());
-      end.on('close', () => {
-        socket.destroy();
-        onward.destroy();
-      });
-    }
-    let isCut = false;
-    onward.on('data', (bytes) => {
-      if (isCut) socket.destroy();
-      else socket.write(bytes);
-    });
-    socket.on('data', (bytes) => {
-      const isCommit = bytes.includes('COMMIT\0');
-      if (isCommit && next.atCommit === 'cut before') socket.destroy();
-      else onward.write(bytes);
-      isCut ||= isCommit && next.atCommit === 'cut after';
-      if (isCommit) next.atCommit = 'pass';
-    });
-  });
-  const port = await listenInTest(server);
-  return url.replace(/:\d+\//, `:${port}/`);
 }

@@ -6,15 +6,13 @@ import type { Clock } from '../../src/base/clock.ts';
 import { createLog } from '../../src/base/log.ts';
 import { CurrentState } from '../../src/follow/current-state.ts';
 import { Follower } from '../../src/follow/follower.ts';
-import { pinnedRows } from '../../src/follow/object-rows.ts';
 import { StandbyFollower } from '../../src/follow/standby-follower.ts';
-import { compareNames } from '../../src/model/names.ts';
 import type { Change, RowKind, Rows } from '../../src/model/rows.ts';
 import { CommitGate } from '../../src/reconcile/commit-gate.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
 import { Reviews } from '../../src/reconcile/reviews.ts';
 import { stallsIn } from '../../src/reconcile/waits/wait-graph.ts';
-import type { Commit, Source } from '../../src/repository/source.ts';
+import type { Source } from '../../src/repository/source.ts';
 import { createReader, type Reader } from '../../src/service/read/reader.ts';
 import type { Store } from '../../src/store/store.ts';
 import { MemoryStore } from './memory-store.ts';
@@ -81,55 +79,8 @@ export class MirrorStore extends MemoryStore {
   }
 }
 
-/** A local copy of its own of a repository: it has what it has fetched. */
-export class ReplicaSource implements Source {
-  readonly #source: Source;
-  readonly #here = new Set<string>();
-  /** The remote cannot be reached. */
-  isGone = false;
-  fetches = 0;
-  /** How many files were read. */
-  filesRead = 0;
-
-  constructor(source: Source) {
-    this.#source = source;
-  }
-
-  get place(): Source['place'] {
-    return this.#source.place;
-  }
-
-  async fetch(known: string | null): Promise<Commit> {
-    this.fetches += 1;
-    if (this.isGone) throw new Error('the remote cannot be reached');
-    const head = await this.#source.fetch(known);
-    this.#here.add(head.oid);
-    for (let oid: string | undefined = head.oid; oid !== undefined; ) {
-      this.#here.add(oid);
-      [oid] = (await this.#source.describe(oid)).parents;
-    }
-    return head;
-  }
-
-  async has(commit: string): Promise<boolean> {
-    return this.#here.has(commit) && (await this.#source.has(commit));
-  }
-
-  async snapshot(...read: Parameters<Source['snapshot']>): ReturnType<Source['snapshot']> {
-    const snapshot = await this.#source.snapshot(...read);
-    this.filesRead += snapshot.blobs.size;
-    return snapshot;
-  }
-
-  describe: Source['describe'] = (commit) => this.#source.describe(commit);
-  commitsBetween: Source['commitsBetween'] = (...range) => this.#source.commitsBetween(...range);
-  lastChanges: Source['lastChanges'] = (...search) => this.#source.lastChanges(...search);
-  isAncestor: Source['isAncestor'] = (...pair) => this.#source.isAncestor(...pair);
-  close: Source['close'] = async () => undefined;
-}
-
 /** Returns the reads of a process. */
-export function readsOf(
+function readsOf(
   { ledger, current }: { readonly ledger: Ledger; readonly current: CurrentState },
   clock: Clock,
 ): Reader {
@@ -197,35 +148,6 @@ export function allReads(reader: Reader): unknown {
     };
   };
   return { answers: orError(answers), client: reader.registered('A1') };
-}
-
-/** Returns what of a desired state is not in the reads, as plain data. */
-export function restOf({ current }: { readonly current: CurrentState }): unknown {
-  const desired = current.get();
-  if (desired === undefined) return undefined;
-  const { units, candidates, owners, invalid, held, objects, clients, receivers, hasHierarchy, awaited } = desired;
-  return {
-    units: [...units].map(([key, unit]) => [key, [...unit.servers.values()], unit.nodes.size]).sort(byName),
-    // As the rows tell it: one that a later commit made again in the same words is not pinned, whoever saw that commit.
-    pinned: [...pinnedRows(desired)].map(([key, { commit }]) => [key, commit]).sort(byName),
-    candidates: [...candidates].map(([key, { entry }]) => [key, entry.oid]).sort(byName),
-    owners: [...owners].sort(byName),
-    invalid: [...invalid].sort(compareNames),
-    held: [...held].map(([name, { digest, removals }]) => [name, digest, removals]).sort(byName),
-    // Of a clientcert that is an object and a unit, the row has the commit of the unit.
-    objects: [...objects].map(([address, { entry }]) => [address, entry.oid]).sort(byName),
-    clients: [...clients].map(([serial, { entry, commit }]) => [serial, entry.oid, commit]).sort(byName),
-    receivers: [...receivers],
-    ...{ hasHierarchy, awaited },
-    // The place in a file that is gone is not recorded, nor what may be meant to take over its servers.
-    problems: desired.problems.map(({ code, file, message, instances }) => [
-      ...[code, file, code === 'unreadable_object' ? '' : message, instances],
-    ]),
-  };
-}
-
-function byName(a: readonly unknown[], b: readonly unknown[]): number {
-  return compareNames(String(a[0]), String(b[0]));
 }
 
 function orError(read: () => unknown): unknown {

@@ -25,34 +25,52 @@ export interface TextCommitOptions {
   readonly parents?: readonly string[];
 }
 
+/** The branch, which several processes may follow. */
+interface Branch {
+  readonly commits: Map<string, TextCommit>;
+  head: string | undefined;
+}
+
 export class TextSource implements Source {
-  readonly #commits = new Map<string, TextCommit>();
-  #head: string | undefined;
+  readonly #branch: Branch;
   /** The commits in the local copy; undefined: every commit. */
   #here: Set<string> | undefined;
   readonly #forgotten = new Set<string>();
   /** How often the remote was asked. */
   fetches = 0;
+  /** How many files were read. */
+  filesRead = 0;
   /** The remote cannot be reached. */
   isGone = false;
   /** What the settings name. */
   place: FollowedPlace = PLACE;
 
+  constructor(branch: Branch = { commits: new Map(), head: undefined }) {
+    this.#branch = branch;
+  }
+
+  /** Returns the source of another process, whose local copy has what it has fetched. */
+  copy(): TextSource {
+    const copy = new TextSource(this.#branch);
+    copy.loseCopy();
+    return copy;
+  }
+
   /** Adds a commit to the branch; null removes a file. Returns its id: `commit-1`, `commit-2`, …, one a minute. */
   commit(changes: TextChanges, { message = 'change', parents = this.#heads() }: TextCommitOptions = {}): string {
-    const number = this.#commits.size + 1;
+    const number = this.#branch.commits.size + 1;
     const time = new Date(Date.UTC(2026, 10, 20, 10, number)).toISOString().replace('.000Z', 'Z');
-    const before = this.#commits.get(parents[0] ?? '')?.texts ?? {};
+    const before = this.#branch.commits.get(parents[0] ?? '')?.texts ?? {};
     const texts = textsAfter(before, changes);
     const commit = `commit-${number}`;
-    this.#commits.set(commit, { oid: commit, time, author: 'A Person', message, parents, texts });
-    this.#head = commit;
+    this.#branch.commits.set(commit, { oid: commit, time, author: 'A Person', message, parents, texts });
+    this.#branch.head = commit;
     return commit;
   }
 
   /** Moves the branch to a commit that is there. */
   reset(commit: string): void {
-    this.#head = this.#find(commit).oid;
+    this.#branch.head = this.#find(commit).oid;
   }
 
   /** Takes a commit out of what is here, as a lost local copy does after a rewritten history. */
@@ -62,9 +80,9 @@ export class TextSource implements Source {
 
   async fetch(): Promise<Commit> {
     this.fetches += 1;
-    if (this.isGone || this.#head === undefined) throw new SourceError('the remote cannot be reached');
-    for (const commit of this.#ancestry(this.#head)) this.#here?.add(commit);
-    return this.#find(this.#head);
+    if (this.isGone || this.#branch.head === undefined) throw new SourceError('the remote cannot be reached');
+    for (const commit of this.#ancestry(this.#branch.head)) this.#here?.add(commit);
+    return this.#find(this.#branch.head);
   }
 
   /** Empties the local copy: only what is fetched again is there. */
@@ -73,7 +91,7 @@ export class TextSource implements Source {
   }
 
   async has(commit: string): Promise<boolean> {
-    return this.#commits.has(commit) && this.#here?.has(commit) !== false && !this.#forgotten.has(commit);
+    return this.#branch.commits.has(commit) && this.#here?.has(commit) !== false && !this.#forgotten.has(commit);
   }
 
   async snapshot(commit: string, wants: (path: string, oid: string) => boolean, directory = this.place.directory) {
@@ -81,7 +99,9 @@ export class TextSource implements Source {
     const { texts, time } = this.#read(commit);
     const below = textsIn(texts, directory);
     if (TOO_MUCH in below) throw new ContentError('it holds more than is read');
-    return { ...snapshotOf(below, { wants }), commit, time };
+    const snapshot = snapshotOf(below, { wants });
+    this.filesRead += snapshot.blobs.size;
+    return { ...snapshot, commit, time };
   }
 
   async describe(commit: string): Promise<Commit> {
@@ -115,7 +135,7 @@ export class TextSource implements Source {
   }
 
   #heads(): readonly string[] {
-    return this.#head === undefined ? [] : [this.#head];
+    return this.#branch.head === undefined ? [] : [this.#branch.head];
   }
 
   /** The commit and all that it comes after, newest first. */
@@ -123,7 +143,7 @@ export class TextSource implements Source {
     const names = new Set([commit]);
     // Grows while it is walked: a Set hands out members in the order in which they joined.
     for (const name of names) for (const parent of this.#find(name).parents) names.add(parent);
-    return [...this.#commits.keys()].filter((name) => names.has(name)).reverse();
+    return [...this.#branch.commits.keys()].filter((name) => names.has(name)).reverse();
   }
 
   #read(commit: string): TextCommit {
@@ -132,7 +152,7 @@ export class TextSource implements Source {
   }
 
   #find(commit: string): TextCommit {
-    const found = this.#commits.get(commit);
+    const found = this.#branch.commits.get(commit);
     invariant(found !== undefined, `there is no commit ${commit}`);
     return found;
   }

@@ -1,5 +1,10 @@
 // Which of several processes leads, on a real server: leases in this process and in others, and what the database accepts of one
 // that leads no more. The last tests stop the server.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Clock, systemClock } from '../../../src/base/clock.ts';
 import type { LowdbStore } from '../../../src/store/lowdb-store.ts';
@@ -8,9 +13,53 @@ import { type CommitLease, Lease, type LeaseOptions, limitCommits } from '../../
 import { openPostgresStore } from '../../../src/store/postgres/postgres-adapter.ts';
 import { FENCE, LOCKED_STATE } from '../../../src/store/postgres/statements.ts';
 import { NotLeading, StoreError } from '../../../src/store/store-error.ts';
-import { committedFencings, startLeadingProcess } from '../../support/leading-process.ts';
 import { type PostgresServer, startPostgresServer } from '../../support/postgres-server.ts';
 import { writeText } from '../../support/rows.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+
+/** What a process thought of its lease at a moment. */
+interface Claim {
+  /** Of the machine's monotonic clock, which all processes share, in nanoseconds. */
+  readonly at: bigint;
+  readonly fencing: number | undefined;
+}
+
+/** Starts a process that leads when it can, until it is killed; at the latest with the test. */
+function startLeadingProcess(url: string, leaseSeconds: number) {
+  const file = join(temporaryDirectory(), 'claims');
+  const program = join(import.meta.dirname, '../../support/leading-child.ts');
+  const child = spawn(process.execPath, [program, url, file, `${leaseSeconds}`], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const ended = once(child, 'exit');
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return {
+    signal: (name: NodeJS.Signals) => void child.kill(name),
+    async kill(): Promise<void> {
+      child.kill('SIGKILL');
+      await ended;
+    },
+    /** In the order of time. */
+    claims(): readonly Claim[] {
+      if (!existsSync(file)) return [];
+      // The last line may be written at the moment.
+      const lines = readFileSync(file, 'utf8').split('\n').slice(0, -1);
+      return lines.map((line) => {
+        const [at = '', fencing] = line.split(' ');
+        return { at: BigInt(at), fencing: fencing === 'none' ? undefined : Number(fencing) };
+      });
+    },
+  };
+}
+
+/** Returns the fencing numbers with which rows were committed, in the order of the commits. */
+async function committedFencings(server: PostgresServer, url: string): Promise<readonly number[]> {
+  const rows = await server.run(
+    `SELECT split_part(name, '-', 1)::int AS fencing FROM treeline.rows ORDER BY revision`,
+    url,
+  );
+  return rows.map(({ fencing }) => Number(fencing));
+}
 
 let server: PostgresServer;
 

@@ -1,5 +1,7 @@
 // The store on PostgreSQL: the contract, what other processes see, and what happens when connections or the server
 // are lost. One server serves all tests; the last ones stop it.
+
+import { connect, createServer } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
@@ -12,7 +14,8 @@ import { readSeen, SeenFile } from '../../../src/store/postgres/seen-state.ts';
 import { LOCKED_STATE } from '../../../src/store/postgres/statements.ts';
 import { StoreError } from '../../../src/store/store-error.ts';
 import { describeStore } from '../../contract/store.ts';
-import { type AtCommit, cutCommits, type PostgresServer, startPostgresServer } from '../../support/postgres-server.ts';
+import { listenInTest } from '../../support/listen-in-test.ts';
+import { type PostgresServer, startPostgresServer } from '../../support/postgres-server.ts';
 import { serverRow, textRow, writeText } from '../../support/rows.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -265,3 +268,41 @@ it('a server that stops and starts again: commits fail with the reason, reads go
   await store.commit([writeText('b', 'two')]);
   expect(store.list('node').size).toBe(2);
 });
+
+/** What is done when a commit passes: nothing, cut before the server has it, or cut before its answer comes back. */
+type AtCommit = 'pass' | 'cut before' | 'cut after';
+
+/**
+ * Returns the URL of a database behind a line that can be cut at a commit. `next` says what is done with the next one, and
+ * whether the line stays away for new connections.
+ */
+async function cutCommits(url: string, next: { atCommit: AtCommit; isAway?: boolean }): Promise<string> {
+  const server = createServer((socket) => {
+    if (next.isAway === true) {
+      socket.destroy();
+      return;
+    }
+    const onward = connect(Number(new URL(url).port), '127.0.0.1');
+    for (const end of [socket, onward]) {
+      end.on('error', () => end.destroy());
+      end.on('close', () => {
+        socket.destroy();
+        onward.destroy();
+      });
+    }
+    let isCut = false;
+    onward.on('data', (bytes) => {
+      if (isCut) socket.destroy();
+      else socket.write(bytes);
+    });
+    socket.on('data', (bytes) => {
+      const isCommit = bytes.includes('COMMIT\0');
+      if (isCommit && next.atCommit === 'cut before') socket.destroy();
+      else onward.write(bytes);
+      isCut ||= isCommit && next.atCommit === 'cut after';
+      if (isCommit) next.atCommit = 'pass';
+    });
+  });
+  const port = await listenInTest(server);
+  return url.replace(/:\d+\//, `:${port}/`);
+}
