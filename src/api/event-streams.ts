@@ -6,7 +6,7 @@ import type { ServerResponse } from 'node:http';
 import type { Clock } from '../base/clock.ts';
 import { type ShareLimits, Shares } from '../base/shares.ts';
 import { WokenLoop } from '../base/woken-loop.ts';
-import type { ListedPage, ListedRange } from '../model/instance-event.ts';
+import type { EventRange, ListedPage } from '../model/instance-event.ts';
 import { ServiceError } from '../model/service-error.ts';
 import { tellEvent } from '../service/progress/record-reads.ts';
 import type { Scope } from '../service/scope.ts';
@@ -33,7 +33,7 @@ const PAGE_EVENTS = 100;
 /** What streams send: the events that this replica shows, and the commit that it follows. */
 interface StreamSources {
   readonly ledger: {
-    listEvents(range: ListedRange): Promise<ListedPage>;
+    listEvents(range: EventRange): Promise<ListedPage>;
     /** Calls `watcher` once there are new events, or another commit is followed. */
     watchEvents(watcher: () => void): void;
   };

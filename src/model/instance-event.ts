@@ -35,25 +35,13 @@ export interface NewEvent extends Omit<InstanceEvent, 'id' | 'clientName'> {
 
 /** The events to return. */
 export interface EventRange {
+  /** The instances that they are about; left out: all. */
+  readonly instances?: ReadonlySet<string> | undefined;
   /** Only events with a greater id. */
   readonly after: number;
   /** Only events with a smaller id, and the newest of them. Left out: the oldest events of the range. */
   readonly before?: number | undefined;
   readonly limit: number;
-}
-
-/** The oldest events of a range. */
-export interface EventPage {
-  /** Sorted by id. */
-  readonly events: readonly InstanceEvent[];
-  /** Events of the range were dropped already: those before the first one here. */
-  readonly isGap: boolean;
-}
-
-/** The events of several instances to return. */
-export interface ListedRange extends EventRange {
-  /** Left out: all. */
-  readonly instances?: ReadonlySet<string> | undefined;
 }
 
 /** An event with the instance that it is about. */

@@ -3,7 +3,7 @@
 
 import type { Breathe } from '../base/breathe.ts';
 import { type Cause, eventsOf } from '../machine/instance-events.ts';
-import type { EventPage, EventRange, ListedPage, ListedRange, NewEvent } from '../model/instance-event.ts';
+import type { EventRange, ListedPage, NewEvent } from '../model/instance-event.ts';
 import type { Change, RowKind, Rows, ServerRow } from '../model/rows.ts';
 import type { Store } from '../store/store.ts';
 import { RowIndex } from './row-index.ts';
@@ -112,14 +112,8 @@ export class Ledger {
     for (const watcher of this.#eventWatchers) watcher();
   }
 
-  /** Resolves with events of an instance; see Store.events. */
-  async events(instance: string, range: EventRange): Promise<EventPage> {
-    const { events, isGap } = await this.#store.events({ ...range, instances: new Set([instance]) });
-    return { events: events.map(({ event }) => event), isGap };
-  }
-
-  /** Resolves with events of several instances, or of all; see Store.events. */
-  listEvents(range: ListedRange): Promise<ListedPage> {
+  /** Resolves with events; see Store.events. */
+  listEvents(range: EventRange): Promise<ListedPage> {
     return this.#store.events(range);
   }
 

@@ -29,10 +29,14 @@ const SSH_VARIABLES = ['SSH_AUTH_SOCK', 'KRB5CCNAME', 'GIT_SSH_COMMAND', 'GIT_SS
 /** Carry secrets of the environment to the helper, under names of their own: git's hooks never get them. */
 const HELPER_VARIABLES = { username: 'TREELINE_HELPER_USERNAME', password: 'TREELINE_HELPER_PASSWORD' } as const;
 const ALIVE_CHECKS = 4;
+/** Hooks of a local repository read it too: a repository may belong to another user. */
+const CONFIG = '[safe]\n\tdirectory = *\n';
 
 /** The access to one repository. */
 export class Access {
   readonly configFile: string;
+  /** The first arguments of git. */
+  readonly config: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   readonly #options: AccessOptions;
   #writing: Promise<void> | undefined;
@@ -41,6 +45,7 @@ export class Access {
 
   constructor(options: AccessOptions) {
     this.configFile = options.configFile;
+    this.config = configFor(options);
     this.environment = environmentFor(options);
     this.#options = options;
   }
@@ -75,7 +80,7 @@ export class Access {
     const folder = dirname(this.configFile);
     try {
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      await writeFile(this.configFile, configFor(this.#options), { mode: 0o600 });
+      await writeFile(this.configFile, CONFIG, { mode: 0o600 });
     } catch (error) {
       throw new GitError(`git's configuration in ${folder} cannot be written: ${reasonOf(error)}`, { cause: error });
     }
@@ -89,7 +94,7 @@ function environmentFor({ place, access, silenceMs, configFile }: AccessOptions)
     case 'local':
       return {};
     case 'ssh':
-      return { GIT_SSH_COMMAND: sshCommand(silenceMs), ...inherit(SSH_VARIABLES) };
+      return { GIT_ALLOW_PROTOCOL: 'ssh', GIT_SSH_COMMAND: sshCommand(silenceMs), ...inherit(SSH_VARIABLES) };
     case 'http': {
       const secrets = Object.entries(HELPER_VARIABLES).flatMap(([key, variable]) => {
         const secret = access[key as keyof typeof HELPER_VARIABLES];
@@ -98,7 +103,8 @@ function environmentFor({ place, access, silenceMs, configFile }: AccessOptions)
       // curl reads only the lower-case name, since a web server sets the other for scripts.
       const proxy = process.env.HTTP_PROXY === undefined ? {} : { http_proxy: process.env.HTTP_PROXY };
       // No .netrc of an operator may add a password.
-      return { HOME: dirname(configFile), ...proxy, ...inherit(PROXY_VARIABLES), ...Object.fromEntries(secrets) };
+      const fixed = { GIT_ALLOW_PROTOCOL: new URL(place.url).protocol.slice(0, -1), HOME: dirname(configFile) };
+      return { ...fixed, ...proxy, ...inherit(PROXY_VARIABLES), ...Object.fromEntries(secrets) };
     }
   }
 }
@@ -110,31 +116,22 @@ function sshCommand(silenceMs: number): string {
   return `ssh -oBatchMode=yes -oConnectTimeout=${seconds} ${alive}`;
 }
 
-/**
- * Returns the text of the configuration. Hooks of a local repository read it too, so it only says what concerns access.
- */
-function configFor({ place, access, silenceMs }: AccessOptions): string {
-  if (place.kind === 'local') return section('safe', undefined, { directory: '*' });
-  const { protocol, origin, hostname } = new URL(place.kind === 'http' ? place.url : 'ssh://host');
-  const only = section('protocol', undefined, { allow: 'never' }) + section('protocol', protocol.slice(0, -1), ALLOW);
-  if (place.kind === 'ssh') return only;
-  const http = {
-    followRedirects: 'false',
-    lowSpeedLimit: '1',
-    lowSpeedTime: String(Math.max(1, Math.ceil(silenceMs / 1000))),
-    ...(access.caFile === null ? {} : { sslCAInfo: access.caFile }),
-  };
-  const hasSecret = access.username !== null || access.password !== null;
-  return [
-    only,
-    section('http', undefined, http),
+/** Returns the configuration of runs that ask a remote, as arguments: it names places of secrets, and none of them. */
+function configFor({ place, access, silenceMs }: AccessOptions): readonly string[] {
+  if (place.kind !== 'http') return [];
+  const { protocol, origin, hostname } = new URL(place.url);
+  const { username, password, caFile } = access;
+  const values = {
+    'http.followRedirects': 'false',
+    'http.lowSpeedLimit': '1',
+    'http.lowSpeedTime': String(Math.max(1, Math.ceil(silenceMs / 1000))),
+    ...(caFile === null ? {} : { 'http.sslCAInfo': caFile }),
     // A proxy would see the password, which may be sent unencrypted to this machine itself.
-    protocol === 'http:' && isLoopback(hostname) ? section('http', origin, { proxy: '' }) : '',
-    hasSecret ? section('credential', origin, { helper: helperFor(access) }) : '',
-  ].join('');
+    ...(protocol === 'http:' && isLoopback(hostname) ? { [`http.${origin}.proxy`]: '' } : {}),
+    ...(username === null && password === null ? {} : { [`credential.${origin}.helper`]: helperFor(access) }),
+  };
+  return Object.entries(values).flatMap(([key, value]) => ['-c', `${key}=${value}`]);
 }
-
-const ALLOW = { allow: 'always' };
 
 /** Returns the helper that git runs with the shell for each request that needs credentials. */
 function helperFor({ username, password }: RepositoryAccess): string {
@@ -151,17 +148,6 @@ function printed(place: SecretPlace, variable: string): string {
 
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
-}
-
-/** Returns a section of git's configuration; see git-config, "Syntax". */
-function section(name: string, subsection: string | undefined, values: Readonly<Record<string, string>>): string {
-  const title = subsection === undefined ? name : `${name} "${subsection.replace(/[\\"]/g, '\\$&')}"`;
-  const lines = Object.entries(values).map(([key, value]) => `\t${key} = "${escaped(value)}"\n`);
-  return `[${title}]\n${lines.join('')}`;
-}
-
-function escaped(value: string): string {
-  return value.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\t', '\\t');
 }
 
 interface Login {

@@ -103,7 +103,11 @@ export class GitSource extends HistoryReader implements Source {
   async #fetch(signal: AbortSignal): Promise<Commit> {
     const oid = await this.#remote.head(signal);
     await this.copy.open(oid);
-    this.#head ??= await this.#orDamaged(() => this.copy.head());
+    this.#head ??= await this.copy.head().catch((error: unknown) => {
+      // It is fetched again.
+      if (error instanceof DamagedObjectError) return undefined;
+      throw error;
+    });
     if (this.#head?.oid === oid && !this.#isDamaged) return this.#head;
     await this.#fetchInto(oid, signal);
     const head = await this.copy.head();
@@ -146,15 +150,5 @@ export class GitSource extends HistoryReader implements Source {
     if (await this.isAncestor(followed, head)) return;
     await this.copy.protect(followed);
     this.#protected = followed;
-  }
-
-  async #orDamaged<Value>(work: () => Promise<Value>): Promise<Value | undefined> {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof DamagedObjectError) && !isDamage(error)) throw error;
-      this.#isDamaged = true;
-      return undefined;
-    }
   }
 }

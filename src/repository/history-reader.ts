@@ -80,11 +80,9 @@ export abstract class HistoryReader {
       await breathe();
       if (mode.startsWith('100') && !wanted.has(oid) && wants(path, oid)) wanted.add(oid);
     }
-    // Git prints no size of a blob that it does not have.
-    const missing = [...wanted].find((oid) => Number.isNaN(sizes.get(oid)));
-    if (missing !== undefined) throw this.objects.damage(`object ${missing} is missing`);
-    const { blobBytesMax } = this.#limits;
-    const readable = [...wanted].filter((oid) => (sizes.get(oid) ?? 0) <= blobBytesMax);
+    const isTooLarge = (oid: string): boolean => (sizes.get(oid) ?? 0) > this.#limits.blobBytesMax;
+    // Git prints no size of a blob that it does not have: reading it reports the damage.
+    const readable = [...wanted].filter((oid) => !isTooLarge(oid));
     return { commit, time, files, blobs: await this.#readBlobs(readable) };
   }
 
@@ -95,7 +93,7 @@ export abstract class HistoryReader {
     if (head.parents.join() === from) return [head];
     const args = ['rev-list', `--max-count=${countMax}`, to, `^${from}`];
     const commits = linesOf(await this.#git(args, countMax * OID_LINE_BYTES));
-    return await inParts(commits, (oid) => this.objects.readCommit(oid));
+    return await inParts(commits, (oid) => this.describe(oid));
   }
 
   /** Returns true if `descendant` is `ancestor` or comes after it. Throws if `descendant` is not here. */
@@ -174,15 +172,16 @@ export abstract class HistoryReader {
   }
 
   async #readBlobs(wanted: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>> {
-    const { snapshotBytesMax, blobBytesMax } = this.#limits;
+    const { snapshotBytesMax } = this.#limits;
     let total = 0;
     const blobs = await inParts(wanted, async (oid) => {
-      const { bytes } = await this.objects.read(oid, 'blob');
-      total += bytes.length;
+      const object = await this.objects.find(oid);
+      if (object === undefined) throw this.objects.damage(`object ${oid} is missing`);
+      total += object.bytes.length;
       if (total > snapshotBytesMax) throw tooMuch(this.prefix, snapshotBytesMax);
-      return [oid, bytes] as const;
+      return [oid, object.bytes] as const;
     });
-    return new Map(blobs.filter(([, bytes]) => bytes.length <= blobBytesMax));
+    return new Map(blobs);
   }
 
   /** Returns the output of git; undefined if it ended with 1, which means no. */

@@ -56,19 +56,6 @@ export class ObjectReader {
     return { oid, type, bytes };
   }
 
-  /** Returns an object of the expected type. Throws DamagedObjectError if there is none, and like {@link find}. */
-  async read(oid: string, type: ObjectType): Promise<GitObject> {
-    const object = await this.find(oid);
-    if (object === undefined) throw this.damage(`object ${oid} is missing`);
-    if (object.type !== type) throw this.damage(`object ${oid} is a ${object.type} and not a ${type}`);
-    return object;
-  }
-
-  /** Returns the metadata of a commit. Throws like {@link read}. */
-  async readCommit(oid: string): Promise<Commit> {
-    return parseCommit(await this.read(oid, 'commit'));
-  }
-
   /** Returns the metadata of a commit by its id or ref; undefined if there is none. Throws like {@link find}. */
   async findCommit(name: string): Promise<Commit | undefined> {
     const object = await this.find(name);

@@ -193,11 +193,11 @@ export class Remote {
 
   async #run(directory: string | undefined, args: readonly string[], options: RunOptions): Promise<Buffer> {
     await this.#access.prepare();
-    const { configFile, environment, redact } = this.#access;
+    const { configFile, config, environment, redact } = this.#access;
     const git = new Git({ directory, configFile, environment });
     const { silenceMs } = this.#options.limits;
     const limits = { timeoutMs: 2 * silenceMs, outputBytesMax: REFS_BYTES_MAX, redact };
-    return await git.run(args, { ...limits, ...options });
+    return await git.run([...config, ...args], { ...limits, ...options });
   }
 
   #explained(error: unknown, done: 'read' | 'pushed to'): unknown {

@@ -1,7 +1,7 @@
 // The entry of the thread that runs a database, since SQLite blocks the thread that calls it. A file of its own: its
 // listener must not run if the database is imported without a thread. It answers requests in their order.
 import { parentPort } from 'node:worker_threads';
-import type { ListedPage, ListedRange } from '../model/instance-event.ts';
+import type { EventRange, ListedPage } from '../model/instance-event.ts';
 import { Database, type DatabaseState, type DatabaseUse } from './database.ts';
 import type { KeptRow } from './row-json.ts';
 import type { Batch } from './store-document.ts';
@@ -12,7 +12,7 @@ export interface Requests {
   open: { readonly of: DatabaseUse; readonly answer: DatabaseState & { readonly rows: readonly KeptRow[] } };
   add: { readonly of: readonly KeptRow[]; readonly answer: undefined };
   save: { readonly of: Batch; readonly answer: undefined };
-  events: { readonly of: ListedRange; readonly answer: ListedPage };
+  events: { readonly of: EventRange; readonly answer: ListedPage };
   close: { readonly of: undefined; readonly answer: undefined };
 }
 

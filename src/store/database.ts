@@ -3,7 +3,7 @@
 import { closeSync, existsSync, openSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { reasonOf } from '../base/wording.ts';
-import type { ListedPage, ListedRange } from '../model/instance-event.ts';
+import type { EventRange, ListedPage } from '../model/instance-event.ts';
 import { addEvents, readEvents, SCHEMA_OF_EVENTS, trimEvents } from './event-table.ts';
 import type { KeptRow } from './row-json.ts';
 import type { Batch } from './store-document.ts';
@@ -91,7 +91,7 @@ export class Database {
     });
   }
 
-  events(range: ListedRange): ListedPage {
+  events(range: EventRange): ListedPage {
     return this.#explained(() => readEvents(this.#database, range));
   }
 

@@ -1,12 +1,12 @@
 // Keeps events in a table of SQLite: each as JSON with its id and instance. store/postgres does the same in PostgreSQL.
 import type { DatabaseSync } from 'node:sqlite';
-import type { InstanceEvent, ListedEvent, ListedPage, ListedRange, NewEvent } from '../model/instance-event.ts';
+import type { EventRange, InstanceEvent, ListedEvent, ListedPage, NewEvent } from '../model/instance-event.ts';
 import type { KeptEvent } from './store-document.ts';
 
 /** How many of the newest events of an instance are kept, and of all. */
 export const EVENTS_MAX = { ofInstance: 1_000, ofAll: 100_000 };
 /** The range of all events that a database keeps. */
-export const ALL_EVENTS: ListedRange = { after: 0, limit: 2 ** 31 - 1 };
+export const ALL_EVENTS: EventRange = { after: 0, limit: 2 ** 31 - 1 };
 /** Old events are removed each time that so many new ones were saved, so that few commits pay for it. */
 export const EVENTS_A_TRIM = 5_000;
 
@@ -77,7 +77,7 @@ export function trimEvents(database: DatabaseSync): void {
 }
 
 /** Returns the events of a range. */
-export function readEvents(database: DatabaseSync, { after, before, limit, instances }: ListedRange): ListedPage {
+export function readEvents(database: DatabaseSync, { after, before, limit, instances }: EventRange): ListedPage {
   const names = instances && JSON.stringify([...instances]);
   const where = names === undefined ? '' : 'AND instance IN (SELECT value FROM json_each(:names))';
   const part = before === undefined ? `${where} ORDER BY id` : `AND id < :before ${where} ORDER BY id DESC`;

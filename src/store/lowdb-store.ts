@@ -7,7 +7,7 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { invariant } from '../base/invariant.ts';
 import type { Logger } from '../base/log.ts';
 import { momentOf, reasonOf } from '../base/wording.ts';
-import type { ListedPage, ListedRange, NewEvent } from '../model/instance-event.ts';
+import type { EventRange, ListedPage, NewEvent } from '../model/instance-event.ts';
 import type { Change, RowKind, Rows } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
 import { refuseNetwork } from './database.ts';
@@ -176,7 +176,7 @@ export class LowdbStore implements Store {
     return this.#document.tables[kind];
   }
 
-  events(range: ListedRange): Promise<ListedPage> {
+  events(range: EventRange): Promise<ListedPage> {
     return this.#parts.adapter.events(range);
   }
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { Breathe } from '../base/breathe.ts';
 import { reasonOf } from '../base/wording.ts';
-import type { ListedPage, ListedRange } from '../model/instance-event.ts';
+import type { EventRange, ListedPage } from '../model/instance-event.ts';
 import type { DatabaseUse } from './database.ts';
 import type { Reply, Request, Requests, ThreadError } from './database-thread.ts';
 import { type DocumentAdapter, emptyStoreDocument, readRows, type StoreDocument } from './store-document.ts';
@@ -50,7 +50,7 @@ export class SqliteAdapter implements DocumentAdapter {
     await this.#request('save', { ...unsaved, rows: rows.slice(sent) });
   }
 
-  events(range: ListedRange): Promise<ListedPage> {
+  events(range: EventRange): Promise<ListedPage> {
     return this.#request('events', range);
   }
 

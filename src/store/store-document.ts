@@ -1,6 +1,6 @@
 // Defines the document that lowdb holds in memory, a table of rows for each kind, and what keeps it in a database.
 import type { Breathe } from '../base/breathe.ts';
-import type { ListedEvent, ListedPage, ListedRange } from '../model/instance-event.ts';
+import type { EventRange, ListedEvent, ListedPage } from '../model/instance-event.ts';
 import type { RowKind, Rows } from '../model/rows.ts';
 import { type KeptRow, ROW_KINDS, type Row, readRow } from './row-json.ts';
 
@@ -49,7 +49,7 @@ export interface DocumentAdapter {
    */
   write(document: StoreDocument): Promise<void>;
   /** See Store.events. */
-  events(range: ListedRange): Promise<ListedPage>;
+  events(range: EventRange): Promise<ListedPage>;
   /**
    * Returns what other processes have committed after that revision, as of one moment; undefined: nothing. An
    * adapter whose database belongs to one process does not have this.

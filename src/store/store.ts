@@ -1,6 +1,6 @@
 // Defines the contract of stores, which keep recorded rows and the events of instances. test/contract/store.ts tests
 // every implementation of it.
-import type { ListedPage, ListedRange, NewEvent } from '../model/instance-event.ts';
+import type { EventRange, ListedPage, NewEvent } from '../model/instance-event.ts';
 import type { Change, RowKind, Rows } from '../model/rows.ts';
 
 /** Keeps recorded rows. Every promise below also holds between processes. */
@@ -20,7 +20,7 @@ export interface Store {
    * a time is a lower bound of the ids of later events. No event appears later before one that was returned. Throws
    * StoreError if the database cannot be read.
    */
-  events(range: ListedRange): Promise<ListedPage>;
+  events(range: EventRange): Promise<ListedPage>;
 
   /**
    * Saves all of `changes` and `events` or none, and resolves once they would survive a power cut; only then does

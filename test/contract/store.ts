@@ -1,7 +1,7 @@
 // The contract of a store. Each implementation passes all of it, in a place of its own for every test.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { EventRange, ListedRange, NewEvent } from '../../src/model/instance-event.ts';
+import type { EventRange, NewEvent } from '../../src/model/instance-event.ts';
 import type { Change, RowKind, Rows } from '../../src/model/rows.ts';
 import type { Store } from '../../src/store/store.ts';
 import { headRow, serverRow, textRow, writeText } from '../support/rows.ts';
@@ -296,7 +296,7 @@ export function describeStore(name: string, makePlace: () => Promise<StorePlace>
       const late = '2026-11-20T10:14:00.000Z';
       await store.commit([], [eventOf({ reason: '1' }), eventOf({ reason: '2', instance: 'mail' })]);
       await store.commit([], [eventOf({ reason: '3', instance: '*' }), eventOf({ reason: '4', time: late })]);
-      const reasonsOf = async (range: ListedRange): Promise<string[]> =>
+      const reasonsOf = async (range: EventRange): Promise<string[]> =>
         (await store.events(range)).events.map(({ instance, event }) => `${instance} ${event.reason}`);
       for (let time = 0; time < 2; time += 1) {
         const { events, isGap, newest } = await store.events(ALL);

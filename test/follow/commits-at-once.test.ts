@@ -2,7 +2,6 @@
 // brought to rest, in one poll, in groups, and with restarts.
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { firstParentLine } from '../../src/follow/first-parents.ts';
-import { EVERY_INSTANCE } from '../../src/machine/suspension.ts';
 import type { Commit } from '../../src/repository/source.ts';
 import { Core } from '../reconcile/core.ts';
 import type { TextChanges } from '../support/text-repository.ts';
@@ -216,8 +215,10 @@ describe('a commit that can never be read', () => {
     ]);
     const again = await core.restart();
     await again.poll();
-    const { events } = await again.ledger.events(EVERY_INSTANCE, { after: 0, limit: 100 });
-    expect(events.filter(({ to }) => to === 'Not followed').map((event) => event.commit)).toEqual([commit]);
+    const { events } = await again.ledger.listEvents({ after: 0, limit: 100 });
+    expect(events.filter(({ event }) => event.to === 'Not followed').map(({ event }) => event.commit)).toEqual([
+      commit,
+    ]);
   });
 
   it.each(['one by one', 'at once'])('is passed over once a later one takes it back: %s', async (way) => {

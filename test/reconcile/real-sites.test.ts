@@ -64,7 +64,7 @@ async function play(
 /** All that was ever kept, told or sent to a provider. */
 async function textOf({ core, written }: Site): Promise<string> {
   const { operator, reader, ledger, lines, provider } = core;
-  const { events } = await ledger.events('shop', { after: 0, limit: 1_000 });
+  const { events } = await ledger.listEvents({ after: 0, limit: 1_000 });
   const shown = [operator.why(core.order.by, 'shop'), operator.recorded(), reader.record('shop-web')];
   return JSON.stringify([written, events, shown, lines, provider.calls]);
 }

@@ -315,9 +315,9 @@ async function watchEvents(world: World): Promise<void> {
   if (ledger === undefined) return;
   const instances = new Set([...ledger.list('server').values()].map(({ instance }) => instance));
   for (const instance of instances) {
-    const { events } = await ledger.events(instance, { after: 0, limit: KEPT_MAX });
+    const { events } = await ledger.listEvents({ after: 0, limit: KEPT_MAX, instances: new Set([instance]) });
     if (events.length >= KEPT_MAX) continue;
-    const told = new Map(events.map(({ resource, to }) => [resource, to]));
+    const told = new Map(events.map(({ event: { resource, to } }) => [resource, to]));
     for (const name of ledger.index.serversOf(instance)) {
       const { state } = ledger.server(name) ?? {};
       if (state === undefined || told.get(name) === state) continue;

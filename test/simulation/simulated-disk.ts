@@ -1,6 +1,6 @@
 // A database in memory for the store: a commit that is not finished may be lost when the controller dies, and there may be no room.
 import { withoutPause } from '../../src/base/breathe.ts';
-import type { ListedPage, ListedRange } from '../../src/model/instance-event.ts';
+import type { EventRange, ListedPage } from '../../src/model/instance-event.ts';
 import { listedEvent } from '../../src/store/event-table.ts';
 import type { KeptRow } from '../../src/store/row-json.ts';
 import type { DocumentAdapter } from '../../src/store/store-document.ts';
@@ -120,7 +120,7 @@ function withBatch(before: Image, batch: Batch): Image {
 }
 
 /** No event is ever removed. */
-function eventsOf({ events }: Image, { after, limit, instances }: ListedRange): ListedPage {
+function eventsOf({ events }: Image, { after, limit, instances }: EventRange): ListedPage {
   const found = events.filter(([id, instance]) => id > after && (instances?.has(instance) ?? true));
   return { events: found.slice(0, limit).map(listedEvent), isGap: false, newest: events.at(-1)?.[0] ?? 0 };
 }

@@ -1,7 +1,7 @@
 // A store without a disk, for tests of what stands on one. test/contract/memory-store.test.ts holds it to the contract.
 
 import { DatabaseSync } from 'node:sqlite';
-import type { ListedPage, ListedRange, NewEvent } from '../../src/model/instance-event.ts';
+import type { EventRange, ListedPage, NewEvent } from '../../src/model/instance-event.ts';
 import type { Change, RowKind, Rows } from '../../src/model/rows.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import {
@@ -47,7 +47,7 @@ export class MemoryStore implements Store {
     return (this.#rows.get(kind) ?? new Map()) as ReadonlyMap<string, Rows[Kind]>;
   }
 
-  async events(range: ListedRange): Promise<ListedPage> {
+  async events(range: EventRange): Promise<ListedPage> {
     return readEvents(this.#events, range);
   }
 

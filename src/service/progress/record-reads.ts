@@ -4,7 +4,7 @@
 import { systemClock } from '../../base/clock.ts';
 import { EVERY_INSTANCE } from '../../machine/suspension.ts';
 import { instanceAddress } from '../../model/address.ts';
-import type { EventRange, ListedEvent, ListedPage, ListedRange } from '../../model/instance-event.ts';
+import type { EventRange, ListedEvent, ListedPage } from '../../model/instance-event.ts';
 import { compareNames } from '../../model/names.ts';
 import type { Client } from '../../model/objects.ts';
 import type { LossPolicy, ServerRow } from '../../model/rows.ts';
@@ -40,7 +40,7 @@ export function recordReads(options: RecordOptions) {
   const view = (): View => activeView(options);
 
   /** A proxy does not see other clients than itself. */
-  async function listEvents(scope: Scope, range: ListedRange, resource?: string): Promise<ListedEvents> {
+  async function listEvents(scope: Scope, range: EventRange, resource?: string): Promise<ListedEvents> {
     const { events, isGap } =
       scope.isWhole && resource === undefined
         ? await options.rows.listEvents(range)
@@ -65,7 +65,7 @@ export function recordReads(options: RecordOptions) {
       return { events: events.map(({ instance: _instance, ...event }) => event), gap };
     },
     /** Resolves with events of several instances, or of all. `resource`: of this server only. */
-    listEvents: (by: Client, range: ListedRange, resource?: string): Promise<ListedEvents> =>
+    listEvents: (by: Client, range: EventRange, resource?: string): Promise<ListedEvents> =>
       listEvents(new Scope(by, options), range, resource),
     /** Returns the recorded servers that a client sees, for programs that compare a desired state with them. */
     recorded(by?: Client): RecordedState {
@@ -114,7 +114,7 @@ interface Seen {
  * former instances: their tenant is not known.
  */
 async function listSeenEvents(
-  { limit, ...range }: ListedRange,
+  { limit, ...range }: EventRange,
   { scope, resource }: Seen,
   view: View,
 ): Promise<ListedPage> {

@@ -3,7 +3,7 @@
 import { type Breathe, breatheBy } from '../../base/breathe.ts';
 import { systemClock } from '../../base/clock.ts';
 import { reasonOf } from '../../base/wording.ts';
-import type { ListedPage, ListedRange } from '../../model/instance-event.ts';
+import type { EventRange, ListedPage } from '../../model/instance-event.ts';
 import { listedEvent } from '../event-table.ts';
 import { type LowdbStore, type LowdbStoreOptions, openStore } from '../lowdb-store.ts';
 import type { KeptRow } from '../row-json.ts';
@@ -135,7 +135,7 @@ export class PostgresAdapter implements DocumentAdapter {
     this.#note(revision, term);
   }
 
-  events(range: ListedRange): Promise<ListedPage> {
+  events(range: EventRange): Promise<ListedPage> {
     return this.#connections.read((run) => readEvents(run, range));
   }
 
@@ -265,7 +265,7 @@ function notSaved(error: Error): StoreError {
   return new StoreError(`${error.message} Nothing was saved.`, { cause: error });
 }
 
-async function readEvents(run: RunStatement, { after, before, limit, instances }: ListedRange): Promise<ListedPage> {
+async function readEvents(run: RunStatement, { after, before, limit, instances }: EventRange): Promise<ListedPage> {
   const values = [after, limit, instances === undefined ? null : [...instances]];
   const isBefore = before !== undefined;
   const [[lines, isGap, newest] = []] = await run(eventsStatement(isBefore), isBefore ? [...values, before] : values);
