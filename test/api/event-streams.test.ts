@@ -139,10 +139,12 @@ test('several instances can be named; what concerns every instance concerns them
   expect(await scene.reasons(stream, 3)).toEqual(['1', '2', '3']);
 });
 
-test('a proxy is told of no other client than itself', async () => {
+test('a proxy is told of no other client than itself, and a limited client of nothing that it does not see', async () => {
   const scene = await Scene.start();
-  const { proxy, administrator } = scene.api.identities;
+  const { proxy, administrator, 'automation-endpoint': limited } = scene.api.identities;
+  scene.api.register(limited, { role: 'automation-endpoint', reads: 'site' });
   const [own, other] = [await scene.read('/events', { identity: proxy }), await scene.read()];
+  const ofSite = await scene.read('/events?instance=shop&instance=*', { identity: limited });
   for (const { serial } of [proxy, administrator]) await scene.record({ client: serial, clientName: 'Ann' });
   await Promise.all([scene.reasons(own, 2), scene.reasons(other, 2)]);
   const clients = (stream: ReadStream): unknown[] =>
@@ -155,6 +157,8 @@ test('a proxy is told of no other client than itself', async () => {
     [proxy.serial, 'Ann'],
     [administrator.serial, 'Ann'],
   ]);
+  await scene.record({ instance: '*', resource: null, reason: 'all' });
+  expect(await scene.reasons(ofSite, 1)).toEqual(['all']);
 });
 
 test('tells of another followed commit', async () => {
