@@ -14,6 +14,10 @@ const LINE_MAX = 400;
 
 const FILES = {
   ...STACKS,
+  'tree.yaml': 'name: global\ntype: common\nchildren: [{ name: dmz, type: zone }]\n',
+  'types/common/global.yaml': 'ntp: one\n',
+  'types/zone/dmz.yaml': 'log: off\n',
+  'types/clientcert/lab-db.yaml': 'zone: dmz\nrole: web\n',
   'hierarchy.yaml': 'secrets: { keys: ["_password$"], reference: "^secret/" }\n',
   'stacks/instances/kept.yaml': 'stackTemplate: web\nparameters: { prefix: kept, count: "0" }\nprotected: true\n',
 };

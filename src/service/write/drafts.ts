@@ -154,8 +154,7 @@ export function deleteClientDraft(given: string, by?: Client): Draft {
 }
 
 /** Returns the draft that replaces the tree. */
-export function putTreeDraft(body: Json): Draft {
-  if (!isMap(body)) throw new ServiceError('invalid_input', 'The body has to be a tree node: a JSON object');
+export function putTreeDraft(body: JsonMap): Draft {
   return {
     address: 'tree',
     subject: 'Set the tree',

@@ -1,6 +1,6 @@
 // The writes of the API. Every write becomes a commit; see docs/rest.md, writes. drafts.ts defines what each write
 // changes in the files, write-queue.ts publishes it.
-import type { Json, JsonMap } from '../../model/json.ts';
+import type { JsonMap } from '../../model/json.ts';
 import type { Client } from '../../model/objects.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { Caller } from '../caller.ts';
@@ -103,7 +103,7 @@ export function createWriter({ queue, preview, approveDeletes, isTerminating, re
     async deleteClient(order: WriteOrder, serial: string): Promise<WriteResult> {
       return submit(deleteClientDraft(serial, order.by), order);
     },
-    putTree: async (order: WriteOrder, body: Json): Promise<WriteResult> => submit(putTreeDraft(body), order),
+    putTree: async (order: WriteOrder, body: JsonMap): Promise<WriteResult> => submit(putTreeDraft(body), order),
   };
 }
 

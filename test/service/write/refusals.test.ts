@@ -1,4 +1,5 @@
-// Tests the refusals of writes, with code and message, and that a mistake of the parent commit is no refusal.
+// Tests refusals of writes that need more than one commit or client, and that a mistake of the parent commit is no refusal.
+// test/texts/answers.txt has the others.
 import { describe, expect, it } from 'vitest';
 import { invariant } from '../../../src/base/invariant.ts';
 import { derive } from '../../../src/derive.ts';
@@ -9,7 +10,6 @@ import {
   deleteObjectDraft,
   putClientDraft,
   putObjectDraft,
-  putTreeDraft,
 } from '../../../src/service/write/drafts.ts';
 import { judgeRequest } from '../../../src/service/write/judge-writes.ts';
 import { snapshotOf } from '../../catalog/snapshots.ts';
@@ -17,113 +17,17 @@ import { allowed } from '../../support/allowed.ts';
 import { DraftedRepository } from '../../support/drafted-repository.ts';
 import type { TextChanges } from '../../support/text-repository.ts';
 import { ADMINISTRATOR as ADMINISTRATOR_CLIENT } from '../service.ts';
-import { FILES, put, type RefusedRow, remove } from './stacks.ts';
+import { FILES, put, remove } from './stacks.ts';
 
 function open(changes: TextChanges = {}): DraftedRepository {
   return new DraftedRepository({ ...FILES, ...changes });
 }
-
-/** The object is right by itself. */
-const BREAKING: readonly RefusedRow[] = [
-  [
-    'a template that needs more than its instances give',
-    () =>
-      putObjectDraft('stack-template', { name: 'web', parameters: { zone: '', count: '1', port: '' }, resources: {} }),
-    'breaks_others',
-    expect.stringMatching(/^This would break the stack instances orders, shop: /),
-  ],
-  [
-    'a tree without a place that is in use',
-    () => putTreeDraft({ name: 'global', type: 'common', children: [{ name: 'production', type: 'environment' }] }),
-    'breaks_others',
-    expect.stringMatching(/^This would break the stack instances orders, shop, and types\/clientcert\/lab-db\.yaml: /),
-  ],
-];
-
-const IN_USE: readonly RefusedRow[] = [
-  [
-    'a template',
-    () => deleteObjectDraft('stack-template', 'web'),
-    'conflict',
-    'stack-template/web is still in use by the stack instances orders, shop',
-    [
-      {
-        file: 'stacks/instances/eu/shop.yaml',
-        message: 'it is used here [shop]',
-      },
-      {
-        file: 'stacks/instances/orders.yaml',
-        message: 'it is used here [orders]',
-      },
-    ],
-  ],
-  [
-    'an object that an instance names, and a clientcert',
-    () => deleteObjectDraft('role', 'db'),
-    'conflict',
-    'role/db is still in use by the stack instance orders, and types/clientcert/lab-db.yaml',
-    [{ file: 'stacks/instances/orders.yaml' }, { file: 'types/clientcert/lab-db.yaml' }],
-  ],
-  [
-    'a place that servers are in, although the tree has it',
-    () => deleteObjectDraft('zone', 'inside'),
-    'conflict',
-    'zone/inside is still in use by the stack instance orders',
-    [{ file: 'stacks/instances/orders.yaml', line: 1, column: 1, pointer: '', message: 'it is used here' }],
-  ],
-  [
-    'the base of every record',
-    () => deleteObjectDraft('common', 'global'),
-    'conflict',
-    'common/global is still in use by tree.yaml',
-    [],
-  ],
-  [
-    'a clientcert that a stack makes',
-    () => deleteObjectDraft('clientcert', 'shop-web-1'),
-    'conflict',
-    'The clientcert "shop-web-1" is made by the stack instance "shop"',
-    [],
-  ],
-  [
-    'the last administrator',
-    () => deleteClientDraft('a1'),
-    'conflict',
-    'no administrator would be left; the client A1 stays one; register another administrator first',
-    [{ file: 'clients/A1.yaml' }],
-  ],
-];
-
-describe.each<[string, readonly RefusedRow[]]>([
-  ['breaking others', BREAKING],
-  ['what is in use', IN_USE],
-])('%s', (_name, rows) => {
-  it.each(rows.map((row) => ({ what: row[0], row })))('$what', ({ row: [, draft, code, message, details] }) => {
-    const refused = open().refused(draft);
-    expect(refused).toMatchObject({ code, message });
-    if (details !== undefined) expect(refused.details).toMatchObject(details);
-  });
-});
 
 it('what only an older version in force uses is in use', () => {
   const repository = open();
   repository.commit({ 'stacks/instances/orders.yaml': 'stackTemplate: nothing\n' });
   expect(repository.refused(() => deleteObjectDraft('role', 'db'))).toMatchObject({ code: 'conflict' });
   expect(repository.refused(() => deleteObjectDraft('zone', 'inside'))).toMatchObject({ code: 'conflict' });
-});
-
-describe('details', () => {
-  it('say where, and which instances it stops', () => {
-    expect(open().refused(() => deleteObjectDraft('shape', 'small')).details).toEqual([
-      {
-        file: 'stacks/templates/web.yaml',
-        line: 11,
-        column: 73,
-        pointer: '/resources/web/properties/resource_def/properties/shape',
-        message: 'it is used here [orders, shop]',
-      },
-    ]);
-  });
 });
 
 describe('an administrator', () => {
@@ -168,68 +72,31 @@ describe('a removal of what is not there', () => {
   });
 });
 
-describe('a mistake in the body', () => {
-  it('of a new object is said of the body, and without a place in a file that never existed', () => {
-    const { code, message, details } = open().refused(() => put('blog', { parameters: {} }));
-    expect({ code, message }).toEqual({
-      code: 'invalid_input',
-      message: 'the body lacks the field "stackTemplate"; add "stackTemplate:"',
-    });
-    expect(details).toEqual([
-      { pointer: '', message: 'the body lacks the field "stackTemplate"; add "stackTemplate:" [blog]' },
-    ]);
-  });
-
-  it('that is a plain secret is refused although nothing selects the object, and not quoted', () => {
-    const repository = open({ 'hierarchy.yaml': 'secrets: { keys: [password], reference: "^secret/" }\n' });
-    const refused = repository.refused(() => putObjectDraft('zone', { name: 'unused', db_password: 'hunter2' }));
-    expect(refused).toMatchObject({ code: 'invalid_input', details: [{ pointer: '/db_password' }] });
-    expect(JSON.stringify([refused.message, refused.details])).not.toContain('hunter2');
-  });
+it('a plain secret is refused although nothing selects the object, and not quoted', () => {
+  const repository = open({ 'hierarchy.yaml': 'secrets: { keys: [password], reference: "^secret/" }\n' });
+  const refused = repository.refused(() => putObjectDraft('zone', { name: 'unused', db_password: 'hunter2' }));
+  expect(refused).toMatchObject({ code: 'invalid_input', details: [{ pointer: '/db_password' }] });
+  expect(JSON.stringify([refused.message, refused.details])).not.toContain('hunter2');
 });
 
-describe('protection', () => {
-  const guarded = {
-    'stacks/instances/orders.yaml': 'stackTemplate: web\nparameters: { zone: inside, count: "2" }\nprotected: true\n',
-  };
-  const body = { stackTemplate: 'web', parameters: { zone: 'inside', count: '2' }, protected: true };
-
-  it('keeps an instance from being removed', () => {
-    expect(open(guarded).refused(() => remove('orders'))).toEqual({
+it('the servers of a protected instance are not taken away, also by the write that lifts the protection', () => {
+  const text = 'stackTemplate: web\nparameters: { zone: inside, count: "2" }\nprotected: true\n';
+  const fewer = { stackTemplate: 'web', parameters: { zone: 'inside', count: '1' }, protected: true };
+  for (const wanted of [fewer, { ...fewer, protected: false }]) {
+    expect(open({ 'stacks/instances/orders.yaml': text }).refused(() => put('orders', wanted))).toMatchObject({
       code: 'conflict',
-      message: 'The stack instance "orders" is protected; set protected: false in a commit of its own first',
-      details: [],
+      message: expect.stringMatching(/^the instance "orders" is protected, and this would delete orders-web-2; /),
     });
-  });
-
-  it('keeps its servers, and is not lifted by the write that takes them away', () => {
-    const fewer = { ...body, parameters: { zone: 'inside', count: '1' } };
-    for (const wanted of [fewer, { ...fewer, protected: false }]) {
-      expect(open(guarded).refused(() => put('orders', wanted))).toMatchObject({
-        code: 'conflict',
-        message: expect.stringMatching(/^the instance "orders" is protected, and this would delete orders-web-2; /),
-      });
-    }
-  });
+  }
 });
 
-describe('the last one', () => {
-  it('of the instances is not taken away by a request', () => {
-    const repository = open({ 'stacks/instances/orders.yaml': null });
-    expect(repository.refused(() => remove('shop'))).toMatchObject({
-      code: 'conflict',
-      message: expect.stringMatching(
-        /^This is the last stack instance, and .* make it with git, and let "treeline approve"/,
-      ),
-    });
-  });
-
-  it('of the clients is not, either', () => {
-    const repository = open({ 'clients/B2.yaml': null });
-    expect(repository.refused(() => deleteClientDraft('A1'))).toMatchObject({
-      code: 'conflict',
-      message: 'No client would be left, and so no administrator; register another one first',
-    });
+it('the last instance is not taken away by a request', () => {
+  const repository = open({ 'stacks/instances/orders.yaml': null });
+  expect(repository.refused(() => remove('shop'))).toMatchObject({
+    code: 'conflict',
+    message: expect.stringMatching(
+      /^This is the last stack instance, and .* make it with git, and let "treeline approve"/,
+    ),
   });
 });
 

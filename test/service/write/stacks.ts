@@ -1,6 +1,5 @@
 // The small stacks repository that drafts are tried on: one of everything, spelled in odd but right ways.
 import type { JsonMap } from '../../../src/model/json.ts';
-import type { ServiceErrorCode } from '../../../src/model/service-error.ts';
 import type { Draft } from '../../../src/service/write/draft.ts';
 import { deleteInstanceDraft, putInstanceDraft } from '../../../src/service/write/drafts.ts';
 import type { TextChanges } from '../../support/text-repository.ts';
@@ -65,15 +64,6 @@ fingerprint: ${'ab'.repeat(32)}   # as openssl prints it
 `,
   'clients/B2.yaml': 'serial: "0xb2"\nname: b2\nrole: proxy\ntags: [lab]\ntenant: lab-team\ndescription: In the lab\n',
 } as const satisfies TextChanges;
-
-/** A draft that is refused: its code, its message, and what its details hold among other things. */
-export type RefusedRow = readonly [
-  name: string,
-  draft: () => Draft,
-  code: ServiceErrorCode,
-  message: string,
-  details?: readonly object[],
-];
 
 /** Makes or replaces an instance. */
 export function put(name: string, body: JsonMap): Draft {
