@@ -6,15 +6,14 @@ import { markdownReport } from '../../src/cli/plan/markdown-report.ts';
 import { textPlan } from '../../src/cli/plan-command.ts';
 import { takeOutputs } from '../../src/machine/read-outputs.ts';
 import type { JsonMap } from '../../src/model/json.ts';
-import type { Spec, WantedServer } from '../../src/model/spec.ts';
 import type { Plan } from '../../src/plan/plan.ts';
 import { planMerge } from '../../src/plan/plan-merge.ts';
 import { safetyOfRecorded } from '../../src/plan/planned-safety.ts';
 import { recordedChanges } from '../../src/plan/recorded-changes.ts';
-import { type RecordedFacts, withRecorded } from '../../src/plan/recorded-facts.ts';
+import { withRecorded } from '../../src/plan/recorded-facts.ts';
 import { snapshotOf } from '../catalog/snapshots.ts';
 import { TextRepository, textsAfter } from '../support/text-repository.ts';
-import { planned } from './planned.ts';
+import { COMMIT, doneIn, planned } from './planned.ts';
 
 const TEMPLATE = 'stacks/templates/web.yaml';
 const template = (web: string): string =>
@@ -34,25 +33,13 @@ function plannedOnRecorded(before: string, after: string, outputs: JsonMap = { a
   const files = { ...FILES, [TEMPLATE]: before };
   const desired = new TextRepository().commit(files);
   const facts = { outputsOf: () => outputs };
-  const servers = [...desired.units.values()].flatMap((unit) =>
-    [...unit.servers.values()].map((server) => ({
-      ...recordedServer(server, takeOutputs(server.spec, { specs: [] }, facts)),
-      outputs: server.name === 'db' ? outputs : {},
-    })),
-  );
+  const done = doneIn(desired, (spec) => takeOutputs(spec, { specs: [] }, facts));
+  const servers = done.map((server) => ({ ...server, outputs: server.name === 'db' ? outputs : {} }));
   return planMerge({
-    ...{ base: '1'.repeat(40), head: '2'.repeat(40), before: withRecorded(desired, servers), recorded: servers },
+    ...{ base: COMMIT, head: '2'.repeat(40), before: withRecorded(desired, servers), recorded: servers },
     snapshot: snapshotOf(textsAfter(files, { [TEMPLATE]: after }), { wants: wantsBlob(desired.catalog) }),
     safety: safetyOfRecorded({ servers, heldBefore: new Map(), budget: 100 }),
   });
-}
-
-function recordedServer({ name, instance, key, index }: WantedServer, known: Spec): RecordedFacts {
-  return {
-    ...{ name, instance, key, index, state: 'done', commit: '1'.repeat(40), incarnation: 1, provider: 'lab' },
-    ...{ wanted: known, applied: known, mayExist: true, dirty: false, replacing: false, approved: false },
-    ...{ protected: false, deletion: 'delete' },
-  };
 }
 
 it('a new server has a value that is known after the create of another', () => {
@@ -90,11 +77,12 @@ it('nothing changes where the text stays, whatever is reported by then', () => {
 
 it('a server that was not wanted for a while keeps the value that it has, as it does once that is followed', () => {
   const facts = { outputsOf: () => ({ address: '10.0.0.1' }) };
-  const [shop] = new TextRepository().commit({ ...FILES, [TEMPLATE]: ADDRESS }).units.values();
-  const web = shop?.servers.get('web');
-  invariant(shop !== undefined && web !== undefined, 'the files have this server');
-  const row = { ...recordedServer(web, takeOutputs(web.spec, { specs: [] }, facts)), wanted: null };
-  const order = { recorded: [row], after: new Map([['', shop]]), merge: { changes: [], retained: [] } };
+  const desired = new TextRepository().commit({ ...FILES, [TEMPLATE]: ADDRESS });
+  const made = doneIn(desired, (spec) => takeOutputs(spec, { specs: [] }, facts));
+  const recorded = made.filter(({ name }) => name === 'web').map((row) => ({ ...row, wanted: null }));
+  const [shop] = desired.units.values();
+  invariant(shop !== undefined, 'the files have this instance');
+  const order = { recorded, after: new Map([['', shop]]), merge: { changes: [], retained: [] } };
   const { changes } = recordedChanges({ ...order, isSecret: () => false });
   expect(changes.find(({ resource }) => resource === 'web')).toBeUndefined();
 });

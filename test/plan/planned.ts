@@ -2,9 +2,11 @@
 import { wantsBlob } from '../../src/catalog/load-catalog.ts';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
 import type { DeleteBudget } from '../../src/model/settings.ts';
+import type { Spec } from '../../src/model/spec.ts';
 import type { Plan } from '../../src/plan/plan.ts';
 import { planMerge } from '../../src/plan/plan-merge.ts';
 import { safetyOfServers } from '../../src/plan/planned-safety.ts';
+import type { RecordedFacts } from '../../src/plan/recorded-facts.ts';
 import { snapshotOf } from '../catalog/snapshots.ts';
 import { type TextChanges, TextRepository, textsAfter } from '../support/text-repository.ts';
 
@@ -79,4 +81,18 @@ export function actionsIn({ changes }: Plan): readonly string[] {
 /** Returns `ntp on 8` and the like. */
 export function keysIn({ configuration }: Plan): readonly string[] {
   return configuration.map(({ key, nodes }) => `${key} on ${nodes}`);
+}
+
+export const COMMIT = '1'.repeat(40);
+
+/** Returns every server as it is recorded once the desired state is done; `known` is the spec that it was made with. */
+export function doneIn({ units }: DesiredState, known = (spec: Spec): Spec => spec): readonly RecordedFacts[] {
+  return [...units.values()].flatMap(({ servers }) =>
+    [...servers.values()].map(({ name, instance, key, index, spec, policy }) => ({
+      ...{ name, instance, key, index, commit: COMMIT, incarnation: 1, provider: 'lab' },
+      ...{ wanted: known(spec), applied: known(spec), state: 'done', mayExist: true },
+      ...{ dirty: false, replacing: false, approved: false },
+      ...{ protected: policy.protected, deletion: policy.deletion },
+    })),
+  );
 }

@@ -1,7 +1,6 @@
 // Plans against recorded servers, each case by itself.
 import { describe, expect, it } from 'vitest';
 import { wantsBlob } from '../../src/catalog/load-catalog.ts';
-import type { DesiredState } from '../../src/desired/desired-state.ts';
 import type { DeleteBudget } from '../../src/model/settings.ts';
 import type { Plan } from '../../src/plan/plan.ts';
 import { type Merge, planMerge } from '../../src/plan/plan-merge.ts';
@@ -9,29 +8,10 @@ import { safetyOfRecorded } from '../../src/plan/planned-safety.ts';
 import { type RecordedFacts, withRecorded } from '../../src/plan/recorded-facts.ts';
 import { snapshotOf } from '../catalog/snapshots.ts';
 import { type TextChanges, TextRepository, textsAfter } from '../support/text-repository.ts';
-import { SHOP } from './planned.ts';
+import { COMMIT, doneIn, SHOP } from './planned.ts';
 
-const COMMIT = '1'.repeat(40);
 const SHOP_FILE = 'stacks/instances/shop.yaml';
 const BLOG_FILE = 'stacks/instances/blog.yaml';
-
-/** Every server as it is once the desired state is done. */
-function doneIn({ units }: DesiredState): readonly RecordedFacts[] {
-  return [...units.values()].flatMap(({ servers }) =>
-    [...servers.values()].map(({ name, instance, key, index, spec, policy }) => ({
-      ...{ name, instance, key, index, commit: COMMIT, incarnation: 1, provider: 'lab', wanted: spec, applied: spec },
-      ...{
-        state: 'done',
-        mayExist: true,
-        dirty: false,
-        replacing: false,
-        approved: false,
-        protected: policy.protected,
-        deletion: policy.deletion,
-      },
-    })),
-  );
-}
 
 type Changed = Readonly<Record<string, Partial<RecordedFacts> | null>>;
 
@@ -132,41 +112,50 @@ describe('compared with recorded servers', () => {
     expect(reasonsIn(planMerge(mergeOf(given)))).toEqual(reasons);
   });
 
-  it('what was never made and is not wanted is forgotten', () => {
-    const given = {
-      rows: {
-        'blog-db': { applied: null, mayExist: false },
-        'blog-web-1': { applied: null, mayExist: false, provider: null },
+  const ofOld = (row: Partial<RecordedFacts>): Changed => {
+    return Object.fromEntries(['blog-db', 'blog-web-1'].map((name) => [name, { instance: 'old', ...row }]));
+  };
+  const retaining = { ...SHOP, [BLOG_FILE]: `${SHOP[BLOG_FILE]}deletion: retain\n` };
+
+  it.each<[string, Case, object]>([
+    [
+      'what was never made and is not wanted is forgotten',
+      {
+        rows: {
+          'blog-db': { applied: null, mayExist: false },
+          'blog-web-1': { applied: null, mayExist: false, provider: null },
+        },
       },
-      texts: { [BLOG_FILE]: null },
-    };
-    expect(planMerge(mergeOf(given))).toMatchObject({ changes: [], held: null });
-  });
-
-  it('what is being made, or may have been, is deleted; one that is being made counts against the budget', () => {
-    const rows = {
-      'blog-db': { applied: null, state: 'creating' },
-      'blog-web-1': { applied: null, state: 'retrying' },
-    } as const;
-    const plan = planMerge(mergeOf({ rows, texts: { [BLOG_FILE]: null }, budget: 0 }));
-    expect(plan.changes.map(({ action, resource }) => `${action} ${resource}`)).toEqual([
-      ...['delete blog-db', 'delete blog-web-1'],
-    ]);
-    expect(plan.held).toMatchObject({ instances: ['blog'], deletes: 1 });
-  });
-
-  it('what may have been made of an instance that retains its servers is left', () => {
-    const files = { ...SHOP, [BLOG_FILE]: `${SHOP[BLOG_FILE]}deletion: retain\n` };
-    const rows = { 'blog-db': { applied: null, state: 'creating' } } as const;
-    const plan = planMerge(mergeOf({ rows, files, texts: { [BLOG_FILE]: null } }));
-    expect(plan.retained.map(({ resource }) => resource)).toEqual(['blog-db', 'blog-web-1']);
-  });
-
-  it('what the row says is retained stays', () => {
-    const files = { ...SHOP, [BLOG_FILE]: `${SHOP[BLOG_FILE]}deletion: retain\n` };
-    const plan = planMerge(mergeOf({ files, texts: { [BLOG_FILE]: null } }));
-    expect(plan.changes).toEqual([]);
-    expect(plan.retained.map(({ resource }) => resource)).toEqual(['blog-db', 'blog-web-1']);
+      { changes: [], held: null },
+    ],
+    [
+      'what is being made, or may have been, is deleted; one that is being made counts against the budget',
+      {
+        rows: { 'blog-db': { applied: null, state: 'creating' }, 'blog-web-1': { applied: null, state: 'retrying' } },
+        budget: 0,
+      },
+      {
+        changes: ['blog-db', 'blog-web-1'].map((resource) => ({ action: 'delete', resource })),
+        held: { instances: ['blog'], deletes: 1 },
+      },
+    ],
+    [
+      'what may have been made of an instance that retains its servers is left',
+      { rows: { 'blog-db': { applied: null, state: 'creating' } }, files: retaining },
+      { changes: [], retained: [{ resource: 'blog-db' }, { resource: 'blog-web-1' }] },
+    ],
+    [
+      'an instance that no file has any more retains what the rows say',
+      { rows: ofOld({ deletion: 'retain' }) },
+      { retained: ['blog-db', 'blog-web-1'].map((resource) => ({ resource, instance: 'old' })) },
+    ],
+    [
+      'a protected instance that is only recorded stays',
+      { rows: ofOld({ protected: true }) },
+      { changes: [], problems: [{ code: 'protected_instance' }] },
+    ],
+  ])('of a file that goes, %s', (_, given, plan) => {
+    expect(planMerge(mergeOf({ ...given, texts: { [BLOG_FILE]: null } }))).toMatchObject(plan);
   });
 
   it('deletes that wait count against the budget, and approved ones do not', () => {
@@ -191,26 +180,5 @@ describe('compared with recorded servers', () => {
       'create blog-db: the stack instance "blog" becomes active for the first time',
       'create blog-web-1: the stack instance "blog" becomes active for the first time',
     ]);
-  });
-
-  it('an instance that no file has any more waits, and retains what the rows say', () => {
-    const rows = Object.fromEntries(
-      ['blog-db', 'blog-web-1'].map((name) => [name, { instance: 'old', deletion: 'retain' as const }]),
-    );
-    const plan = planMerge(mergeOf({ rows, texts: { [BLOG_FILE]: null } }));
-    expect(plan.retained.map(({ resource, instance }) => `${resource} of ${instance}`)).toEqual([
-      'blog-db of old',
-      'blog-web-1 of old',
-    ]);
-  });
-
-  it('a protected instance that is only recorded stays', () => {
-    const rows = Object.fromEntries(
-      ['blog-db', 'blog-web-1'].map((name) => [name, { instance: 'old', protected: true }]),
-    );
-    expect(planMerge(mergeOf({ rows, texts: { [BLOG_FILE]: null } }))).toMatchObject({
-      changes: [],
-      problems: [{ code: 'protected_instance' }],
-    });
   });
 });
