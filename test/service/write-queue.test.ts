@@ -13,7 +13,7 @@ import {
 import { type BeforePush, GIVE_UP_MS } from '../../src/service/write/pending-write.ts';
 import { WriteQueue } from '../../src/service/write/write-queue.ts';
 import { ManualClock } from '../support/manual-clock.ts';
-import { ScriptedRemote } from '../support/scripted-remote.ts';
+import { type PushStep, ScriptedRemote } from '../support/scripted-remote.ts';
 import { ADMINISTRATOR } from './service.ts';
 
 const FILES = { 'tree.yaml': 'name: global\ntype: common\n', 'types/role/web.yaml': 'port: 80\n' };
@@ -40,10 +40,10 @@ class Scene {
   }
 
   /** Resolves with what the client is told: the commit, or the code and message of the refusal. */
-  async submit(
+  readonly submit = async (
     draft: Draft,
     more: Partial<Pick<WriteOrder, 'by' | 'ifMatch' | 'ifNoneMatch' | 'refusal'>> & { beforePush?: BeforePush } = {},
-  ) {
+  ): Promise<string | null> => {
     this.#count += 1;
     const order = {
       by: more.by ?? ADMINISTRATOR,
@@ -59,10 +59,10 @@ class Scene {
       if (error instanceof ServiceError) return `${error.code}: ${error.message}`;
       throw error;
     }
-  }
+  };
 
   /** Lets time pass until the answer is there, a second after the other. */
-  async patiently<Value>(answer: Promise<Value>): Promise<Value> {
+  readonly patiently = async <Value>(answer: Promise<Value>): Promise<Value> => {
     let isThere = false;
     void answer.finally(() => {
       isThere = true;
@@ -72,7 +72,7 @@ class Scene {
       if (!isThere) this.clock.advance(1_000);
     }
     return await answer;
-  }
+  };
 }
 
 /** Resolves when everything that can go on without time has gone on. */
@@ -100,7 +100,7 @@ describe('a process that sleeps until its lease is over', () => {
     'not_ready: The repository cannot be reached: this replica does not lead any more; nothing was written';
 
   it('pushes nothing: another replica may have taken later writes', async () => {
-    const { remote, submit } = bound(new Scene('commit', () => false));
+    const { remote, submit } = new Scene('commit', () => false);
     expect(await submit(put('a', 1))).toBe(DEPOSED);
     expect(remote.pushes).toEqual([]);
   });
@@ -108,7 +108,7 @@ describe('a process that sleeps until its lease is over', () => {
 
 describe('what waits together', () => {
   it('goes out in one push, each as its own commit, in order', async () => {
-    const { remote, submit } = bound(new Scene());
+    const { remote, submit } = new Scene();
     const answers = await Promise.all(['a', 'b', 'c'].map((name, index) => submit(put(name, index))));
     expect(answers).toEqual(['write-1', 'write-2', 'write-3']);
     expect(remote.pushes).toEqual([['write-1', 'write-2', 'write-3']]);
@@ -116,23 +116,22 @@ describe('what waits together', () => {
   });
 
   it('is at most fifty', async () => {
-    const scene = new Scene();
-    const { remote, submit } = bound(scene);
+    const { remote, submit, patiently } = new Scene();
     const writes = Array.from({ length: 60 }, (_, index) => submit(put(`role-${index}`, index)));
-    await scene.patiently(Promise.all(writes));
+    await patiently(Promise.all(writes));
     expect(remote.pushes.map(({ length }) => length)).toEqual([50, 10]);
     expect(remote.written).toHaveLength(60);
   });
 
   it('is checked on top of those before it: the last word counts, and the same again changes nothing', async () => {
-    const { remote, submit } = bound(new Scene());
+    const { remote, submit } = new Scene();
     const answers = await Promise.all([put('a', 1), put('a', 2), put('a', 2)].map((draft) => submit(draft)));
     expect(answers).toEqual(['write-1', 'write-2', null]);
     expect(remote.head.catalog.files.get('types/role/a.yaml')?.object).toMatchObject({ port: 2 });
   });
 
   it('is sent one by one if it is refused as one, so that only the culprit is refused', async () => {
-    const { remote, submit } = bound(new Scene());
+    const { remote, submit } = new Scene();
     const hook = (push: Parameters<ScriptedRemote['take']>[0]): PushOutcome | boolean => {
       const isBad = push.commits.some((commit) => remote.made(commit).message.startsWith('Set role bad'));
       if (isBad) return { is: 'refused', reason: 'no bad roles' };
@@ -149,20 +148,8 @@ describe('what waits together', () => {
 });
 
 describe('a race that is lost', () => {
-  it('is decided again on what the other has brought', async () => {
-    const { remote, submit } = bound(new Scene());
-    remote.steps.push(() => {
-      remote.outside({ 'types/role/db.yaml': 'port: 5432\n' });
-      return false;
-    });
-    expect(await submit(put('a', 1))).toBe('write-2');
-    expect(remote.written).toEqual(['Set role a']);
-    expect(remote.head.catalog.files.has('types/role/db.yaml')).toBe(true);
-  });
-
   it('is checked in full again: what the other has broken is not committed', async () => {
-    const scene = new Scene();
-    const { remote, submit } = bound(scene);
+    const { remote, submit } = new Scene();
     remote.outside({ 'types/clientcert/printer.yaml': 'paper: a4\n' });
     remote.steps.push(() => {
       remote.outside({ 'types/clientcert/printer.yaml': 'paper: a4\nrole: web\n' });
@@ -173,14 +160,13 @@ describe('a race that is lost', () => {
   });
 
   it('again and again ends after 15 s, and nothing is written', async () => {
-    const scene = new Scene();
-    const { remote, submit } = bound(scene);
+    const { remote, submit, clock } = new Scene();
     let others = 0;
     remote.onPoll = () => {
       remote.steps.push(() => {
         others += 1;
         remote.outside({ other: String(others) });
-        scene.clock.advance(400);
+        clock.advance(400);
         return false;
       });
     };
@@ -191,13 +177,12 @@ describe('a race that is lost', () => {
 });
 
 it('a write gives up after 15 s while the batch before it takes longer', async () => {
-  const scene = new Scene();
-  const { submit } = bound(scene);
+  const { submit, clock } = new Scene();
   const recording = Promise.withResolvers<() => Promise<void>>();
   const first = submit(put('a', 1), { beforePush: () => recording.promise });
   await new Promise(setImmediate);
   const second = submit(put('b', 1));
-  scene.clock.advance(GIVE_UP_MS);
+  clock.advance(GIVE_UP_MS);
   expect(await second).toMatch(/^not_ready: .*within 15 s; nothing was written$/);
   recording.resolve(async () => undefined);
   expect(await first).toBe('write-1');
@@ -210,10 +195,10 @@ describe('an author who loses the right to write', () => {
   const refusal: WriteOrder['refusal'] = (registry) =>
     registry?.('B2') === undefined ? new ServiceError('client_not_registered', 'no B2') : undefined;
 
-  function registered(): ReturnType<typeof bound> {
+  function registered(): Scene {
     const scene = new Scene();
     scene.remote.outside(CLIENTS);
-    return bound(scene);
+    return scene;
   }
 
   it('by a write before it in the same batch writes nothing, not even its own record again', async () => {
@@ -262,18 +247,18 @@ describe('an author who loses the right to write', () => {
 
 describe('without a look at the remote', () => {
   /** Returns a scene in which the followed commit is the head before an outsider pushed. */
-  function behind(changes: Record<string, string>): ReturnType<typeof bound> {
+  function behind(changes: Record<string, string>): Scene {
     const scene = new Scene();
     const old = scene.remote.head;
     scene.remote.known = () => old;
     scene.remote.outside(changes);
-    return bound(scene);
+    return scene;
   }
 
-  function upToDate(): ReturnType<typeof bound> {
+  function upToDate(): Scene {
     const scene = new Scene();
     scene.remote.known = () => scene.remote.head;
-    return bound(scene);
+    return scene;
   }
 
   it('goes out what is a commit, and the push tells whether the branch is there', async () => {
@@ -301,7 +286,7 @@ describe('If-Match', () => {
   const oidOf = ({ head }: ScriptedRemote): string => head.catalog.files.get(WEB)?.oid ?? '';
 
   it('lets the named version be replaced, and no other', async () => {
-    const { remote, submit } = bound(new Scene());
+    const { remote, submit } = new Scene();
     const ifMatch = [oidOf(remote)];
     expect(await submit(put('web', 81), { ifMatch: ['other', ...ifMatch] })).toBe('write-1');
     expect(await submit(put('web', 82), { ifMatch })).toMatch(/^precondition_failed: role\/web/);
@@ -315,59 +300,73 @@ describe('If-Match', () => {
   });
 });
 
-describe('an answer that is lost', () => {
-  it('is asked for: what is there is not sent again', async () => {
-    const { remote, submit } = bound(new Scene());
-    remote.steps.push('lose');
-    expect(await submit(put('a', 1))).toBe('write-1');
-    expect(remote.pushes).toEqual([['write-1']]);
-  });
+const UNKNOWN = /^outcome_unknown: It is not known .* the connection broke off; .*Treeline-Request-Id: request-1"/;
+const UNREACHABLE = /^not_ready: The repository cannot be reached: nothing listens there; nothing was written$/;
+const SET = ['Set role a'];
 
-  it('of a push that did not arrive sends the very same commits again', async () => {
-    const { remote, submit } = bound(new Scene());
-    remote.steps.push('drop');
-    expect(await Promise.all([submit(put('a', 1)), submit(put('b', 1))])).toEqual(['write-1', 'write-2']);
-    expect(remote.pushes).toEqual([
-      ['write-1', 'write-2'],
-      ['write-1', 'write-2'],
-    ]);
-  });
-
-  it('of a push that arrives late, below an outsider, is not committed twice', async () => {
-    const scene = new Scene();
-    const { remote, submit } = bound(scene);
-    remote.steps.push('drop', (push) => {
-      // The first one is through now, and somebody else is on top: git would say that the branch has moved.
-      remote.take(push);
-      remote.outside({ other: 'x' });
-      return false;
-    });
-    expect(await scene.patiently(submit(put('a', 1)))).toBe('write-1');
-    expect(remote.written).toEqual(['Set role a']);
-  });
-
-  it.each(['refuse', 'fail'] as const)('stays lost where the next push says no (%s)', async (step) => {
-    const scene = new Scene();
-    const { remote, submit } = bound(scene);
-    remote.steps.push('drop', ...Array.from({ length: 100 }, () => step));
-    const answer = await scene.patiently(submit(put('a', 1)));
-    expect(answer).toMatch(
-      /^outcome_unknown: It is not known .* the connection broke off; .*Treeline-Request-Id: request-1"/,
-    );
-    expect(remote.written).toEqual([]);
+describe('a push', () => {
+  it.each<[string, steps: (remote: ScriptedRemote) => PushStep[], answer: RegExp, pushes: string[], written: string[]]>(
+    [
+      ['whose answer is lost is asked for, and not sent again', () => ['lose'], /^write-1$/, ['write-1'], SET],
+      [
+        'that did not arrive sends the very same commit again',
+        () => ['drop'],
+        /^write-1$/,
+        ['write-1', 'write-1'],
+        SET,
+      ],
+      [
+        'that arrives late, below an outsider, is not committed twice',
+        (remote) => [
+          'drop',
+          (push) => {
+            // The first one is through now, and somebody else is on top: git would say that the branch has moved.
+            remote.take(push);
+            remote.outside({ other: 'x' });
+            return false;
+          },
+        ],
+        /^write-1$/,
+        ['write-1', 'write-1'],
+        SET,
+      ],
+      ['stays lost where the next says no', () => ['drop', ...Array(100).fill('refuse')], UNKNOWN, [], []],
+      ['stays lost where the next fails', () => ['drop', ...Array(100).fill('fail')], UNKNOWN, [], []],
+      ['to a repository that cannot be reached writes nothing', () => ['fail'], UNREACHABLE, ['write-1'], []],
+      [
+        'that loses a race is decided again on what the other has brought',
+        (remote) => [
+          () => {
+            remote.outside({ 'types/role/db.yaml': 'port: 5432\n' });
+            return false;
+          },
+        ],
+        /^write-2$/,
+        ['write-1', 'write-2'],
+        SET,
+      ],
+    ],
+  )('%s, and later writes go on', async (_what, steps, answer, pushes, written) => {
+    const { remote, submit, patiently } = new Scene();
+    remote.steps.push(...steps(remote));
+    expect(await patiently(submit(put('a', 1)))).toMatch(answer);
+    if (pushes.length > 0) expect(remote.pushes).toEqual(pushes.map((commit) => [commit]));
+    expect(remote.written).toEqual(written);
+    remote.steps.length = 0;
+    expect(await submit(put('b', 1))).toMatch(/^write-\d+$/);
+    expect(remote.written).toEqual([...written, 'Set role b']);
   });
 });
 
 describe('a commit that arrived', () => {
   it('is answered once this server has it, also where that takes several looks', async () => {
-    const scene = new Scene();
-    const { remote, submit } = bound(scene);
+    const { remote, submit, patiently } = new Scene();
     let looks = 0;
     remote.onArrival = () => {
       looks += 1;
       if (looks < 3) throw new ServiceError('not_ready', 'the repository cannot be followed');
     };
-    expect(await scene.patiently(submit(put('a', 1)))).toBe('write-1');
+    expect(await patiently(submit(put('a', 1)))).toBe('write-1');
     expect(looks).toBe(3);
   });
 
@@ -375,14 +374,13 @@ describe('a commit that arrived', () => {
     ['conflict', 1],
     ['not_ready', 15],
   ] as const)('and cannot be seen here (%s) is told as that, never as if nothing was written', async (code, looks) => {
-    const scene = new Scene();
-    const { remote, submit } = bound(scene);
+    const { remote, submit, patiently } = new Scene();
     let count = 0;
     remote.onArrival = () => {
       count += 1;
       throw new ServiceError(code, 'the reason');
     };
-    const answers = await scene.patiently(Promise.all([submit(put('a', 1)), submit(put('a', 1))]));
+    const answers = await patiently(Promise.all([submit(put('a', 1)), submit(put('a', 1))]));
     for (const answer of answers) {
       expect(answer).toMatch(/^outcome_unknown: Committed as write-1, but this server .*: the reason; look for "Tree/);
     }
@@ -392,17 +390,8 @@ describe('a commit that arrived', () => {
 });
 
 describe('a repository that', () => {
-  it('cannot be reached is told, with nothing written', async () => {
-    const { remote, submit } = bound(new Scene());
-    remote.steps.push('fail');
-    expect(await submit(put('a', 1))).toBe(
-      'not_ready: The repository cannot be reached: nothing listens there; nothing was written',
-    );
-    expect(await submit(put('a', 1))).toBe('write-2');
-  });
-
   it('is not followed takes no writes, for the reason that is given', async () => {
-    const { remote, submit } = bound(new Scene());
+    const { remote, submit } = new Scene();
     remote.onPoll = () => {
       throw new ServiceError('conflict', 'The newest commit is not followed: the history was rewritten');
     };
@@ -410,7 +399,7 @@ describe('a repository that', () => {
   });
 
   it('fails in an unforeseen way does not hold up what comes later', async () => {
-    const { remote, submit } = bound(new Scene());
+    const { remote, submit } = new Scene();
     remote.steps.push(() => {
       throw new TypeError('a mistake of ours');
     });
@@ -420,43 +409,31 @@ describe('a repository that', () => {
 });
 
 describe('before the push', () => {
-  it('what the repository cannot say is recorded, once it is certain what is pushed', async () => {
-    const { remote, submit } = bound(new Scene());
-    const pushes: number[] = [];
-    const beforePush: BeforePush = async () => {
-      pushes.push(remote.pushes.length);
-      return async () => undefined;
-    };
-    expect(await submit(deleteObjectDraft('role', 'none'), { beforePush })).toMatch(/^not_found/);
-    expect(pushes).toEqual([]);
-    expect(await submit(deleteObjectDraft('role', 'web'), { beforePush })).toBe('write-1');
-    expect(pushes).toEqual([0]);
-  });
-
   it.each([
-    ['refuse', 'commit', ['recorded', 'taken back']],
-    ['fail', 'commit', ['recorded', 'taken back']],
-    ['take', 'commit', ['recorded']],
-    ['lose', 'commit', ['recorded']],
-    ['take', 'propose', []],
-  ] as const)('it is taken back only if the write is certainly not there (%s, %s)', async (step, mode, expected) => {
-    const scene = new Scene(mode);
-    const { remote, submit } = bound(scene);
+    ['none', 'take', 'commit', []],
+    ['web', 'refuse', 'commit', ['recorded', 'taken back']],
+    ['web', 'fail', 'commit', ['recorded', 'taken back']],
+    ['web', 'take', 'commit', ['recorded']],
+    ['web', 'lose', 'commit', ['recorded']],
+    ['web', 'take', 'propose', []],
+  ] as const)('a delete of %s records, and takes back only what is certainly not there (%s, %s)', async (...row) => {
+    const [name, step, mode, expected] = row;
+    const { remote, submit, patiently } = new Scene(mode);
     const log: string[] = [];
     const beforePush: BeforePush = async () => {
+      expect(remote.pushes).toEqual([]);
       log.push('recorded');
       return async () => void log.push('taken back');
     };
     remote.steps.push(step);
-    await scene.patiently(submit(deleteObjectDraft('role', 'web'), { beforePush }));
+    await patiently(submit(deleteObjectDraft('role', name), { beforePush }));
     expect(log).toEqual(expected);
   });
 });
 
 describe('a write', () => {
   it('is refused where a hundred writes of its client wait, and other clients are not', async () => {
-    const scene = new Scene();
-    const { remote, submit } = bound(scene);
+    const { remote, submit } = new Scene();
     const first = gate();
     remote.onPoll = first.wait;
     const under = submit(put('a', 1));
@@ -473,8 +450,7 @@ describe('a write', () => {
 
 describe('a stop', () => {
   it('waits for what is on its way, and refuses what waits and what comes', async () => {
-    const scene = new Scene();
-    const { remote, submit } = bound(scene);
+    const { remote, submit, queue } = new Scene();
     const push = gate();
     remote.steps.push(async (prepared) => {
       await push.wait();
@@ -483,7 +459,7 @@ describe('a stop', () => {
     const under = submit(put('a', 1));
     await push.reached;
     const waiting = submit(put('b', 1));
-    const stopped = scene.queue.stop(5_000);
+    const stopped = queue.stop(5_000);
     expect(await waiting).toBe('not_ready: The controller is stopping; nothing was written');
     expect(await submit(put('c', 1))).toBe('not_ready: The controller is stopping; nothing was written');
     push.open();
@@ -493,8 +469,7 @@ describe('a stop', () => {
   });
 
   it('waits for so long only, and says then that nobody knows', async () => {
-    const scene = new Scene();
-    const { remote, submit } = bound(scene);
+    const { remote, submit, clock, queue } = new Scene();
     const push = gate();
     remote.steps.push(async (prepared) => {
       await push.wait();
@@ -502,8 +477,8 @@ describe('a stop', () => {
     });
     const under = submit(put('a', 1));
     await push.reached;
-    const stopped = scene.queue.stop(5_000);
-    scene.clock.advance(5_000);
+    const stopped = queue.stop(5_000);
+    clock.advance(5_000);
     await stopped;
     expect(await under).toMatch(/^outcome_unknown: The controller stops .*request-1"/);
   });
@@ -511,7 +486,7 @@ describe('a stop', () => {
 
 describe('a proposal', () => {
   it('goes to a branch of its own each, and leaves the followed one alone', async () => {
-    const { remote, submit } = bound(new Scene('propose'));
+    const { remote, submit } = new Scene('propose');
     const answers = await Promise.all([put('a', 1), put('a', 2)].map((draft) => submit(draft)));
     expect(answers).toEqual(['write-1 on treeline/role-a-request-', 'write-2 on treeline/role-a-request-']);
     expect(remote.pushes).toEqual([['write-1'], ['write-2']]);
@@ -519,7 +494,3 @@ describe('a proposal', () => {
     expect(remote.proposals.get('treeline/role-a-request-')?.[0]?.message).toMatch(/^Set role a\n/);
   });
 });
-
-function bound(scene: Scene): { readonly remote: ScriptedRemote; readonly submit: Scene['submit'] } {
-  return { remote: scene.remote, submit: scene.submit.bind(scene) };
-}
