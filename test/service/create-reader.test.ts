@@ -16,26 +16,6 @@ describe('before the first good commit', () => {
 });
 
 describe('an instance', () => {
-  it('has every field, and the states of its servers by resource', async () => {
-    const service = await open();
-    await service.made('web-1');
-    const { body, oid } = service.reader.instance('shop');
-    expect(body).toEqual({
-      name: 'shop',
-      type: 'stack-instance',
-      description: 'The shop',
-      stackTemplate: 'web',
-      stackTemplateAdditions: {},
-      stackTemplateSubstractions: {},
-      parameters: { count: '2' },
-      resources: { web: { 'web-1': { state: 'done' }, 'web-2': { state: 'pending' } }, idle: {} },
-    });
-    expect(oid).toMatch(/^[0-9a-f]{40}$/);
-    expect(service.reader.statusFull('shop')).toEqual(body.resources);
-    expect(service.reader.instances()).toEqual([body]);
-    expect(service.reader.status('shop')).toBe('In progress');
-  });
-
   it('shows a server that is to go until it is gone', async () => {
     const service = await open();
     await service.made('web-1', 'web-2');
@@ -47,16 +27,6 @@ describe('an instance', () => {
     expect(service.reader.status('shop')).toBe('In progress');
     await service.change('web-2', null);
     expect(service.reader.statusFull('shop').web).toEqual({ 'web-1': { state: 'done' } });
-  });
-
-  it('stays whole at its older version while its newest is wrong', async () => {
-    const service = await open();
-    await service.made('web-1', 'web-2');
-    const before = service.reader.instance('shop');
-    await service.commit({ [SHOP]: 'stackTemplate: web\nparameters: { count: "3", cuont: "4" }\n' });
-    expect(service.reader.status('shop')).toBe('Invalid');
-    expect(service.reader.instance('shop')).toEqual(before);
-    expect(service.reader.value('web-1', 'port')).toBe(80);
   });
 
   it('that is new and wrong is listed with what could be read of it', async () => {
@@ -71,34 +41,8 @@ describe('an instance', () => {
     expect([...service.reader.objects('stack-instance')].map(({ name }) => name)).toEqual(['new', 'odd', 'shop']);
   });
 
-  it('that no commit wants answers until its servers are gone', async () => {
-    const service = await open({ 'stacks/instances/other.yaml': 'stackTemplate: web\nparameters: { count: "0" }\n' });
-    await service.made('web-1', 'web-2');
-    const before = service.reader.instance('shop');
-    await service.commit({ [SHOP]: null });
-    expect(service.reader.status('shop')).toBe('Marked for delete');
-    expect(service.reader.instance('shop')).toMatchObject({
-      oid: before.oid,
-      body: {
-        description: 'The shop',
-        resources: { web: { 'web-1': { state: 'marked for delete' }, 'web-2': { state: 'marked for delete' } } },
-      },
-    });
-    await service.change('web-1', null);
-    await service.change('web-2', null);
-    await service.ledger.commit([
-      { kind: 'terminating', name: 'shop', value: null, expected: service.ledger.read('terminating', 'shop') },
-    ]);
-    expect(refusal(() => service.reader.instance('shop'))).toMatch(/^not_found/);
-    expect(service.reader.instances().map(({ name }) => name)).toEqual(['other']);
-  });
-
-  it('that is unknown is not found, with a suggestion', async () => {
+  it('that is a server is not found, with its instance', async () => {
     const { reader } = await open();
-    const words = 'not_found: There is no stack instance "shpo"; did you mean "shop"?';
-    expect(refusal(() => reader.instance('shpo'))).toBe(words);
-    expect(refusal(() => reader.status('shpo'))).toBe(words);
-    expect(refusal(() => reader.statusFull('shpo'))).toBe(words);
     expect(refusal(() => reader.status('web-1'))).toBe(
       'not_found: There is no stack instance "web-1"; it is a server of the instance "shop"',
     );
@@ -118,14 +62,6 @@ describe('a template', () => {
 });
 
 describe('clients', () => {
-  it('are listed by serial, all or those of a role', async () => {
-    const { reader } = await open();
-    expect(reader.clients(undefined).map(({ serial }) => serial)).toEqual(['A1', 'B2', 'C3']);
-    expect(reader.clients('proxy')).toMatchObject([{ serial: 'B2', tags: ['lab'] }]);
-    expect(reader.registered('A1')?.role).toBe('administrator');
-    expect(reader.registered('FF')).toBeUndefined();
-  });
-
   it('are found in any spelling of their serial', async () => {
     const { reader } = await open();
     for (const spelling of ['B2', 'b2', '0xb2', '00:B2']) {

@@ -39,15 +39,6 @@ describe('typed objects', () => {
       'stack-template/web',
     ]);
   });
-
-  it('that are unknown are not found, with a suggestion', async () => {
-    const { reader } = await open();
-    expect(refusal(() => reader.objects('rloe'))).toBe('not_found: There is no type "rloe"; did you mean "role"?');
-    expect(refusal(() => reader.object('rloe', 'web'))).toBe(
-      'not_found: There is no type "rloe"; did you mean "role"?',
-    );
-    expect(refusal(() => reader.object('role', 'wbe'))).toBe('not_found: There is no role "wbe"; did you mean "web"?');
-  });
 });
 
 describe('records', () => {
@@ -119,16 +110,5 @@ describe('records', () => {
     expect(service.reader.nodes().map(({ name }) => name)).toEqual(['printer', 'web-1', 'web-2']);
     await service.change('web-2', null);
     expect(refusal(() => service.reader.record('web-2'))).toMatch(/^not_found/);
-  });
-
-  it('that are unknown are not found, with a suggestion', async () => {
-    const { reader } = await open();
-    const node = 'not_found: There is no node "web-11"; did you mean "web-1"?';
-    expect(refusal(() => reader.record('web-11'))).toBe(node);
-    expect(refusal(() => reader.explainedRecord('web-11'))).toBe(node);
-    expect(refusal(() => reader.value('web-11', 'port'))).toBe(node);
-    const key = 'not_found: The record of "web-1" has no key "prot"; did you mean "port"?';
-    expect(refusal(() => reader.value('web-1', 'prot'))).toBe(key);
-    expect(refusal(() => reader.explainedValue('web-1', '__proto__'))).toMatch(/^not_found/);
   });
 });
