@@ -16,15 +16,10 @@ describe('a changed scalar', () => {
     ['plain', 'a: x # c\n', { a: 'u' }, 'a: u # c\n'],
     ['single quotes', "a: 'x' # c\n", { a: "it's 1.10" }, "a: 'it''s 1.10' # c\n"],
     ['double quotes', 'a: "x" # c\n', { a: 'u "z"' }, 'a: "u \\"z\\"" # c\n'],
-    ['a text that would read as a number', 'a: x\n', { a: '1.10' }, 'a: "1.10"\n'],
-    ['a number for a text in quotes', 'a: "1"\n', { a: 1 }, 'a: 1\n'],
-    ['a text over two lines', 'a: x\n  u\nb: "x\n  u" # c\n', { a: 'z', b: 'z' }, 'a: z\nb: "z" # c\n'],
     ['below its key', 'a: # c\n  x # d\n', { a: 'u' }, 'a: # c\n  u # d\n'],
     ['in brackets', 'a: {x: 1, u: [b, "c"]}\n', { a: { x: 2, u: ['[', 'd'] } }, 'a: {x: 2, u: ["[", "d"]}\n'],
-    ['null in brackets', 'a: {x, u:, z: }\n', { a: { x: 1, u: 2, z: 3 } }, 'a: {x: 1, u: 2, z: 3}\n'],
     ['a text of several lines', 'a: x # c\nb: 1\n', { a: 'u\nz\n', b: 1 }, 'a: | # c\n  u\n  z\nb: 1\n'],
     ['literal', 'a: | # c\n  x\n  u\n\nb: 1\n', { a: 'x\nz\n', b: 1 }, 'a: | # c\n  x\n  z\n\nb: 1\n'],
-    ['literal that cannot hold it', 'a: | # c\n  x\n', { a: ' x\n' }, 'a: " x\\n" # c\n'],
     ['folded', 'a: >-\n  x\n  u\nb: 1\n', { a: 'x u z', b: 1 }, 'a: >-\n  x u z\nb: 1\n'],
   ])('%s', check);
 });
@@ -75,14 +70,9 @@ describe('a map', () => {
       { a: 1, b: 2, c: { d: 3, e: 4, g: ['x'], h: { i: {} } }, f: 5 },
       MAP.replace('# four\n', '# four\n  g:\n    - x\n  h:\n    i: {}\n'),
     ],
-    ['has other keys in the whole file', '# a\nb: 1 # c\nc: 1\n', { d: 1, e: 2 }, '# a\nd: 1\ne: 2\n'],
-    ['is filled', 'a: {}\nb: {} # c\n', { a: { x: 1 }, b: { u: 2 } }, 'a:\n  x: 1\nb:\n  # c\n  u: 2\n'],
     ['becomes empty', 'a: # c\n  x: 1\n  # d\nb: 1\n', { a: {}, b: 1 }, 'a: # c\n  # d\n  {}\nb: 1\n'],
     ['indents as the file does', 'a:\n    b: 1\nc: x\n', { a: { b: 1 }, c: { d: 1 } }, 'a:\n    b: 1\nc:\n    d: 1\n'],
-    ['has strange keys', 'a: 1\n', { a: 1, 'x: u': 1, '1': 2, '- z': 3 }, 'a: 1\n"1": 2\n"x: u": 1\n"- z": 3\n'],
     ['in braces loses a key and gets one', 'a: { b: 1, c: 2 }\n', { a: { b: 1, d: 3 } }, 'a: { b: 1, d: 3 }\n'],
-    ['in braces becomes empty', 'a: { b: 1 } # c\n', { a: {} }, 'a: {} # c\n'],
-    ['has keys of Object.prototype', 'a: 1\n', { a: 1, constructor: 1 }, 'a: 1\nconstructor: 1\n'],
   ])('%s', check);
 });
 
@@ -105,8 +95,6 @@ function tags(...values: readonly string[]): JsonMap {
 
 describe('a list', () => {
   test.each<Triple>([
-    ['changes an item', LIST, tags('a', 'x', 'c'), LIST.replace('- b', '- x')],
-    ['loses its first item', LIST, tags('b', 'c'), LIST.replace('  # About a\n  -   a # first\n', '')],
     ['gets one in front', LIST, tags('0', 'a', 'b', 'c'), LIST.replace('  # About a', '  - "0"\n  # About a')],
     [
       'is sorted anew',
@@ -122,9 +110,7 @@ describe('a list', () => {
       { a: ['x'], b: [{ c: 1, d: 2 }] },
       'a:\n  # c\n  - x\nb:\n  - c: 1\n    d: 2\n',
     ],
-    ['becomes a map', 'a: # c\n  - x\n  # d\nb: 1\n', { a: { c: 1 }, b: 1 }, 'a: # c\n  # d\n  c: 1\nb: 1\n'],
     ['in brackets gets one in front', 'a: [ x ]\n', { a: ['0', 'x'] }, 'a: [ "0", x ]\n'],
-    ['in brackets becomes empty', 'a: [ x, u, ] # c\n', { a: [] }, 'a: [] # c\n'],
     [
       'in brackets on several lines',
       'a:\n  [\n    x, # c\n    u\n  ]\n',
@@ -168,30 +154,11 @@ describe('a list of maps', () => {
       { children: [A, { ...B, children: [...B.children, C] }, C] },
       NODES.replace(/(\n {6}- ){ name: x.*/, '$&$1{ name: c }'),
     ],
-    [
-      'loses a first key',
-      NODES,
-      { children: [{ type: 'zone' }, B, C] },
-      NODES.replace('- name: a\n    type', '- type'),
-    ],
-    [
-      'gets keys',
-      NODES,
-      { children: [{ ...A, x: 1 }, B, { ...C, u: { z: [1] } }] },
-      `${NODES.replace('# c\n', '# c\n    x: 1\n')}    u:\n      z:\n        - 1\n`,
-    ],
-    [
-      'has a map become another',
-      NODES,
-      { children: [{ x: 1, u: 2 }, B, C] },
-      NODES.replace(/name: a\n.*/, 'x: 1\n    u: 2'),
-    ],
   ])('%s', check);
 });
 
 describe('what is around', () => {
   test.each<Triple>([
-    ['nothing to change', 'a: 1.0 # c', { a: 1 }, 'a: 1.0 # c'],
     ['no last line end, last key gone', 'a: 1\nb: 2', { a: 1 }, 'a: 1'],
     [
       'CR LF',
@@ -201,7 +168,6 @@ describe('what is around', () => {
     ],
     ['a byte order mark', '\uFEFFa: 1\n', { a: 2, b: 3 }, '\uFEFFa: 2\nb: 3\n'],
     ['markers', '%YAML 1.2\n--- # c\n# d\na: 1\n...\n', { b: 2 }, '%YAML 1.2\n--- # c\n# d\nb: 2\n...\n'],
-    ['blank lines', 'a:   1\n\n\nb: 1\n\n\n', { a: 2, b: 1 }, 'a: 2\n\n\nb: 1\n\n\n'],
   ])('%s', check);
 });
 
