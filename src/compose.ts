@@ -23,7 +23,6 @@ import type { Settings } from './model/settings.ts';
 import { ClientsSeen } from './service/progress/clients-seen.ts';
 import type { Reader } from './service/read/reader.ts';
 import { warnOfOpenFiles } from './settings/secret-files.ts';
-import type { LowdbStoreOptions } from './store/lowdb-store.ts';
 
 /** A running controller. */
 export interface Controller {
@@ -49,17 +48,12 @@ export interface Controller {
 interface Platform {
   readonly log: Logger;
   readonly clock?: Clock;
-  /** Stands between the store and what keeps it; tests use it to fill the disk. */
-  readonly adapting?: LowdbStoreOptions['adapting'];
 }
 
 /** Starts a controller. Throws if a part cannot start; the parts started before it are stopped again. */
-export async function startController(
-  settings: Settings,
-  { log, clock = systemClock, adapting }: Platform,
-): Promise<Controller> {
+export async function startController(settings: Settings, { log, clock = systemClock }: Platform): Promise<Controller> {
   await using opened = new AsyncDisposableStack();
-  const controller = await compose(settings, { log, clock, adapting, opened });
+  const controller = await compose(settings, { log, clock, opened });
   const running = opened.move();
   let stopped: Promise<void> | undefined;
   return {
@@ -71,10 +65,7 @@ export async function startController(
   };
 }
 
-async function compose(
-  settings: Settings,
-  { log, clock, adapting, opened }: SharedParts & Pick<Platform, 'adapting'>,
-): Promise<Omit<Controller, 'stop'>> {
+async function compose(settings: Settings, { log, clock, opened }: SharedParts): Promise<Omit<Controller, 'stop'>> {
   await warnOfOpenFiles(log, settings.files);
   const audit = openAudit(settings, { log, clock, opened });
   const present = new PresentRole();
@@ -84,7 +75,6 @@ async function compose(
   const replica = await openReplica(settings, {
     log,
     clock,
-    adapting,
     onSaved: (ms) => metrics.observe('treeline_store_commit_duration_seconds', {}, ms / 1000),
     opened,
     present,

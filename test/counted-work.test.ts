@@ -9,7 +9,7 @@ import { ensureCredentials } from '../src/cli/demo/credentials.ts';
 import { type Controller, startController } from '../src/compose.ts';
 import type { JsonMap } from '../src/model/json.ts';
 import { loadSettings } from '../src/settings/load-settings.ts';
-import type { DocumentAdapter } from '../src/store/store-document.ts';
+import { SqliteAdapter } from '../src/store/sqlite-adapter.ts';
 import { createGitRepository, type FileChanges, type GitRepository } from './support/git-repository.ts';
 import { instancePath, instanceText, repositoryFiles, rolePath, roleText } from './support/sized-repository.ts';
 
@@ -38,19 +38,15 @@ const lines: JsonMap[] = [];
 const writes: WrittenRow[] = [];
 
 /** Notes every row and event that is written; not the history of commits, which has one small row a commit. */
-function noting(adapter: DocumentAdapter): DocumentAdapter {
-  return {
-    read: () => adapter.read(),
-    async write(document) {
-      for (const [kind, name, json] of document.unsaved?.rows ?? []) {
-        if (kind !== 'commit') writes.push([kind, name, JSON.parse(json ?? 'null')]);
-      }
-      for (const [, instance] of document.unsaved?.events ?? []) writes.push(['event', instance, null]);
-      await adapter.write(document);
-    },
-    events: (range) => adapter.events(range),
-    close: () => adapter.close(),
-  };
+function noteWrites(): void {
+  const { write } = SqliteAdapter.prototype;
+  vi.spyOn(SqliteAdapter.prototype, 'write').mockImplementation(function (this: SqliteAdapter, document) {
+    for (const [kind, name, json] of document.unsaved?.rows ?? []) {
+      if (kind !== 'commit') writes.push([kind, name, JSON.parse(json ?? 'null')]);
+    }
+    for (const [, instance] of document.unsaved?.events ?? []) writes.push(['event', instance, null]);
+    return write.call(this, document);
+  });
 }
 
 beforeAll(async () => {
@@ -60,9 +56,11 @@ beforeAll(async () => {
   await ensureCredentials(join(folder, 'pki'), Date.now());
   writeFileSync(join(folder, 'treeline.yaml'), SETTINGS);
   const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });
-  controller = await startController(await loadSettings(join(folder, 'treeline.yaml'), {}), { log, adapting: noting });
+  noteWrites();
+  controller = await startController(await loadSettings(join(folder, 'treeline.yaml'), {}), { log });
   await quiet({ commits: 1 });
   return async () => {
+    vi.restoreAllMocks();
     await controller.stop();
     rmSync(folder, { recursive: true });
   };

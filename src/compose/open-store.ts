@@ -50,7 +50,7 @@ export interface EarlierState {
 }
 
 /** The parts that a store is opened with. */
-export interface OpeningParts extends SharedParts, Pick<LowdbStoreOptions, 'adapting' | 'onSaved'> {
+export interface OpeningParts extends SharedParts, Pick<LowdbStoreOptions, 'onSaved'> {
   /** Says what it waits for, answers what other replicas forward, and begins or ceases to lead. */
   readonly present: PresentRole;
   /** Called once this process has lost the lease, and another one may lead. */
@@ -62,14 +62,14 @@ export interface OpeningParts extends SharedParts, Pick<LowdbStoreOptions, 'adap
  * makes the tables. Throws StoreError where waiting does not help.
  */
 export async function openConfiguredStore(settings: Settings, parts: OpeningParts): Promise<OpenedStore> {
-  const { log, clock, adapting, onSaved, opened } = parts;
+  const { log, clock, onSaved, opened } = parts;
   // Other files without a store show that it was lost.
   const left = await findEarlierFile(settings.store.directory);
   if (settings.store.kind === 'lowdb') {
     const { directory } = settings.store;
     // Before a store is made there.
     requireEmbedded(directory, () => storeRevision(directory));
-    const opening = (): Promise<LowdbStore> => createLowdbStore(directory, { log, clock, adapting, onSaved });
+    const opening = (): Promise<LowdbStore> => createLowdbStore(directory, { log, clock, onSaved });
     const store = opened.adopt(await untilUsable(parts, opening), (it) => it.close());
     const isThere = left === undefined || left === STORE_FILE;
     const sign = `the store is empty, and its directory has "${left}" of an earlier one`;
@@ -96,7 +96,7 @@ export async function openConfiguredStore(settings: Settings, parts: OpeningPart
 async function openDatabase(
   place: DatabaseSettings,
   settings: Settings,
-  { log, clock, adapting, onSaved, opened, present, onOver }: OpeningParts,
+  { log, clock, onSaved, opened, present, onOver }: OpeningParts,
 ): Promise<{ readonly store: LowdbStore; readonly database: SharedDatabase; readonly seen: SeenFile }> {
   // Read for each try: they may be corrected meanwhile.
   const { replica } = settings;
@@ -107,7 +107,7 @@ async function openDatabase(
   const held = { ...replica, onTaken: present.take, onLost: present.lose, onOver, clock, log };
   const lease = parts.adopt(new Lease(options, held), (it) => it.close());
   const seen = new SeenFile({ directory: settings.store.directory, clock, log });
-  const store = await openPostgresStore(options, { log, clock, adapting, onSaved, lease, seen });
+  const store = await openPostgresStore(options, { log, clock, onSaved, lease, seen });
   parts.adopt(store, (it) => it.close());
   const identity = { replica, settings: settingsToAgree(settings), lease, handler: present.handler };
   const peers = await openPeers(options, { ...identity, clock, log, opened: parts });

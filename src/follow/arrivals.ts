@@ -6,21 +6,14 @@ import type { DesiredState } from '../desired/desired-state.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { CurrentState } from './current-state.ts';
 
-interface Waiter {
-  /** Null: whatever is the newest. */
-  readonly commit: string | null;
-  /** How many polls had begun when it came: only a later one can have found its commit. */
-  readonly after: number;
-  readonly resolve: (desired: DesiredState) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 /** The requests that wait for a commit. */
 export class Arrivals {
   readonly #current: CurrentState;
   readonly #isAncestor: (ancestor: string, descendant: string) => Promise<boolean>;
-  #waiters: Waiter[] = [];
-  #begun = 0;
+  /** The end of the poll under way. */
+  #present = endOfPoll();
+  /** The end of the next poll: only one that begins after a request can have found its commit. */
+  #next = endOfPoll();
   #isStopped = false;
 
   constructor(current: CurrentState, isAncestor: (ancestor: string, descendant: string) => Promise<boolean>) {
@@ -33,7 +26,7 @@ export class Arrivals {
    */
   async wait(commit: string, poll: () => void): Promise<DesiredState> {
     const desired = this.#current.get();
-    return desired?.commit === commit ? desired : await this.#next(commit, poll);
+    return desired?.commit === commit ? desired : await this.#polled(commit, poll);
   }
 
   /**
@@ -41,42 +34,42 @@ export class Arrivals {
    * followed.
    */
   newest(poll: () => void): Promise<DesiredState> {
-    return this.#next(null, poll);
+    return this.#polled(null, poll);
   }
 
   /** Notes that a poll begins. */
   begin(): void {
-    this.#begun += 1;
+    this.#present = this.#next;
+    this.#next = endOfPoll();
   }
 
   /** Settles the requests that came before the poll began. */
-  async polled(): Promise<void> {
-    for (const { commit, resolve, reject } of this.#takeDue()) {
-      try {
-        resolve(await this.#found(commit));
-      } catch (error) {
-        reject(error instanceof ServiceError ? error : notReady(error));
-      }
-    }
+  polled(): void {
+    this.#present.resolve();
   }
 
   /** Rejects the requests that came before the poll began: it has failed. */
   failed(error: unknown): void {
-    for (const { reject } of this.#takeDue()) reject(notReady(error));
+    this.#present.reject(notReady(error));
   }
 
   /** Rejects all requests: no more polls follow. */
   stop(): void {
     this.#isStopped = true;
-    for (const { reject } of this.#waiters.splice(0)) reject(stopping());
+    this.#present.reject(stopping());
+    this.#next.reject(stopping());
   }
 
-  async #next(commit: string | null, poll: () => void): Promise<DesiredState> {
+  async #polled(commit: string | null, poll: () => void): Promise<DesiredState> {
     if (this.#isStopped) throw stopping();
-    const { promise, resolve, reject } = Promise.withResolvers<DesiredState>();
-    this.#waiters.push({ commit, after: this.#begun, resolve, reject });
+    const { promise } = this.#next;
     poll();
-    return await promise;
+    await promise;
+    try {
+      return await this.#found(commit);
+    } catch (error) {
+      throw error instanceof ServiceError ? error : notReady(error);
+    }
   }
 
   /** Returns the desired state that is active after a poll, if it has the commit that was waited for. */
@@ -89,13 +82,13 @@ export class Arrivals {
     if (isThere && !isRefused) return desired;
     throw notFollowed(refused?.commit ?? commit, refused?.reason);
   }
+}
 
-  /** Removes and returns the requests whose poll is over; later ones wait for another. */
-  #takeDue(): readonly Waiter[] {
-    const due = this.#waiters.filter(({ after }) => after < this.#begun);
-    this.#waiters = this.#waiters.filter(({ after }) => after >= this.#begun);
-    return due;
-  }
+function endOfPoll(): PromiseWithResolvers<void> {
+  const end = Promise.withResolvers<void>();
+  // Nobody may wait for it.
+  end.promise.catch(() => undefined);
+  return end;
 }
 
 function notFollowed(commit: string | null, reason = 'the branch does not have it'): ServiceError {

@@ -129,7 +129,7 @@ export class Follower {
       this.#failures = 0;
       this.#unread = undefined;
       this.failure = undefined;
-      await this.#arrivals.polled();
+      this.#arrivals.polled();
     } catch (error) {
       this.#arrivals.failed(error);
       if (this.#stopping.signal.aborted) return;

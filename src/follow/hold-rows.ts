@@ -23,15 +23,10 @@ export function heldRows(
     const known = recorded.get(instance);
     const servers = removals.map(({ server }) => server);
     const row = { digest, servers, reason, since: momentOf(now), commit, ...flags };
-    rows.set(instance, known?.digest === digest && isSameHold(known, flags) ? known : row);
+    const isSame = known?.digest === digest && !known.isHandOver === !flags.isHandOver;
+    rows.set(instance, isSame ? known : row);
   }
   return rows;
-}
-
-type Flags = Pick<HeldRow, 'isHandOver'>;
-
-function isSameHold(a: Flags, b: Flags): boolean {
-  return !a.isHandOver === !b.isHandOver;
 }
 
 /** How long an administrator's request to delete waits for the commit that it becomes. */

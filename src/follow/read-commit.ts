@@ -6,7 +6,7 @@ import { wantsBlob } from '../catalog/load-catalog.ts';
 import {
   type Before,
   type Derivation,
-  judgeInTurns,
+  deriveInTurns,
   type ProposedCommit,
   proposeInTurns,
   type RefusedDerivation,
@@ -26,11 +26,13 @@ interface ReadOptions extends Omit<Before, 'parsedFiles'> {
 }
 
 /** Reads a commit and derives it, reusing the work of another desired state. It yields to other work often. */
-export async function deriveAt(source: SnapshotSource, commit: string, options: ReadOptions): Promise<Derivation> {
-  const { breathe = breatheBy(systemClock), ...before } = options;
-  const proposed = await proposeAt(source, commit, options);
-  if (!proposed.isFollowed) return proposed;
-  return { isFollowed: true, desired: await judgeInTurns(proposed, before, breathe), proposed, before };
+export async function deriveAt(
+  source: SnapshotSource,
+  commit: string,
+  { breathe = breatheBy(systemClock), ...before }: ReadOptions,
+): Promise<Derivation> {
+  const snapshot = await orContentError(readCommit(source, commit, before));
+  return snapshot instanceof Error ? unreadable(commit, snapshot) : await deriveInTurns(snapshot, before, breathe);
 }
 
 /** Reads a commit and returns what it proposes. One that can never be read is not followed. */

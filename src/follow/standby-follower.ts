@@ -88,8 +88,6 @@ export class StandbyFollower {
   /** The look that has not begun. */
   #next: Promise<void> | undefined;
   #failed: FailedTry | undefined;
-  /** Why nothing is shown yet, or not the newest, for an operator; empty if the newest is. */
-  notReadyReason = 'the rows that the leader has written are not read yet';
   /** Of the last poll; undefined where it has shown everything. */
   #lag: Lag | undefined;
   /** When everything was shown last, by both clocks; at first, when this part was built. */
@@ -99,6 +97,7 @@ export class StandbyFollower {
     this.#options = options;
     const { clock } = options;
     this.#shown = { at: momentOf(clock.now()), ms: clock.monotonic() };
+    this.#lag = { reason: 'the rows that the leader has written are not read yet', since: this.#shown.at };
     this.#logOnceAMinute = logOnceAMinute(clock);
     this.#queue = new Queue({ clock, concurrency: 1, handle: () => this.#handle() });
   }
@@ -110,12 +109,17 @@ export class StandbyFollower {
     return this.#lag ?? (isSilent ? { reason: UNREAD, since } : undefined);
   }
 
+  /** Why nothing is shown yet, or not the newest, for an operator; empty if the newest is. */
+  get notReadyReason(): string {
+    const isNothing = this.#options.current.get() === undefined;
+    return this.#lag?.reason ?? (isNothing ? 'the leader follows no commit yet' : '');
+  }
+
   /** Begins. What this process has shown as a leader stays shown until something newer is. */
   start(): void {
-    const { current, clock } = this.#options;
+    const { current } = this.#options;
     // The newest commit was judged when this process has led; the leader reports it now.
     if (current.get() !== undefined) current.catchUp();
-    this.#lag = { reason: this.notReadyReason, since: momentOf(clock.now()) };
     this.#queue.add(ROWS);
   }
 
@@ -144,12 +148,9 @@ export class StandbyFollower {
       await this.catchUp();
       this.#lag = undefined;
       this.#shown = { at: momentOf(clock.now()), ms: clock.monotonic() };
-      this.notReadyReason = this.#options.current.get() === undefined ? 'the leader follows no commit yet' : '';
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
-      const reason = reasonOf(error);
-      this.notReadyReason = reason;
-      this.#lag = { since: this.#shown.at, ...this.#lag, reason };
+      this.#lag = { since: this.#shown.at, ...this.#lag, reason: reasonOf(error) };
       const repeats = this.#logOnceAMinute(error);
       if (repeats) log.error({ err: error, ...repeats }, 'what the leader has written cannot be shown yet');
     }

@@ -33,8 +33,6 @@ import { storePath } from './store-file.ts';
 export interface LowdbStoreOptions {
   readonly log?: Logger | undefined;
   readonly clock?: Clock;
-  /** Returns an adapter in place of the given one, for tests in which it fails. */
-  readonly adapting?: ((adapter: DocumentAdapter) => DocumentAdapter) | undefined;
   /** Lets other work run while many rows are read or encoded; default: by the clock. */
   readonly breathe?: Breathe | undefined;
   /** Called with how long each save took, in milliseconds. */
@@ -52,8 +50,8 @@ export async function createLowdbStore(directory: string, options: LowdbStoreOpt
   const lock = lockDirectory(path);
   try {
     const { clock = systemClock, breathe = breatheBy(clock) } = options;
-    const sqlite = new SqliteAdapter({ path: storePath(path), isReadOnly: false, use: 'store' }, breathe);
-    return await openStore(path, { ...options, adapter: options.adapting?.(sqlite) ?? sqlite, lock });
+    const adapter = new SqliteAdapter({ path: storePath(path), isReadOnly: false, use: 'store' }, breathe);
+    return await openStore(path, { ...options, adapter, lock });
   } catch (error) {
     lock[Symbol.dispose]();
     throw error;

@@ -4,11 +4,11 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { NewEvent } from '../../src/model/instance-event.ts';
 import { refuseNetwork } from '../../src/store/database.ts';
 import { createLowdbStore } from '../../src/store/lowdb-store.ts';
-import type { DocumentAdapter } from '../../src/store/store-document.ts';
+import { SqliteAdapter } from '../../src/store/sqlite-adapter.ts';
 import { NotLeading, StoreError } from '../../src/store/store-error.ts';
 import { backUpStore, restoreStore, storePath } from '../../src/store/store-file.ts';
 import { describeStore, type StorePlace } from '../contract/store.ts';
@@ -139,13 +139,12 @@ describe('a failed commit', () => {
   it('is reported with the time of the first failure until a commit succeeds', async () => {
     const clock = new ManualClock();
     let failure: Error | undefined;
-    const adapting = (adapter: DocumentAdapter): DocumentAdapter => ({
-      read: () => adapter.read(),
-      write: (document) => (failure === undefined ? adapter.write(document) : Promise.reject(failure)),
-      events: (range) => adapter.events(range),
-      close: () => adapter.close(),
+    const { write } = SqliteAdapter.prototype;
+    const spy = vi.spyOn(SqliteAdapter.prototype, 'write').mockImplementation(function (this: SqliteAdapter, document) {
+      return failure === undefined ? write.call(this, document) : Promise.reject(failure);
     });
-    const store = await createLowdbStore(temporaryDirectory(), { clock, adapting });
+    onTestFinished(() => spy.mockRestore());
+    const store = await createLowdbStore(temporaryDirectory(), { clock });
     const commit = () => store.commit([writeText('a', 'x')]);
     failure = new NotLeading('another replica leads');
     await expect(commit()).rejects.toThrow('another replica leads');

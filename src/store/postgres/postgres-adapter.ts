@@ -49,9 +49,8 @@ export async function openPostgresStore(
   options: PostgresStoreOptions = {},
 ): Promise<LowdbStore> {
   const { clock = systemClock, breathe = breatheBy(clock) } = options;
-  const postgres = new PostgresAdapter(database, breathe, options);
-  const adapter = options.adapting?.(postgres) ?? postgres;
-  return await openStore(postgres.name, { ...options, adapter });
+  const adapter = new PostgresAdapter(database, breathe, options);
+  return await openStore(adapter.name, { ...options, adapter });
 }
 
 /** What the database says of itself. */
