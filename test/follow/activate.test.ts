@@ -79,7 +79,7 @@ it('records the head and the rows, then shows the desired state', async () => {
   expect(lines.slice(1).map(({ code }) => code)).toEqual(['unknown_dependency']);
 });
 
-it('shows nothing that could not be recorded', async () => {
+it('shows nothing if the commit of the store fails', async () => {
   const { repository, activateCommit, current, store, enqueued } = open();
   const first = repository.commit({ [A]: one('x') });
   await activateCommit(first);
@@ -93,8 +93,8 @@ it('shows nothing that could not be recorded', async () => {
   expect(current.get()).toBe(second);
 });
 
-describe('those are looked at', () => {
-  it('whose rows change', async () => {
+describe('servers are enqueued', () => {
+  it('if their rows change', async () => {
     const { repository, activateCommit, enqueued } = open();
     const first = repository.commit({ [A]: two('x', 'y'), [instanceFile('b')]: one('z') });
     await activateCommit(first);
@@ -105,7 +105,7 @@ describe('those are looked at', () => {
     ]);
   });
 
-  it('that were held and are not any more, although nothing in their rows tells of it', async () => {
+  it('if their hold ends without a change of their rows', async () => {
     const { repository, activateCommit, made, enqueued, ledger, lines } = open();
     const first = repository.commit({ [A]: two('x', 'y') });
     await activateCommit(first);
@@ -122,12 +122,12 @@ describe('those are looked at', () => {
   });
 });
 
-describe('while other work runs', () => {
+describe('an activation while other work runs', () => {
   const MANY = Object.fromEntries(
     Array.from({ length: 125 }, (_, index) => [instanceFile(`i-${index}`), two(`s-${index}`, `t-${index}`)]),
   );
 
-  it('shows rows and desired state of one commit at every moment', async () => {
+  it('always shows rows and desired state of one commit', async () => {
     const seen = new Set<string>();
     const breathe = pausing(() => {
       const rows = [...ledger.list('server').values()].filter(({ wanted }) => wanted !== null).length;
@@ -141,7 +141,7 @@ describe('while other work runs', () => {
     expect([...seen]).toEqual(['2 wanted, 2 rows', '252 wanted, 252 rows']);
   });
 
-  describe('of a commit that is followed', () => {
+  describe('an activation', () => {
     /** Calls `between` in each pause of the exclusive sections after that of the first commit. */
     async function openFollowing(between: () => void = () => undefined) {
       let isOpen = false;
@@ -162,7 +162,7 @@ describe('while other work runs', () => {
       return { ...parts, follow };
     }
 
-    it('waits for passes that are under way', async () => {
+    it('waits for running passes', async () => {
       const { follow, gate, current } = await openFollowing();
       const pass = Promise.withResolvers<void>();
       const passing = gate.shared(() => pass.promise);
@@ -174,7 +174,7 @@ describe('while other work runs', () => {
       expect(current.get()?.commit).toBe('commit-2');
     });
 
-    it('lets no pass run between the judgement and the last server that is enqueued', async () => {
+    it('lets no pass run between the judgement and the last enqueued server', async () => {
       const passes: number[] = [];
       let isAsked = false;
       const { follow, gate, names } = await openFollowing(() => {

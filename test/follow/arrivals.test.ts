@@ -68,14 +68,14 @@ async function isSettled(waiting: Promise<unknown>): Promise<boolean> {
   return await Promise.race([waiting.then(() => true), turn]);
 }
 
-describe('a commit that is waited for', () => {
-  it('is there at once where it is in force, without a look', async () => {
+describe('waiting for a commit', () => {
+  it('ends without a poll if the commit is active', async () => {
     const scene = new Scene();
     scene.follow('a');
     expect([await scene.wait('a'), scene.polls]).toEqual(['a', 0]);
   });
 
-  it('is there with one that comes after it', async () => {
+  it('ends when a later commit is active', async () => {
     const scene = new Scene();
     const waiting = scene.wait('b');
     expect(scene.polls).toBe(1);
@@ -83,7 +83,7 @@ describe('a commit that is waited for', () => {
     expect(await waiting).toBe('c');
   });
 
-  it('is not missed because of a look that began before it was waited for', async () => {
+  it('is not ended by a poll that began before', async () => {
     const scene = new Scene();
     scene.follow('a');
     scene.arrivals.begin();
@@ -95,7 +95,7 @@ describe('a commit that is waited for', () => {
     expect(await waiting).toBe('not_ready: The repository cannot be followed at the moment: another look, that failed');
   });
 
-  it('that is looked at and not followed is a conflict, with the reason', async () => {
+  it('answers conflict with the reason if the commit is not followed', async () => {
     const scene = new Scene();
     scene.follow('a');
     const [refused, later] = [scene.wait('b'), scene.wait('elsewhere')];
@@ -106,7 +106,7 @@ describe('a commit that is waited for', () => {
     expect(await later).toMatch(/^conflict: .*tree.yaml is wrong/);
   });
 
-  it('of which the local copy cannot tell is not waited for in vain, nor are those behind it', async () => {
+  it('ends for all if the local copy cannot be read', async () => {
     const scene = new Scene();
     const waiting = [scene.wait('a'), scene.wait('b'), scene.newest()];
     scene.isBroken = true;
@@ -119,8 +119,8 @@ describe('a commit that is waited for', () => {
   });
 });
 
-describe('the newest commit', () => {
-  it('is asked for also where one is in force', async () => {
+describe('waiting for the newest commit', () => {
+  it('polls although a commit is active', async () => {
     const scene = new Scene();
     scene.follow('a');
     const waiting = scene.newest();
@@ -129,7 +129,7 @@ describe('the newest commit', () => {
     expect(await waiting).toBe('b');
   });
 
-  it('is a conflict where it is not followed', async () => {
+  it('answers conflict if it is not followed', async () => {
     const scene = new Scene();
     scene.follow('a');
     const waiting = scene.newest();
@@ -140,7 +140,7 @@ describe('the newest commit', () => {
   });
 });
 
-it('a stop sends everybody away, and whoever comes later', async () => {
+it('a stop ends all waiting, and later requests', async () => {
   const scene = new Scene();
   const waiting = [scene.wait('a'), scene.newest()];
   scene.arrivals.stop();

@@ -37,13 +37,13 @@ function commit({ source }: Core, change: TextChanges | Pushed): string {
 /** What becomes of the servers in the end is the same, however the commits come. */
 const SAME: Readonly<Record<string, Story>> = {
   'servers are retained, then the file is removed': [{ [A]: servers('x', 2, RETAIN) }, { [A]: null }],
-  'one protects an instance, and another removes it': [{ [A]: servers('x', 2, PROTECTED) }, { [A]: null }],
-  'protection is lifted, and a server goes': [
+  'a commit protects an instance, and another removes it': [{ [A]: servers('x', 2, PROTECTED) }, { [A]: null }],
+  'a commit ends protection, and another removes a server': [
     { [A]: servers('x', 2, PROTECTED) },
     { [A]: servers('x', 2) },
     { [A]: servers('x', 1) },
   ],
-  'protection is lifted by a commit that cannot be followed': [
+  'a commit that cannot be followed ends protection': [
     { [A]: servers('x', 2, PROTECTED) },
     { [A]: servers('x', 2), 'tree.yaml': 'name: [\n' },
     { [A]: null, 'tree.yaml': TREE },
@@ -68,10 +68,10 @@ interface Way {
 }
 
 const WAYS: Readonly<Record<string, Way>> = {
-  'in one poll': { groups: (story) => [story] },
-  'the first alone': { groups: (story) => [story.slice(0, 1), story.slice(1)] },
-  'the last alone': { groups: (story) => [story.slice(0, -1), story.slice(-1)] },
-  'all while the controller is down': { groups: (story) => [story], isDown: true },
+  'all commits in one poll': { groups: (story) => [story] },
+  'the first commit alone': { groups: (story) => [story.slice(0, 1), story.slice(1)] },
+  'the last commit alone': { groups: (story) => [story.slice(0, -1), story.slice(-1)] },
+  'all commits while the controller is down': { groups: (story) => [story], isDown: true },
   'with a restart before each': { groups: (story) => story.map((changes) => [changes]), isDown: true },
 };
 
@@ -108,7 +108,7 @@ describe.each(Object.entries(SAME))('if %s', (_name, story) => {
     );
   });
 
-  it.each(Object.entries(WAYS))('the end is that of one by one: %s', async (_way, { groups, isDown }) => {
+  it.each(Object.entries(WAYS))('the result is the same as one by one: %s', async (_way, { groups, isDown }) => {
     expect(await play(START, groups(story), isDown)).toEqual(oneByOne);
   });
 });
@@ -118,10 +118,10 @@ describe('a trailer', () => {
   const LESS = { [A]: servers('x', 2) };
 
   it.each<[name: string, story: Story, deleted: number]>([
-    ['approves what arrives with it', [approving(3, { 'README.md': 'yes' }), LESS], 3],
-    ['of an earlier commit of the same push counts, and the largest does', [approving(3, LESS), approving(1)], 3],
-    ['approves nothing if more would go', [approving(2, LESS)], 0],
-    ['is for all that goes', [LESS, approving(3, { [OTHER]: servers('other', 2) })], 0],
+    ['approves deletes of the same push', [approving(3, { 'README.md': 'yes' }), LESS], 3],
+    ['counts from every commit of the push, and the largest number wins', [approving(3, LESS), approving(1)], 3],
+    ['approves nothing if more servers would be deleted', [approving(2, LESS)], 0],
+    ['covers all deletes', [LESS, approving(3, { [OTHER]: servers('other', 2) })], 0],
   ])('%s', async (_name, story, deleted) => {
     expect((await play(MANY, [story])).deleted).toHaveLength(deleted);
   });
@@ -134,14 +134,14 @@ describe('a trailer', () => {
     expect(end.deleted).toEqual([]);
   });
 
-  it('of a commit that cannot be followed counts with the commit that corrects it', async () => {
+  it('of a commit that cannot be followed counts with its correction', async () => {
     const story = [approving(3, { ...LESS, 'tree.yaml': 'name: [\n' }), { 'tree.yaml': TREE }];
     const groups = [[story], story.map((change) => [change])];
     for (const group of groups) expect((await play(MANY, group)).deleted).toHaveLength(3);
   });
 });
 
-it('servers that were never made do not raise the limit of those that may go', async () => {
+it('servers that were never created do not raise the delete budget', async () => {
   const core = await Core.following(
     { ...START, [A]: servers('x', 5) },
     { budget: { percent: 10, least: null, most: 20 } },
@@ -159,8 +159,8 @@ async function up(): Promise<Core> {
   return core;
 }
 
-describe('what a later commit of the same poll takes back', () => {
-  it('is not done, not told and not recorded', async () => {
+describe('a change that a later commit of the same poll reverts', () => {
+  it('has no effect, no event and no row', async () => {
     const core = await up();
     const events = () => core.operator.events(core.order.by, 'a', { after: 0, limit: 100 });
     const [rows, told] = [[...core.ledger.list('server')], await events()];
@@ -179,7 +179,7 @@ describe('what a later commit of the same poll takes back', () => {
     expect(core.lines.slice(logged).filter(({ level }) => Number(level) > 30)).toEqual([]);
   });
 
-  it('does not hide that the newest commit cannot be followed: everything stays as it was', async () => {
+  it('does not hide that the newest commit cannot be followed', async () => {
     const core = await up();
     const followed = core.current.get()?.commit;
     core.source.commit({ [A]: servers('x', 3) });
@@ -192,7 +192,7 @@ describe('what a later commit of the same poll takes back', () => {
 });
 
 describe('a commit that can never be read', () => {
-  it('is not followed, and says why', async () => {
+  it('is not followed, and names the reason', async () => {
     const core = await up();
     const followed = core.current.get()?.commit;
     const bad = core.source.commit({ [A]: servers('x', 3), [TOO_MUCH]: '' });
@@ -204,7 +204,7 @@ describe('a commit that can never be read', () => {
     expect(core.follower.failure).toBeUndefined();
   });
 
-  it('is one event, saved with its row, also after a restart', async () => {
+  it('makes one event together with its row, also after a restart', async () => {
     const core = await up();
     const saved = vi.spyOn(core.store, 'commit');
     const commit = core.source.commit({ [TOO_MUCH]: '' });
@@ -221,7 +221,7 @@ describe('a commit that can never be read', () => {
     ]);
   });
 
-  it.each(['one by one', 'at once'])('is passed over once a later one takes it back: %s', async (way) => {
+  it.each(['one by one', 'at once'])('is skipped when a later commit reverts it: %s', async (way) => {
     const core = await up();
     core.source.commit({ [A]: servers('x', 3) });
     core.source.commit({ [A]: servers('x', 4), [TOO_MUCH]: '' });
@@ -234,7 +234,7 @@ describe('a commit that can never be read', () => {
     expect(Object.keys(core.states()).sort()).toEqual(['other-1', 'other-2', 'x-1', 'x-2', 'x-3', 'x-4']);
   });
 
-  it('is not taken for a local copy that fails, which nobody passes over', async () => {
+  it('is distinguished from a failing local copy', async () => {
     const core = await up();
     const [followed, lost] = [core.current.get()?.commit, core.source.commit({ [A]: servers('x', 3) })];
     core.source.commit({ [A]: servers('x', 1) });
@@ -246,7 +246,7 @@ describe('a commit that can never be read', () => {
   });
 });
 
-describe('a merge after a followed commit of others whose first parent takes away what that commit keeps', () => {
+describe('a merge whose first parent removes what the followed commit keeps', () => {
   const GONE = { [A]: null };
 
   interface Pull {
@@ -258,12 +258,12 @@ describe('a merge after a followed commit of others whose first parent takes awa
   }
 
   const PULLS: Readonly<Record<string, Pull>> = {
-    'they protect it, and it was removed': { own: GONE, theirs: { [A]: servers('x', 2, PROTECTED) } },
-    'they protect it and another, and a trailer approves that both go': {
+    'the followed commit protects a removed instance': { own: GONE, theirs: { [A]: servers('x', 2, PROTECTED) } },
+    'the followed commit protects two instances, and a trailer approves both deletes': {
       own: approving(9, { ...GONE, [OTHER]: null, [B]: servers('new', 1) }),
       theirs: { [A]: servers('x', 2, PROTECTED), [OTHER]: servers('other', 1, PROTECTED) },
     },
-    'nothing can be taken of the merge, nor of the commit after it': {
+    'neither the merge nor the commit after it can be followed': {
       own: GONE,
       theirs: { [A]: servers('x', 2, PROTECTED) },
       merged: { 'tree.yaml': 'name: [\n' },
@@ -296,14 +296,14 @@ describe('a merge after a followed commit of others whose first parent takes awa
   });
 });
 
-describe('the line of first parents', () => {
+describe('the chain of first parents', () => {
   function child(oid: string, ...parents: readonly string[]): Commit {
     return { oid, time: '2026-11-20T10:00:00Z', author: '', message: '', parents };
   }
 
   it.each<[name: string, commits: readonly Commit[], line: readonly string[]]>([
     [
-      'has no commits that a merge brings',
+      'has no commits of a merged branch',
       [
         child('c', 'b', 's2'),
         child('b', 'a', 's1'),
@@ -314,17 +314,17 @@ describe('the line of first parents', () => {
       ['c', 'b', 'a'],
     ],
     [
-      'ends at the merge that brings the followed commit',
+      'ends at the merge of the followed commit',
       [child('c', 'b'), child('b', 'own', 'followed'), child('own', 'older'), child('older')],
       ['c', 'b'],
     ],
-    ['is empty if the first of them are cut off', [child('c', 'b'), child('b', 'a')], []],
+    ['is empty if the oldest commits are missing', [child('c', 'b'), child('b', 'a')], []],
   ])('%s', (_, commits, line) => {
     expect(firstParentLine(commits, 'followed').map(({ oid }) => oid)).toEqual(line);
   });
 });
 
-describe('an instance whose protection and retention are not known', () => {
+describe('an instance with unknown protection', () => {
   const IDLE_MAX = 99;
 
   async function removedAfter(idle: number, more: string): Promise<Core> {
@@ -343,7 +343,7 @@ describe('an instance whose protection and retention are not known', () => {
     expect(Object.keys(core.states())).toEqual(['other-1']);
   });
 
-  it('is held beyond 100 commits, over later ones and a restart, whatever a trailer says, until a user approves', async () => {
+  it('is held beyond 100 commits until a user approves, despite later commits, trailers and a restart', async () => {
     const core = await removedAfter(IDLE_MAX + 1, RETAIN);
     const digest = core.held('a')?.digest;
     expect(core.held('a')?.reason).toContain('more than 100 commits came at once');
@@ -358,7 +358,7 @@ describe('an instance whose protection and retention are not known', () => {
     expect(again.calls('delete')).toEqual(['x-1', 'x-2']);
   });
 
-  it('stays protected beyond 100 commits if its active version is', async () => {
+  it('stays protected beyond 100 commits if its active version is protected', async () => {
     const core = await Core.following({ ...START, [A]: servers('x', 2, PROTECTED) });
     core.source.commit({ [A]: null });
     for (let count = 0; count <= IDLE_MAX + 1; count += 1) core.source.commit({ 'README.md': `${count}` });

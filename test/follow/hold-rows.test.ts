@@ -21,7 +21,7 @@ function held(...servers: readonly string[]): HeldDeletes {
   return { digest: deletesDigest(removals), removals, reason: `${servers.length} too many` };
 }
 
-describe('the rows of what is held', () => {
+describe('the rows of holds', () => {
   const fresh: HeldRow = {
     digest: held('a', 'b').digest,
     servers: ['a', 'b'],
@@ -30,18 +30,18 @@ describe('the rows of what is held', () => {
     commit: COMMIT,
   };
 
-  it('name servers, digest, reason and time', () => {
+  it('have servers, digest, reason and time', () => {
     const judged = new Map([['shop', held('a', 'b')]]);
     expect([...heldRows({ held: judged, commit: COMMIT }, new Map(), NOW)]).toEqual([['shop', fresh]]);
   });
 
-  it('stay the same as long as the same is held, whatever the sums say by now', () => {
+  it('stay the same while the same servers are held', () => {
     const recorded = { ...fresh, since: at(NOW - 5_000), commit: 'commit-1' };
     const judged = new Map([['shop', { ...held('a', 'b'), reason: '7 too many' }]]);
     expect(heldRows({ held: judged, commit: COMMIT }, new Map([['shop', recorded]]), NOW).get('shop')).toBe(recorded);
   });
 
-  it('remember what may be meant for a wrong instance', () => {
+  it('record the servers that an invalid instance may take over', () => {
     const handOver = { ...held('a', 'b'), isHandOver: true };
     const row = heldRows({ held: new Map([['shop', handOver]]), commit: COMMIT }, new Map([['shop', fresh]]), NOW).get(
       'shop',
@@ -67,37 +67,37 @@ describe('an approval', () => {
     now: NOW,
   });
 
-  it('is used up when a commit is taken, but for failing updates that go on', () => {
+  it('is used up by the next commit, except for failing updates', () => {
     const rollouts = new Map([['c1', { updates: 9 }]]);
     expect([...keptApprovals(recorded, { ...taken('c1'), rollouts }).keys()]).toEqual([failuresDigest('c1')]);
     expect(keptApprovals(recorded, taken('c1')).size).toBe(0);
   });
 
-  it('of the newest commit stays while that is not taken, and while nobody has looked', () => {
+  it('of the newest commit is kept until that commit is judged', () => {
     const both = ['history-c1', 'nothing-left-c1'];
     const kept = (newest: string | undefined) => [...keptApprovals(recorded, { ...taken('c0'), newest }).keys()];
     expect([kept('c1'), kept(undefined), kept('c0'), kept('c2')]).toEqual([both, both, [], []]);
   });
 
-  it('of deletes stays while these are held', () => {
+  it('of deletes is kept while these are held', () => {
     const kept = keptApprovals(recorded, taken('c1', new Map([['shop', held('a')]])));
     expect([...kept.keys()]).toEqual([held('a').digest]);
   });
 
-  it('of a delete that was asked for waits a quarter of an hour for its commit', () => {
+  it('of a requested delete is kept for 15 minutes', () => {
     const asked = new Map([[held('a').digest, approval('requested delete')]]);
     const kept = (now: number) => keptApprovals(asked, { ...taken('c1'), now }).size;
     expect([kept(NOW), kept(NOW + 15 * 60_000 - 1), kept(NOW + 15 * 60_000)]).toEqual([1, 1, 0]);
     expect(keptApprovals(asked, taken('c1', new Map(), new Set([held('a').digest]))).size).toBe(0);
   });
 
-  it('of something else does not stay for its name', () => {
+  it('of another kind is not kept for the same name', () => {
     const odd = new Map([[failuresDigest('c1'), approval('deletes')]]);
     expect(keptApprovals(odd, { ...taken('c1'), rollouts: new Map([['c1', { updates: 9 }]]) }).size).toBe(0);
   });
 });
 
-describe('a roll-out', () => {
+describe('the row of a rollout', () => {
   const open = (commit: string, fields: Partial<ServerRow> = {}): ServerRow =>
     rowIn('pending', { applied: SMALL, wanted: LARGE, commit, ...fields });
 
@@ -128,7 +128,7 @@ describe('a roll-out', () => {
     ]).toEqual([['c1', 1]]);
   });
 
-  it('counts the servers of a commit that have to be updated or replaced', () => {
+  it('counts the servers that a commit updates or replaces', () => {
     const rows = [
       open('c1'),
       open('c1', { state: 'failed' }),
@@ -140,22 +140,22 @@ describe('a roll-out', () => {
   });
 
   it.each<[name: string, row: ServerRow]>([
-    ['one that is done', open('c1', { state: 'done', applied: LARGE })],
+    ['a server that is done', open('c1', { state: 'done', applied: LARGE })],
     ['a newcomer', open('c1', { applied: null })],
-    ['one that is built anew', open('c1', { applied: null, replacing: true })],
-    ['one that is to go', open('c1', { wanted: null })],
+    ['a server that is created again', open('c1', { applied: null, replacing: true })],
+    ['an unwanted server', open('c1', { wanted: null })],
   ])('does not count %s', (_name, row) => {
     const others = Array.from({ length: 4 }, () => open('c1'));
     expect([...rolloutRows(new Map(), openIn([...others, row]))]).toEqual([['c1', { updates: 4 }]]);
   });
 
-  it('of no more servers than may fail is not remembered: there is no rest that could be held', () => {
+  it('is not kept if all its servers may fail', () => {
     const rows = [open('c1'), open('c1'), open('c1')];
     expect(rolloutRows(new Map(), openIn(rows)).size).toBe(0);
     expect(rolloutRows(new Map(), openIn([...rows, open('c1')])).size).toBe(1);
   });
 
-  it('keeps its number while one of them is not through, and ends with the last', () => {
+  it('keeps its number until the last server is done', () => {
     const recorded = new Map([
       ['c0', { updates: 9 }],
       ['c1', { updates: 7 }],

@@ -22,23 +22,23 @@ function desiredAfter(...commits: readonly Instances[]): DesiredState {
   return last;
 }
 
-describe('a row tells of', () => {
+describe('object rows record', () => {
   const protectedA = `${two('x', 'y')}protected: true\n`;
 
   it.each<[name: string, commits: readonly Instances[], pinned: Readonly<Record<string, string | null>>]>([
-    ['nothing where everything is new', [{ a: one('x') }, { a: two('x', 'y') }], {}],
-    ['an instance that is wrong', [{ a: one('x') }, { a: WRONG }], { a: 'commit 2' }],
-    ['a newcomer that is wrong, without a commit', [{ a: WRONG }], { a: null }],
-    ['an instance that is held', [{ a: two('x', 'y') }, { a: one('x') }], { a: 'commit 2' }],
+    ['nothing if all objects are active at their newest version', [{ a: one('x') }, { a: two('x', 'y') }], {}],
+    ['an invalid instance', [{ a: one('x') }, { a: WRONG }], { a: 'commit 2' }],
+    ['a new invalid instance, without a commit', [{ a: WRONG }], { a: null }],
+    ['a held instance', [{ a: two('x', 'y') }, { a: one('x') }], { a: 'commit 2' }],
+    ['a held instance whose file is removed', [{ a: one('x'), b: one('y') }, { a: null }], { a: 'commit 2' }],
+    ['a refused protected instance', [{ a: protectedA }, { a: one('x') }], { a: 'commit 2' }],
     [
-      'an instance that is held although its file is gone',
-      [{ a: one('x'), b: one('y') }, { a: null }],
+      'a refused protected instance whose file is removed',
+      [{ a: protectedA, b: one('z') }, { a: null }],
       { a: 'commit 2' },
     ],
-    ['a protected one', [{ a: protectedA }, { a: one('x') }], { a: 'commit 2' }],
-    ['a protected one whose file is gone', [{ a: protectedA, b: one('z') }, { a: null }], { a: 'commit 2' }],
     [
-      'one that waits to hand a server over although its file is gone',
+      'an instance with a removed file that waits to hand a server over',
       [
         { a: one('x'), c: one('z') },
         { a: null, b: one('x', 'nobody') },
@@ -80,7 +80,7 @@ describe('after a restart', () => {
       { [instanceFile('a')]: null, [instanceFile('b')]: 'stackTemplate: nobody\nparameters: { name: x }\n' },
       'Awaiting approval',
     ],
-  ])('an instance whose file is gone still %s', async (_name, before, after, status) => {
+  ])('an instance whose file is removed still %s', async (_name, before, after, status) => {
     const core = await Core.following(
       { ...FILES, [instanceFile('a')]: before },
       { budget: { percent: 0, least: 0, most: 0 } },

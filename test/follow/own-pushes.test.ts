@@ -15,11 +15,11 @@ function clientOf(instance: string, ...newestFirst: readonly string[]): string |
 }
 
 it.each<[what: string, instance: string, commits: readonly string[], client: string | null]>([
-  ['the one that wrote its file', 'mail', ['c3', 'c1'], 'B2'],
-  ['the one that wrote its file last', 'shop', ['c2', 'c1'], 'B2'],
-  ['the one that wrote all commits', 'other', ['c3', 'c2'], 'B2'],
-  ['not known where several wrote others', 'other', ['c2', 'c1'], null],
-  ['not known beside a commit of others', 'other', ['c2', 'elsewhere'], null],
-])('who changed an instance is %s', (_what, instance, commits, client) => {
+  ['the client that wrote its file', 'mail', ['c3', 'c1'], 'B2'],
+  ['the client that wrote its file last', 'shop', ['c2', 'c1'], 'B2'],
+  ['the client that wrote all commits', 'other', ['c3', 'c2'], 'B2'],
+  ['unknown if several clients wrote other files', 'other', ['c2', 'c1'], null],
+  ['unknown if the push has commits of others', 'other', ['c2', 'elsewhere'], null],
+])('the author of a change of an instance is %s', (_what, instance, commits, client) => {
   expect(clientOf(instance, ...commits)).toBe(client);
 });

@@ -14,15 +14,15 @@ function commit(message: string, name = 'c'): Commit {
   return { oid: name, time: '2026-11-20T10:00:00Z', author: '', message, parents: [] };
 }
 
-describe('the trailer', () => {
+describe('the trailer Treeline-Approve-Deletes counts', () => {
   it.each<[name: string, message: string, count: number]>([
     ['after the subject', 'Fewer servers\n\nTreeline-Approve-Deletes: 12\n', 12],
     ['after the body', 'Fewer servers\n\nThey are idle.\n\nTreeline-Approve-Deletes: 12', 12],
     ['among others', 'S\n\nReviewed-by: Ann\nTreeline-Approve-Deletes: 12\nSigned-off-by: Bob\n', 12],
     ['in any case', 'S\n\ntreeline-approve-DELETES: 12\n', 12],
-    ['without a blank before the number', 'S\n\nTreeline-Approve-Deletes:12\n', 12],
+    ['without a space before the number', 'S\n\nTreeline-Approve-Deletes:12\n', 12],
     ['with blanks and tabs around it', 'S\n\nTreeline-Approve-Deletes: \t12 \t\n', 12],
-    ['after a line that holds blanks only', 'S\n \t\nTreeline-Approve-Deletes: 12', 12],
+    ['after a line of spaces', 'S\n \t\nTreeline-Approve-Deletes: 12', 12],
     ['with lines that end as on Windows', 'S\r\n\r\nTreeline-Approve-Deletes: 12\r\n', 12],
     ['twice: the larger number', 'S\n\nTreeline-Approve-Deletes: 3\nTreeline-Approve-Deletes: 12\n', 12],
     ['with a number that is too long', 'S\n\nTreeline-Approve-Deletes: 1000000', 0],
@@ -39,7 +39,7 @@ describe('the trailer', () => {
     expect(approvedCountOf([commit(message)])).toBe(count);
   });
 
-  it('of several commits that come at once is the largest', () => {
+  it('with the largest number of several commits', () => {
     const messages = [
       'S\n\nTreeline-Approve-Deletes: 3',
       'S',
@@ -51,7 +51,7 @@ describe('the trailer', () => {
   });
 });
 
-describe('the facts', () => {
+describe('the facts for the delete budget', () => {
   const budget = { percent: 10, least: 1, most: 20 };
 
   async function ledgerOf(...changes: readonly Change[]): Promise<Ledger> {
@@ -89,12 +89,12 @@ describe('the facts', () => {
   });
 
   it.each<[name: string, wanted: Spec | null, spec: Spec | undefined, goesOn: boolean]>([
-    ['a delete, where nobody wants the server', null, undefined, true],
-    ['a delete, where the server is wanted again', null, SMALL, false],
-    ['a replacement, where the same is wanted', LARGE, specOf('large'), true],
-    ['a replacement, where something else is wanted', LARGE, SMALL, false],
-    ['a replacement, where nobody wants the server', LARGE, undefined, false],
-  ])('say what goes on: %s', async (_name, wanted, spec, goesOn) => {
+    ['a delete of an unwanted server continues', null, undefined, true],
+    ['a delete of a server that is wanted again ends', null, SMALL, false],
+    ['a replacement for the same spec continues', LARGE, specOf('large'), true],
+    ['a replacement for another spec ends', LARGE, SMALL, false],
+    ['a replacement of an unwanted server ends', LARGE, undefined, false],
+  ])('say whether an action continues: %s', async (_name, wanted, spec, goesOn) => {
     const value = rowIn('pending', { wanted, applied: SMALL, replacing: wanted !== null });
     const ledger = await ledgerOf({ kind: 'server', name: 'web-1', value, expected: undefined });
     expect(readSafety(ledger, { budget, now: NOW }).deletions.goesOn('web-1', spec)).toBe(goesOn);

@@ -116,7 +116,7 @@ class Story {
 }
 
 describe('a standby', () => {
-  it('shows what the leader shows after any history, whether it has seen all of it or begins now', async () => {
+  it('shows the same as the leader after any history, also after a restart', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyStep(), { maxLength: 10 }), async (steps) => {
         const story = new Story();
@@ -150,7 +150,7 @@ describe('a standby', () => {
     );
   });
 
-  it('shows rows at once, and the desired state once it can read the commit', async () => {
+  it('shows rows immediately, and the desired state when it can read the commit', async () => {
     const { core, standby, source } = await started();
     source.isGone = true;
     await core.follow(shop(5));
@@ -166,7 +166,7 @@ describe('a standby', () => {
     expect(allReads(standby.reader)).toEqual(allReads(core.reader));
   });
 
-  it('says since when it has shown nothing newer where the database hangs, also before that refuses anything', async () => {
+  it('reports how long it is behind while the database hangs', async () => {
     const { core, standby } = await started();
     await core.pass(2_000);
     const { store } = standby;
@@ -187,7 +187,7 @@ describe('a standby', () => {
     expect(standby.follower.failure).toBeUndefined();
   });
 
-  it('asks Git for a commit that it has not less often the longer it fails', async () => {
+  it('backs off while it cannot fetch a commit', async () => {
     const { core, standby, source } = await started();
     source.isGone = true;
     await core.follow(shop(2));
@@ -200,7 +200,7 @@ describe('a standby', () => {
     expect(standby.current.get()?.commit).toBe('commit-2');
   });
 
-  it('reads the files that a commit changes, and derives the instances that it concerns', async () => {
+  it('reads only changed files, and derives only affected instances', async () => {
     const { core, standby, source } = await started();
     source.filesRead = 0;
     await core.follow(shop(2));
@@ -210,7 +210,7 @@ describe('a standby', () => {
     expect(standby.current.get()?.candidates.get(other)?.commit).toBe('commit-1');
   });
 
-  it('shows nothing, and holds the newest commit, where a leader would at a start: the head is lost', async () => {
+  it('shows nothing and holds the newest commit if the recorded head is lost', async () => {
     const first = new Core();
     await first.follow(START);
     await first.stop();

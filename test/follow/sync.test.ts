@@ -59,7 +59,7 @@ async function open() {
 }
 
 describe('the rows after a commit', () => {
-  it('begin with the head, every server, every instance and every hand-written clientcert', async () => {
+  it('first contain the head, all servers, instances and hand-written clientcerts', async () => {
     const { books, first } = await open();
     expect(first).toEqual(['head head', 'node printer', 'server web-1', 'server web-2']);
     expect(books.store.read('head', 'head')).toEqual({
@@ -75,13 +75,13 @@ describe('the rows after a commit', () => {
     });
   });
 
-  it('change by the head and the file alone where the commit means nothing', async () => {
+  it('change only in the head and the file if the commit has no effect', async () => {
     const { repository, books } = await open();
     expect(await books.take(repository.commit({ 'README.md': 'hello' }))).toEqual(['head head']);
     expect(await books.take(repository.commit({ [SHOP]: '# a comment\nstackTemplate: web\n' }))).toEqual(['head head']);
   });
 
-  it('change by what the commit changes', async () => {
+  it('change in what the commit changes', async () => {
     const { repository, books } = await open();
     const grown = repository.commit({ [SHOP]: 'stackTemplate: web\nparameters: { count: "3" }\n' });
     expect(await books.take(grown)).toEqual(['head head', 'server web-3']);
@@ -92,7 +92,7 @@ describe('the rows after a commit', () => {
     expect(books.server('web-3')).toMatchObject({ wanted: null, lastRecord: { name: { value: 'web-3' } } });
   });
 
-  it('keep the time of a hand-written clientcert as long as its file does not change', async () => {
+  it('keep the time of a hand-written clientcert until its file changes', async () => {
     const { repository, books } = await open();
     await books.take(repository.commit({ 'README.md': 'hello' }));
     expect(books.store.read('node', 'printer')?.updated).toBe('2026-11-20T10:01:00Z');
@@ -101,14 +101,14 @@ describe('the rows after a commit', () => {
     expect(await books.take(repository.commit({ [PRINTER]: null }))).toEqual(['-node printer', 'head head']);
   });
 
-  it('are found wanting after a restart too: what went meanwhile is unwanted', async () => {
+  it('mark servers as unwanted that disappeared before a restart', async () => {
     const { repository, books } = await open();
     const shrunk = repository.commit({ [SHOP]: 'stackTemplate: web\nparameters: { count: "1" }\n' });
     expect(await books.take(shrunk, { isRestart: true })).toEqual(['head head', 'server web-2']);
     expect(books.server('web-2')?.wanted).toBeNull();
   });
 
-  it('move with a server that is handed to another instance', async () => {
+  it('move with a server that is handed over', async () => {
     const { repository, books } = await open();
     await books.made('web-1');
     const before = books.server('web-1');
@@ -117,7 +117,7 @@ describe('the rows after a commit', () => {
     expect(books.server('web-1')).toEqual({ ...before, instance: 'other' });
   });
 
-  it('keep the last record of a server that is to go, whatever comes after', async () => {
+  it('keep the last record of an unwanted server', async () => {
     const { repository, books } = await open();
     await books.made('web-2');
     await books.take(repository.commit({ [SHOP]: 'stackTemplate: web\nparameters: { count: "1" }\n' }));
@@ -131,10 +131,10 @@ describe('the rows after a commit', () => {
   });
 });
 
-describe('what is pinned', () => {
+describe('a pinned object', () => {
   const WRONG = 'stackTemplate: web\nparameters: { cuont: "3" }\n';
 
-  it('is recorded with the commit it stays at, until it is corrected', async () => {
+  it('is recorded with its active commit until it is corrected', async () => {
     const { repository, books } = await open();
     expect(await books.take(repository.commit({ [SHOP]: WRONG }))).toEqual(['head head', 'pinned stack-instance/shop']);
     const pinned = books.store.read('pinned', 'stack-instance/shop');
@@ -144,14 +144,14 @@ describe('what is pinned', () => {
     expect(await books.take(corrected)).toEqual(['-pinned stack-instance/shop', 'head head']);
   });
 
-  it('of a newcomer has no commit, and of a wrong hand-written newcomer no row at all', async () => {
+  it('has no commit if it is new, and no row if it is a hand-written clientcert', async () => {
     const { repository, books } = await open();
     const files = { 'stacks/instances/new.yaml': WRONG, 'types/clientcert/new.yaml': 'role: nobody\n' };
     expect(await books.take(repository.commit(files))).toEqual(['head head', 'pinned stack-instance/new']);
     expect(books.store.read('pinned', 'stack-instance/new')).toMatchObject({ commit: null });
   });
 
-  it('names templates, objects and hand-written clientcerts too', async () => {
+  it('may be a template, a typed object or a hand-written clientcert', async () => {
     const { repository, books } = await open();
     await books.take(repository.commit({ 'types/role/web.yaml': 'port: 80\n' }));
     const wrong = { 'stacks/templates/web.yaml': 'a: b: c\n', 'types/role/web.yaml': '', [PRINTER]: 'role: nobody\n' };
@@ -166,7 +166,7 @@ describe('what is pinned', () => {
     expect(books.store.read('pinned', 'clientcert/printer')).toMatchObject({ commit: 'commit 1' });
   });
 
-  it('names an administrator who stays because no other would be left', async () => {
+  it('may be the last administrator', async () => {
     const { repository, books } = await open();
     const serial = 'A110C0DE';
     await books.take(repository.commit({ [`clients/${serial}.yaml`]: 'role: administrator\n' }));
@@ -178,12 +178,12 @@ describe('what is pinned', () => {
   });
 });
 
-describe('what is terminating', () => {
+describe('a terminating instance', () => {
   const OTHER = {
     'stacks/instances/other.yaml': 'stackTemplate: web\nstackTemplateSubstractions: { resources: { web: {} } }\n',
   };
 
-  it('is an instance that no commit wants and whose servers are there, with its last document', async () => {
+  it('is unwanted and has servers, and keeps its last document', async () => {
     const { repository, books } = await open();
     await books.take(repository.commit(OTHER));
     await books.made('web-1');
@@ -200,7 +200,7 @@ describe('what is terminating', () => {
     expect(await books.take(back)).toEqual(['-terminating shop', 'head head', 'server web-1', 'server web-2']);
   });
 
-  it('is no instance whose last server is gone', async () => {
+  it('ends when its last server is gone', async () => {
     const { repository, books } = await open();
     await books.take(repository.commit(OTHER));
     const desired = repository.commit({ [SHOP]: null });

@@ -45,7 +45,7 @@ async function takeOver({ core, standby, source, lines }: Scene): Promise<Return
 }
 
 describe('a standby that becomes the leader', () => {
-  it('goes on from what it shows: it reads no file, examines every server, and follows what comes', async () => {
+  it('continues from its state: reads no file, examines all servers, and follows new commits', async () => {
     const scene = await started();
     const { core, standby, source } = scene;
     await core.stop();
@@ -62,7 +62,7 @@ describe('a standby that becomes the leader', () => {
     expect(standby.ledger.server('other-2')).toMatchObject({ state: 'pending' });
   });
 
-  it('judges an approval that the leader before has not judged', async () => {
+  it('judges an approval that the former leader did not judge', async () => {
     const scene = await started();
     const { core, standby } = scene;
     await core.follow({ [A]: servers('x', 1) });
@@ -77,7 +77,7 @@ describe('a standby that becomes the leader', () => {
     expect(standby.ledger.server('x-5')).toMatchObject({ wanted: null, approved: true });
   });
 
-  it('restores what is recorded, and not what it shows', async () => {
+  it('restores the recorded commit instead of its own', async () => {
     const scene = await started();
     const { core, standby } = scene;
     await core.follow({ [OTHER]: servers('other', 1, '', 'large') });
@@ -98,7 +98,7 @@ describe('a standby that becomes the leader', () => {
   });
 });
 
-describe('a replica whose copy lacks the followed commit, which the branch has no more', () => {
+describe('a replica without the followed commit, which the branch no longer has', () => {
   it.each([{ shown: 'an earlier one' }, { shown: 'nothing' }])(
     'and that shows $shown leads, and has an operator accept the history',
     async ({ shown }) => {
@@ -133,7 +133,7 @@ describe('a replica whose copy lacks the followed commit, which the branch has n
     },
   );
 
-  it('does not lead where the remote is away: a fetch may bring that commit', async () => {
+  it('does not lead while the remote is unreachable', async () => {
     const scene = await started();
     const { core, standby, source } = scene;
     await standby.follower.stop();
@@ -145,8 +145,8 @@ describe('a replica whose copy lacks the followed commit, which the branch has n
   });
 });
 
-describe('a leader that is deposed', () => {
-  it('goes on as a standby from what it has shown, and its former parts are told of nothing', async () => {
+describe('a deposed leader', () => {
+  it('continues as a standby from its state', async () => {
     const scene = await started();
     const { core, standby } = scene;
     let told = 0;

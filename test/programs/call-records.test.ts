@@ -36,7 +36,7 @@ it('CallRecords returns the last call of each server until that is removed', () 
   expect(readdirSync(directory)).toEqual([]);
 });
 
-it('CallRecords removes a record that was cut short, and files of other versions', () => {
+it('CallRecords removes truncated records and files of other versions', () => {
   records.write(process.pid, WEB);
   const [name = ''] = readdirSync(directory);
   const text = readFileSync(join(directory, name), 'utf8');
@@ -51,7 +51,7 @@ it('CallRecords throws when a record cannot be written', () => {
   expect(() => records.write(process.pid, WEB)).toThrow('ENOENT');
 });
 
-it('CallRecords ignores the records of a copied directory, and leaves the first one as it is', () => {
+it('CallRecords ignores the records of a copied directory', () => {
   records.write(process.pid, WEB);
   const copy = `${directory}-copy`;
   cpSync(directory, copy, { recursive: true });

@@ -51,21 +51,21 @@ function orderIn(directory: string, command: ProgramOrder['command'], more: Part
 }
 
 describe.each(['before the record', 'within the input'])('a runner that is killed %s', (moment) => {
-  it('leaves a program that changes nothing and ends', async () => {
+  it('leaves a program that ends and has changed nothing', async () => {
     const directory = temporaryDirectory();
     await orphanOf(moment, directory, ['/usr/bin/env', '-u', 'TREELINE_CALL', process.execPath, FILE_SERVERS]);
     await expect.poll(() => runningIn(directory), WAIT).toEqual([]);
     expect(readdirSync(directory)).toEqual(['running']);
   });
 
-  it('leaves no program that never looks at its input, nor one that ignores SIGTERM, nor its children', async () => {
+  it('leaves no program, no child, and none that ignores its input or SIGTERM', async () => {
     const directory = temporaryDirectory();
     await orphanOf(moment, directory, DEAF);
     await expect.poll(() => runningIn(directory), WAIT).toEqual([]);
   });
 });
 
-it('the next start ends a process that has left the group of a recorded call, and knows that the call has ended', async () => {
+it('the next start ends a process that left the group of a recorded call', async () => {
   const directory = temporaryDirectory();
   await orphanOf('later', directory, HIDDEN);
   expect(await runningIn(directory)).not.toEqual([]);
@@ -77,7 +77,7 @@ it('the next start ends a process that has left the group of a recorded call, an
   expect(lines).toMatchObject([{ msg: 'ending programs that an earlier process has left', servers: ['web-1'] }]);
 });
 
-it('a start in a copy of the directory ends no program of the first runner, and proves nothing', async () => {
+it('a start in a copy of the directory ends no program of the first runner', async () => {
   const [directory, copy] = [temporaryDirectory(), temporaryDirectory()];
   const first = await ProgramRunner.open(join(directory, 'running'), SILENT);
   const script = 'read -r call; until [ -e go ]; do sleep 0.05; done; echo well';
@@ -91,7 +91,7 @@ it('a start in a copy of the directory ends no program of the first runner, and 
   expect(await end).toEqual({ exit: 0, output: 'well\n', complaint: '' });
 });
 
-it('a check leaves known which action of its server has ended', async () => {
+it('a check keeps the record of the ended action of its server', async () => {
   const directory = temporaryDirectory();
   const runner = await ProgramRunner.open(join(directory, 'running'), SILENT);
   const about = { server: 'web-1', operation: 'update', action: 'c1' };
@@ -101,7 +101,7 @@ it('a check leaves known which action of its server has ended', async () => {
   expect(runner.ended.get('web-1')).toEqual(about);
 });
 
-describe('the leader in a record', () => {
+describe('the group leader of a record', () => {
   /** Returns which groups and processes a start signals that finds this leader. No signal of this test reaches any. */
   async function signalledFor(leader: object | undefined): Promise<readonly number[]> {
     const directory = temporaryDirectory();
@@ -119,20 +119,20 @@ describe('the leader in a record', () => {
     return [...signalled].filter((pid) => pid < 0);
   }
 
-  it('has its group ended while it runs', async () => {
+  it('is ended with its group', async () => {
     expect(await signalledFor(identityOf(process.pid))).toEqual([-process.pid]);
   });
 
   it.each([
-    ['another process has its id by now', { ...identityOf(process.pid), start: '1' }],
-    ['it is the first process of the system', identityOf(1)],
-    ['it was not known', undefined],
-  ])('has no group ended when %s', async (_, leader) => {
+    ['another process has its id', { ...identityOf(process.pid), start: '1' }],
+    ['it is process 1', identityOf(1)],
+    ['it is unknown', undefined],
+  ])('is not ended if %s', async (_, leader) => {
     expect(await signalledFor(leader)).toEqual([]);
   });
 });
 
-it('a program that runs as another user is listed once its call was ended, and its action has not ended', async () => {
+it('a program of another user is listed after its call, and its action has not ended', async () => {
   const directory = temporaryDirectory();
   const runner = await ProgramRunner.open(join(directory, 'running'), SILENT);
   const kill = process.kill.bind(process);
@@ -168,7 +168,7 @@ it('a program that runs as another user is listed once its call was ended, and i
   }
 });
 
-it('a program gets its input only once its process is recorded', async () => {
+it('a program gets its input after its process is recorded', async () => {
   const directory = temporaryDirectory();
   const runner = await ProgramRunner.open(join(directory, 'running'), SILENT);
   const script = 'read -r call; cat running/*.json; echo; cut -d" " -f5 /proc/self/stat';
@@ -178,7 +178,7 @@ it('a program gets its input only once its process is recorded', async () => {
   expect(readdirSync(join(directory, 'running'))).toEqual([]);
 });
 
-it('without setpriv a program is ended with its group too, and the log says what that means', async () => {
+it('without setpriv a program is also ended with its group, and the log warns', async () => {
   const directory = temporaryDirectory();
   const lines: object[] = [];
   const log = createLog('warn', { write: (line) => lines.push(JSON.parse(line)) });
@@ -202,9 +202,9 @@ it('a program whose deadline has passed is not started', async () => {
 
 describe('a program that cannot be started', () => {
   it.each([
-    ['is not there', ['/no/such/program'], 127, 'No such file or directory'],
-    ['may not be executed', ['./plain.txt'], 126, 'Permission denied'],
-    ['has an interpreter that is not there', ['./script.sh'], 127, 'its first line has to name the program'],
+    ['is missing', ['/no/such/program'], 127, 'No such file or directory'],
+    ['is not executable', ['./plain.txt'], 126, 'Permission denied'],
+    ['has a missing interpreter', ['./script.sh'], 127, 'its first line has to name the program'],
     ['has a first line that ends in CRLF', ['./dos.sh'], 127, 'and to end in LF'],
   ] as const)('ends with a message when it %s', async (_, command, exit, words) => {
     const directory = temporaryDirectory();

@@ -16,7 +16,7 @@ async function write(directory: string, files: Readonly<Record<string, string>>)
 }
 
 describe('readDirectory', () => {
-  it('names files, modes and ids as git does', async () => {
+  it('returns paths, modes and ids like git', async () => {
     const directory = temporaryDirectory();
     await createGitRepository(directory, { bare: false });
     await write(directory, {
@@ -44,7 +44,7 @@ describe('readDirectory', () => {
     expect(blobs.size).toBe(4);
   });
 
-  it('names files that are not UTF-8 as a commit of them does', async () => {
+  it('returns paths that are not UTF-8 like a commit of them', async () => {
     const directory = temporaryDirectory();
     await createGitRepository(directory, { bare: false });
     const folder = Buffer.from(`${directory}/stacks/caf\xe9/`, 'latin1');
@@ -67,7 +67,7 @@ describe('readDirectory', () => {
     expect(blobs.size).toBe(4);
   });
 
-  it('leaves out .git, and node_modules where no objects stand, and does not enter another repository', async () => {
+  it('skips .git, other repositories, and node_modules without objects', async () => {
     const directory = temporaryDirectory();
     await write(directory, {
       '.git/HEAD': 'x',
@@ -88,7 +88,7 @@ describe('readDirectory', () => {
     ]);
   });
 
-  it('reads only what is wanted, and gives the time that it is told', async () => {
+  it('reads only the requested files, and returns the given time', async () => {
     const directory = temporaryDirectory();
     await write(directory, { 'a.yaml': 'a', 'b.txt': 'b' });
     const snapshot = await readDirectory(directory, {
@@ -101,7 +101,7 @@ describe('readDirectory', () => {
     expect((await readDirectory(directory)).time).toBe('1970-01-01T00:00:00Z');
   });
 
-  it('refuses too many files, and nesting without end', async () => {
+  it('refuses too many files and too deep folders', async () => {
     const directory = temporaryDirectory();
     await write(directory, { 'd/a': '1', 'd/b': '2' });
     await expect(readDirectory(directory, { limits: { entriesMax: 2, blobBytesMax: 1 } })).rejects.toThrow(
@@ -112,7 +112,7 @@ describe('readDirectory', () => {
     await expect(readDirectory(directory)).rejects.toThrow(/nested deeper than 256/);
   });
 
-  it.each(['nowhere', 'file'])('refuses %j, which is no directory', async (name) => {
+  it.each(['nowhere', 'file'])('refuses %j, which is not a directory', async (name) => {
     const directory = temporaryDirectory();
     await write(directory, { file: 'x' });
     await expect(readDirectory(join(directory, name))).rejects.toThrow(SourceError);

@@ -72,14 +72,14 @@ const TRANSPORTS: Readonly<Record<string, () => Promise<FollowedRepository>>> = 
 };
 
 describe('fetch', () => {
-  it.each(Object.entries(TRANSPORTS))('brings new commits from %s', async (_, follow) => {
+  it.each(Object.entries(TRANSPORTS))('returns new commits from %s', async (_, follow) => {
     const { expectSuccess, source } = await follow();
     await expectSuccess();
     await source.close();
   });
 
   it.runIf(HAS_SSH_SERVER)(
-    'brings new commits from a real sshd, with the key and known hosts of the user',
+    'returns new commits from a real sshd, with the key and known hosts of the user',
     async () => {
       const { port, key, strangerKey, knownHosts } = await startSshServer();
       const withKey = (file: string): string =>
@@ -98,7 +98,7 @@ describe('fetch', () => {
     },
   );
 
-  it('is not led elsewhere by the configuration or the variables of the user', async () => {
+  it('ignores the configuration and variables of the user', async () => {
     const settings = await fileOf('[url "https://nowhere.invalid/"]\n\tinsteadOf = http://\n\tinsteadOf = /\n');
     vi.stubEnv('GIT_CONFIG_GLOBAL', settings);
     vi.stubEnv('GIT_DIR', temporaryDirectory());
@@ -177,7 +177,7 @@ const FAULTS: readonly (readonly [Stage, (exchange: Exchange) => unknown, RegExp
 ];
 
 describe('a fetch that fails', () => {
-  it('keeps the head and says why, whatever the server does', async () => {
+  it('keeps the head and names the reason for every fault of the server', async () => {
     const { server, expectFailure, expectSuccess, source } = await followOverHttp({
       limits: { silenceMs: 1_000, fetchMs: 20_000 },
     });
@@ -201,7 +201,7 @@ describe('a fetch that fails', () => {
     await expectFailure(/sends more than the limit for one fetch/);
   });
 
-  it('kills git and all that it started after the time limit, and when the source is closed', async () => {
+  it('kills git with its children after the time limit, and when the source is closed', async () => {
     const ssh = await fakeSsh();
     const limits = { fetchMs: 1_000, silenceMs: 500 };
     const { expectFailure, expectSuccess, source, old } = await followRepository(async ({ path }) => ({
@@ -223,7 +223,7 @@ describe('a fetch that fails', () => {
     await expect.poll(() => isAlive(Number(readFileSync(`${pid}.2`, 'utf8')))).toBe(false);
   });
 
-  it('explains what ssh says', async () => {
+  it('explains messages of ssh', async () => {
     const ssh = await fakeSsh();
     const { expectFailure } = await followRepository(async ({ path }) => ({ url: `ssh://git@git.example${path}` }));
     for (const [words, message] of [
@@ -238,7 +238,7 @@ describe('a fetch that fails', () => {
     }
   });
 
-  it('names the branches if the followed one is gone, and follows it when it is back', async () => {
+  it('names the branches if the followed one is missing, and follows it when it is back', async () => {
     const { repository, head, expectFailure, expectSuccess } = await followOverHttp();
     await repository.git('branch', 'other');
     await repository.git('update-ref', '-d', 'refs/heads/main');
@@ -247,7 +247,7 @@ describe('a fetch that fails', () => {
     await expectSuccess();
   });
 
-  it('calls a shallow clone one', async () => {
+  it('names a shallow clone as the reason', async () => {
     const folder = temporaryDirectory();
     const repository = await createGitRepository(join(folder, 'whole.git'));
     for (const a of ['1', '2', '3']) await repository.commit({ a });
@@ -264,7 +264,7 @@ describe('a fetch that fails', () => {
 });
 
 describe('a password', () => {
-  it('is sent after 401 without a name too', async () => {
+  it('is also sent after 401 without a user name', async () => {
     const access = { ...(await accessBy('', `${LOGIN.password}\n`)), username: null };
     const login = { username: 'x-access-token', password: LOGIN.password };
     const { server, expectSuccess } = await followOverHttp({ access });
@@ -273,7 +273,7 @@ describe('a password', () => {
     expect(server.requests.map(({ authorization }) => authorization)).toContain(authorizationOf(login));
   });
 
-  it('is taken from the environment', async () => {
+  it('can come from the environment', async () => {
     vi.stubEnv('GIT_NAME', LOGIN.username);
     vi.stubEnv('GIT_WORD', LOGIN.password);
     const access = {
@@ -286,7 +286,7 @@ describe('a password', () => {
     await expectSuccess();
   });
 
-  it('is read again for each fetch, and never appears in an error, whoever repeats it', async () => {
+  it('is read again for each fetch, and never appears in an error', async () => {
     const access = await accessBy(LOGIN.username, LOGIN.password);
     const { server, expectFailure, expectSuccess } = await followOverHttp({ access });
     server.login = { ...LOGIN, password: 'rotated' };
@@ -312,7 +312,7 @@ describe('a password', () => {
     await expectSuccess();
   });
 
-  it('goes to no other origin after a redirect, and neither does the request', async () => {
+  it('is not sent to another origin after a redirect', async () => {
     const other = await followOverHttp();
     const { server, expectFailure } = await followOverHttp({ access: await accessBy(LOGIN.username, LOGIN.password) });
     server.login = LOGIN;
@@ -331,14 +331,14 @@ describe('a password', () => {
     ['two lines', 'x', 'a\nb\n', /has more than one line/],
     ['a very large file', 'x', 'x'.repeat(65_537), /repository.passwordFile .* cannot be read: it has 65537 bytes/],
     ['a name with a colon', 'a:b', 'x', /the user name in .* contains a ":"/],
-  ])('cannot be used: %s', async (_, username, password, message) => {
+  ])('is refused if its file is %s', async (_, username, password, message) => {
     const { expectFailure } = await followOverHttp({ access: await accessBy(username, password) });
     await expectFailure(message);
   });
 });
 
 describe('a certificate', () => {
-  it('is refused for another authority, or a file without one, and accepted once that is corrected', async () => {
+  it('is refused without its authority, and accepted with it', async () => {
     const authority = await newAuthority();
     const tls = await issueServerCertificate(authority, { now: Date.now() });
     const caFile = await fileOf(authority.cert);
@@ -374,7 +374,7 @@ describe('a certificate', () => {
 });
 
 describe('a proxy', () => {
-  it('is used for https, gets its password, and that appears in no error', async () => {
+  it('is used for https with its password, which appears in no error', async () => {
     const authority = await newAuthority();
     const tls = await issueServerCertificate(authority, { now: Date.now(), hosts: [HOST] });
     const access = { ...(await accessBy(LOGIN.username, LOGIN.password)), caFile: await fileOf(authority.cert) };
@@ -396,7 +396,7 @@ describe('a proxy', () => {
     expect(new Set(proxy.requests)).toEqual(new Set([expect.stringMatching(/^CONNECT git\.example:\d+$/)]));
   });
 
-  it('is used for http, but not for this machine', async () => {
+  it('is used for http, except for this machine', async () => {
     const proxy = await startHttpProxy(0);
     vi.stubEnv('HTTP_PROXY', proxy.url);
     proxy.answer = 407;
@@ -413,11 +413,11 @@ it.each([
   ['https://127.0.0.1:1/x.git', /cannot be read: .*(?:Failed to connect|Couldn't connect)/],
   ['/nowhere/x.git', /is not a Git repository/],
   ['/', /is not a Git repository/],
-])('%s cannot be reached', async (url, message) => {
+])('that is %s is reported as unreachable', async (url, message) => {
   await expect((await open(url)).fetch(null)).rejects.toThrow(message);
 });
 
-it('a password never goes unencrypted to another machine', async () => {
+it('fetch never sends a password unencrypted to another machine', async () => {
   const access = await accessBy('a', 'b');
   for (const host of ['git.example', '127.0.0.1.example', '10.0.0.1', '[::2]', 'localhost.example']) {
     await expect(open(`http://${host}/x`, { access })).rejects.toThrow(

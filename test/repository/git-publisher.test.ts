@@ -120,7 +120,7 @@ async function hook({ repository }: PublishedRepository, name: string, script: s
 }
 
 describe('a local repository', () => {
-  it('gets the commits, once', async () => {
+  it('gets the commits once', async () => {
     const { publisher, prepare, headOf, expectIntact, repository, base } = await publishTo();
     const prepared = await prepare();
     expect(await publisher.push(prepared)).toEqual({ is: 'pushed' });
@@ -131,16 +131,16 @@ describe('a local repository', () => {
   });
 
   it.each([
-    ['went on', [] as const],
+    ['has newer commits', [] as const],
     ['was rewritten', [{ parents: [] }] as const],
-  ])('that %s is left as it is', async (_, [options]) => {
+  ])('that %s is not changed', async (_, [options]) => {
     const { publisher, prepare, headOf, repository } = await publishTo();
     const theirs = await repository.commit({ theirs: '1' }, options);
     expect(await publisher.push(await prepare())).toEqual({ is: 'moved' });
     expect(await headOf()).toBe(theirs);
   });
 
-  it('whose branch went back is left as it is, though a push would be a fast-forward', async () => {
+  it('whose branch was set back is not changed, although a push would be a fast-forward', async () => {
     const { publisher, source, headOf, repository, base } = await publishTo();
     const later = await repository.commit({ later: '1' });
     await source.fetch(null);
@@ -150,14 +150,14 @@ describe('a local repository', () => {
     expect(await headOf()).toBe(base);
   });
 
-  it('whose branch is gone does not get it back', async () => {
+  it('without the branch does not get it back', async () => {
     const { publisher, prepare, headOf, repository } = await publishTo();
     await repository.git('update-ref', '-d', 'refs/heads/main');
     expect(await publisher.push(await prepare())).toEqual({ is: 'moved' });
     expect(await headOf()).toBe('');
   });
 
-  it('that is gone, or none, was not reached', async () => {
+  it('that is missing or invalid is reported as not reached', async () => {
     const { publisher, prepare, repository } = await publishTo();
     const prepared = await prepare();
     await rm(repository.path, { recursive: true });
@@ -173,7 +173,7 @@ describe('a local repository', () => {
   });
 });
 
-describe('two pushes at once', () => {
+describe('two simultaneous pushes', () => {
   it('have one winner', async () => {
     const { publisher, base, repository, expectIntact } = await publishTo();
     const prepared = await Promise.all(
@@ -188,7 +188,7 @@ describe('two pushes at once', () => {
 });
 
 describe('a work tree', () => {
-  it('that has the branch checked out refuses, with advice', async () => {
+  it('with the branch checked out refuses the push, with advice', async () => {
     const { publisher, prepare, headOf, base } = await publishTo(undefined, { bare: false });
     const { is, message } = await endingOf(publisher.push(await prepare()));
     expect(is).toBe('refused');
@@ -199,7 +199,7 @@ describe('a work tree', () => {
 });
 
 describe('a hook', () => {
-  it.each(['pre-receive', 'update'])('%s refuses in its own words', async (name) => {
+  it.each(['pre-receive', 'update'])('%s refuses with its own message', async (name) => {
     const published = await publishTo();
     const { publisher, prepare, headOf, base } = published;
     await hook(published, name, 'printf "\\033[31mno deploys\\033[0m\\n  on Fridays\\n" >&2; exit 1');
@@ -211,7 +211,7 @@ describe('a hook', () => {
     expect(await headOf()).toBe(base);
   });
 
-  it('sees the commits, and lets them through whatever it prints and however it ends afterwards', async () => {
+  it('sees the commits, and cannot disturb the push by its output', async () => {
     const published = await publishTo();
     const { publisher, prepare, headOf } = published;
     const seen = join(temporaryDirectory(), 'seen');
@@ -228,8 +228,8 @@ describe('a hook', () => {
   });
 });
 
-describe('what hooks inherit', () => {
-  it('leaves them the patterns of paths', async () => {
+describe('the environment of hooks', () => {
+  it('lets git expand patterns of paths', async () => {
     const published = await publishTo();
     const { publisher, prepare, headOf, base } = published;
     await hook(published, 'update', 'test -z "$(git diff --name-only $2 $3 -- "*")"');
@@ -241,7 +241,7 @@ describe('what hooks inherit', () => {
 describe('a new branch', () => {
   const branch = 'treeline/instance-shop-0a1b';
 
-  it('is made, also where the followed one has moved on', async () => {
+  it('is created, also if the followed branch has newer commits', async () => {
     const { publisher, prepare, headOf, repository } = await publishTo();
     const theirs = await repository.commit({ theirs: '1' });
     const prepared = await prepare();
@@ -251,7 +251,7 @@ describe('a new branch', () => {
     expect(await publisher.push(prepared, branch)).toEqual({ is: 'pushed' });
   });
 
-  it('never takes the place of another', async () => {
+  it('never replaces an existing branch', async () => {
     const { publisher, prepare, headOf, base, repository } = await publishTo();
     await repository.git('branch', branch, 'main');
     const { is, message } = await endingOf(publisher.push(await prepare(), branch));
@@ -262,7 +262,7 @@ describe('a new branch', () => {
     expect(await headOf(branch)).toBe(base);
   });
 
-  it.each(['', '../x', '-d'])('cannot be called %j', async (name) => {
+  it.each(['', '../x', '-d'])('cannot have the name %j', async (name) => {
     const { publisher, prepare } = await publishTo();
     await expect(publisher.push(await prepare(), name)).rejects.toThrow(/is no name of a branch/);
   });
@@ -294,7 +294,7 @@ describe('over HTTP', () => {
   };
   const hangUp = ({ request }: Exchange): void => void request.socket.destroy();
 
-  it('is refused if the server takes no pushes', async () => {
+  it('is refused if the server accepts no pushes', async () => {
     const { publisher, prepare, headOf, base } = await publishOverHttp({ receivePack: false });
     expect(await endingOf(publisher.push(await prepare()))).toMatchObject({
       is: 'refused',
@@ -314,7 +314,7 @@ describe('over HTTP', () => {
       /is not known whether .* took the push/,
     ],
     ['a gateway fails after it', onPush('result', status(502)), 'unknown', /it is not known whether/],
-  ])('ends right if %s', async (_, misbehave, is, message) => {
+  ])('reports the right outcome if %s', async (_, misbehave, is, message) => {
     const { publisher, prepare, server, headOf, base } = await publishOverHttp();
     const prepared = await prepare();
     server.misbehave = misbehave;
@@ -324,7 +324,7 @@ describe('over HTTP', () => {
     expect(await publisher.push(prepared)).toEqual({ is: 'pushed' });
   });
 
-  it('is pushed if only the answer was lost, and unknown if the branch cannot be listed then', async () => {
+  it('is pushed if only the answer was lost, and unknown if the branch cannot be listed', async () => {
     const { publisher, prepare, server, headOf } = await publishOverHttp();
     const prepared = await prepare();
     server.misbehave = onPush('result', async (exchange) => {
@@ -364,7 +364,7 @@ describe('over ssh', () => {
     expect(await headOf()).toBe(is === 'pushed' ? prepared.commits[0] : base);
   });
 
-  it('is pushed if the remote ends after it took the push, without a report', async () => {
+  it('is pushed if the remote ends after the push without a report', async () => {
     await fakeSsh();
     const published = await publishTo(({ path }) => ({ url: `ssh://git@git.example${path}` }));
     await hook(published, 'post-receive', 'kill -9 $PPID');

@@ -56,8 +56,8 @@ async function fsck(copy: string): Promise<string> {
   return await runGit(['-C', copy, 'fsck', '--full', '--strict', '--no-progress', '--no-dangling']);
 }
 
-describe('while the controller runs', () => {
-  it.each(['cache', 'copy'] as const)('makes its files again that somebody has deleted: the %s', async (which) => {
+describe('the local copy of a running controller', () => {
+  it.each(['cache', 'copy'] as const)('creates deleted files again: the %s', async (which) => {
     const setup = await setUp();
     const { repository, open } = setup;
     await repository.commit({ 'tree.yaml': 'name: global\n' });
@@ -72,7 +72,7 @@ describe('while the controller runs', () => {
 });
 
 describe('the last change of a file', () => {
-  it('is looked for below the followed directory, within the time', async () => {
+  it('is searched below the followed directory, within the time limit', async () => {
     const { repository, open } = await setUp();
     const first = await repository.commit({ 'ops/stacks/a.yaml': 'a: 1', 'a.yaml': 'a: 1' });
     const second = await repository.commit({ 'ops/stacks/b.yaml': 'b: 1', 'a.yaml': 'a: 2' });
@@ -95,7 +95,7 @@ describe('a snapshot', () => {
     ['a bare repository', { bare: true }],
     ['a work tree', { bare: false, name: 'stacks' }],
     ['a path with spaces and quotes', { name: `my "stacks' repository.git` }],
-  ])('holds the files of %s', async (_, options) => {
+  ])('contains the files of %s', async (_, options) => {
     const { repository, copy, open } = await setUp(options);
     const commit = await repository.commit({ 'tree.yaml': 'name: all\n', 'stacks/instances/a b.yaml': 'x: 1\n' });
     const source = await open();
@@ -110,7 +110,7 @@ describe('a snapshot', () => {
     expect(await fsck(copy)).toBe('');
   });
 
-  it('tells modes apart and reads regular files only', async () => {
+  it('distinguishes modes, and reads regular files only', async () => {
     const { repository, open } = await setUp();
     const submodule = '1'.repeat(40);
     const commit = await repository.commit({
@@ -136,7 +136,7 @@ describe('a snapshot', () => {
     expect(blobs.size).toBe(2);
   });
 
-  it('starts at the directory that is followed', async () => {
+  it('starts at the followed directory', async () => {
     const { repository, open } = await setUp();
     const commit = await repository.commit({ 'stacks/live/templates/t.yaml': 't', 'stacks/README': 'r', top: 'x' });
     const source = await open({ directory: './stacks//live/' });
@@ -175,7 +175,7 @@ describe('a snapshot', () => {
 });
 
 describe('fetch', () => {
-  it('brings new commits, merges and their messages', async () => {
+  it('returns new commits, merges and their messages', async () => {
     const { repository, copy, open } = await setUp();
     const base = await repository.commit({ a: '1' });
     const source = await open();
@@ -192,7 +192,7 @@ describe('fetch', () => {
     expect(await fsck(copy)).toBe('');
   });
 
-  it('follows a force push, there and back', async () => {
+  it('follows a force push, and another one back', async () => {
     const { repository, copy, open } = await setUp();
     const base = await repository.commit({ a: '1' });
     const source = await open();
@@ -210,7 +210,7 @@ describe('fetch', () => {
     expect(await fsck(copy)).not.toContain('missing');
   });
 
-  it('writes nothing to the repository that it follows', async () => {
+  it('writes nothing to the followed repository', async () => {
     const { repository, open } = await setUp();
     await repository.commit({ a: '1' });
     const list = () => execFileSync('find', [repository.path, '-printf', '%p %T@ %s\n']).toString().split('\n').sort();
@@ -219,7 +219,7 @@ describe('fetch', () => {
     expect(list()).toEqual(before);
   });
 
-  it('ends at once when the source is closed, and is refused afterwards', async () => {
+  it('ends when the source is closed, and is refused afterwards', async () => {
     const { repository, open } = await setUp();
     const commit = await repository.commit({ a: '1' });
     const source = await open();
@@ -235,7 +235,7 @@ describe('fetch', () => {
 });
 
 describe('a failing fetch', () => {
-  it('tells an empty repository from one without the branch', async () => {
+  it('distinguishes an empty repository from one without the branch', async () => {
     const { open } = await setUp();
     await expect((await open()).fetch(null)).rejects.toThrow(
       /has no commits yet: push the first one to its branch "main"/,
@@ -268,7 +268,7 @@ describe('a failing fetch', () => {
     }
   });
 
-  it.runIf(process.getuid?.() === 0)('reads a repository that belongs to somebody else', async () => {
+  it.runIf(process.getuid?.() === 0)('reads a repository of another user', async () => {
     const { repository, open } = await setUp({ bare: false, name: 'theirs' });
     const commit = await repository.commit({ a: '1' });
     for (const path of [repository.path, join(repository.path, '.git')]) await chown(path, 65_534, 65_534);
@@ -282,14 +282,14 @@ describe('a failing fetch', () => {
     [{ branch: 'a b' }, /is no name of a branch/],
     [{ branch: 'x.lock' }, /is no name of a branch/],
     [{ directory: '../x' }, /is no directory of the repository/],
-  ])('is told at once where the options %j can never work', async (options, message) => {
+  ])('fails immediately with the unusable options %j', async (options, message) => {
     const { open } = await setUp();
     await expect(open(options)).rejects.toThrow(message);
   });
 });
 
 describe('the local copy', () => {
-  it('has the commits that were fetched, and forgets with its folder those that are nowhere else', async () => {
+  it('has the fetched commits, and loses them with its folder', async () => {
     const { repository, cache, open } = await setUp();
     const old = await repository.commit({ a: '1' });
     const source = await open();
@@ -309,7 +309,7 @@ describe('the local copy', () => {
     expect([await again.has(old), await again.has(anew)]).toEqual([false, true]);
   });
 
-  it('is for its owner only, whatever the umask, and so is one of before', async () => {
+  it('is for its owner only with any umask, also an earlier one', async () => {
     const { repository, cache, open } = await setUp();
     const before = process.umask(0);
     try {
@@ -335,7 +335,7 @@ describe('a local copy that cannot be written', () => {
   it.each([
     ['fatal: unable to write file objects/pack/tmp_pack: No space left on device'],
     ['fatal: write error: Disk quota exceeded; fatal: fetch-pack: invalid index-pack output'],
-  ])('says so, and keeps its head: %s', async (words) => {
+  ])('reports it and keeps its head: %s', async (words) => {
     const command = 'index-pack';
     const { repository, cache, copy, open } = await setUp();
     const old = await repository.commit({ a: '1' });
@@ -359,7 +359,7 @@ describe('a local copy that cannot be written', () => {
     await source.close();
   });
 
-  it('says so where its directory cannot be made', async () => {
+  it('reports it if its directory cannot be created', async () => {
     const { repository, cache, open } = await setUp();
     await repository.commit({ a: '1' });
     await writeFile(cache, 'a file');
@@ -387,7 +387,7 @@ describe('a damaged local copy', () => {
     ['a flipped byte in the pack', async (copy) => flip(await packOf(copy, '.pack'), 40)],
     ['an empty ref', async (copy) => writeFile(join(copy, 'refs/treeline/head'), '')],
     ['a missing copy', async (copy) => rm(copy, { recursive: true })],
-  ])('is healed at the next start: %s', async (_, damage) => {
+  ])('is repaired at the next start: %s', async (_, damage) => {
     const { repository, copy, open } = await setUp();
     const commit = await repository.commit({ a: 'one', b: 'two' });
     await (await open()).fetch(null);
@@ -399,7 +399,7 @@ describe('a damaged local copy', () => {
     expect(await fsck(copy)).toBe('');
   });
 
-  it('stays if the branch no longer has the followed commit', async () => {
+  it('is kept if the branch no longer has the followed commit', async () => {
     const { repository, copy, open } = await setUp();
     const followed = await repository.commit({ a: 'x'.repeat(1000) });
     const source = await open();
@@ -427,7 +427,7 @@ describe('a damaged local copy', () => {
     expect(await textsOf(await open(), followed)).toEqual({ a: 'followed' });
   });
 
-  it('loses the locks and unfinished files that a killed git left', async () => {
+  it('loses locks and unfinished files of a killed git', async () => {
     const { repository, cache, copy, open } = await setUp();
     const old = await repository.commit({ a: '1' });
     await (await open()).fetch(null);
@@ -442,7 +442,7 @@ describe('a damaged local copy', () => {
 });
 
 describe('isAncestor', () => {
-  it('follows all parents and both directions', async () => {
+  it('follows all parents in both directions', async () => {
     const { repository, open } = await setUp();
     const base = await repository.commit({ a: '1' });
     const ours = await repository.commit({ a: '2' });
@@ -464,7 +464,7 @@ describe('isAncestor', () => {
     }
   });
 
-  it('is false of what is no commit, and leaves the copy alone', async () => {
+  it('returns false for ids that are not commits', async () => {
     const { repository, copy, open } = await setUp();
     const commit = await repository.commit({ a: '1' });
     const source = await open();
@@ -480,7 +480,7 @@ describe('isAncestor', () => {
     expect((await stat(copy)).ino).toBe(before);
   });
 
-  it.each(['0'.repeat(40), 'main', ''])('refuses a descendant that is not here: %j', async (commit) => {
+  it.each(['0'.repeat(40), 'main', ''])('refuses a missing descendant: %j', async (commit) => {
     const { repository, open } = await setUp();
     const head = await repository.commit({ a: '1' });
     const source = await open();

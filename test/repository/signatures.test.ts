@@ -45,7 +45,7 @@ function allow(folder: string, ...lines: readonly string[]): string {
 }
 
 describe('a commit signed with ssh', () => {
-  it('is valid by a listed key, and is named otherwise', async () => {
+  it('is valid with a listed key, and otherwise named in the error', async () => {
     const { commit, check, folder, repository } = await scene();
     const [jane, joe] = [makeSshKey(folder, 'jane'), makeSshKey(folder, 'joe')];
     const allowedSigners = allow(folder, `jane@example.org ${jane.publicKey}`);
@@ -69,7 +69,7 @@ describe('a commit signed with ssh', () => {
     expect(await check({ allowedSigners }, wrong)).toMatch(/by Test has a wrong signature: it was changed/);
   });
 
-  it('is judged by the key’s time, and by the newest file', async () => {
+  it('is checked with the validity of the key and the newest file', async () => {
     const { commit, check, folder } = await scene();
     const jane = makeSshKey(folder, 'jane');
     const options = 'valid-after="20260101",valid-before="20270101"';
@@ -81,7 +81,7 @@ describe('a commit signed with ssh', () => {
     expect(await check({ allowedSigners }, await at('2026-06-01'))).toMatch(/does not list/);
   });
 
-  it('does not count where GPG is asked for, and the other way round', async () => {
+  it('is not valid if GPG is required, and the other way round', async () => {
     const { commit, check, folder } = await scene();
     const [jane, alice] = [makeSshKey(folder, 'jane'), makeGpgKey(folder, 'alice')];
     const allowedSigners = allow(folder, `jane@example.org ${jane.publicKey}`);
@@ -98,7 +98,7 @@ describe('a commit signed with ssh', () => {
 });
 
 describe('a commit signed with GPG', () => {
-  it('is valid by a key of the keyring, armored or not', async () => {
+  it('is valid with a key of the keyring, armored or not', async () => {
     const { commit, check, folder } = await scene();
     const [alice, bob] = [makeGpgKey(folder, 'alice'), makeGpgKey(folder, 'bob')];
     const binary = join(folder, 'binary');
@@ -114,7 +114,7 @@ describe('a commit signed with GPG', () => {
     expect(after.filter((name) => !before.includes(name))).toEqual([]);
   });
 
-  it('is not valid by a key that was revoked', async () => {
+  it('is not valid with a revoked key', async () => {
     const { commit, check, folder } = await scene();
     const alice = makeGpgKey(folder, 'alice');
     const good = await commit(alice);
@@ -130,7 +130,7 @@ describe('a commit signed with GPG', () => {
     );
   });
 
-  it('is not valid by a key that has expired', async () => {
+  it('is not valid with an expired key', async () => {
     const { commit, check, folder } = await scene();
     const old = makeGpgKey(folder, 'old', { created: '20200101T000000', expires: '1d' });
     const signed = await commit(old);
@@ -140,7 +140,7 @@ describe('a commit signed with GPG', () => {
   });
 });
 
-describe('what cannot be checked', () => {
+describe('a signature that cannot be checked', () => {
   it.each([
     ['allowedSigners', 'missing', /^repository\.verify\.allowedSigners cannot be read: .*missing/],
     ['keyring', 'missing', /^repository\.verify\.keyring cannot be read: .*missing/],
@@ -149,20 +149,20 @@ describe('what cannot be checked', () => {
       'copy.git/config',
       /^repository\.verify\.keyring cannot be used: .*make it with "gpg --export" \(gpg: /,
     ],
-  ])('is no commit without a signature: %s %s', async (key, file, message) => {
+  ])('is an error of the setup if %s is %s, unless the commit is unsigned', async (key, file, message) => {
     const { commit, check, folder } = await scene();
     await expect(check({ [key]: join(folder, file) }, await commit())).rejects.toThrow(message);
     await expect(check({ [key]: join(folder, file) })).resolves.toBeUndefined();
   });
 
-  it('is a commit that is not here', async () => {
+  it('is reported for a missing commit', async () => {
     const { check, folder } = await scene();
     await expect(check({ allowedSigners: allow(folder, '') }, '1'.repeat(40))).rejects.toThrow(/"git log" ended with/);
   });
 });
 
 describe('a commit of a repository of SHA-256', () => {
-  it('is checked too', async () => {
+  it('is checked as well', async () => {
     const folder = temporaryDirectory();
     const jane = makeSshKey(folder, 'jane');
     const path = join(folder, 'sha256.git');
@@ -190,7 +190,7 @@ describe('the commits of Treeline', () => {
     return await writeCommits(order).finally(() => objects.close());
   }
 
-  it('are signed so that they are valid', async () => {
+  it('have a valid signature', async () => {
     const here = await scene();
     const key = makeSshKey(here.folder, 'treeline');
     const written = await write(here, key.file);
@@ -202,7 +202,7 @@ describe('the commits of Treeline', () => {
     expect(await here.repository.git('log', '-1', '--format=%B', String(first))).toBe('Größe\n\nWhy.');
   });
 
-  it('are not written where the key cannot be used', async () => {
+  it('are not written if the key cannot be used', async () => {
     const here = await scene();
     const { folder } = here;
     const [open, secret] = [makeSshKey(folder, 'open'), makeSshKey(folder, 'secret', { passphrase: 'secret' })];

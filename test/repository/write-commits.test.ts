@@ -70,8 +70,8 @@ function oddTree(
   );
 }
 
-describe('the files of a commit', () => {
-  it('are changed, added and removed, and the others stay', async () => {
+describe('the files of a written commit', () => {
+  it('are changed, added and removed, and all others stay', async () => {
     const { publish, contentOf } = await written({ a: '1', 'b/x': '2', 'b/y': '3', 'c/d/e': '4' });
     const files = await publish(newCommit({ a: 'one\n', 'b/x': null, 'c/d/f': 'ü', 'n/e/w': '' }));
     expect(files).toEqual(['100644 a', '100644 b/y', '100644 c/d/e', '100644 c/d/f', '100644 n/e/w']);
@@ -85,13 +85,13 @@ describe('the files of a commit', () => {
     expect(await contentOf('run')).toBe('new');
   });
 
-  it('may become a directory, and a directory a file', async () => {
+  it('may replace a directory, and be replaced by one', async () => {
     const { publish } = await written({ a: '1', 'b/c': '2' });
     const files = await publish(newCommit({ a: null, 'a/x': '1', 'b/c': null }), newCommit({ b: '2' }));
     expect(files).toEqual(['100644 a/x', '100644 b']);
   });
 
-  it('are below the directory of the layout, also where it is not there yet', async () => {
+  it('are below the directory of the layout, even if that is new', async () => {
     const inside = await written({ top: '1', 'infra/stacks/tree.yaml': '1' }, ['infra', 'stacks']);
     expect(await inside.publish(newCommit({ 'tree.yaml': '2', 'a/b': '3' }))).toEqual([
       '100644 infra/stacks/a/b',
@@ -102,7 +102,7 @@ describe('the files of a commit', () => {
     expect(await absent.publish(newCommit({ a: '2' }))).toEqual(['100644 infra/a', '100644 top']);
   });
 
-  it('may have symbolic links and submodules beside them', async () => {
+  it('may be next to symbolic links and submodules', async () => {
     const link = { mode: '120000', content: 'a' } as const;
     const module = { mode: '160000', content: '1'.repeat(40) } as const;
     const { publish } = await written({ link, module, 'd/a': '1', run: { mode: '100755', content: '' } });
@@ -110,7 +110,7 @@ describe('the files of a commit', () => {
     expect(files).toEqual(['100644 d/a', '100644 d/b', '120000 link', '160000 module', '100755 run']);
   });
 
-  it('are what git itself makes of the same files', async () => {
+  it('are equal to those of a commit by git', async () => {
     const step = fc.constantFrom('a', 'b', 'a.b', 'a-b', 'ab', 'A', 'ö');
     const path = fc.array(step, { minLength: 1, maxLength: 3 }).map((steps) => steps.join('/'));
     const edits = fc.dictionary(path, fc.option(fc.constantFrom('1', '2', '3'), { freq: 2 }), {
@@ -142,10 +142,10 @@ describe('the files of a commit', () => {
   });
 });
 
-describe('what cannot be a file there', () => {
+describe('a path that cannot be a file', () => {
   it.each([
     ['a directory', { d: '1' }, /has a directory at "d", where a file would have to be/],
-    ['a directory that is to go', { d: null }, /has a directory at "d"/],
+    ['a directory that is removed', { d: null }, /has a directory at "d"/],
     ['below a file', { 'f/x': '1' }, /has a file at "f", where a directory/],
     ['a symbolic link', { link: '1' }, /has a symbolic link at "link"/],
     ['below a symbolic link', { 'link/x': '1' }, /has a symbolic link at "link", where a directory/],
@@ -159,14 +159,14 @@ describe('what cannot be a file there', () => {
     expect(await prepare([newCommit(edits)])).toEqual(refused);
   });
 
-  it('may be removed, if it is a link or a submodule', async () => {
+  it('may be removed if it is a link or a submodule', async () => {
     const { publish } = await written({ a: '', link: { mode: '120000', content: 'a' } });
     expect(await publish(newCommit({ link: null }))).toEqual(['100644 a']);
   });
 });
 
-describe('names that no tree may hold', () => {
-  it('are not the longest names of objects with their ending', async () => {
+describe('names that a Git tree cannot have', () => {
+  it('do not include the longest object names', async () => {
     const { publish } = await written({});
     const longest = `${'x'.repeat(NAME_LENGTH_MAX)}.yaml`;
     expect(await publish(newCommit({ [longest]: '1' }))).toEqual([`100644 ${longest}`]);
@@ -181,8 +181,8 @@ describe('names that no tree may hold', () => {
   });
 });
 
-describe('the log', () => {
-  it('tells author, committer, time and message as given', async () => {
+describe('the log of written commits', () => {
+  it('has author, committer, time and message as given', async () => {
     const { publish, repository } = await written();
     const time = String(Date.parse(NOW) / 1000);
     const message = 'Größe: 2\n\nWhy, in two\nlines.\n\nTreeline-Client: 0A1B\n\n\n';
@@ -196,7 +196,7 @@ describe('the log', () => {
     expect(await repository.git('cat-file', '-s', 'main')).toBe(String(Buffer.byteLength(raw) + 1));
   });
 
-  it('tells many commits in their order, each on the one before', async () => {
+  it('has several commits in their order', async () => {
     const { publish, repository, base } = await written();
     const commits = Array.from({ length: 12 }, (_, n) => newCommit({ [`f/${n % 7}`]: String(n) }, `Write ${n}`));
     const files = await publish(...commits);
@@ -225,13 +225,13 @@ describe('the log', () => {
   });
 });
 
-describe('a directory that cannot be written again as it is', () => {
+describe('a directory with entries that cannot be written unchanged', () => {
   const ODD = [
     ['a name that is not UTF-8', '100644', Buffer.of(0x78, 0xff)],
-    ['a file that all may execute or change', '100777', Buffer.from('x')],
+    ['a file with an unusual mode', '100777', Buffer.from('x')],
   ] as const;
 
-  it.each(ODD)('is left to git: %s', async (_, mode, name) => {
+  it.each(ODD)('is written by git: %s', async (_, mode, name) => {
     const { repository, base, prepare } = await written({ a: '1' });
     const blob = await repository.git('rev-parse', `${base}:a`);
     const entry = [mode, name, blob] as const;
@@ -253,18 +253,18 @@ describe('a directory that cannot be written again as it is', () => {
   });
 });
 
-describe('writing', () => {
+describe('writeCommits', () => {
   const fileOf = (repository: GitRepository, oid: string): string =>
     join(repository.path, 'objects', oid.slice(0, 2), oid.slice(2));
 
-  it('moves no ref, and the same is the same', async () => {
+  it('moves no ref, and returns the same id for the same commit', async () => {
     const { write, base, repository } = await written();
     const commits = [newCommit({ new: 'text\n' })];
     expect(await write(commits)).toEqual(await write(commits));
     expect(await repository.git('for-each-ref', '--format=%(objectname)')).toBe(base);
   });
 
-  it('needs the base, a commit, and a text', async () => {
+  it('refuses a missing base, an invalid id, and an empty text', async () => {
     const { prepare } = await written();
     expect(await prepare([newCommit({ 'a tree 5/b': '1' })], { base: '1'.repeat(40) })).toEqual({
       is: 'not sent',
@@ -274,7 +274,7 @@ describe('writing', () => {
     await expect(prepare([newCommit({ a: '\ud800' })])).rejects.toThrow(/invariant broken/);
   });
 
-  it('writes again what a crash has emptied, and leaves no file of its own behind', async () => {
+  it('replaces files that a crash emptied, and leaves no temporary file', async () => {
     const { write, repository } = await written();
     const oid = await runGit(['-C', repository.path, 'hash-object', '--stdin'], Buffer.from('new\n'));
     mkdirSync(dirname(fileOf(repository, oid)), { recursive: true });
@@ -288,7 +288,7 @@ describe('writing', () => {
     expect(names.filter((name) => name.includes('tmp_obj'))).toEqual([]);
   });
 
-  it('tells where the copy lacks a tree', async () => {
+  it('reports a missing tree in the copy', async () => {
     const { prepare, repository, base } = await written({ 'a/b': '1', c: '2' });
     const missing = await oddTree(repository, [['40000', Buffer.from('a'), '1'.repeat(40)]]);
     const damaged = await repository.git('commit-tree', missing, '-p', base, '-m', 'damaged');
