@@ -53,7 +53,7 @@ function expectUntouched(core: Core): void {
 describe('another directory', () => {
   const TWO = { ...below('prod', layout(3, PROTECTED)), ...below('test', layout(1)) };
 
-  it('is held, and nothing is taken away, also of a protected instance', async () => {
+  it('is held, and no server is deleted, also of a protected instance', async () => {
     const { core: before, followed } = await up(TWO, 'prod');
     const core = await moved(before, { directory: 'test' });
     for (let poll = 0; poll < 3; poll += 1) await core.poll();
@@ -72,7 +72,7 @@ describe('another directory', () => {
   });
 
   it.each([0, 1])(
-    'is followed once that is accepted, and takes nothing of a protected instance; %i commits later',
+    'is followed after accept-history, and deletes no server of a protected instance; %i commits later',
     async (more) => {
       const { core: before, followed } = await up(TWO, 'prod');
       const core = await moved(before, { directory: 'test' });
@@ -92,7 +92,7 @@ describe('another directory', () => {
     },
   );
 
-  it('suspends everything, and holds what is under way', async () => {
+  it('suspends everything, and holds deletes under way', async () => {
     const { core: before } = await up(below('prod', layout()), 'prod');
     before.provider.script = ({ operation }) => (operation === 'delete' ? new Promise(() => undefined) : undefined);
     before.source.commit(below('prod', layout(2)));
@@ -106,7 +106,7 @@ describe('another directory', () => {
 });
 
 describe('another URL or branch', () => {
-  it('is held where it has not', async () => {
+  it('is held if it lacks the followed commit', async () => {
     const { core: before, followed } = await up(layout());
     const strange = before.source.commit(layout(1), { parents: [] });
     const core = await moved(before, { url: '/srv/other.git' });

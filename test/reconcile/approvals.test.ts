@@ -56,7 +56,7 @@ function breakReads(core: Core): () => void {
 }
 
 describe('an approval that was recorded before a restart and not judged', () => {
-  it('is judged after it: the servers go, with their last records and their file', async () => {
+  it('is judged after the restart: the servers are deleted with their last records', async () => {
     const core = await held();
     const record = core.reader.record('shop-s-1');
     const mend = breakReads(core);
@@ -86,7 +86,7 @@ describe('an approval that was recorded before a restart and not judged', () => 
 });
 
 describe('an approval that comes while a commit is read', () => {
-  it('counts for that commit, where the same would go', async () => {
+  it('counts for that commit if the same servers would be deleted', async () => {
     const core = await held();
     const read = slowReads(core);
     await core.follow({ 'types/role/web.yaml': 'port: "443"\n' });
@@ -97,7 +97,7 @@ describe('an approval that comes while a commit is read', () => {
     expect(core.ledger.list('approval').size).toBe(0);
   });
 
-  it('is void where something else would go after that commit, also later', async () => {
+  it('does not count if other servers would be deleted, also later', async () => {
     const core = await held();
     const read = slowReads(core);
     await core.follow({ [SHOP]: instance(3) });
@@ -110,8 +110,8 @@ describe('an approval that comes while a commit is read', () => {
   });
 });
 
-describe('what a person was asked about', () => {
-  it('is not taken silently by a later commit that takes less, and goes with a yes', async () => {
+describe('a hold that waits for an approval', () => {
+  it('stays with a later commit that deletes fewer servers, and ends with an approval', async () => {
     const core = await held();
     await core.follow({ [SHOP]: instance(1) });
     expect(core.calls('delete')).toEqual([]);
@@ -141,7 +141,7 @@ describe('a rewritten history of a busy branch', () => {
     return { core, followed, read, newest };
   }
 
-  it('is accepted at a commit that others came after: these are followed after it', async () => {
+  it('is accepted at a commit with later commits, which are followed after it', async () => {
     const { core, read, newest } = await busy();
     await core.operator.acceptHistory(core.order, read);
     await core.settle();
@@ -151,7 +151,7 @@ describe('a rewritten history of a busy branch', () => {
     expect(core.ledger.list('approval').size).toBe(0);
   });
 
-  it('is accepted at no commit of the history before, nor at one that is not here', async () => {
+  it('is refused for a commit of the former history, and for a missing one', async () => {
     const { core, followed } = await busy();
     for (const commit of [followed, 'commit-9', 'HEAD'])
       await expect(core.operator.acceptHistory(core.order, commit)).rejects.toMatchObject({ code: 'not_found' });

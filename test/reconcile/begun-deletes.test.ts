@@ -53,7 +53,7 @@ async function commit(core: Core, ...files: readonly Readonly<Record<string, str
 }
 
 describe('a delete that has begun', () => {
-  it('counts for its hour, although its server is wanted again', async () => {
+  it('counts for an hour, although its server is wanted again', async () => {
     const core = await up();
     const end = slowDeletes(core);
     await commit(core, stack('a', 1));
@@ -74,7 +74,7 @@ describe('a delete that has begun', () => {
   it.each([
     { number: 2, held: [], words: 'counts no more' },
     { number: 1, held: ['b'], words: 'counts all the same, as more would go,' },
-  ])('$words where a trailer for $number comes before it is wanted again', async ({ number, held }) => {
+  ])('$words if a trailer for $number comes before its server is wanted again', async ({ number, held }) => {
     const core = await up();
     slowDeletes(core);
     await commit(core, stack('a', 1));
@@ -86,8 +86,8 @@ describe('a delete that has begun', () => {
   });
 });
 
-describe('what begins while a commit is read', () => {
-  it('counts when the commit is taken', async () => {
+describe('a delete that begins while a commit is read', () => {
+  it('counts when the commit is judged', async () => {
     const core = await up();
     const asked = Promise.withResolvers<Answer>();
     core.provider.script = ({ operation }) => (operation === 'update' ? asked.promise : undefined);
@@ -110,8 +110,8 @@ describe('what begins while a commit is read', () => {
   });
 });
 
-describe('a server that was never made', () => {
-  it('is not held any more as soon as its create has failed, without another commit, approval or start', async () => {
+describe('a server that was never created', () => {
+  it('is no longer held when its create has failed', async () => {
     const core = await up();
     const end = Promise.withResolvers<Answer>();
     core.provider.script = ({ operation }) => (operation === 'create' ? end.promise : undefined);

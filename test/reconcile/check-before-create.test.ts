@@ -18,7 +18,7 @@ async function waiting(instance = ''): Promise<Core> {
 }
 
 describe('a server that waited for its dependency', () => {
-  it('is not created over what somebody built meanwhile, and nothing of that is deleted', async () => {
+  it('is not created or deleted if another party has created it', async () => {
     const core = await waiting();
     buildByHand(core, 'web');
     await core.pass(60 * MINUTE);
@@ -31,7 +31,7 @@ describe('a server that waited for its dependency', () => {
   });
 });
 
-describe('a create that failed', () => {
+describe('a failed create', () => {
   /** A shop whose `web` could not be created; `hasEffect`: it is there all the same. */
   async function failed(hasEffect: boolean): Promise<Core> {
     const core = new Core({ retry: { attempts: 1, failedSeconds: 3600 } });
@@ -46,7 +46,7 @@ describe('a create that failed', () => {
     return core;
   }
 
-  it('and has made the server is tried again, under the same id: that is no stranger’s', async () => {
+  it('is repeated with the same id if it has created the server', async () => {
     const core = await failed(true);
     await core.pass(60 * MINUTE);
     expect(core.states()).toEqual({ web: 'done' });
@@ -54,7 +54,7 @@ describe('a create that failed', () => {
     expect(second?.action).toBe(first?.action);
   });
 
-  it('and has made nothing leaves alone what somebody builds while it waits', async () => {
+  it('that left nothing does not touch a server of another party', async () => {
     const core = await failed(false);
     buildByHand(core, 'web');
     await core.pass(60 * MINUTE);

@@ -15,28 +15,25 @@ async function set(core: Core, byMs: number): Promise<void> {
   await core.pass(5 * MINUTE);
 }
 
-describe('a clock that was ahead and is set right', () => {
-  it.each([false, true])(
-    'ends waits after the longest one at the latest; restarted meanwhile: %s',
-    async (isRestarted) => {
-      const core = new Core();
-      await set(core, DAY);
-      answering(core, 'create', async () => answerOf('failed'));
-      await core.follow(shopFiles({ web: 'name: web' }));
-      await core.operator.suspend(core.order, { instance: 'shop', until: null });
-      core.clock.setWall(core.clock.now() - DAY);
-      const next = isRestarted ? await core.restart() : core;
-      next.provider.script = () => undefined;
-      await next.operator.resume(next.order, 'shop');
-      await next.pass(HOUR);
-      await next.pass(MINUTE);
-      expect(next.states()).toEqual({ web: 'done' });
-    },
-  );
+describe('a clock that was ahead and is corrected', () => {
+  it.each([false, true])('ends each wait after the longest configured one; with a restart: %s', async (isRestarted) => {
+    const core = new Core();
+    await set(core, DAY);
+    answering(core, 'create', async () => answerOf('failed'));
+    await core.follow(shopFiles({ web: 'name: web' }));
+    await core.operator.suspend(core.order, { instance: 'shop', until: null });
+    core.clock.setWall(core.clock.now() - DAY);
+    const next = isRestarted ? await core.restart() : core;
+    next.provider.script = () => undefined;
+    await next.operator.resume(next.order, 'shop');
+    await next.pass(HOUR);
+    await next.pass(MINUTE);
+    expect(next.states()).toEqual({ web: 'done' });
+  });
 });
 
 describe('a clock that jumps forward', () => {
-  it('wakes what is due by then', async () => {
+  it('wakes servers that are due', async () => {
     const core = new Core();
     answering(core, 'create', async () => answerOf('failed'));
     await core.follow(shopFiles({ web: 'name: web' }));
@@ -45,7 +42,7 @@ describe('a clock that jumps forward', () => {
     expect(core.states()).toEqual({ web: 'done' });
   });
 
-  it('ends a suspension whose time has come', async () => {
+  it('ends a suspension whose time has passed', async () => {
     const core = await Core.following(shopFiles({ web: 'name: web' }));
     await core.operator.suspend(core.order, { instance: 'shop', until: at(core.clock.now() + DAY) });
     await core.follow({ [TEMPLATE]: templateText({ web: 'name: web, size: large' }) });

@@ -26,7 +26,7 @@ async function settle(): Promise<void> {
 }
 
 describe('shared work', () => {
-  it('waits for an exclusive turn that was asked for before it, running or not', async () => {
+  it('waits for an exclusive section that was requested before it', async () => {
     const { gate, checked, work, end } = openGate();
     const all = [gate.shared(work('a')), gate.exclusive(work('X')), gate.shared(work('b'))];
     await settle();
@@ -41,7 +41,7 @@ describe('shared work', () => {
 });
 
 describe('work that fails', () => {
-  it('tells its caller, and holds up nobody', async () => {
+  it('rejects for its caller, and does not block other work', async () => {
     const gate = new CommitGate();
     const fail = async (): Promise<never> => {
       throw new Error('disk full');

@@ -63,7 +63,7 @@ async function contextIn(
 describe('a lost action', () => {
   const action = running('create', SMALL);
 
-  it('keeps the rule of its own provider where the entry of that name has become another kind', async () => {
+  it('keeps the rule of its provider if the entry of that name has another kind now', async () => {
     const context = await contextIn({});
     const wasHttp = { ...action, deadline: at(NOW), ends: 'after its deadline' } as const;
     expect(context.lostActionEnds(wasHttp)).toBe(NOW + 30_000);
@@ -71,9 +71,9 @@ describe('a lost action', () => {
   });
 
   it.each([
-    ['is over when its provider knows that', 'exec', 'ended', 0],
-    ['may run until its deadline and the grace when its provider does not know', 'exec', 'another', NOW + 30_000],
-    ['may run until then when its provider knows of no call', 'big', 'ended', NOW + 30_000],
+    ['is over if its provider says so', 'exec', 'ended', 0],
+    ['may run until its deadline and the grace period if its provider does not know', 'exec', 'another', NOW + 30_000],
+    ['may run until then if its provider knows no such call', 'big', 'ended', NOW + 30_000],
   ])('that ends with its call %s', async (_, provider, id, ends) => {
     const lost = { ...action, id, provider, deadline: at(NOW), ends: 'with its call' } as const;
     expect((await contextIn({})).lostActionEnds(lost)).toBe(ends);

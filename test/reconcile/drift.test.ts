@@ -37,8 +37,8 @@ function transitions(core: Core, server = 'shop-web'): string[] {
   return lines.map(({ from, to }) => `${from} > ${to}`);
 }
 
-describe('a server at rest', () => {
-  it('is checked every checkSeconds, and no row is written where nothing has changed', async () => {
+describe('an idle server', () => {
+  it('is checked every checkSeconds, without a write if nothing has changed', async () => {
     const core = await shop();
     const [before, rows] = [core.calls('check').length, core.ledger.server('shop-web')];
     await core.pass(CHECK_MS - 1);
@@ -53,8 +53,8 @@ describe('a server at rest', () => {
   });
 });
 
-describe('drift that is reported', () => {
-  it('is shown with its three values, starts no action, and ends when somebody brings it back', async () => {
+describe('reported drift', () => {
+  it('shows three values, starts no action, and ends when the server is corrected', async () => {
     const core = await shop();
     change(core, 'shop-web', 'large');
     await core.pass(CHECK_MS);
@@ -80,7 +80,7 @@ describe('drift that is reported', () => {
     expect(core.ledger.server('shop-web')).not.toHaveProperty('observed');
   });
 
-  it('of a server that is gone ends with a retry, which makes it again', async () => {
+  it('of a missing server ends with a retry, which creates it again', async () => {
     const core = await shop();
     const { incarnation } = core.ledger.server('shop-web') ?? { incarnation: 0 };
     remove(core, 'shop-web');
@@ -96,8 +96,8 @@ describe('drift that is reported', () => {
   });
 });
 
-describe('a check that fails', () => {
-  it.each(['off', 'report'] as const)('is shown at once where an operator asked for it: %s', async (drift) => {
+describe('a failed check', () => {
+  it.each(['off', 'report'] as const)('is shown immediately if an operator requested it: %s', async (drift) => {
     const core = await shop({ drift });
     core.provider.script = () => Promise.reject(new Error('the site is down'));
     await core.operator.check(core.order, { resource: 'shop-web' });
@@ -105,7 +105,7 @@ describe('a check that fails', () => {
     expect(core.operator.attention()?.items.map(({ id }) => id)).toEqual(['unchecked:shop']);
   });
 
-  it('changes nothing, comes back less and less often, and is told of after three', async () => {
+  it('changes nothing, is repeated with a back-off, and is reported after three', async () => {
     const core = await shop({ drift: 'heal' });
     const row = core.ledger.server('shop-web');
     const before = core.calls('check').length;

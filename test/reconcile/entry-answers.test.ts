@@ -26,7 +26,7 @@ class Scene {
   }
 }
 
-describe('a provider entry answers nothing', () => {
+describe('a provider entry does not answer', () => {
   it('after three calls in a minute, since the first of them began', () => {
     const scene = new Scene();
     scene.call('a', 'lost', { ms: 20 * SECOND });
@@ -49,14 +49,14 @@ describe('a provider entry answers nothing', () => {
     expect(scene.silent).toEqual([]);
   });
 
-  it('but a routine check that makes way for an action is none of these calls', () => {
+  it('not counting routine checks that an action interrupts', () => {
     const scene = new Scene();
     for (const server of ['a', 'b', 'c']) scene.call(server, undefined, { ms: 200 * SECOND, isRoutine: true });
     expect(scene.silent).toEqual([]);
   });
 });
 
-it('explains servers whose last call had no answer while their entry answers nothing', () => {
+it('as the reason of servers whose last call had no answer', () => {
   const scene = new Scene();
   const explained = () => ['a', 'b', 'c'].filter((server) => scene.answers.explains(server));
   for (const server of ['a', 'b']) scene.call(server, 'retryable', { ms: 60 * SECOND });
@@ -67,7 +67,7 @@ it('explains servers whose last call had no answer while their entry answers not
   expect(explained()).toEqual([]);
 });
 
-it('counts the calls of each minute of the last hour', () => {
+it('with the number of calls of each minute of the last hour', () => {
   const clock = new ManualClock();
   const history = new CallHistory(clock);
   history.note('lab', { isFailed: true, seconds: 4 });

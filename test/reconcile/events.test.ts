@@ -28,7 +28,7 @@ async function up(options: CoreOptions = {}, instance = ''): Promise<Core> {
 }
 
 describe('the events of an instance', () => {
-  it('tell every step of a server, with the commit that caused it', async () => {
+  it('name every step of a server, with the commit that caused it', async () => {
     const core = await up();
     expect(await told(core)).toEqual([
       'web: - > pending: a commit wants it',
@@ -51,7 +51,7 @@ describe('the events of an instance', () => {
     expect(new Set(later.map(({ commit }) => commit))).toEqual(new Set([core.reader.commit()]));
   });
 
-  it('tell who asked for a check, and why, before what it finds', async () => {
+  it('name the client and reason of a requested check before its result', async () => {
     const core = await up();
     const after = await lastId(core);
     core.provider.build('web', { name: 'web', size: 'odd' });
@@ -69,7 +69,7 @@ describe('the events of an instance', () => {
     expect(await lastId(core)).toBe(before);
   });
 
-  it('tell what is held, the approval, and that the instance is gone; they can be read after that', async () => {
+  it('name the hold, the approval and the end of the instance, and remain readable', async () => {
     const core = await up({ budget: { percent: 0, least: 0, most: 0 } });
     const after = await lastId(core);
     await core.follow({ [SHOP]: null });
@@ -90,7 +90,7 @@ describe('the events of an instance', () => {
     await expect(core.operator.events(core.order.by, 'shap', ALL)).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  it('tell that an instance is invalid with the place and not the text, and that it is valid again', async () => {
+  it('name the place of a mistake without its text, and the correction', async () => {
     const core = await up();
     const after = await lastId(core);
     await core.follow({ [SHOP]: 'stackTemplate: t\nparameters: { secret: x }\n' });
@@ -105,7 +105,7 @@ describe('the events of an instance', () => {
   });
 });
 
-it('name the client as it was registered when they were recorded, also once it is gone', async () => {
+it('keep the name of a client that was removed since', async () => {
   const client = { serial: 'A1', role: 'administrator', description: 'Ann' };
   const core = new Core();
   const files = shopFiles({ web: 'name: web, size: small' });

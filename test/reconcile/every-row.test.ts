@@ -100,7 +100,7 @@ function wantAgain(row: ServerRow, spec: typeof SMALL): ServerRow {
   return wantRow(row, server, { commit: 'c', time: at(NOW), now: NOW });
 }
 
-it('every row has a next step, whatever happens to it and whatever surrounds it', () => {
+it('every row has a next step after any event in any context', () => {
   const history = fc.array(fc.tuple(anyAnswer, anyContext, fc.constantFrom(...Object.keys(EVENTS))), {
     ...{ minLength: 1, maxLength: 6 },
   });
@@ -120,7 +120,7 @@ it('every row has a next step, whatever happens to it and whatever surrounds it'
   );
 });
 
-it('a server that rests does so as it is wanted, or for a reason that an operator can read', () => {
+it('an idle server is as wanted, or has a reason', () => {
   fc.assert(
     fc.property(anyRow, (row) => {
       const { row: after, next } = decide(row, openContext());

@@ -65,7 +65,7 @@ async function settle(): Promise<void> {
 }
 
 describe('a call', () => {
-  it('of a server whose record is not known has the last one that was recorded, or an empty one', async () => {
+  it('of a server without a known record carries the last recorded one, or an empty one', async () => {
     const { run, check, acting, provider, lines, ended } = open();
     const value = { value: 'nginx', type: 'role', name: 'web', file: null, line: null, merge: 'first', overrides: [] };
     await run('lost-1', acting({ lastRecord: { package: value } as ServerRow['lastRecord'] }));
@@ -76,7 +76,7 @@ describe('a call', () => {
     expect(lines[0]).toContain('the record is not known; the call goes without it');
   });
 
-  it('of a check has a deadline of its own, and no outputs where nothing is applied', async () => {
+  it('of a check has its own deadline, and no outputs if nothing is applied', async () => {
     const { check, provider, clock } = open();
     await check('web-1');
     await check('web-2', rowIn('marked for delete', { wanted: null, applied: LARGE }));
@@ -93,7 +93,7 @@ describe('a call', () => {
     ]);
   });
 
-  it('hands its answer back once, and leaves nothing that waits', async () => {
+  it('returns its answer once, and leaves no timer', async () => {
     const { run, check, ended, executor, clock } = open();
     await run('web-1');
     await check('web-2');
@@ -106,7 +106,7 @@ describe('a call', () => {
   });
 });
 
-describe('a process that sleeps from the commit of the row', () => {
+describe('a process that sleeps after the commit of the row', () => {
   const LEASE_MS = 10_000;
 
   /** Sleeps between the claim, when the row is written, and the call. */
@@ -122,7 +122,7 @@ describe('a process that sleeps from the commit of the row', () => {
     return { executor, clock, ...rest };
   }
 
-  it('until its lease is over begins no call, since another replica may lead', async () => {
+  it('until its lease is over begins no call', async () => {
     const { provider, ended, executor, clock, lines } = await wake(LEASE_MS);
     expect(provider.calls).toEqual([]);
     const answer = answerOf('retryable', { message: 'no answer: it did not begin: another replica may lead' });
@@ -133,26 +133,23 @@ describe('a process that sleeps from the commit of the row', () => {
     expect([executor.capacity.inFlight, clock.pending, lines.length]).toEqual([0, 0, 2]);
   });
 
-  it.each(['lab', 'other'])(
-    'until its deadline begins no action of %s: nothing ran, so nothing is lost',
-    async (name) => {
-      const { executor, provider, other, ended, clock, acting, lines } = open();
-      Object.assign(other, { isPulled: true });
-      const action = { ...running('create', SMALL), provider: name, deadline: at(clock.now() + 30_000) };
-      executor.capacity.claim('web-1', name);
-      clock.advance(30_000);
-      executor.run('web-1', acting({ action }));
-      await settle();
-      expect([...provider.calls, ...other.calls, ...lines]).toEqual([]);
-      const answer = answerOf('retryable', { message: 'it did not begin: its deadline had passed' });
-      expect(ended).toEqual([['web-1', { kind: 'action', provider: name, answer }]]);
-      expect([executor.capacity.isInFlight('web-1'), clock.pending]).toEqual([false, 0]);
-    },
-  );
+  it.each(['lab', 'other'])('until its deadline begins no action of %s', async (name) => {
+    const { executor, provider, other, ended, clock, acting, lines } = open();
+    Object.assign(other, { isPulled: true });
+    const action = { ...running('create', SMALL), provider: name, deadline: at(clock.now() + 30_000) };
+    executor.capacity.claim('web-1', name);
+    clock.advance(30_000);
+    executor.run('web-1', acting({ action }));
+    await settle();
+    expect([...provider.calls, ...other.calls, ...lines]).toEqual([]);
+    const answer = answerOf('retryable', { message: 'it did not begin: its deadline had passed' });
+    expect(ended).toEqual([['web-1', { kind: 'action', provider: name, answer }]]);
+    expect([executor.capacity.isInFlight('web-1'), clock.pending]).toEqual([false, 0]);
+  });
 });
 
 describe('a deadline', () => {
-  it('ends the call: nobody knows how the action ended', async () => {
+  it('ends the call, and the outcome of the action is unknown', async () => {
     const { run, provider, ended, pass, executor, lines, clock } = open();
     provider.script = (_call, signal) => untilAborted(signal);
     await run('web-1');
@@ -165,7 +162,7 @@ describe('a deadline', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('that the provider ignores is waited for a little longer; a later answer counts no more', async () => {
+  it('ends the wait for a provider that ignores it, and its later answer does not count', async () => {
     const { run, provider, ended, pass, executor } = open();
     const late = Promise.withResolvers<Answer>();
     provider.script = () => late.promise;
@@ -180,7 +177,7 @@ describe('a deadline', () => {
     expect(executor.capacity.isInFlight('web-1')).toBe(false);
   });
 
-  it('of a provider whose actions end with their call keeps the server in flight until the call has ended', async () => {
+  it('keeps the server in flight until the call has ended if actions end with their call', async () => {
     const { run, provider, ended, pass, executor, lines } = open();
     const late = Promise.withResolvers<Answer>();
     provider.lostActionEnds = 'with its call';
@@ -210,7 +207,7 @@ describe('capacity', () => {
     capacity.release(server);
   }
 
-  it('is what a provider has left, from the claim until the pass after the call', async () => {
+  it('is taken from the claim until the pass after the call', async () => {
     const { executor, provider, run } = open();
     const answers: (() => void)[] = [];
     provider.script = () => new Promise((resolve) => answers.push(() => resolve(answerOf('done'))));
@@ -227,7 +224,7 @@ describe('capacity', () => {
     expect(room(executor, 'lab')).toBe(true);
   });
 
-  it('goes to who has waited longest, to actions before routine checks', () => {
+  it('goes to the longest waiting server, and to actions before routine checks', () => {
     const { executor } = open();
     const { capacity } = executor;
     const wait = (server: string, isRoutine: boolean): void => capacity.wait(server, { provider: 'lab', isRoutine });
@@ -261,7 +258,7 @@ describe('capacity', () => {
 });
 
 describe('stop', () => {
-  it('gives no more room, and waits for the calls that run', async () => {
+  it('gives no more capacity, and waits for running calls', async () => {
     const { executor, provider, run, ended, clock, lines } = open();
     const answer = Promise.withResolvers<Answer>();
     provider.script = () => answer.promise;
@@ -287,7 +284,7 @@ describe('stop', () => {
 });
 
 describe('an action that ended without an answer', () => {
-  it('may run until its deadline and the grace, whatever the wall clock does', async () => {
+  it('may run until its deadline and the grace period, with any wall clock', async () => {
     const { executor, provider, run, acting, clock, pass } = open();
     provider.script = () => Promise.reject(new Error('connection reset'));
     const row = acting();
@@ -302,19 +299,22 @@ describe('an action that ended without an answer', () => {
   it.each([
     ['right', 0, 60_000 + GRACE_MS],
     ['set back', -86_400_000, 120_000 + GRACE_MS],
-  ])('of another process may run from the first question on, by a clock that was %s', async (_, byMs, leftMs) => {
-    const { executor, clock, pass } = open();
-    const now = clock.now();
-    const action = { ...running('create', SMALL), started: at(now - 60_000), deadline: at(now + 60_000) };
-    clock.setWall(now + byMs);
-    expect(executor.lostMsLeft('web-1', action)).toBe(leftMs);
-    await pass(leftMs);
-    expect(executor.lostMsLeft('web-1', action)).toBe(0);
-  });
+  ])(
+    'of another process may run until then from the first question on, with a clock that was %s',
+    async (_, byMs, leftMs) => {
+      const { executor, clock, pass } = open();
+      const now = clock.now();
+      const action = { ...running('create', SMALL), started: at(now - 60_000), deadline: at(now + 60_000) };
+      clock.setWall(now + byMs);
+      expect(executor.lostMsLeft('web-1', action)).toBe(leftMs);
+      await pass(leftMs);
+      expect(executor.lostMsLeft('web-1', action)).toBe(0);
+    },
+  );
 });
 
 it.each([3_600_000, -3_600_000])(
-  'gives a call its whole time where the clock was set by %i ms since its claim',
+  'gives a call its full time if the clock was set by %i ms since its claim',
   async (ms) => {
     const { executor, clock, provider, ended, acting, pass } = open();
     const row = acting();

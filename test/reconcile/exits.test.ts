@@ -168,7 +168,7 @@ function rowOf(key: string, { fields }: Play): ServerRow {
   return rowIn(state, { reason, ...fields, ...(owner === 'unwanted' ? { wanted: null } : {}) });
 }
 
-it('there is an exit from every state, and with every reason', () => {
+it('every state and reason has an exit', () => {
   const parts = Object.keys(EXITS).map((key) => key.split('/'));
   const states = new Set(parts.map(([state]) => state));
   expect(STATES.filter((state) => !states.has(state))).toEqual([]);
@@ -176,7 +176,7 @@ it('there is an exit from every state, and with every reason', () => {
   expect(REASON_CODES.filter((code) => !codes.has(code))).toEqual([]);
 });
 
-it.each(Object.entries(EXITS))('%s is left by: %s', (key) => {
+it.each(Object.entries(EXITS))('%s ends by: %s', (key) => {
   const play = PLAYS[key as keyof typeof EXITS];
   const row = rowOf(key, play);
   expect(exitKeyOf(row)).toBe(key);

@@ -35,8 +35,8 @@ function triedIn(core: Core): Set<string> {
   return new Set(core.calls('update'));
 }
 
-describe('updates that have failed', () => {
-  it('hold the rest, however often they are tried again', async () => {
+describe('failed updates', () => {
+  it('hold the other updates, also after retries', async () => {
     const core = await failing();
     const tried = triedIn(core);
     expect(tried.size).toBeLessThanOrEqual(4);
@@ -48,7 +48,7 @@ describe('updates that have failed', () => {
     expect(core.held(null)?.resources).toEqual([...tried].sort());
   });
 
-  it('hold the rest after a restart', async () => {
+  it('hold the other updates after a restart', async () => {
     const core = await failing();
     const tried = triedIn(core);
     const again = await core.restart();
@@ -57,7 +57,7 @@ describe('updates that have failed', () => {
     expect([...triedIn(again)].filter((server) => !tried.has(server))).toEqual([]);
   });
 
-  it('let the rest go when an operator says so, or another commit comes', async () => {
+  it('release the other updates after an approval or another commit', async () => {
     const core = await failing();
     await core.approve(core.held(null)?.digest ?? '');
     expect(triedIn(core).size).toBe(NAMES.length);
@@ -87,7 +87,7 @@ async function failingHeals(): Promise<Core> {
 }
 
 describe('healing', () => {
-  it('stops when three updates have failed, and says so', async () => {
+  it('stops after three failed updates, and says so', async () => {
     const core = await failingHeals();
     expect(core.calls('update').length).toBeLessThan(6);
     const [held] = core.operator.held();
@@ -96,7 +96,7 @@ describe('healing', () => {
     expect(core.operator.held({ ...core.order.by, tenant: 'other' })).toEqual([]);
   });
 
-  it('goes on when an operator approves it, also after commits that change nothing of it', async () => {
+  it('continues after an approval, also after unrelated commits', async () => {
     const core = await failingHeals();
     await core.follow({ 'README.md': 'words\n' });
     const [held] = core.operator.held();

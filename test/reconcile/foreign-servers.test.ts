@@ -49,7 +49,7 @@ function instance(name: string, additions: JsonMap = {}): Draft {
 
 const TAKEN = 'The name of the server "other-1" is taken; this client does not see by what';
 
-it('a server whose delete fails is not taken over', async () => {
+it('a server whose delete fails is not adopted', async () => {
   const core = await start();
   answering(core, 'delete', () => Promise.resolve(answerOf('failed')));
   await core.follow({ 'stacks/instances/other.yaml': null });
@@ -59,7 +59,7 @@ it('a server whose delete fails is not taken over', async () => {
   expect(() => write(core, instance('new-1'))).not.toThrow();
 });
 
-it('a server of another tenant is not depended on', async () => {
+it('an instance cannot depend on a server of another tenant', async () => {
   const core = await start();
   expect(() => write(core, instance('new-1', { depends_on: 'other-1' }))).toThrow(TAKEN);
   expect(() => write(core, instance('new-1', { depends_on: 'own-1' }))).not.toThrow();

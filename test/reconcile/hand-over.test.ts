@@ -45,15 +45,15 @@ async function follow(core: Core, files: Files, message?: string): Promise<void>
   await core.poll();
 }
 
-describe('a server that is handed over to an instance that is wrong', () => {
+describe('a server that is handed over to an invalid instance', () => {
   it.each<[what: string, files: Files, receiver: string, servers: readonly string[]]>([
     ['a misspelt template', MISSPELT, 'b', ['s']],
     ['an unknown parameter', { ...HANDED, [B]: `${TEMPLATE_B}parameters: { sizee: big }\n` }, 'b', ['s']],
     ['an undeclared placeholder', { ...HANDED, [TB]: template(['x', 's'], ', z: "<<nope>>"') }, 'b', ['s']],
     ['an error of YAML', { ...HANDED, [B]: `${TEMPLATE_B}  x: [\n` }, 'b', ['s']],
-    ['a newcomer with a typo', { [A]: null, [C]: `${TEMPLATE_A}parameters: { sizee: big }\n` }, 'c', ['k', 's']],
+    ['a new instance with a typo', { [A]: null, [C]: `${TEMPLATE_A}parameters: { sizee: big }\n` }, 'c', ['k', 's']],
     ['two files of one name', { ...HANDED, 'stacks/instances/eu/b.yaml': TEMPLATE_B }, 'b', ['s']],
-  ])('%s: it is held', async (_what, files, receiver, servers) => {
+  ])('is held: %s', async (_what, files, receiver, servers) => {
     const core = await up();
     await follow(core, files);
     await core.pass(2 * 3_600_000);
@@ -65,7 +65,7 @@ describe('a server that is handed over to an instance that is wrong', () => {
     expect(core.reader.status('a')).toBe('Awaiting approval');
   });
 
-  it('stays held over other commits and restarts, also where more goes with it', async () => {
+  it('stays held over other commits and restarts, also with more deletes', async () => {
     const core = await up();
     await follow(core, MISSPELT);
     const { reason } = core.held('a') ?? {};
@@ -83,7 +83,7 @@ describe('a server that is handed over to an instance that is wrong', () => {
     expect(last.calls('delete')).toEqual([]);
   });
 
-  it('moves with the corrected taker, and nothing is built or deleted', async () => {
+  it('moves to the corrected instance, and no server is created or deleted', async () => {
     const core = await up();
     await follow(core, MISSPELT);
     const calls = core.calls('create').length;
@@ -94,7 +94,7 @@ describe('a server that is handed over to an instance that is wrong', () => {
   });
 });
 
-describe('a server that goes while an instance is wrong that was so before', () => {
+describe('a server removed while an instance was invalid before', () => {
   it.each([
     ['without a restart', async (core: Core) => core],
     ['after a restart', async (core: Core) => await core.restart()],
@@ -111,7 +111,7 @@ describe('a server that goes while an instance is wrong that was so before', () 
   it.each<[what: string, files: Files]>([
     ['its file', { [B]: `${TEMPLATE_B}parameters: { sizee: large }\n` }],
     ['its template', { [TB]: template(['x', 's']) }],
-  ])('is held where that commit changes %s', async (_what, files) => {
+  ])('is held if that commit changes %s', async (_what, files) => {
     const core = await up();
     await follow(core, { [B]: `${TEMPLATE_B}parameters: { sizee: big }\n` });
     await follow(await core.restart(), {});
@@ -123,7 +123,7 @@ describe('a server that goes while an instance is wrong that was so before', () 
   });
 });
 
-describe('an instance that is renamed to a file that is not read', () => {
+describe('an instance renamed to an unread file', () => {
   it.each<[path: string, text: string]>([
     ['stacks/instances/c.yml', TEMPLATE_A],
     ['stacks/instances/.c.yaml', TEMPLATE_A],
@@ -134,7 +134,7 @@ describe('an instance that is renamed to a file that is not read', () => {
     ['stacks/instances/README.md', 'a is gone\n'],
     ['attic/a.yaml', TEMPLATE_A],
     ['./a.yaml', TEMPLATE_A],
-  ])('to %s: its servers are held', async (path, text) => {
+  ])('holds its servers: %s', async (path, text) => {
     const core = await up();
     await follow(core, { [A]: null, [path.replace('./', '')]: text });
     await core.pass(2 * 3_600_000);
@@ -155,7 +155,7 @@ describe('an instance that is renamed to a file that is not read', () => {
 it.each([
   ['without a restart', async (core: Core) => core],
   ['after a restart', async (core: Core) => await core.restart()],
-])('an instance that stays at an older commit is compared with that commit, %s', async (_when, later) => {
+])('a pinned instance is compared with its active commit, %s', async (_when, later) => {
   const core = await up({ 'stacks/instances/README.md': '# a\n' });
   await follow(core, { [A]: `${TEMPLATE_A}x: [\n`, 'stacks/instances/c.yml': TEMPLATE_A });
   const then = await later(core);
@@ -165,9 +165,9 @@ it.each([
 });
 
 it.each([
-  ['its newest version, which is wrong', `${TEMPLATE_A}x: [\n`],
+  ['its invalid newest version', `${TEMPLATE_A}x: [\n`],
   ['its active version', TEMPLATE_A],
-])('an instance that stays at an older commit is held where its file moves with %s', async (_what, text) => {
+])('a pinned instance is held if its file moves with %s', async (_what, text) => {
   const core = await up();
   await follow(core, { [A]: `${TEMPLATE_A}x: [\n` });
   await follow(core, { [A]: null, 'attic/a.yaml': text });
@@ -175,15 +175,12 @@ it.each([
   expect(core.calls('delete')).toEqual([]);
 });
 
-describe('a file below stacks/instances that is not read holds nothing', () => {
+describe('an unread file below stacks/instances does not hold', () => {
   it.each<[what: string, files: Files]>([
-    [
-      'a name that nobody takes for an instance',
-      { 'stacks/instances/README.md': '# a\n', 'stacks/instances/.gitkeep': '' },
-    ],
+    ['a name that is no instance', { 'stacks/instances/README.md': '# a\n', 'stacks/instances/.gitkeep': '' }],
     ['settings of an editor', { 'stacks/instances/.yamllint': 'extends: default\n' }],
     [
-      'a backup beside a file that is read',
+      'a backup next to a file that is read',
       { 'stacks/instances/b.yaml~': TEMPLATE_B, 'stacks/instances/.b.yaml.swp': '' },
     ],
     ['a file outside of the layout', { 'schemas/c.yml': TEMPLATE_B, 'ci/c.yaml': TEMPLATE_B }],

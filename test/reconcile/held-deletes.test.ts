@@ -31,8 +31,8 @@ async function stuck(): Promise<Core> {
   return core;
 }
 
-describe('a delete that is under way', () => {
-  it('counts with those of a later commit, and waits with them', async () => {
+describe('a delete under way', () => {
+  it('counts with those of a later commit, and is held with them', async () => {
     const core = await stuck();
     await core.follow({ 'stacks/instances/b.yaml': instance(1) });
     expect(core.operator.held().map(({ instance, resources }) => [instance, resources])).toEqual([
@@ -54,7 +54,7 @@ describe('a delete that is under way', () => {
 });
 
 describe('while the newest commit is not followed', () => {
-  it('an approval of what is followed counts, and the newest is still held since it was', async () => {
+  it('an approval for the followed commit counts, and the newest commit stays held', async () => {
     const core = await Core.following(FILES);
     const followed = core.source.commit({ 'stacks/instances/a.yaml': null });
     await core.poll();
@@ -86,7 +86,7 @@ describe('a delete of an administrator', () => {
     expect([core.ledger.list('removal').size, core.ledger.list('approval').size]).toEqual([1, 0]);
   });
 
-  it('holds no delete of another instance that is pushed with it', async () => {
+  it('does not hold deletes of another instance in the same push', async () => {
     const core = await Core.following(FILES);
     await core.pushDelete('b');
     await core.follow({ [A]: instance(2) });
@@ -94,7 +94,7 @@ describe('a delete of an administrator', () => {
     expect(core.states()).toEqual({ 'a-s-1': 'done', 'a-s-2': 'done' });
   });
 
-  it('does not stop another delete that is under way, nor what is pushed later', async () => {
+  it('does not stop another delete under way, nor a later push', async () => {
     const core = await stuck();
     await core.pushDelete('b');
     await core.poll();

@@ -12,7 +12,7 @@ function server(name: string, state: 'pending' | 'done', store: MemoryStore): Ch
   return { kind: 'server', name, value: serverRow({ state }), expected: store.read('server', name) };
 }
 
-it('has rows of another process in its index, its version and its watchers, as a whole', async () => {
+it('Ledger shows rows of another process in its index, version and watchers as a whole', async () => {
   const other = new MemoryStore();
   const store = new MirrorStore(() => other);
   const names = Array.from({ length: 300 }, (_, index) => `web-${index}`);
@@ -39,7 +39,7 @@ it('has rows of another process in its index, its version and its watchers, as a
   expect(ledger.index.serversOf('shop')).toHaveLength(299);
 });
 
-it('tells who watches events of those of its own and of other processes, whatever role this one has', async () => {
+it('Ledger notifies watchers of events of this and other processes, in any role', async () => {
   const other = new MemoryStore();
   const store = new MirrorStore(() => other);
   const ledger = new Ledger(store, withoutPause, (serial) => `${serial} \ud83d${'x'.repeat(300)}`);

@@ -49,8 +49,8 @@ async function accept({ core, rewritten }: Lost): Promise<void> {
 
 const NAMES = ['shop-s-1', 'shop-s-2', 'shop-s-3'];
 
-describe('a rewritten history whose recorded head is in no copy any more', () => {
-  it('is held, and everything stays as it is', async () => {
+describe('a rewritten history whose recorded head is lost', () => {
+  it('is held, and nothing changes', async () => {
     const { core, followed, rewritten } = await lost({ [SHOP]: null });
     const reason =
       `the history was rewritten: ${rewritten} does not come after the followed commit ${followed}, ` +
@@ -79,7 +79,7 @@ describe('a rewritten history whose recorded head is in no copy any more', () =>
     expect(core.follower.notReadyReason).toContain('the history was rewritten');
   });
 
-  it('is followed once it is accepted, and changes what differs', async () => {
+  it('is followed after accept-history, and changes only differences', async () => {
     const scene = await lost(shop(2));
     await accept(scene);
     const { core, rewritten } = scene;
@@ -93,7 +93,7 @@ describe('a rewritten history whose recorded head is in no copy any more', () =>
     expect(core.reader.status('shop')).toBe('Done');
   });
 
-  it('is accepted on the host, with a start', async () => {
+  it('can be accepted on the host at a start', async () => {
     const { core, rewritten } = await lost({});
     const again = await core.restart({ acceptedHistory: rewritten });
     await again.poll();
@@ -103,8 +103,8 @@ describe('a rewritten history whose recorded head is in no copy any more', () =>
   });
 });
 
-describe('a history that is accepted although the one before is lost', () => {
-  it('deletes no more than the budget without another yes', async () => {
+describe('an accepted history whose former one is lost', () => {
+  it('deletes no more than the budget without another approval', async () => {
     const scene = await lost({ [SHOP]: null });
     await accept(scene);
     const { core } = scene;
@@ -117,7 +117,7 @@ describe('a history that is accepted although the one before is lost', () => {
     expect([...again.calls('delete')].sort()).toEqual(NAMES);
   });
 
-  it('counts a trailer in it for nothing: who wrote it may not have known what is there', async () => {
+  it('ignores trailers in it', async () => {
     const before = new Core();
     before.source.commit({ ...FILES, ...shop(3) });
     await before.poll();
@@ -131,7 +131,7 @@ describe('a history that is accepted although the one before is lost', () => {
     expect(core.held('shop')).toMatchObject({ resources: NAMES });
   });
 
-  it('keeps what is wrong in it at what the rows know', async () => {
+  it('keeps its invalid objects at their recorded versions', async () => {
     const scene = await lost({ [SHOP]: 'stackTemplate: misspelt\n' });
     await accept(scene);
     const { core } = scene;

@@ -43,7 +43,7 @@ const LOSSES: Readonly<Record<string, (core: Core) => void>> = {
 };
 
 describe.each(Object.keys(LOSSES) as Exclude<Operation, 'check'>[])('a lost %s', (operation) => {
-  it('is tried no more often than a failed one, and given up', async () => {
+  it('is repeated as often as a failed one, and given up', async () => {
     const core = await up();
     lose(core, operation);
     LOSSES[operation]?.(core);
@@ -56,7 +56,7 @@ describe.each(Object.keys(LOSSES) as Exclude<Operation, 'check'>[])('a lost %s',
     expect(core.ledger.server(name)?.reason?.code).toBe('outcome_lost');
   });
 
-  it('whose check fails too is checked no more often than the settings say', async () => {
+  it('with failing checks is checked no more often than configured', async () => {
     const core = await up();
     lose(core, operation);
     LOSSES[operation]?.(core);
@@ -67,9 +67,9 @@ describe.each(Object.keys(LOSSES) as Exclude<Operation, 'check'>[])('a lost %s',
   });
 });
 
-describe('a program that answers that it does not know', () => {
+describe('a program that answers "lost"', () => {
   it.each(['with its call', 'with the controller'] as const)(
-    'is asked again only once its deadline has passed, also after a restart: %s',
+    'is called again only after its deadline, also after a restart: %s',
     async (rule) => {
       const core = await up();
       core.provider.lostActionEnds = rule;

@@ -16,7 +16,7 @@ async function creating(options: CoreOptions): Promise<Core> {
   return core;
 }
 
-it('where a commit gives the server to another entry meanwhile, and its own finds it absent, the other one looks and creates it', async () => {
+it('another entry checks and creates a lost server if its own entry finds it absent', async () => {
   const core = await creating({
     entries: [
       { name: 'lab', match: SMALL },

@@ -49,12 +49,12 @@ function takeAway(core: Core): void {
   core.provider.script = ({ operation }) => (operation === 'create' ? undefined : Promise.resolve(answerOf('absent')));
 }
 
-describe('servers that are gone', () => {
+describe('missing servers', () => {
   it.each([
     ['one', 10, 1],
     ['5 percent of the servers of their site', 100, 5],
     ['20', 500, 20],
-  ])('are made again where they are few, and beyond that for an operator: %s', async (_, count, few) => {
+  ])('are created again if they are few, and otherwise wait for an operator: %s', async (_, count, few) => {
     const core = await groupOf(count);
     expect(remove(core, few)).toBe(few);
     expect(await createdWithin(core, 3)).toBe(few);
@@ -67,7 +67,7 @@ describe('servers that are gone', () => {
     expect(drifted(core)).toEqual([]);
   });
 
-  it('count for an hour, over a restart', async () => {
+  it('count for an hour, also over a restart', async () => {
     const core = await groupOf(20);
     remove(core, 1);
     expect(await createdWithin(core, 2)).toBe(1);
@@ -82,7 +82,7 @@ describe('servers that are gone', () => {
   });
 });
 
-describe('a server whose site finds no other one', () => {
+describe('a missing server without another one found at its site', () => {
   it.each([1, 2, 3])('waits for two check intervals, and then for an operator: %s', async (count) => {
     const core = await groupOf(count);
     takeAway(core);
@@ -109,7 +109,7 @@ describe('a server whose site finds no other one', () => {
     expect(drifted(core)).toEqual(['many_gone']);
   });
 
-  it.each<DriftPolicy>(['heal', 'report', 'off'])('is not made again by its update: %s', async (drift) => {
+  it.each<DriftPolicy>(['heal', 'report', 'off'])('is not created again by its update: %s', async (drift) => {
     const core = await groupOf(3, drift);
     takeAway(core);
     await core.follow({ [TEMPLATE]: groupText(3, 'large') });
@@ -117,7 +117,7 @@ describe('a server whose site finds no other one', () => {
     expect(drifted(core)).toContain('many_gone');
   });
 
-  it('is not made again by a commit that changes it afterwards', async () => {
+  it('is not created again by a later commit that changes it', async () => {
     const core = await groupOf(3);
     takeAway(core);
     await createdWithin(core, 4);
@@ -130,7 +130,7 @@ describe('a server whose site finds no other one', () => {
     expect(drifted(core)).toEqual([]);
   });
 
-  it('is not made again for a call that began before it was gone, nor for a server that is made', async () => {
+  it('is not created again because of an earlier call or a new server', async () => {
     const core = await groupOf(2);
     const slow = Promise.withResolvers<Answer>();
     core.provider.script = ({ operation }) => (operation === 'check' ? slow.promise : undefined);
@@ -147,8 +147,8 @@ describe('a server whose site finds no other one', () => {
   });
 });
 
-describe('one server of a small site that is gone', () => {
-  it('is not made again where checks find it all the same: its updates fail', async () => {
+describe('one missing server of a small site', () => {
+  it('is not created again if checks find it while its updates fail', async () => {
     const core = await groupOf(2);
     core.provider.script = ({ operation, resource }) =>
       operation === 'update' && resource === 'shop-web-1' ? Promise.resolve(answerOf('absent')) : undefined;

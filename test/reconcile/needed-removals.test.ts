@@ -40,8 +40,8 @@ function expectRefused(core: Core): void {
   expect(core.operator.problems().problems).toMatchObject([{ code: 'unknown_dependency', instances: ['b'] }]);
 }
 
-describe('an approved removal of what another held version needs', () => {
-  it('keeps the server that is needed where the other came first', async () => {
+describe('an approved removal of a server that another held version needs', () => {
+  it('keeps the needed server if the other version came first', async () => {
     const core = await bothHeld();
     await core.approve(core.held('b')?.digest ?? '');
     expect(core.reader.status('b')).toBe('Done');

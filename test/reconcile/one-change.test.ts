@@ -90,14 +90,14 @@ const CHANGES: readonly (readonly [what: string, changes: TextChanges, work: Par
     { filesParsed: 1, instancesExpanded: 1, recordsMerged: SERVERS },
   ],
   [
-    'a server less',
+    'a removed server',
     { [instancePath(7)]: instanceText({ kind: 7, servers: SERVERS - 1 }) },
     { filesParsed: 1, instancesExpanded: 1, recordsMerged: SERVERS - 1 },
   ],
-  ['another file', { 'README.md': 'x\n' }, { filesParsed: 0, recordsMerged: 0, rowsWritten: 2 }],
+  ['an unrelated file', { 'README.md': 'x\n' }, { filesParsed: 0, recordsMerged: 0, rowsWritten: 2 }],
 ];
 
-it.each(CHANGES)('%s costs the same at both sizes', async (_what, changes, work) => {
+it.each(CHANGES)('%s costs the same with few and many instances', async (_what, changes, work) => {
   const { rowsRead: fewRead, ...small } = await workOf(SIZES.small, changes);
   const { rowsRead: manyRead, ...large } = await workOf(SIZES.large, changes);
   expect(small).toMatchObject(work);
@@ -107,7 +107,7 @@ it.each(CHANGES)('%s costs the same at both sizes', async (_what, changes, work)
 });
 
 it.each(Object.values(SIZES))(
-  'a restart without a change writes and does nothing, with %d instances',
+  'a restart without a change writes nothing and calls nothing, with %d instances',
   async (instances) => {
     const core = await restingCore(instances);
     const [rows, calls] = [new Map(core.ledger.list('server')), core.provider.calls.length];

@@ -43,8 +43,8 @@ async function follow(core: Core, files: Readonly<Record<string, string | null>>
   await core.follow(files);
 }
 
-describe('a server that takes an output', () => {
-  it('waits until a check reports it, which is made again and again; then an operator is told', async () => {
+describe('a server that uses an output', () => {
+  it('waits for repeated checks to report it, and then for an operator', async () => {
     const { core, addresses } = await addressed(undefined, {});
     expect(core.waitReason('web')).toBe(
       'waits for the output "address" of db, which its provider has not reported yet',
@@ -62,7 +62,7 @@ describe('a server that takes an output', () => {
     expect(core.states()).toEqual({ db: 'done', web: 'done' });
   });
 
-  it('says, while it waits, what is reported instead, and so does who waits for it', async () => {
+  it('names the reported outputs while it waits, also for servers that wait for it', async () => {
     const { core } = await addressed(
       { db: DB, web: `name: web, url: "<<(Output)['db']['adress']>>"`, proxy: 'name: proxy, depends_on: web' },
       { db: { address: '10.0.0.1', id: 'x' } },
@@ -79,7 +79,7 @@ describe('a server that takes an output', () => {
     expect(reasonOf('proxy')).toBe(`waits until web is done, on which it depends; web is blocked (${held})`);
   });
 
-  it('is not touched where the output is for configuration only, and a commit follows from it all the same', async () => {
+  it('is not updated if the output is for configuration only, but its record changes', async () => {
     const { core, addresses } = await addressed({ db: DB, web: `${WEB}, configuration_only: url` });
     addresses.db = { address: '10.0.0.2' };
     await check(core);
@@ -90,9 +90,9 @@ describe('a server that takes an output', () => {
   });
 });
 
-describe('what a server takes', () => {
+describe('an output of a server', () => {
   it.each(['create', 'update'] as const)(
-    'that is another one in each check adds no tries to a failing %s',
+    'that changes with each check adds no attempts to a failing %s',
     async (operation) => {
       const { core, addresses } = await addressed(operation === 'create' ? { db: DB } : undefined);
       core.provider.script = (call) => {
@@ -112,8 +112,8 @@ describe('what a server takes', () => {
   );
 });
 
-describe('an output that is another one in each check', () => {
-  it('starts nine updates within a day; then an operator has to look, and a retry updates again', async () => {
+describe('an output that changes with each check', () => {
+  it('starts nine updates within a day, and then waits for an operator until a retry', async () => {
     const { core, addresses } = await addressed();
     const change = async (times: number): Promise<void> => {
       for (let time = 0; time < times; time += 1) {
@@ -155,7 +155,7 @@ describe('an output that is another one in each check', () => {
   });
 });
 
-describe('a group that takes an output', () => {
+describe('a group that uses an output of its members', () => {
   const group = (count: number, more = ''): Record<string, string> => ({
     [TEMPLATE]: `resources:
   db: { type: Platform::Server, properties: { ${DB} } }
@@ -173,7 +173,7 @@ describe('a group that takes an output', () => {
     return scene;
   };
 
-  it('gives a list that is another one once a member comes or goes', async () => {
+  it('gets another list when a member is added or removed', async () => {
     const { core, addresses } = await start(2);
     delete addresses['web-3'];
     await follow(core, group(3));
@@ -189,7 +189,7 @@ describe('a group that takes an output', () => {
   });
 });
 
-describe('a server that is to be adopted and takes an output', () => {
+describe('a server to be adopted that uses an output', () => {
   const WAYS = ['adopt: true', 'treeline adopt', 'treeline adopt after a lost store'] as const;
 
   /** `web` is there with this URL, and is to be adopted; then `db` reports its address. */
@@ -214,12 +214,12 @@ describe('a server that is to be adopted and takes an output', () => {
     return core;
   }
 
-  it.each(WAYS)('waits for its value, and starts no action: %s', async (way) => {
+  it.each(WAYS)('waits for the value, and starts no action: %s', async (way) => {
     const core = await adopted(way, 'db://10.0.0.1/');
     expect(core.ledger.server('web')).toMatchObject({ state: 'done', applied: core.ledger.server('web')?.wanted });
   });
 
-  it.each(WAYS)('differs where it has another value: %s', async (way) => {
+  it.each(WAYS)('is drifted if it has another value: %s', async (way) => {
     const core = await adopted(way, 'db://10.0.0.8/');
     expect(core.ledger.server('web')).toMatchObject({
       ...{ state: 'drifted', reason: { code: 'drifted', text: 'differs in url' } },

@@ -41,7 +41,7 @@ describe.each([
   ['another place', 'B'],
   ['no place', undefined],
 ])('an answer from %s', (_, elsewhere) => {
-  it('makes no server again, and is at rest once the place is back', async () => {
+  it('creates no server again, and settles when the place is back', async () => {
     const core = await siteAt('A');
     place(core, elsewhere, true);
     expect(await rounds(core, 12)).toBe(0);
@@ -56,7 +56,7 @@ describe.each([
     expect(next.operator.why(next.order.by, 'shop').waiting).toEqual([]);
   });
 
-  it('makes no server that an update did not find, and forgets none that a delete did not find', async () => {
+  it('creates no server that an update did not find, and forgets none that a delete did not find', async () => {
     const core = await siteAt('A');
     place(core, elsewhere, true);
     await core.follow({ [TEMPLATE]: templateText({ web: 'name: web, size: large' }) });
@@ -70,7 +70,7 @@ describe.each([
     expect(core.ledger.server('web')?.applied?.properties.size).toBe('large');
   });
 
-  it('lets no new server be made beside the others of its entry', async () => {
+  it('does not lead to a new server of its entry', async () => {
     const core = await siteAt('A');
     place(core, elsewhere, true);
     await core.follow({ [TEMPLATE]: templateText({ ...SERVERS, new: 'name: new' }) });
@@ -82,7 +82,7 @@ describe.each([
   });
 });
 
-it('accepts another place where an operator says so, and destroys nothing by that', async () => {
+it('is accepted by an operator without any delete', async () => {
   const core = await siteAt('A');
   place(core, 'B');
   await rounds(core, 12);
@@ -110,7 +110,7 @@ describe('the place of a proxy', () => {
     }
   }
 
-  it('is that of its entry: two entries of a site have storages of their own', async () => {
+  it('belongs to its entry: two entries of a site have their own storage', async () => {
     const core = await Core.following(
       {
         ...shopFiles({ web: 'name: web, ProxyTag: lab', dns: 'name: dns, ProxyTag: lab' }),

@@ -46,7 +46,7 @@ function expectRefused(core: Core): void {
   expect(core.reader.status('shop')).toBe('Invalid');
 }
 
-describe('protection is not lifted', () => {
+describe('protection does not end', () => {
   it('by a merge of a branch that began before it was set', async () => {
     const { core, unprotected, head } = await up();
     const side = core.source.commit(ON_TOP, { parents: [unprotected] });
@@ -56,7 +56,7 @@ describe('protection is not lifted', () => {
     expectRefused(core);
   });
 
-  it('by a commit that lifts it and takes servers away, whatever comes on top in the same push', async () => {
+  it('by a commit that also removes servers, with any later commit of the push', async () => {
     const { core } = await up();
     core.source.commit(shop(2, LIFTED));
     await core.follow(ON_TOP);
@@ -64,10 +64,10 @@ describe('protection is not lifted', () => {
   });
 });
 
-describe('protection holds where the version in force is in no commit that can be read any more', () => {
+describe('protection continues if the commit of the active version is lost', () => {
   it.each([
-    ['and the newest makes fewer servers', { ...shop(2) }],
-    ['and its file is gone', { [SHOP]: null }],
+    ['and the newest version has fewer servers', { ...shop(2) }],
+    ['and its file is removed', { [SHOP]: null }],
   ])('%s', async (_, files) => {
     const core = new Core({ budget: { percent: 0, least: 5, most: 5 } });
     const root = core.source.commit({ ...FILES, ...shop(3) });
@@ -88,8 +88,8 @@ describe('protection holds where the version in force is in no commit that can b
   });
 });
 
-describe('protection is lifted', () => {
-  it('by a commit of the branch itself that takes nothing away, also where the next comes at once', async () => {
+describe('protection ends', () => {
+  it('by a commit of the branch that removes nothing, also in one push with the next', async () => {
     const { core } = await up();
     core.source.commit(shop(3, LIFTED));
     core.source.commit(shop(2, LIFTED));
@@ -98,7 +98,7 @@ describe('protection is lifted', () => {
     expect(core.reader.status('shop')).toBe('Done');
   });
 
-  it('for good, although what goes is held then, over a restart and other commits', async () => {
+  it('permanently, although the deletes are held over a restart and other commits', async () => {
     const { core } = await up();
     core.source.commit(shop(3, LIFTED));
     await core.follow({ [SHOP]: null });

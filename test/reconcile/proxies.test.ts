@@ -70,8 +70,8 @@ async function carryOut(core: Core, by: Client, outcome: 'done' | 'absent' = 'do
   return claimed.action;
 }
 
-describe('servers at rest', () => {
-  it('need an operator once no proxy is heard of, or none is registered any more', async () => {
+describe('idle servers', () => {
+  it('need an operator when no proxy asks for work, or none is registered', async () => {
     const core = await coreOf({ web: IN_LAB });
     await carryOut(core, LAB, 'absent');
     await carryOut(core, LAB);
@@ -99,7 +99,7 @@ describe('servers at rest', () => {
 });
 
 describe('a server that no provider entry matches', () => {
-  it('is blocked where no registered proxy has its tag, and says how to register one', async () => {
+  it('is blocked if no registered proxy has its tag, and says how to register one', async () => {
     const core = await coreOf({ web: IN_LAB }, {});
     expect(core.states()).toEqual({ web: 'blocked' });
     expect(core.ledger.server('web')?.reason).toEqual({
@@ -108,12 +108,12 @@ describe('a server that no provider entry matches', () => {
     });
   });
 
-  it('says so with a command in which a shell obeys nothing', () => {
+  it('names a command that is safe to paste into a shell', () => {
     expect(noProxyReason(["it's $(reboot)"]).text).toContain(`--role proxy --tag 'it'\\''s $(reboot)'"`);
     expect(noProxyReason(['lab-1']).text).toContain('--role proxy --tag lab-1"');
   });
 
-  it('is for proxies with one of its tags; without tags, for proxies without', async () => {
+  it('goes to proxies with one of its tags; without tags, to proxies without tags', async () => {
     const core = await coreOf({
       ...{
         a: IN_LAB.replace('web', 'a'),
@@ -127,7 +127,7 @@ describe('a server that no provider entry matches', () => {
     expect(offered(core, PLAIN)).toEqual(['c.N.check', 'd.N.check']);
   });
 
-  it('is checked, created, updated and deleted by proxies, each in its turn', async () => {
+  it('is checked, created, updated and deleted by proxies in turn', async () => {
     const core = await coreOf({ web: `${IN_LAB}, size: small` });
     expect((await carryOut(core, LAB, 'absent')).operation).toBe('check');
     const created = await carryOut(core, LAB);
@@ -150,7 +150,7 @@ describe('a server that no provider entry matches', () => {
 });
 
 describe('a claim', () => {
-  it('is answered again where the same request is repeated, also after its lease is known', async () => {
+  it('is answered again if the same request is repeated', async () => {
     const core = await coreOf({ web: IN_LAB });
     const { id } = firstOf(core, LAB);
     const first = await claim(core, LAB, id, 'key-1');
@@ -159,15 +159,15 @@ describe('a claim', () => {
   });
 
   it.each<[what: string, id: string]>([
-    ['what is not its own', 'web.5.check'],
-    ['what does not exist', 'nothing.5.check'],
-    ['what is no id', 'web'],
+    ['a server of another proxy', 'web.5.check'],
+    ['a server that does not exist', 'nothing.5.check'],
+    ['an invalid id', 'web'],
   ])('is refused as unknown for %s', async (_what, id) => {
     const core = await coreOf({ web: IN_LAB });
     await expect(claim(core, EDGE, id)).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  it('shows who carries it out; to another proxy only that one does', async () => {
+  it('shows the proxy that carries it out, but to other proxies only that one does', async () => {
     const core = await coreOf({ web: IN_LAB });
     await carryOut(core, LAB, 'absent');
     const { action } = await claim(core, LAB);
@@ -193,7 +193,7 @@ describe('a claim', () => {
 });
 
 describe('a report', () => {
-  it('that is repeated succeeds again; another one on the same lease is refused', async () => {
+  it('succeeds again if it is repeated, and is refused with another outcome', async () => {
     const core = await coreOf({ web: IN_LAB });
     await carryOut(core, LAB, 'absent');
     const claimed = await claim(core, LAB);
@@ -232,7 +232,7 @@ describe('a restart of the controller', () => {
 });
 
 describe('a request for actions', () => {
-  it('waits for an action of its own, or until its time is over', async () => {
+  it('waits for an action of that proxy, or until its time limit', async () => {
     const core = await coreOf({});
     const ends: string[] = [];
     const wait = (name: string, by: Client, ms: number): void => {
@@ -250,7 +250,7 @@ describe('a request for actions', () => {
     expect(ends).toEqual(['lab', 'edge']);
   });
 
-  it('is refused where its client waits ten times already', async () => {
+  it('is refused if its client already waits ten times', async () => {
     const core = await coreOf({});
     const { signal } = new AbortController();
     for (let count = 0; count < 10; count += 1) void agentOf(core).wait(LAB, SECOND, signal);
@@ -263,7 +263,7 @@ describe('a request for actions', () => {
     await again;
   });
 
-  it('is shown other actions first next time, so that one it cannot do hides none', async () => {
+  it('is offered other actions first next time', async () => {
     const names = Array.from({ length: 15 }, (_, index) => `s${index}`);
     const core = await coreOf(Object.fromEntries(names.map((name) => [name, `name: ${name}`])));
     const first = agentOf(core).actions(PLAIN, 10);
@@ -271,7 +271,7 @@ describe('a request for actions', () => {
     expect(new Set([...first, ...second].map(({ resource }) => resource)).size).toBe(15);
   });
 
-  it('is shown first what was just checked, so that its create begins while the check counts', async () => {
+  it('is offered servers first that were just checked', async () => {
     const names = ['a', 'b', 'c', 'd'];
     const core = await coreOf(Object.fromEntries(names.map((name) => [name, `name: ${name}, ProxyTag: lab`])));
     await core.pass(FIRST_CHECKS);
@@ -299,7 +299,7 @@ describe('a routine check of a server of a proxy', () => {
     return core;
   }
 
-  it('is offered once it is due, behind every action, and reports what the proxy finds', async () => {
+  it('is offered when it is due, after every action, and its report counts', async () => {
     const core = await resting();
     expect(offered(core, LAB)).toEqual([]);
     await core.pass(300 * SECOND);

@@ -93,8 +93,8 @@ async function moved(): Promise<Sites> {
   return sites;
 }
 
-describe('a server that proxies with another tag would get', () => {
-  it('is blocked until a person decides, and goes on when the tag is as before', async () => {
+describe('a server whose tag changes to another site', () => {
+  it('is blocked until an operator decides, and continues when the tag is restored', async () => {
     const { core, ...sites } = await moved();
     expect(core.states()).toEqual({ web: 'blocked' });
     expect(core.ledger.server('web')?.reason).toEqual({
@@ -106,7 +106,7 @@ describe('a server that proxies with another tag would get', () => {
     expect(sites.servers.edge).toEqual(new Set());
   });
 
-  it('goes on without a person where the tag of a layer, which changes no row, is as before', async () => {
+  it('continues when the tag of a layer is restored', async () => {
     const sites = new Sites();
     const layer = 'types/common/global.yaml';
     await sites.core.follow({ ...shopFiles({ web: 'name: web, size: "1"' }), ...CLIENTS, [layer]: 'ProxyTag: lab\n' });
@@ -121,7 +121,7 @@ describe('a server that proxies with another tag would get', () => {
     expect(sites.core.states()).toEqual({ web: 'done' });
   });
 
-  it('is replaced on request: deleted where it was made, looked for and created where it is to be', async () => {
+  it('is replaced on request: deleted at the old site, checked and created at the new one', async () => {
     const sites = await moved();
     await sites.core.operator.replace(sites.core.order, 'web');
     await sites.core.settle();
@@ -131,7 +131,7 @@ describe('a server that proxies with another tag would get', () => {
     expect(await sites.work()).toEqual(['edge delete']);
   });
 
-  it('is adopted on request where the other proxies find it, and stays blocked where they do not', async () => {
+  it('is adopted on request if the other proxies find it, and otherwise stays blocked', async () => {
     const sites = await moved();
     const { core } = sites;
     await core.operator.adopt(core.order, { resource: 'web' });
@@ -149,7 +149,7 @@ describe('a server that proxies with another tag would get', () => {
 });
 
 describe('a server with the tags of two sites', () => {
-  it.each(['lab', 'edge'] as const)('stays with the site that made it: %s', async (site) => {
+  it.each(['lab', 'edge'] as const)('stays with the site that created it: %s', async (site) => {
     const other = site === 'lab' ? 'edge' : 'lab';
     const sites = await madeForBoth(site);
     await sites.changeSize('2', '[edge, lab]');
@@ -161,7 +161,7 @@ describe('a server with the tags of two sites', () => {
     expect(await sites.work()).toEqual([`${site} delete`]);
   });
 
-  it('is blocked where no proxy of the site that made it is registered any more, until a person decides', async () => {
+  it('is blocked if no proxy of the site that created it is registered', async () => {
     const sites = await madeForBoth('lab');
     await sites.changeSize('2', '[edge, lab]');
     await sites.core.follow({ 'clients/B1.yaml': null });

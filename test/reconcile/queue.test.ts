@@ -37,7 +37,7 @@ async function settle(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }
 
-it('starts names for one turn, then lets other work run, and goes on', async () => {
+it('Queue pauses after each turn, and continues', async () => {
   const clock = new ManualClock();
   const started: string[] = [];
   const turns: PromiseWithResolvers<void>[] = [];
@@ -67,8 +67,8 @@ it('starts names for one turn, then lets other work run, and goes on', async () 
   expect(started).toEqual(['a', 'b', 'c', 'd', 'e']);
 });
 
-describe('a wish for later', () => {
-  it('is fulfilled at its time', () => {
+describe('addAfter', () => {
+  it('adds the name after its time', () => {
     const { queue, clock, started } = openQueue();
     queue.addAfter('a', 1000);
     clock.advance(999);
@@ -80,7 +80,7 @@ describe('a wish for later', () => {
   it.each([
     [1000, 5000],
     [5000, 1000],
-  ])('after %d ms gives way to the next one, after %d ms', (first, second) => {
+  ])('after %d ms is replaced by the next one, after %d ms', (first, second) => {
     const { queue, clock, started } = openQueue();
     queue.addAfter('a', first);
     queue.addAfter('a', second);
@@ -93,7 +93,7 @@ describe('a wish for later', () => {
 });
 
 describe('stop', () => {
-  it('waits for what is being handled, and starts nothing that waited', async () => {
+  it('waits for running handlers, and starts no waiting name', async () => {
     const { queue, clock, started, end } = openQueue(1);
     queue.add('a');
     queue.add('a');
@@ -111,7 +111,7 @@ describe('stop', () => {
   });
 });
 
-it('handles every name after it was asked for last, whatever the order of things', async () => {
+it('Queue handles every name after it was added last, in any order of events', async () => {
   const step = fc.oneof(
     fc.record({ kind: fc.constant('add' as const), name: fc.constantFrom('a', 'b', 'c', 'd') }),
     fc.record({ kind: fc.constant('end' as const), name: fc.constantFrom('a', 'b', 'c', 'd') }),

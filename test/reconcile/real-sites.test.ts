@@ -16,15 +16,15 @@ const ALL_MAY_GO = { percent: 100, least: 100, most: 100 };
 
 /** What a site observes of a server that has these properties; and whether it tells of it in its own way. */
 const SITES: Readonly<Record<string, { readonly spell: (own: JsonMap) => JsonMap; readonly isOther?: true }>> = {
-  'all as it was asked for': { spell: (own) => own },
+  'all properties as wanted': { spell: (own) => own },
   nothing: { spell: () => ({}) },
   'a part': { spell: ({ size = '' }) => ({ size }) },
-  'the secrets': { spell: (own) => ({ ...own, admin_password: PLAIN, token: `${PLAIN} too` }) },
-  'the secrets alone': { spell: () => ({ admin_password: PLAIN, token: [PLAIN] }) },
-  'defaults of its own': { spell: (own) => ({ ...own, region: 'eu', zones: ['a'], Admin_Password: PLAIN }) },
+  'secrets too': { spell: (own) => ({ ...own, admin_password: PLAIN, token: `${PLAIN} too` }) },
+  'only secrets': { spell: () => ({ admin_password: PLAIN, token: [PLAIN] }) },
+  'its own defaults': { spell: (own) => ({ ...own, region: 'eu', zones: ['a'], Admin_Password: PLAIN }) },
   'lists in another order': { spell: (own) => ({ ...own, dns: ['a', 'b'] }), isOther: true },
-  'other letters': { spell: (own) => ({ ...own, size: 'SMALL' }), isOther: true },
-  'lists of one': { spell: (own) => ({ ...own, size: ['small'] }), isOther: true },
+  'another case of letters': { spell: (own) => ({ ...own, size: 'SMALL' }), isOther: true },
+  'lists of one item': { spell: (own) => ({ ...own, size: ['small'] }), isOther: true },
 };
 const LIVES = ['made', 'adopted', 'made, and the answer is lost'] as const;
 
@@ -70,9 +70,9 @@ async function textOf({ core, written }: Site): Promise<string> {
 }
 
 describe.each(LIVES)('a server that is %s', (life) => {
-  describe.each(['heal', 'report'] as const)('under the policy %s', (drift) => {
+  describe.each(['heal', 'report'] as const)('with the policy %s', (drift) => {
     describe.each([false, true])('at a site that replaces instead of updating: %s', (replaces) => {
-      it.each(Object.entries(SITES))('which observes %s', async (_, { spell, isOther }) => {
+      it.each(Object.entries(SITES))('whose checks observe %s', async (_, { spell, isOther }) => {
         const site = await play({ spell }, { life, drift, replaces });
         const { core } = site;
         const counts = [core.calls('create').length, core.calls('update').length, core.calls('delete').length];

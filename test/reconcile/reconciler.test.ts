@@ -14,8 +14,8 @@ const FAILED_PASS = 'pass failed; it is tried again';
 describe('a row that cannot be written', () => {
   it.each<[what: string, error: Error, logged: readonly string[]]>([
     ['the disk is full', new Error('disk full'), [FAILED_PASS]],
-    ['it has changed meanwhile', new ServiceError('conflict', 'changed meanwhile'), []],
-  ])('leads to no call, and to another pass: %s', async (_what, error, logged) => {
+    ['it has changed since', new ServiceError('conflict', 'changed meanwhile'), []],
+  ])('starts no call, and leads to another pass: %s', async (_what, error, logged) => {
     const core = await Core.following(shopFiles({ web: 'name: web, size: small' }));
     answering(core, 'update', async () => answerOf('retryable'));
     await core.follow({ [TEMPLATE]: templateText({ web: 'name: web, size: large' }) });
@@ -42,10 +42,10 @@ describe('a row that cannot be written', () => {
 
 it.each([
   ['one at a time', '1', 0],
-  ['one at a time, with rests', '1', 1],
-  ['all at once, with capacity for few', '100%', 0],
+  ['one at a time, with pauses', '1', 1],
+  ['all at once, with little capacity', '100%', 0],
   ['a third at a time', '34%', 0],
-])('a rollout passes over each member a few times, however many they are: %s', async (_case, away, pause) => {
+])('a rollout passes over each member a few times for any group size: %s', async (_case, away, pause) => {
   const group = (count: number, size: string): string => `resources:
   web:
     type: Platform::ResourceGroup
@@ -64,7 +64,7 @@ it.each([
   }
 });
 
-it('the resync enqueues unsettled servers that are not enqueued, and counts those that could go on', () => {
+it('the resync enqueues unsettled servers, and counts those that could continue', () => {
   const clock = new ManualClock();
   const lines: string[] = [];
   const rows = new Map([

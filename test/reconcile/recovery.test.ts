@@ -46,7 +46,7 @@ async function refusal(resuming: Promise<string>): Promise<Pick<ServiceError, 'c
 }
 
 describe('after a lost store', () => {
-  it('nothing is created, and what is there waits for an operator', async () => {
+  it('nothing is created, and existing servers wait for an operator', async () => {
     const first = await shop();
     first.source.commit({ [TEMPLATE]: templateText({ a: OLD.a, d: 'size: small' }) });
     const core = await first.lose(LOST);
@@ -66,7 +66,7 @@ describe('after a lost store', () => {
     expect(core.operator.recovery(core.order.by)).toEqual({ recovery: null });
   });
 
-  it('the whole estate is adopted without one action', async () => {
+  it('adopt --all takes over all servers without an action', async () => {
     const core = await (await shop()).lose(LOST);
     await core.operator.adopt(core.order, { all: true });
     await core.settle();
@@ -79,7 +79,7 @@ describe('after a lost store', () => {
 });
 
 describe('after a restored backup', () => {
-  it('every delete that comes is held, whatever the budget and the trailers, also once somebody has resumed', async () => {
+  it('every delete is held despite budget and trailers, also after the resume', async () => {
     const first = await shop();
     const core = await restore(first);
     core.source.commit({ [SHOP]: null }, { message: 'Close\n\nTreeline-Approve-Deletes: 3\n' });
@@ -93,7 +93,7 @@ describe('after a restored backup', () => {
     expect(core.calls('delete')).toEqual(['shop-a', 'shop-b', 'shop-c']);
   });
 
-  it('a delete that was under way is held, and what was approved is not any more', async () => {
+  it('a delete under way is held, and its approval does not count', async () => {
     const first = await shop();
     answering(first, 'delete', async () => answerOf('retryable'));
     await first.pushDelete('shop');
@@ -117,7 +117,7 @@ describe('after a restored backup', () => {
 });
 
 describe('a recovery ends', () => {
-  it('only once nothing can run that is not recorded, or by force', async () => {
+  it('only when no unrecorded action can run, or by force', async () => {
     const core = await restore(await shop());
     const { recovery } = core.operator.recovery(core.order.by);
     const id = recovery?.id ?? '';
@@ -142,7 +142,7 @@ describe('a recovery ends', () => {
   });
 });
 
-it('an action runs for the longest time of all entries and the grace', () => {
+it('the longest action takes the longest timeout of all entries plus the grace period', () => {
   const timeouts = (timeoutSeconds: number) => ({ timeoutSeconds }) as never;
   const settings = { providers: [timeouts(60), timeouts(3_600)], proxied: timeouts(900), graceSeconds: 30 };
   expect(longestActionMs(settings)).toBe(3_630_000);

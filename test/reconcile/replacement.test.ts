@@ -57,8 +57,8 @@ function isLarge(core: Core): boolean {
   return Object.values(sizesIn(core)).every((size) => size === 'large');
 }
 
-describe('a server that has to be replaced', () => {
-  it('is deleted, then created as another building, and is one server all the time', async () => {
+describe('a server that must be replaced', () => {
+  it('is deleted, then created as a new incarnation, and counts as one server', async () => {
     const core = await up({ shop: 1 });
     const before = core.ledger.server('shop-s-1');
     await enlarge(core);
@@ -77,7 +77,7 @@ describe('a server that has to be replaced', () => {
 describe('a replacement that was approved before its instance was protected', () => {
   const shopText = (more: string): string => `stackTemplate: t\nparameters: { count: "4" }\n${more}`;
 
-  it('counts like any other once it is not any more', async () => {
+  it('needs another approval after the protection ended', async () => {
     const core = await up({ shop: 4 });
     await core.operator.suspend(core.order, { instance: 'shop', until: null });
     for (const number of [1, 2, 3, 4]) await core.operator.replace(core.order, `shop-s-${number}`);
@@ -97,7 +97,7 @@ describe('a replacement that was approved before its instance was protected', ()
 });
 
 describe('replacements beyond the budget', () => {
-  it('are held, instance by instance, and go on when an operator says so', async () => {
+  it('are held per instance until an operator approves', async () => {
     const core = await up({ a: 1, b: 1, c: 1, d: 1 });
     await enlarge(core);
     // Nothing was deleted: that all four are to be replaced was known before the first began.

@@ -14,7 +14,7 @@ async function failing(): Promise<Core> {
   return core;
 }
 
-it('a server that failed is not tried at each start', async () => {
+it('a failed server is not retried by a start', async () => {
   let core = await failing();
   const creates = core.calls('create').length;
   expect(core.states()).toEqual({ 'shop-web': 'retrying' });
@@ -28,7 +28,7 @@ it('a server that failed is not tried at each start', async () => {
   expect(core.calls('create')).toHaveLength(creates);
 });
 
-it('what came while the controller was away is tried at once', async () => {
+it('a commit pushed while the controller was down is applied at the start', async () => {
   const core = await failing();
   await core.stop();
   core.source.commit({ [SHOP]: 'stackTemplate: t\ndescription: corrected\n' });
@@ -36,7 +36,7 @@ it('what came while the controller was away is tried at once', async () => {
   expect(again.calls('create')).toEqual(['shop-web']);
 });
 
-it('the followed commit is read once at a start, and another one for each older version only', async () => {
+it('a start reads the followed commit once, and one more for each older active version', async () => {
   const core = new Core();
   const first = core.source.commit(shopFiles({ web: 'size: small' }));
   await core.poll();

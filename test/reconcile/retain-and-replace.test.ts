@@ -21,25 +21,22 @@ describe('retain', () => {
     return core;
   }
 
-  it.each(['failed', 'retryable'] as const)(
-    'forgets a server whose delete is %s, and calls nobody',
-    async (outcome) => {
-      const core = await unwanted(outcome);
-      const calls = core.provider.calls.length;
-      expect(await core.operator.retain(core.order, 'web')).toBe('web is forgotten, and left as it is');
-      await core.settle();
-      await core.pass(3_700_000);
-      expect(core.states()).toEqual({});
-      expect(core.provider.calls).toHaveLength(calls);
-      expect(core.ledger.list('terminating').size).toBe(0);
-      const { events } = await core.operator.events(core.order.by, 'shop', { after: 0, limit: 100 });
-      expect(events.map(({ reason }) => reason)).toContain('forgotten; the server is left as it is');
-    },
-  );
+  it.each(['failed', 'retryable'] as const)('forgets a server whose delete is %s, without a call', async (outcome) => {
+    const core = await unwanted(outcome);
+    const calls = core.provider.calls.length;
+    expect(await core.operator.retain(core.order, 'web')).toBe('web is forgotten, and left as it is');
+    await core.settle();
+    await core.pass(3_700_000);
+    expect(core.states()).toEqual({});
+    expect(core.provider.calls).toHaveLength(calls);
+    expect(core.ledger.list('terminating').size).toBe(0);
+    const { events } = await core.operator.events(core.order.by, 'shop', { after: 0, limit: 100 });
+    expect(events.map(({ reason }) => reason)).toContain('forgotten; the server is left as it is');
+  });
 });
 
 describe('replace', () => {
-  it('deletes, finds nothing, and creates one new incarnation, beyond any budget', async () => {
+  it('deletes, checks, and creates one new incarnation, regardless of the budget', async () => {
     const core = await up({ budget: { percent: 0, least: 0, most: 0 } });
     const before = core.ledger.server('web')?.incarnation ?? 0;
     const calls = core.provider.calls.length;
@@ -55,7 +52,7 @@ describe('replace', () => {
   });
 });
 
-describe('a server that another provider entry matches now', () => {
+describe('a server that another provider entry now matches', () => {
   const SMALL = { kind: null, properties: { size: 'small' } };
   const entries = [
     { name: 'field', match: SMALL },
@@ -70,7 +67,7 @@ describe('a server that another provider entry matches now', () => {
     return core;
   }
 
-  it('is replaced: the entry that made it deletes it, the other one looks and creates it', async () => {
+  it('is replaced: its entry deletes it, the other one checks and creates it', async () => {
     const core = await moved();
     await core.operator.replace(core.order, 'web');
     await core.settle();
@@ -81,14 +78,14 @@ describe('a server that another provider entry matches now', () => {
     expect(begun).toEqual(['create lab', 'delete lab', 'create field']);
   });
 
-  it('is not replaced where the entry that made it is gone', async () => {
+  it('is not replaced if the entry that created it is gone', async () => {
     const core = await moved([{ name: 'field', match: ANY }]);
     const asked = core.operator.replace(core.order, 'web');
     await expect(asked).rejects.toThrow('only the provider entry "lab" can delete it, which is not in the settings');
     expect(core.calls('delete')).toEqual([]);
   });
 
-  it('stays as it is where that entry does not find it, and may be asked again', async () => {
+  it('is unchanged if that entry does not find it, and can be replaced later', async () => {
     const core = await moved();
     answering(core, 'check', async () => answerOf('absent'));
     await core.operator.adopt(core.order, { all: true });

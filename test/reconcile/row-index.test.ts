@@ -10,8 +10,8 @@ import { at, NOW, rowIn, running, SMALL, specOf } from './build.ts';
 const NEEDS_DB = specOf('small', { dependsOn: ['db'] });
 const LISTS_DB = specOf('small', { lists: ['db'] });
 
-describe('the index', () => {
-  it('says the same as a walk over all rows, whatever happened before', () => {
+describe('RowIndex', () => {
+  it('gives the same answers as a search of all rows', () => {
     const spec = fc.record({ dependsOn: names(), lists: names() }).map((fields) => specOf('small', fields));
     const row = fc
       .record({ instance: name(), key: name(), applied: fc.option(spec), running: fc.option(spec) })
@@ -45,21 +45,25 @@ function names(): fc.Arbitrary<string[]> {
   return fc.uniqueArray(name(), { maxLength: 2 });
 }
 
-describe('who holds up a delete', () => {
+describe('a delete waits for', () => {
   it.each<[name: string, row: ServerRow | undefined, holdsUp: boolean]>([
-    ['one that depends on it', rowIn('done', { applied: NEEDS_DB }), true],
-    ['one that lists it', rowIn('done', { applied: LISTS_DB }), true],
-    ['one that depends on it and is to go too', rowIn('deleting', { applied: NEEDS_DB, wanted: null }), true],
-    ['one that lists it and is to go too', rowIn('deleting', { applied: LISTS_DB, wanted: null }), false],
-    ['one that is being created', rowIn('creating', { action: running('create', NEEDS_DB) }), true],
+    ['a server that depends on it', rowIn('done', { applied: NEEDS_DB }), true],
+    ['a server that lists it', rowIn('done', { applied: LISTS_DB }), true],
+    ['an unwanted server that depends on it', rowIn('deleting', { applied: NEEDS_DB, wanted: null }), true],
+    ['an unwanted server that lists it', rowIn('deleting', { applied: LISTS_DB, wanted: null }), false],
+    ['a dependent server that is being created', rowIn('creating', { action: running('create', NEEDS_DB) }), true],
     [
-      'one that is being created and is to go',
+      'an unwanted dependent server that is being created',
       rowIn('creating', { action: running('create', NEEDS_DB), wanted: null }),
       true,
     ],
-    ['one whose update to it runs', rowIn('updating', { applied: SMALL, action: running('update', NEEDS_DB) }), true],
-    ['one that is not there yet', rowIn('pending', { wanted: NEEDS_DB }), false],
-    ['one that is not recorded', undefined, false],
+    [
+      'a server whose running update depends on it',
+      rowIn('updating', { applied: SMALL, action: running('update', NEEDS_DB) }),
+      true,
+    ],
+    ['no server that does not exist yet', rowIn('pending', { wanted: NEEDS_DB }), false],
+    ['no server that is not recorded', undefined, false],
   ])('%s', (_name, row, holdsUp) => {
     expect(isHolding('db', row)).toBe(holdsUp);
   });
@@ -111,7 +115,7 @@ const memberStep = fc.oneof(
   { weight: 1, arbitrary: fc.record({ name: fc.constantFrom(...NAMES), isInFlight: fc.boolean() }) },
 );
 
-it('a member has its turn exactly where a walk over its group says so', () => {
+it('a member may start exactly if a search of its group says so', () => {
   fc.assert(
     fc.property(fc.array(memberStep, { maxLength: 40 }), (steps) => {
       const index = new RowIndex();

@@ -34,7 +34,7 @@ function approve(ledger: Ledger): Promise<() => Promise<void>> {
 }
 
 // Each waits for its turn at the store, and is asked for its rights then.
-describe('a client that loses its rights while another commit of the store is under way', () => {
+describe('a client that loses its rights during another store commit', () => {
   const gone = new Error('not registered any more');
 
   it.each<[string, (requests: RowRequests, refusal: () => Error | undefined) => Promise<unknown>]>([
@@ -60,7 +60,7 @@ describe('a client that loses its rights while another commit of the store is un
     expect([...ledger.list('approval'), ...ledger.list('suspension'), ...ledger.list('server')]).toEqual(before);
   });
 
-  it('approves no deletes, without failing the writes that are pushed with its own', async () => {
+  it('approves no deletes, and does not fail other writes of the push', async () => {
     const { ledger, requests } = await open();
     const takeBack = await requests.approveDeletes('shop', { by: 'A1', refusal: () => gone });
     expect(ledger.list('approval').size).toBe(0);
@@ -80,17 +80,14 @@ function digest(...servers: readonly string[]): string {
 }
 
 const CASES: Readonly<Record<string, readonly [Rows, ...string[]]>> = {
-  'all of its servers, and nobody else': [{ a: {}, b: {}, x: { instance: 'office' } }, 'a', 'b'],
-  'also one that is on its way out, which counts already': [{ a: {}, b: { wanted: null } }, 'a', 'b'],
-  'not one whose delete is approved: that does not count': [{ a: {}, b: { wanted: null, approved: true } }, 'a'],
-  'one that is being replaced, once': [{ a: { replacing: true }, b: {} }, 'a', 'b'],
-  'not one that is kept when the instance goes': [
-    { a: {}, b: { policy: { ...rowIn('done').policy, deletion: 'retain' } } },
-    'a',
-  ],
+  'all servers of the instance and no others': [{ a: {}, b: {}, x: { instance: 'office' } }, 'a', 'b'],
+  'also a server that is being deleted': [{ a: {}, b: { wanted: null } }, 'a', 'b'],
+  'no server whose delete is approved': [{ a: {}, b: { wanted: null, approved: true } }, 'a'],
+  'a server that is being replaced, once': [{ a: { replacing: true }, b: {} }, 'a', 'b'],
+  'no retained server': [{ a: {}, b: { policy: { ...rowIn('done').policy, deletion: 'retain' } } }, 'a'],
 };
 
-describe('an approval is for', () => {
+describe("the approval of an instance's deletes covers", () => {
   it.each(Object.entries(CASES))('%s', async (_, [rows, ...servers]) => {
     const ledger = await ledgerWith(rows);
     await approve(ledger);

@@ -134,12 +134,12 @@ class Site {
   }
 }
 
-describe('the time of a check', () => {
+describe('the time of the next check', () => {
   it.each([
     [0, 0.9],
     [0.5, 1],
     [0.999, 1.1],
-  ])('is checkSeconds after the last one, and differs by a tenth: %d', async (random, share) => {
+  ])('is checkSeconds after the last one, with a jitter of a tenth: %d', async (random, share) => {
     const site = new Site(() => random);
     await site.followNew('a');
     for (let round = 0; round < 3; round += 1) {
@@ -161,7 +161,7 @@ describe('the time of a check', () => {
     }
   });
 
-  it('comes later after each failure, at most an hour, and as before after a success', async () => {
+  it('backs off after each failure up to an hour, and resets after a success', async () => {
     const site = new Site(() => 0.5);
     await site.followNew('a');
     const pauses: number[] = [];
@@ -180,7 +180,7 @@ describe('the time of a check', () => {
     expect(await site.end()).toEqual(['a']);
   });
 
-  it('is at once again where a check was ended for an action, which is no failure', async () => {
+  it('is immediate after a check that an action interrupted', async () => {
     const site = new Site(() => 0.5);
     await site.followNew('a');
     await site.pass(PERIOD_MS);
@@ -221,7 +221,7 @@ describe('a check before a create', () => {
     expect(site.schedule.lastOf('web')).toBeUndefined();
   });
 
-  it('by another site replaces one that found a server, and not one that found none', () => {
+  it('by another site replaces a check that found a server, but not one that found none', () => {
     const site = new Site();
     site.tags = ['edge', 'lab'];
     const ends = (): unknown => [lab, edge].map(({ tags }) => site.schedule.lastOf('web', tags));

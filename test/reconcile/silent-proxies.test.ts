@@ -32,8 +32,8 @@ function offered(core: Core, by: Client): readonly string[] {
   return core.agent?.actions(by, 10).map(({ resource }) => resource) ?? [];
 }
 
-describe('servers whose proxies do not ask', () => {
-  it('say from the first look on when a proxy asked last, in why and in the status', async () => {
+describe('servers whose proxies do not ask for work', () => {
+  it('show when a proxy asked last, in why and status', async () => {
     const core = await coreOf({ a: 'lab', b: 'lab' });
     const words = 'a is pending: waits for a proxy with the tag "lab"';
     const told = (): readonly unknown[] => [
@@ -53,7 +53,7 @@ describe('servers whose proxies do not ask', () => {
     expect(told()).toEqual([asked, asked]);
   });
 
-  it('go on by themselves when one asks, all of them, and are offered to it at once', async () => {
+  it('continue when a proxy asks, and are all offered to it', async () => {
     const core = await coreOf({ a: 'lab', b: 'lab', c: 'edge' });
     await minutes(core, 6);
     expect(core.states()).toEqual({ a: 'blocked', b: 'blocked', c: 'blocked' });

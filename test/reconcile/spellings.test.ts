@@ -25,8 +25,8 @@ function problemsOf(core: Core): readonly string[] {
 describe('a name that differs only in case', () => {
   it.each([
     ['without another commit', false],
-    ['where the controller starts again just then', true],
-  ])('from a server that is being deleted is admitted once that is gone, %s', async (_name, isRestarted) => {
+    ['with a restart of the controller', true],
+  ])('from a server that is being deleted is admitted when that is gone, %s', async (_name, isRestarted) => {
     let core = await up('', { db: 'name: db' });
     const { script } = core.provider;
     core.provider.script = (call, signal) =>

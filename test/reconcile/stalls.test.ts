@@ -54,16 +54,16 @@ function statuses(core: Core): Readonly<Record<string, string>> {
   return Object.fromEntries(core.reader.instances().map(({ name }) => [name, core.reader.status(name)]));
 }
 
-describe('an instance of which the rest waits', () => {
+describe('an instance whose other servers wait', () => {
   const CHAIN = { db: 'size: small', app: 'depends_on: db', web: 'depends_on: app' };
 
-  it('for a server that failed is Failed', async () => {
+  it('for a failed server is Failed', async () => {
     const core = await coreOn(stack('shop', CHAIN), {}, failing('create', 'shop-db'));
     expect(core.states()).toEqual({ 'shop-db': 'failed', 'shop-app': 'pending', 'shop-web': 'pending' });
     expect(statuses(core)).toEqual({ shop: 'Failed' });
   });
 
-  it('for a server of another instance that failed is Failed, and Blocked where that one is suspended', async () => {
+  it('for a failed server of another instance is Failed, and for a suspended one Blocked', async () => {
     const core = new Core({ budget: MANY });
     core.source.commit({ ...TREE, ...stack('data', { db: 'size: small' }) });
     core.provider.script = failing('create', 'data-db');
@@ -81,8 +81,8 @@ describe('an instance of which the rest waits', () => {
   });
 });
 
-describe('a roll-out', () => {
-  it('of which the member whose turn it is is blocked is Blocked', async () => {
+describe('a rollout', () => {
+  it('whose next member is blocked is Blocked', async () => {
     const guarded = (size: string): Files => ({
       ...group(size),
       'stacks/instances/g.yaml': 'stackTemplate: g\nprotected: true\n',

@@ -37,7 +37,7 @@ function heldNames(core: Core): readonly (string | null)[] {
   return core.operator.held().map(({ instance }) => instance);
 }
 
-it('an approval is kept while its instance waits for another one that is held, over a restart', async () => {
+it('an approval is kept over a restart while its instance waits for another held one', async () => {
   const core = await up();
   await core.follow({ ...stack('a', 0, { more: NEEDS_NEW }), ...stack('new', 0, { template: 'with-new' }) });
   expect(heldNames(core)).toEqual(['a', 'new']);
@@ -54,7 +54,7 @@ it('an approval is kept while its instance waits for another one that is held, o
   expect(again.ledger.list('approval').size).toBe(0);
 });
 
-it('the trailer of a commit that was followed before approves nothing where the branch is set back to it', async () => {
+it('the trailer of a commit approves nothing when the branch is set back to it', async () => {
   const core = await up();
   const close = core.source.commit(stack('a', 0), { message: 'Close\n\nTreeline-Approve-Deletes: 3\n' });
   await core.poll();

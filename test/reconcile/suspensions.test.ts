@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { Core } from './core.ts';
 import { shopFiles, TEMPLATE, templateText } from './shop.ts';
 
-describe('ends with its instance, although one of the same name comes back', () => {
+describe('a suspension ends with its instance, although one of the same name follows', () => {
   const A = 'stacks/instances/a.yaml';
   const RETAIN = 'deletion: retain\n';
   const some = (count: number, more = ''): string => `stackTemplate: t\nparameters: { count: "${count}" }\n${more}`;
 
   it.each<[name: string, made: string, wanted: string, end: Readonly<Record<string, string>>]>([
     ['that has no servers', some(0), some(0), {}],
-    ['none of whose servers was made', some(0), some(2), { 'a-s-1': 'done', 'a-s-2': 'done' }],
+    ['whose servers were never created', some(0), some(2), { 'a-s-1': 'done', 'a-s-2': 'done' }],
     ['whose servers are retained', some(2, RETAIN), some(2, RETAIN), { 'a-s-1': 'blocked', 'a-s-2': 'blocked' }],
   ])('%s', async (_, made, wanted, end) => {
     const core = new Core();
@@ -43,12 +43,12 @@ it.each([
   await expect(core.operator.resume(core.order, instance)).rejects.toThrow(message);
 });
 
-describe('a suspension that is given another end', () => {
+describe('a suspension with a changed end', () => {
   it.each([
-    ['one instance, without an end until then', 'shop', null],
-    ['everything, without an end until then', null, null],
-    ['one instance, with a later end', 'shop', 7_200_000],
-  ])('ends then: %s', async (_, instance, laterMs) => {
+    ['one instance, without an end before', 'shop', null],
+    ['everything, without an end before', null, null],
+    ['one instance, with a later end before', 'shop', 7_200_000],
+  ])('ends at the new time: %s', async (_, instance, laterMs) => {
     const core = await up();
     const untilIn = (ms: number): string => new Date(core.clock.now() + ms).toISOString();
     await core.operator.suspend(core.order, { instance, until: laterMs === null ? null : untilIn(laterMs) });

@@ -38,8 +38,8 @@ async function passMinutes(core: Core, minutes: number): Promise<void> {
   for (let minute = 0; minute < minutes; minute += 1) await core.pass(60_000);
 }
 
-describe('servers that wait for one another, until a person breaks the cycle,', () => {
-  it('are deleted where each needs the other as applied', async () => {
+describe('servers in a cycle of waits, after --ignore-order,', () => {
+  it('are deleted if each needs the other as applied', async () => {
     const files = template('t', server('a', { size: 'small', depends_on: 'b' }) + server('b', {}));
     const core = await coreOn({ ...files, ...instance('i', 't') });
     failOn(core, 'update', 'a');
@@ -65,7 +65,7 @@ describe('servers that wait for one another, until a person breaks the cycle,', 
     expect(core.calls('delete')).toEqual(['a', 'b']);
   });
 
-  it('get there, where a slot of a group is a part of the cycle', async () => {
+  it('are updated if a slot of a group is part of the cycle', async () => {
     const files = (web: string, link: string): Record<string, string> => ({
       ...template('web', group('web', { version: web, depends_on: 'link-<<index>>' })),
       ...template('link', server('link-1', {}) + server('link-2', { version: link, depends_on: 'web-1' })),
