@@ -241,14 +241,8 @@ describe.runIf(HAS_ANSIBLE)(`an inventory that cannot be read${NO_ANSIBLE}`, () 
     const faults: Readonly<Record<string, readonly [changed: PluginOptions, message: string]>> = {
       'without-controller': [{ server: 'https://127.0.0.1:1' }, 'cannot ask https://127.0.0.1:1: '],
       'with-a-group': [{ server: await serving('all') }, 'the server "all" has the name of a group'],
-      'as-localhost': [
-        { server: await serving('localhost') },
-        'the server "localhost" has the name that Ansible gives',
-      ],
-      'as-an-address': [
-        { server: await serving('127.0.0.1') },
-        'the server "127.0.0.1" has the name that Ansible gives',
-      ],
+      'as-localhost': [{ server: await serving('localhost') }, 'the server "localhost" has a name that Ansible uses'],
+      'as-an-address': [{ server: await serving('127.0.0.1') }, 'the server "127.0.0.1" has a name that Ansible uses'],
       'of-another-kind': [
         { sever: 'https://x' },
         'there is no option "sever"; those of the plugin are ca, cache_directory, ',

@@ -42,7 +42,7 @@ it('makes a machine with its disk and seed, checks it and deletes it; every call
   expect(await call('create', 'web-2')).toMatchObject({
     ...{
       outcome: 'retryable',
-      message: expect.stringMatching(/web-2\.crt is missing: make it by treeline client new/),
+      message: expect.stringMatching(/web-2\.crt is missing: make it with treeline client new/),
     },
   });
 });
@@ -140,7 +140,7 @@ it('knows a machine that was there before, changes what it is told to, and never
   expect(await call('delete', 'web-1', more)).toMatchObject({
     ...{
       outcome: 'done',
-      message: 'the machine is deleted; its disk /dev/vg/a&b, which Treeline has not made, is left',
+      message: 'the machine is deleted; its disk /dev/vg/a&b is kept, because Treeline did not make it',
     },
   });
   expect(changes()).toEqual(['destroy', 'undefine']);
@@ -225,7 +225,7 @@ describe('what is asked for', () => {
     { network: '--help' },
     { memory: ['1', '2'] },
   ])('is refused: %j', (properties) => {
-    expect(() => wantedOf(callWith(properties))).toThrow(/^\w+ is .*, which is no /);
+    expect(() => wantedOf(callWith(properties))).toThrow(/^\w+ is .*, which is not a /);
   });
 });
 

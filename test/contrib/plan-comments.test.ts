@@ -157,7 +157,7 @@ describe.each([GITHUB, GITLAB])('the plan job on $name', ({ name, author, runJob
       const stacks = await clone();
       const { code, output } = await runJob(stacks, api, 'may-read');
       expect(code).toBe(0);
-      expect(output).toMatch(/POST of the comment: 403\. The plan stands in the /);
+      expect(output).toMatch(/POST of the comment: 403\. The plan is in the /);
       expect(api.comments).toEqual([]);
       const kept = name === 'github' ? join(stacks.temporary, SUMMARY) : join(stacks.directory, 'treeline-plan.md');
       expect(readFileSync(kept, 'utf8')).toContain('### Treeline plan: 1 update, 1 create,');

@@ -172,7 +172,7 @@ wait $!
     ['114, replace', 'echo "another disk" >&2; exit 114', 'update', 'replace', /another disk/],
     ['115, failed', 'echo "no licence" >&2; exit 115', 'create', 'failed', /ended with 115: no licence/],
     ['1, try again', 'echo "apt is locked" >&2; exit 1', 'update', 'retryable', /ended with 1: apt is locked/],
-    ['0 and no JSON', 'echo hello', 'create', 'retryable', /printed no JSON object: "hello"/],
+    ['0 and no JSON', 'echo hello', 'create', 'retryable', /did not print a JSON object: "hello"/],
     ['an output without end', 'yes', 'check', 'failed', /printed more than 1048576 bytes/],
   ])('takes exit code %s', async (_, script, operation, outcome, message) => {
     const { call } = rigWithLine({ [operation]: `${script}\n` });
@@ -202,7 +202,7 @@ wait $!
     const deadline = new Date(Date.now() + 4_000).toISOString();
     expect(await call('update', 'web-1', { properties: HERE, deadline })).toMatchObject({
       outcome: 'retryable',
-      message: expect.stringMatching(/^an earlier script of web-1 still runs on the machine and has its lock/),
+      message: expect.stringMatching(/^the update script of web-1 was not started, because an earlier/),
     });
     const later = new Date(Date.now() + 4_000).toISOString();
     expect(await call('update', 'web-2', { properties: HERE, deadline: later })).toMatchObject({ outcome: 'done' });
@@ -247,7 +247,7 @@ describe('without a server', () => {
     const answer = await createRig(nowhere).call('create', 'web-1', { properties: { address } });
     expect(answer).toMatchObject({
       outcome: 'failed',
-      message: `the property address of web-1 is no host: "${address}"`,
+      message: `the property address of web-1 is not a host: "${address}"`,
     });
   });
 
@@ -255,7 +255,7 @@ describe('without a server', () => {
     ['a user', { TREELINE_SSH_USER: '' }, /TREELINE_SSH_USER is not set/],
     ['a key', { TREELINE_SSH_KEY: '/no/such/key' }, /TREELINE_SSH_KEY is "\/no\/such\/key": it has to be/],
     ['scripts', { TREELINE_SSH_SCRIPTS: '/nowhere' }, /there is no script \/nowhere\/check.sh/],
-    ['an address', { TREELINE_SSH_ADDRESS_PROPERTY: 'ip' }, /the property ip of web-1 is no host: missing/],
+    ['an address', { TREELINE_SSH_ADDRESS_PROPERTY: 'ip' }, /the property ip of web-1 is not a host: missing/],
   ])('says that %s is missing', async (_, environment, message) => {
     const answer = await createRig(nowhere, {}, environment).call('check', 'web-1', { properties: HERE });
     expect(answer).toMatchObject({ outcome: 'failed', message: expect.stringMatching(message) });

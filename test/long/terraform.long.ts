@@ -41,7 +41,7 @@ describe.skipIf(TERRAFORM === undefined)('with the real terraform (skipped where
     await call('create', 'web-1', { properties: SMALL });
     expect(await call('update', 'web-1', { properties: { ...SMALL, shape: 'large' } })).toMatchObject({
       outcome: 'replace',
-      message: 'it was made by the module small, and large is asked for',
+      message: 'the module small made it, and the call asks for large',
     });
     rmSync(join(folder, 'modules/small'), { recursive: true });
     expect(await call('delete', 'web-1')).toMatchObject({ outcome: 'done' });
@@ -106,7 +106,7 @@ describe.skipIf(TERRAFORM === undefined)('with the real terraform (skipped where
     const deadline = new Date(Date.now() + 1_500).toISOString();
     expect(await call('check', 'web-1', { deadline })).toMatchObject({
       outcome: 'retryable',
-      message: 'another run of Terraform for web-1 goes on',
+      message: 'another run of Terraform for web-1 is not finished',
     });
     expect(await call('check', 'web-1')).toMatchObject({ outcome: 'done' });
     expect(logOf('web-1')).toEqual(['begin']);

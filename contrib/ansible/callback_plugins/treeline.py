@@ -1,5 +1,5 @@
-# Tells Treeline after a playbook, for each host that the inventory plugin has brought, whether its record is applied.
-# README.md beside this folder says when to use it, and which client may.
+# Confirms to Treeline after a playbook, for each host of the inventory plugin, whether its record was applied.
+# ../README.md says when to use it, and which client may confirm.
 from __future__ import annotations
 
 import json
@@ -12,15 +12,15 @@ from ansible.plugins.loader import inventory_loader
 DOCUMENTATION = r'''
 name: treeline
 type: notification
-short_description: Tells Treeline which hosts a playbook has configured
+short_description: Confirms to Treeline which hosts a playbook has configured
 description:
   - After a playbook, confirms for each of its hosts the record that the inventory plugin C(treeline) gave it, as applied or failed.
-  - With C(--check) it says so, and nothing counts as applied. A run of a part, as with C(--tags), confirms nothing.
-  - A confirmation that fails is a warning, and changes nothing about the run.
+  - With C(--check) it confirms C(noop), and nothing counts as applied. A partial run, as with C(--tags), confirms nothing.
+  - A failed confirmation is a warning, and does not change the result of the run.
 requirements: [enabled in C(callbacks_enabled), the inventory plugin C(treeline)]
 '''
 
-# With these, a run is of a part of the playbook.
+# Options of partial runs.
 PARTS = ('start_at_task', 'step', 'skip_tags')
 
 
@@ -45,7 +45,7 @@ class CallbackModule(CallbackBase):
             try:
                 fault = confirm(controller, host, etag, stats.summarize(host))
             except AnsibleParserError as error:
-                # It would be the same with each of the others.
+                # The controller does not answer: the other hosts would fail too.
                 self._display.warning(f'treeline: the hosts from {host} on are not confirmed: {error.message}')
                 return
             if fault is not None:
@@ -55,7 +55,7 @@ class CallbackModule(CallbackBase):
 
 
 def confirm(controller, host, etag, summary):
-    """Tells the controller how it went with a host. Returns why it does not take that, or None."""
+    """Confirms the result of a host. Returns None, or why the controller refuses it."""
     failed = summary['failures'] + summary['unreachable'] > 0
     outcome = 'noop' if context.CLIARGS.get('check') else 'failed' if failed else 'applied'
     counts = ', '.join(f'{summary[count]} {count}' for count in ('ok', 'changed', 'failures', 'unreachable'))

@@ -1,5 +1,5 @@
-# The servers of Treeline as an inventory of Ansible: groups from their stacks, host variables from their records, all in one request.
-# README.md beside this folder says how to use it. Needs ansible-core 2.14 or newer, and nothing else.
+# An Ansible inventory of Treeline's servers, in one request: groups from their stacks, host variables from their records.
+# ../README.md says how to use it. Needs only ansible-core 2.14 or newer.
 from __future__ import annotations
 
 import base64
@@ -27,11 +27,11 @@ DOCUMENTATION = r'''
 name: treeline
 short_description: Servers of Treeline with their configuration
 description:
-  - Reads all servers that a Treeline controller has a record of, in one request over mutual TLS.
-  - The record of a server is its host variable C(treeline), a dictionary. Its keys are host variables too, but those that Ansible has
-    a meaning for, such as C(name), C(environment) and C(ansible_…), and those that can be no variable, such as C(profile::port).
+  - Reads all servers with a record from a Treeline controller, in one request over mutual TLS.
+  - The record of a server is its host variable C(treeline), a dictionary. Its keys are host variables too, except those with
+    a meaning in Ansible, such as C(name), C(environment) and C(ansible_…), and those that cannot be variables, such as C(profile::port).
   - Groups are C(instance_…), C(group_…) (instance and resource key), C(role_…), C(environment_…) and C(location_…).
-  - An inventory that cannot be read ends Ansible, whatever C(any_unparsed_is_failed) says.
+  - If the inventory cannot be read, Ansible ends, even without C(any_unparsed_is_failed).
 extends_documentation_fragment: [constructed]
 options:
   plugin:
@@ -44,7 +44,7 @@ options:
     required: true
     env: [{name: TREELINE_SERVER}]
   ca:
-    description: A file with the certificates of the authorities that may have signed the controller's certificate. No others are trusted.
+    description: A file with the certificates of the only authorities that are trusted for the controller's certificate.
     type: path
     required: true
     env: [{name: TREELINE_CA}]
@@ -59,16 +59,16 @@ options:
     required: true
     env: [{name: TREELINE_KEY}]
   timeout:
-    description: Seconds until a request must have been answered whole.
+    description: Seconds for a whole answer, including retries.
     type: float
     default: 30
     env: [{name: TREELINE_TIMEOUT}]
   variables:
-    description: Whether the keys of a record are host variables too, beside C(treeline).
+    description: Whether the keys of a record are host variables too, in addition to C(treeline).
     type: bool
     default: true
   cache_directory:
-    description: Where the last answer is kept, so that an unchanged estate is not sent again. Every run asks all the same.
+    description: Where the last answer is kept, so that the controller does not send an unchanged one again. Every run still asks.
     type: path
     default: ~/.cache/treeline-ansible
     env: [{name: TREELINE_CACHE_DIRECTORY}]
@@ -92,20 +92,20 @@ groups:
 ALL = '/hiera/all?inventory=true'
 MIB = 1024 * 1024
 ANSWER_BYTES_MAX = 512 * MIB
-# Words that Ansible gives a meaning in templates or for connections, beside those of plays and tasks. They stay in `treeline` alone.
-MEANT = frozenset((
+# Names with a meaning in Ansible's templates and connections, in addition to those of plays and tasks. Only `treeline` has them.
+RESERVED = frozenset((
     *('dict', 'group_names', 'groups', 'hostvars', 'item', 'lookup', 'now', 'omit', 'play_hosts', 'playbook_dir', 'q', 'query', 'range'),
     *('treeline', 'undef', 'vars'),
 ))
-MEANT_PREFIXES = ('_', 'ansible_', 'discovered_', 'inventory_', 'role_')
+RESERVED_PREFIXES = ('_', 'ansible_', 'discovered_', 'inventory_', 'role_')
 SELECTORS = ('role', 'environment', 'location')
 NAME = re.compile(r'[A-Za-z0-9][A-Za-z0-9._-]{0,249}')
-# A template has delimiters, which a task may choose: what holds no other characters than these is none, whatever they are.
+# A text with only these characters is never a template, even if a task changes the delimiters.
 PLAIN = re.compile(r'[A-Za-z0-9 _.,:/@+-]*')
 
 
 class Controller:
-    """Sends requests to a controller. Whatever is wrong is an AnsibleParserError that says what it is."""
+    """Sends requests to a controller. Every failure is an AnsibleParserError with its cause."""
 
     def __init__(self, server, ca, cert, key, timeout):
         address = urllib.parse.urlsplit(server)
@@ -118,43 +118,43 @@ class Controller:
         except (OSError, ValueError) as error:
             raise AnsibleParserError(f'cannot read certificates from {ca}: {error}') from error
         try:
-            # Without an answer here, a key with a passphrase would have OpenSSL ask for it at the terminal.
+            # Without this password, OpenSSL would ask for the passphrase of a key at the terminal.
             tls.load_cert_chain(cert, key, password=lambda: '')
         except (OSError, ValueError) as error:
             raise AnsibleParserError(f'cannot use the certificate {cert} with the key {key}: {error}') from error
         self.connection = http.client.HTTPSConnection(address.hostname, address.port or 443, timeout=timeout, context=tls)
 
     def request(self, method, path, headers=None, body=None):
-        """Returns status, headers and body. Asks again while the controller is not ready, until the time is up."""
-        ends = time.monotonic() + self.timeout
+        """Returns status, headers and body. Repeats a request with the answer 429 or 503 until the timeout."""
+        deadline = time.monotonic() + self.timeout
         while True:
-            status, answered, content = self._within(ends, lambda: self._exchange(method, path, headers or {}, body))
+            status, answered, content = self._within(deadline, lambda: self._exchange(method, path, headers or {}, body))
             pause = int(answered.get('Retry-After') or 1) if status in (429, 503) else 0
-            if pause == 0 or time.monotonic() + pause >= ends:
+            if pause == 0 or time.monotonic() + pause >= deadline:
                 return status, answered, content
             time.sleep(pause)
 
     def refusal(self, status, content):
-        """Returns what an answer says that is none of those hoped for."""
+        """Returns the message of an error answer."""
         try:
             answer = json.loads(content)
             return f'{self.server} answered {status} {answer["error"]}: {answer["message"]}'
         except (ValueError, TypeError, KeyError):
             return f'{self.server} answered {status}, and not as a Treeline controller does'
 
-    def _within(self, ends, work):
-        """Returns what `work` returns. The limits of sockets are for each piece of an answer, and names are looked up without one."""
+    def _within(self, deadline, work):
+        """Returns what `work` returns. Runs it in a thread: timeouts of sockets cover single reads, and no lookup of names."""
         answers = queue.SimpleQueue()
 
         def run():
             try:
                 answers.put((work(), None))
-            except Exception as error:  # It is raised below.
+            except Exception as error:  # Raised below.
                 answers.put((None, error))
 
         threading.Thread(target=run, daemon=True).start()
         try:
-            answer, error = answers.get(timeout=max(0.001, ends - time.monotonic()))
+            answer, error = answers.get(timeout=max(0.001, deadline - time.monotonic()))
         except queue.Empty:
             raise AnsibleParserError(f'{self.server} has not answered within {self.timeout:g} s') from None
         if error is not None:
@@ -168,7 +168,7 @@ class Controller:
             self.connection.request(method, path, body, headers)
             response = self.connection.getresponse()
         except (ConnectionError, http.client.HTTPException):
-            # The controller may end an idle connection at the moment at which it is used.
+            # The controller may close an idle connection just when it is used.
             if not was_open:
                 raise
             self.connection.close()
@@ -191,17 +191,17 @@ class Controller:
 
 
 class Cache:
-    """The last answer, in a file that only its owner can read. What is in the file is sent to nobody: its digest is."""
+    """The last answer, in a file that only its owner can read. Requests contain only the digest of the file."""
 
     def __init__(self, directory, name):
         self.path = os.path.join(directory, f'{hashlib.sha256(name.encode()).hexdigest()[:32]}.json')
 
     def read(self):
-        """Returns the answer and its ETag, which is the digest of the bytes: a damaged file is not taken for an answer."""
+        """Returns the answer and its ETag, which is the digest of the bytes: a damaged file matches no answer."""
         try:
             with open(self.path, 'rb') as file:
                 content = file.read(ANSWER_BYTES_MAX)
-        except OSError:  # There is none yet, or it is asked for anew.
+        except OSError:  # None is there, or it cannot be read: request the whole answer.
             return None, None
         digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest())[:22].decode()
         return content, f'"{digest}"'
@@ -209,7 +209,7 @@ class Cache:
     def write(self, content):
         directory = os.path.dirname(self.path)
         os.makedirs(directory, mode=0o700, exist_ok=True)
-        # Such a file has the mode 0600.
+        # The file gets the mode 0600.
         with tempfile.NamedTemporaryFile(dir=directory, delete=False) as file:
             file.write(content)
         os.replace(file.name, self.path)
@@ -218,8 +218,8 @@ class Cache:
 class InventoryModule(BaseInventoryPlugin, Constructable):
     NAME = 'treeline'
 
-    # For the callback: by inventory file, the controller, and the ETag of the record that each host was first given. After
-    # refresh_inventory, tasks may have used both records of a host: the older one is sure to have been there.
+    # For the callback: by inventory file, the controller, and the ETag of each host's first record. After refresh_inventory,
+    # a playbook may have used both records of a host, and only the first one is certain.
     used = {}
 
     def verify_file(self, path):
@@ -227,14 +227,14 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
 
     def parse(self, inventory, loader, path, cache=True):
         super().parse(inventory, loader, path, cache)
-        self.variables = {}  # Whether a key is a variable: there are as many keys as in one record, and 10,000 records.
+        self.variables = {}  # Whether a key is a variable: 10,000 records have the same few keys.
         try:
             self._read_config(path)
             controller = Controller(*(self.get_option(name) for name in ('server', 'ca', 'cert', 'key', 'timeout')))
             nodes = self._read_nodes(controller)
             self._add_nodes(nodes)
         except Exception:
-            # Ansible would warn, go on with the hosts of its other sources, and end with 0.
+            # Without this, Ansible warns, continues with the hosts of its other sources, and ends with 0.
             constants.INVENTORY_ANY_UNPARSED_IS_FAILED = True
             raise
         _, before = self.used.get(path, (None, {}))
@@ -257,9 +257,9 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
         try:
             nodes = json.loads(content)
             if not all(NAME.fullmatch(name) and node['etag'] and node['record']['name'] == name for name, node in nodes.items()):
-                raise ValueError('a node has a name that none can have')
+                raise ValueError('a node has an invalid name, or lacks its etag')
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise AnsibleParserError(f'{controller.server} answered something else than an inventory; is it a Treeline controller, and not an older one? {error!r}') from error
+            raise AnsibleParserError(f'{controller.server} did not answer with an inventory; is it a Treeline controller of this version? {error!r}') from error
         if status == 200:
             try:
                 cache.write(content)
@@ -273,12 +273,12 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
         for safe_name in safe_names.values():
             self.inventory.add_group(safe_name)
         for name, node in nodes.items():
-            # Ansible would set the variables of the host for the whole group.
+            # Ansible would set the host's variables for the whole group.
             if name in self.inventory.groups:
                 raise AnsibleParserError(f'the server "{name}" has the name of a group; Ansible cannot tell them apart')
-            # What a playbook does on the machine that it runs on, such as delegate_to: localhost, would be done on that server.
+            # Tasks for Ansible's own machine, such as those with delegate_to: localhost, would run on that server.
             if name in constants.LOCALHOST:
-                raise AnsibleParserError(f'the server "{name}" has the name that Ansible gives the machine it runs on; give it another')
+                raise AnsibleParserError(f'the server "{name}" has a name that Ansible uses for its own machine; rename it')
             self.inventory.add_host(name)
             record = as_data(node['record'])
             variables = {key: record[key] for key in record if self._is_variable(key)} | {'treeline': record}
@@ -290,8 +290,8 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
 
     def _is_variable(self, key):
         if key not in self.variables:
-            means = key in MEANT or key in get_reserved_names() or key.startswith(MEANT_PREFIXES)
-            self.variables[key] = self.get_option('variables') and isidentifier(key) and not means
+            is_reserved = key in RESERVED or key in get_reserved_names() or key.startswith(RESERVED_PREFIXES)
+            self.variables[key] = self.get_option('variables') and isidentifier(key) and not is_reserved
         return self.variables[key]
 
     def _construct(self, name, variables):
@@ -301,7 +301,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
         self._add_host_to_keyed_groups(self.get_option('keyed_groups'), variables, name, strict=strict)
 
     def _name_groups(self, groups):
-        """Returns the name of each group in Ansible. No two have one name: a play for one must not run on the servers of another."""
+        """Returns the unique name of each group in Ansible: a play for one group must not run on servers of another."""
         alike = {}
         for group in sorted(groups):
             alike.setdefault(self._sanitize_group_name('_'.join(group)), []).append(group)
@@ -311,13 +311,13 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
                 digest = hashlib.sha256('/'.join(group).encode()).hexdigest()[:8]
                 names[group] = safe_name if len(members) == 1 else f'{safe_name}_{digest}'
             if len(members) > 1:
-                told = ', '.join(f'{" ".join(group)} is {names[group]}' for group in members)
-                self.display.warning(f'treeline: several groups would be called {safe_name}: {told}')
+                renamed = ', '.join(f'{" ".join(group)} is {names[group]}' for group in members)
+                self.display.warning(f'treeline: several groups would be called {safe_name}: {renamed}')
         return names
 
 
 def groups_of(node):
-    """Yields the groups of a node, each as its kind and what it is named after."""
+    """Yields the groups of a node, each as its kind and the names of its objects."""
     record = node['record']
     for instance in record.get('stackInstance', []):
         yield ('instance', instance)
@@ -329,7 +329,7 @@ def groups_of(node):
 
 
 def as_data(value):
-    """Returns a value whose texts Ansible takes for text: what a record says is never run as a template. Keys hold nothing that could be one."""
+    """Returns a value whose texts Ansible never runs as templates. Keys of records cannot be templates."""
     if isinstance(value, dict):
         return {key: as_data(item) for key, item in value.items()}
     if isinstance(value, list):

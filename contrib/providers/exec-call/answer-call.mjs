@@ -28,19 +28,21 @@ const VERSION = 1;
 const OPERATIONS = /** @type {const} */ (['check', 'create', 'update', 'delete']);
 const INPUT_BYTES_MAX = 16 * 1024 * 1024;
 const MESSAGE_CHARACTERS_MAX = 4_000;
-/** As Treeline's names are; nothing that leaves a folder, and nothing that a command line reads as an option. */
+/** Treeline's rule for names: such a name is safe as a file name, and never looks like an option. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,249}$/;
 
 /**
- * Answers the one call on standard input with the handler of its operation. A handler that throws CallFailure answers
- * with its outcome, any other error as `retryable`. The exit code is 0: the answer says how the call ended.
+ * Reads the one call on standard input, runs the handler of its operation and prints the answer. A CallFailure becomes
+ * an answer with its outcome, any other error becomes `retryable`. The exit code is 0: only the answer counts.
  * @param {Handlers} handlers
  * @returns {Promise<void>}
  */
 export async function answerCall(handlers) {
   const answer = await performOrFail(handlers);
-  const whole = { message: '', outputs: {}, observed: {}, ...answer };
-  process.stdout.write(`${JSON.stringify({ ...whole, message: whole.message.slice(0, MESSAGE_CHARACTERS_MAX) })}\n`);
+  const complete = { message: '', outputs: {}, observed: {}, ...answer };
+  process.stdout.write(
+    `${JSON.stringify({ ...complete, message: complete.message.slice(0, MESSAGE_CHARACTERS_MAX) })}\n`,
+  );
 }
 
 /**
@@ -58,21 +60,22 @@ async function performOrFail(handlers) {
 }
 
 /**
- * Returns the call that `text` holds. Throws CallFailure `failed` where it is no call of version 1.
+ * Returns the call in `text`. Throws CallFailure `failed` if it is not a call of version 1.
  * @param {string} text
  * @returns {Call}
  */
 export function parseCall(text) {
   const value = parseObject(text);
   const { version, operation, action, resource, kind, properties, record, deadline } = value;
-  if (version !== VERSION) throw wrong(`version is ${JSON.stringify(version)}, and this program knows ${VERSION}`);
+  if (version !== VERSION)
+    throw invalid(`version is ${JSON.stringify(version)}; this program supports only ${VERSION}`);
   const known = OPERATIONS.find((name) => name === operation);
-  if (known === undefined) throw wrong(`operation is ${JSON.stringify(operation)}`);
+  if (known === undefined) throw invalid(`operation is ${JSON.stringify(operation)}`);
   if (typeof resource !== 'string' || !NAME.test(resource) || resource.includes('..')) {
-    throw wrong(`resource is ${JSON.stringify(resource)}, which is no name of a server`);
+    throw invalid(`resource is ${JSON.stringify(resource)}, which is not a server name`);
   }
   const until = typeof deadline === 'string' ? Date.parse(deadline) : Number.NaN;
-  if (Number.isNaN(until)) throw wrong(`deadline is ${JSON.stringify(deadline)}, which is no moment`);
+  if (Number.isNaN(until)) throw invalid(`deadline is ${JSON.stringify(deadline)}, which is not a time`);
   return {
     operation: known,
     action: typeof action === 'string' ? action : '',
@@ -90,10 +93,11 @@ export function parseCall(text) {
  * @returns {Properties}
  */
 function checkProperties(value) {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong('properties is no object');
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid('properties is not an object');
   for (const [name, property] of Object.entries(value)) {
     const isList = Array.isArray(property) && property.every((item) => typeof item === 'string');
-    if (typeof property !== 'string' && !isList) throw wrong(`the property ${name} is no string or list of strings`);
+    if (typeof property !== 'string' && !isList)
+      throw invalid(`the property ${name} is neither a string nor a list of strings`);
   }
   return /** @type {Properties} */ (value);
 }
@@ -107,7 +111,7 @@ function parseObject(text) {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     return /** @type {Record<string, unknown>} */ (value);
   }
-  throw wrong('it is no JSON object');
+  throw invalid('it is not a JSON object');
 }
 
 /**
@@ -118,7 +122,7 @@ function parseJson(text) {
   try {
     return JSON.parse(text);
   } catch {
-    throw wrong('it is no JSON');
+    throw invalid('it is not JSON');
   }
 }
 
@@ -129,13 +133,13 @@ async function readInput() {
   let size = 0;
   for await (const part of process.stdin) {
     size += part.length;
-    if (size > INPUT_BYTES_MAX) throw wrong(`it is longer than ${INPUT_BYTES_MAX} bytes`);
+    if (size > INPUT_BYTES_MAX) throw invalid(`it is longer than ${INPUT_BYTES_MAX} bytes`);
     parts.push(part);
   }
   return Buffer.concat(parts).toString('utf8');
 }
 
 /** @param {string} reason */
-function wrong(reason) {
-  return new CallFailure('failed', `the call on standard input is not understood: ${reason}`);
+function invalid(reason) {
+  return new CallFailure('failed', `the call on standard input is invalid: ${reason}`);
 }

@@ -1,6 +1,6 @@
-// Defines the error that ends a call with an outcome of its own.
+// Defines the error with which a handler ends its call.
 
-/** A call that cannot be answered with success. `retryable`: try again later; `failed`: an operator has to act. */
+/** Ends a call as `retryable` (try again later) or as `failed` (an operator must act). */
 export class CallFailure extends Error {
   /**
    * @param {'retryable' | 'failed'} outcome

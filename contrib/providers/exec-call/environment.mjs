@@ -1,15 +1,15 @@
-// Reads a provider's settings: environment variables that the provider entry sets. Nothing else is in the environment.
+// Reads a provider's settings: the environment contains only the variables of its entry.
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { CallFailure } from './call-failure.mjs';
 
 const FOLDERS = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
-/** The search path of a usual shell, for programs that an entry without PATH starts. */
+/** The search path for programs if the entry does not set PATH. */
 export const USUAL_PATH = FOLDERS.join(delimiter);
 
 /**
- * Returns the value of a setting. Throws CallFailure `failed` where it is missing.
+ * Returns the value of a setting. Throws CallFailure `failed` if it is missing.
  * @param {string} name
  * @returns {string}
  */
@@ -20,22 +20,22 @@ export function requiredSetting(name) {
 }
 
 /**
- * Returns a setting that is a number of seconds, at least 0. Throws CallFailure `failed` where it is something else.
+ * Returns a setting in seconds, at least 0. Throws CallFailure `failed` if it is not such a number.
  * @param {string} name
- * @param {number} otherwise
+ * @param {number} defaultSeconds
  * @returns {number}
  */
-export function secondsSetting(name, otherwise) {
+export function secondsSetting(name, defaultSeconds) {
   const text = process.env[name] ?? '';
-  if (text === '') return otherwise;
+  if (text === '') return defaultSeconds;
   const seconds = Number(text);
   if (Number.isFinite(seconds) && seconds >= 0) return seconds;
   throw new CallFailure('failed', `${name} is "${text}", and has to be a number of seconds`);
 }
 
 /**
- * Returns the path of a program of the system: in PATH where the entry sets it, else in the usual folders.
- * Throws CallFailure `failed` where it is in none.
+ * Returns the path of a system program. Searches PATH if the entry sets it, otherwise the usual folders.
+ * Throws CallFailure `failed` if the program is in none of them.
  * @param {string} name
  * @returns {string}
  */

@@ -1,5 +1,5 @@
-// Locks files with flock(2), so that a lock ends with the last process that holds it, however that process ends.
-// Node has no flock: flock(1) of util-linux locks a file that this process has opened, and the lock stays with the file.
+// Locks files with flock(2): the kernel releases a lock when its last process ends, even after SIGKILL.
+// Node has no flock(2), so flock(1) of util-linux locks an open file of this process. The lock belongs to that file.
 import { spawn } from 'node:child_process';
 import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
 import { CallFailure } from './call-failure.mjs';
@@ -10,15 +10,15 @@ const TAKEN = 75;
 const WAIT_SECONDS_MAX = 3_600;
 
 /**
- * A lock that this process holds. A child that gets `fd` among its files holds it too, until both have ended or closed it.
+ * A lock of this process. A child that inherits `fd` shares it until both have ended or closed the file.
  * @typedef {object} FileLock
  * @property {number} fd
  * @property {() => void} release
  */
 
 /**
- * Returns the lock on the file at `path`, which is created; undefined where another process holds it until `until`
- * (milliseconds since 1970; a moment of the past asks once). A file that was removed meanwhile is locked again.
+ * Creates the file at `path` if it is missing, and locks it. Returns undefined if another process still has the lock at
+ * `until` (milliseconds since 1970; a past time tries once). If the file was removed during the wait, starts again.
  * @param {string} path
  * @param {number} until
  * @returns {Promise<FileLock | undefined>}

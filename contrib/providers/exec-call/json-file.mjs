@@ -1,10 +1,10 @@
-// Writes JSON files that are never seen half written.
+// Reads JSON files, and writes them atomically.
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 
 const FILE_MODE = 0o600;
 
 /**
- * Replaces the file at `path`. A reader sees the old content or the new one.
+ * Replaces the file at `path`. A reader sees either the old content or the new one.
  * @param {string} path
  * @param {unknown} value
  */
@@ -15,7 +15,7 @@ export function writeJson(path, value) {
 }
 
 /**
- * Returns the value in the file at `path`, undefined where there is no file. Throws where it is no JSON.
+ * Returns the value in the file at `path`, undefined if the file does not exist. Throws if it is not JSON.
  * @param {string} path
  * @returns {any}
  */

@@ -1,5 +1,5 @@
-// Names the storage of a provider by a marker in it, so that Treeline takes an answer from another one, such as a folder
-// whose disk is not mounted, for no answer.
+// Identifies the storage of a provider by a marker file. Treeline ignores answers from any other storage, such as the
+// empty folder below a disk that is not mounted. See docs/providers.md, Proof of place.
 import { randomUUID } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,21 +16,21 @@ const FILE_MODE = 0o600;
 const CHARACTERS_MAX = 250;
 
 /**
- * Returns the handlers with the place in their answers: what the file `place` of the storage holds. It is written by the first
- * create, or where a server of the call is in the storage already; never into one that may be the wrong one. The storage
- * has to be the same before and after the call.
- * @param {{ readonly folder: () => string, readonly holds: (call: Call) => boolean }} storage
+ * Returns handlers that add the place, which is the content of the marker file, to their answers. A create writes a
+ * missing marker. Other calls do so only if the storage has their server: otherwise it may be the wrong storage.
+ * If the marker changes during a call, the call ends as `retryable`.
+ * @param {{ readonly folder: () => string, readonly hasServer: (call: Call) => boolean }} storage
  * @param {Handlers} handlers
  * @returns {Handlers}
  */
-export function withPlace({ folder, holds }, handlers) {
+export function withPlace({ folder, hasServer }, handlers) {
   /** @type {(perform: Handler) => Handler} */
   const placed = (perform) => async (call) => {
     const path = folder();
-    const place = call.operation === 'create' || holds(call) ? markPlace(path) : readPlace(path);
+    const place = call.operation === 'create' || hasServer(call) ? markPlace(path) : readPlace(path);
     const answer = await perform(call);
     if (readPlace(path) !== place) {
-      throw new CallFailure('retryable', `${path} was marked, mounted or exchanged during the call`);
+      throw new CallFailure('retryable', `${path} was marked, mounted or replaced during the call`);
     }
     return place === undefined ? answer : { ...answer, place };
   };
@@ -49,7 +49,7 @@ function markPlace(folder) {
   const draft = join(folder, `${MARKER}.${process.pid}.new`);
   writeFileSync(draft, `${randomUUID()}\n`, { mode: FILE_MODE, flush: true });
   try {
-    // Of two calls at once, one has made it.
+    // If another call has just created the marker, that one counts.
     linkSync(draft, join(folder, MARKER));
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
@@ -58,7 +58,7 @@ function markPlace(folder) {
   }
   const place = readPlace(folder);
   if (place !== undefined) return place;
-  throw new CallFailure('failed', `${join(folder, MARKER)} is empty: remove it, or write the place that it held`);
+  throw new CallFailure('failed', `${join(folder, MARKER)} is empty: remove it, or restore its content`);
 }
 
 /**

@@ -1,17 +1,17 @@
-// Tells a process apart from a later one with the same id, by its start time. Linux only: reads /proc.
+// Distinguishes a process from a later one with the same id by its start time. Linux only: reads /proc.
 import { readFileSync } from 'node:fs';
 
-/** Of `/proc/<pid>/stat`, counted after the name in brackets: the state, and the start in ticks since the boot. */
+/** Fields of `/proc/<pid>/stat`, counted after the name in brackets: the state, and the start in ticks since boot. */
 const STATE_FIELD = 0;
 const START_FIELD = 19;
 
 /**
- * What tells one process apart from all others: its id, its start in ticks since the boot, and the boot.
+ * Identifies a process by its id, its start in ticks since boot, and the id of the boot.
  * @typedef {{ readonly pid: number, readonly start: string, readonly boot: string }} ProcessIdentity
  */
 
 /**
- * Returns the identity of a running process; undefined where there is none, or only its exit code is left.
+ * Returns the identity of a running process; undefined if there is none, or only a zombie.
  * @param {number} pid
  * @returns {ProcessIdentity | undefined}
  */
@@ -23,7 +23,7 @@ export function identityOf(pid) {
 }
 
 /**
- * Returns true if the process runs.
+ * Returns true if this process still runs.
  * @param {ProcessIdentity} identity
  */
 export function isRunning({ pid, start, boot }) {
@@ -31,7 +31,7 @@ export function isRunning({ pid, start, boot }) {
   return now?.start === start && now.boot === boot;
 }
 
-/** Returns the id of the present boot of this machine. */
+/** Returns the id of the current boot of this machine. */
 export function bootId() {
   return readText('/proc/sys/kernel/random/boot_id')?.trim() ?? '';
 }

@@ -1,4 +1,4 @@
-// Runs a program of the system for a call: within the call's time, and within a limit of what it prints.
+// Runs a system program for a call, with limits on its time and its output.
 import { spawn } from 'node:child_process';
 import { basename } from 'node:path';
 import { CallFailure } from './call-failure.mjs';
@@ -6,23 +6,24 @@ import { CallFailure } from './call-failure.mjs';
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * Runs a program until it ends; at the deadline it gets the signal. It holds the server's lock.
+ * Runs a program until it ends. At the deadline the program gets the signal. It inherits the server's lock.
  * @param {string} path
  * @param {readonly string[]} args
  * @param {object} call
  * @param {number} call.deadline milliseconds since 1970
  * @param {number | undefined} call.lockFd
  * @param {NodeJS.ProcessEnv} [call.environment]
- * @param {string} [call.folder] in which it runs
+ * @param {string} [call.folder] the working directory
  * @param {NodeJS.Signals} [call.signal]
- * @returns {Promise<{ readonly end: number | NodeJS.Signals | null, readonly stdout: string, readonly stderr: string, readonly isLate: boolean }>}
- *   `isLate`: it got the signal
+ * @returns {Promise<{ readonly end: number | NodeJS.Signals | null, readonly stdout: string, readonly stderr: string,
+ *   readonly isLate: boolean }>} `isLate`: the program got the signal
  */
 export async function runProgram(path, args, { deadline, lockFd, environment, folder, signal = 'SIGKILL' }) {
   const name = basename(path);
-  if (Date.now() >= deadline) throw new CallFailure('retryable', `no time was left for ${name} ${args[0]}`);
+  if (Date.now() >= deadline) throw new CallFailure('retryable', `there is no time left for ${name} ${args[0]}`);
   const child = spawn(path, args, {
-    ...{ cwd: folder, env: environment },
+    cwd: folder,
+    env: environment,
     stdio: ['ignore', 'pipe', 'pipe', lockFd ?? 'ignore'],
   });
   let isLate = false;

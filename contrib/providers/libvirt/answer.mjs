@@ -30,12 +30,12 @@ const NOTHING_THERE = /** @type {const} */ ({
   outcome: 'absent',
   message: 'libvirt has neither the machine nor its disk',
 });
-/** As libvirt calls them. */
+/** States of a machine, as libvirt names them. */
 const RUNNING = 'running';
 const PAUSED = 'paused';
 const OFF = 'shut off';
 const ENDED = [OFF, 'crashed'];
-/** What a machine gets at its start only. */
+/** Values that take effect when the machine starts. */
 const AT_START = /** @type {const} */ (['memory', 'vcpus', 'network']);
 
 /** @returns {Handlers} */
@@ -49,8 +49,8 @@ export function handlers() {
 }
 
 /**
- * Holds the machine's lock for the call, and names the place. What it starts inherits the lock, so that a program of a killed call keeps the next
- * call out.
+ * Holds the machine's lock during a call, and adds the place to the answer. Programs inherit the lock, so a program
+ * that outlives its call blocks the next call.
  * @param {Call} call
  * @param {(work: Work) => Promise<Answer>} perform
  * @returns {Promise<Answer>}
@@ -58,16 +58,15 @@ export function handlers() {
 async function answer(call, perform) {
   const folder = join(workFolder(), call.resource);
   const deadline = call.deadline - Math.min(RESERVE_MS_MAX, (call.deadline - Date.now()) / 4);
-  const isLooking = call.operation === 'check';
-  if (isLooking && !existsSync(folder)) return await performIn(undefined);
+  const isCheck = call.operation === 'check';
+  if (isCheck && !existsSync(folder)) return await performIn(undefined);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const lock = await takeLock(join(folder, 'lock'), deadline);
   if (lock === undefined)
     throw new CallFailure('retryable', `a program of an earlier call for ${call.resource} still runs`);
   try {
     const answered = await performIn(lock.fd);
-    if (!isLooking && (answered.outcome === 'absent' || call.operation === 'delete'))
-      rmSync(folder, { recursive: true });
+    if (!isCheck && (answered.outcome === 'absent' || call.operation === 'delete')) rmSync(folder, { recursive: true });
     return answered;
   } finally {
     lock.release();
@@ -97,7 +96,7 @@ async function checkMachine({ call, hypervisor }) {
 }
 
 /**
- * Create and update: makes what is missing, changes what can be changed in place, and starts the machine.
+ * Creates or updates a machine: makes what is missing, changes in place what it can, and starts the machine.
  * @param {Work} work
  * @returns {Promise<Answer>}
  */
@@ -109,12 +108,12 @@ async function provideMachine(work) {
   if (!isThere && isUpdate) return NOTHING_THERE;
   const reason = isThere ? reasonToReplace(machine, call) : undefined;
   if (reason !== undefined && isUpdate) {
-    // What cannot be made must not be deleted first.
+    // Treeline will delete the machine first, so make sure that a new one can be made.
     await findBase(hypervisor, wantedOf(call));
     return { outcome: 'replace', message: reason };
   }
   const isForeign = machine.domain !== undefined && factsIn(machine.domain.config) === undefined;
-  // A create that finds what somebody else has made, or what no update can change, tells what is there.
+  // A create only reports a machine that somebody else made, or that no update can change.
   if (!isUpdate && (isForeign || (reason !== undefined && machine.domain !== undefined)))
     return await checkMachine(work);
   if (machine.domain === undefined) await defineMachine(work, machine);
@@ -123,7 +122,7 @@ async function provideMachine(work) {
 }
 
 /**
- * Makes the disk, unless it is there: one that is left of a machine which somebody has undefined is used again, with all that it holds.
+ * Defines and starts a machine. Keeps an existing disk with its content, as after somebody undefined the machine.
  * @param {Work} work
  * @param {Machine} machine
  */
@@ -171,15 +170,15 @@ async function makeDisk({ call, hypervisor }, wanted) {
 }
 
 /**
- * Returns the path of the image, and the size of a disk that is made of it.
+ * Returns the path of the image, and the size in bytes of a new disk on it.
  * @param {Hypervisor} hypervisor
  * @param {Values} wanted
  */
 async function findBase(hypervisor, { image, disk }) {
   const { images } = hypervisor;
   if (image === '')
-    throw new CallFailure('failed', 'no image is asked for: set the property image, or TREELINE_LIBVIRT_IMAGE');
-  // It may have been copied there since libvirt looked last.
+    throw new CallFailure('failed', 'the call names no image: set the property image, or TREELINE_LIBVIRT_IMAGE');
+  // Somebody may have copied the image after libvirt last read the pool.
   if ((await hypervisor.volume(images, image)) === undefined) await hypervisor.run('pool-refresh', images);
   const base = await hypervisor.volume(images, image);
   if (base === undefined) throw new CallFailure('failed', `there is no image "${image}" in the pool ${images}`);
@@ -189,7 +188,7 @@ async function findBase(hypervisor, { image, disk }) {
 }
 
 /**
- * Changes what differs. A larger disk is seen by the running machine; other memory, processors and networks need a start.
+ * Changes what differs. A running machine sees a larger disk; other memory, processors and networks need a restart.
  * @param {Work} work
  * @param {Machine} machine
  * @param {Domain} domain
@@ -201,9 +200,9 @@ async function changeMachine(work, machine, domain) {
   await growDisk(work, machine);
   await define(work, withFacts(domain.config, work, machine.disk));
   const has = valuesIn(live);
-  const isDue = AT_START.some((aspect) => has[aspect] !== '' && has[aspect] !== counted(aspect, wanted[aspect]));
-  if (state === RUNNING && !isDue) return;
-  if (state === PAUSED && !isDue) return void (await hypervisor.run('resume', uuid));
+  const needsStart = AT_START.some((aspect) => has[aspect] !== '' && has[aspect] !== counted(aspect, wanted[aspect]));
+  if (state === RUNNING && !needsStart) return;
+  if (state === PAUSED && !needsStart) return void (await hypervisor.run('resume', uuid));
   if (!ENDED.includes(state)) await shutDown(hypervisor, uuid);
   const hasSeed = (await hypervisor.volume(hypervisor.pool, seedOf(call.resource))) !== undefined;
   if (hasSeed) await provideSeed(hypervisor, { name: call.resource, uuid, folder });
@@ -222,8 +221,8 @@ async function growDisk({ hypervisor, call }, { domain, disk }) {
 }
 
 /**
- * Returns the description with what the call asks for, and with the note that it was applied. Of a machine whose disk was there before, its image
- * was not.
+ * Returns the description with the call's values, and with the facts of the call. A machine with another disk was not
+ * made from the image, so its facts have no image and no size.
  * @param {string} xml
  * @param {Work} work
  * @param {Machine['disk']} disk
@@ -249,13 +248,13 @@ async function define({ folder, hypervisor }, xml) {
 }
 
 /**
- * Asks the machine to end. One that does not is switched off: what it had not written is lost.
+ * Asks the machine to shut down. If it does not, switches it off: unwritten data is lost.
  * @param {Hypervisor} hypervisor
  * @param {string} uuid
  */
 async function shutDown(hypervisor, uuid) {
   const seconds = secondsSetting('TREELINE_LIBVIRT_SHUTDOWN_SECONDS', SHUTDOWN_SECONDS);
-  // Half of the time is left for its start.
+  // At most half of the remaining time: the start needs the rest.
   const until = Math.min(Date.now() + seconds * 1000, (Date.now() + hypervisor.deadline) / 2);
   await hypervisor.run('shutdown', uuid);
   while (Date.now() < until) {
@@ -266,7 +265,7 @@ async function shutDown(hypervisor, uuid) {
 }
 
 /**
- * The disk goes last: as long as it is there, the machine is.
+ * Deletes the disk last: the machine exists while its disk exists.
  * @param {Work} work
  * @returns {Promise<Answer>}
  */
@@ -284,11 +283,14 @@ async function deleteMachine({ call, hypervisor }) {
   if (disk !== undefined) await hypervisor.run('vol-delete', diskOf(call.resource), '--pool', pool);
   const path = domain === undefined ? '' : valuesIn(domain.config).path;
   if (path === '' || path === disk?.path) return { outcome: 'done', message: 'the machine and its disk are deleted' };
-  return { outcome: 'done', message: `the machine is deleted; its disk ${path}, which Treeline has not made, is left` };
+  return {
+    outcome: 'done',
+    message: `the machine is deleted; its disk ${path} is kept, because Treeline did not make it`,
+  };
 }
 
 /**
- * The same server of the same libvirt is the same machine again, also where somebody has undefined it: to DHCP, and to cloud-init.
+ * Returns ids that depend only on place and name: DHCP and cloud-init recognise a machine that is defined again.
  * @param {string} place
  * @param {string} name
  */

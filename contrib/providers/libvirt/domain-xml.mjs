@@ -1,5 +1,5 @@
-// Reads and changes the description of a machine as `virsh dumpxml` prints it, and fills templates. libvirt prints every description
-// in one form: an element a line, attributes in single quotes, memory in KiB.
+// Reads and changes the description of a machine as `virsh dumpxml` prints it, and fills templates. libvirt prints
+// every description in one form: an element a line, attributes in single quotes, memory in KiB.
 import { CallFailure } from '../exec-call/call-failure.mjs';
 
 /**
@@ -13,14 +13,14 @@ const FACTS = /<treeline:server[^>]*>(.*?)<\/treeline:server>/s;
 const MEMORY = /(?<=<(?:memory|currentMemory) unit='KiB'>)\d+(?=<)/g;
 const VCPUS = /<vcpu([^>]*)>(\d+)<\/vcpu>/;
 const INTERFACE = /<interface .*?<\/interface>/s;
-/** The source of an interface is called by its type. */
+/** The type of an interface decides how the attribute of its source is called. */
 const SOURCE = /(?<=<source (?:network|bridge|dev)=')[^']*(?=')/;
 const DISK = /<disk [^>]*device='disk'.*?<\/disk>/s;
 const PLACEHOLDER = /@([a-z]+)@/g;
 const ENTITIES = { amp: '&', lt: '<', gt: '>', apos: "'", quot: '"' };
 
 /**
- * Returns what a description says, in the units of libvirt, with the path of its first disk; `''` where it says nothing.
+ * Returns the values of a description in libvirt's units, and the path of its first disk; `''` for a missing value.
  * @param {string} xml
  * @returns {Pick<Values, 'memory' | 'vcpus' | 'network'> & { readonly path: string }}
  */
@@ -38,7 +38,7 @@ export function valuesIn(xml) {
 }
 
 /**
- * Returns what was applied last; undefined where the description was not written by this program.
+ * Returns the last applied values; undefined if this program did not write the description.
  * @param {string} xml
  * @returns {Facts | undefined}
  */
@@ -48,7 +48,7 @@ export function factsIn(xml) {
 }
 
 /**
- * Returns the description with other values and facts, and otherwise as it was: what an operator has added stays.
+ * Returns the description with new values and facts. Additions of an operator stay.
  * @param {string} xml
  * @param {Pick<Values, 'memory' | 'vcpus' | 'network'>} values in the units of libvirt
  * @param {Facts} facts
@@ -62,8 +62,8 @@ export function withValues(xml, values, facts) {
   if (values.network !== before.network && before.network !== '') {
     changed = changed.replace(INTERFACE, (text) => text.replace(SOURCE, () => encode(values.network)));
   }
-  const told = `<treeline:server xmlns:treeline='${NAMESPACE}'>${encode(asciiJson(facts))}</treeline:server>`;
-  return `${head}<metadata>${metadata.replace(FACTS, '')}${told}</metadata>${changed}`;
+  const element = `<treeline:server xmlns:treeline='${NAMESPACE}'>${encode(asciiJson(facts))}</treeline:server>`;
+  return `${head}<metadata>${metadata.replace(FACTS, '')}${element}</metadata>${changed}`;
 }
 
 /** @param {string} count */
@@ -73,7 +73,7 @@ function withVcpus(count) {
 }
 
 /**
- * The metadata are other programs' texts: nothing is looked for in them.
+ * Separates the metadata, which other programs write: it must not be searched for values.
  * @param {string} xml
  */
 function parts(xml) {
@@ -83,10 +83,10 @@ function parts(xml) {
 }
 
 /**
- * Returns a template with `@name@` and the like replaced. Throws CallFailure `failed` where a placeholder is unknown.
+ * Replaces `@name@` and the like in a template. Throws CallFailure `failed` if a placeholder is unknown.
  * @param {string} template
  * @param {Readonly<Record<string, string>>} values
- * @param {(text: string) => string} write gives a value the form of that file
+ * @param {(text: string) => string} write escapes a value for that file
  */
 export function fill(template, values, write) {
   return template.replaceAll(PLACEHOLDER, (placeholder, name) => {
@@ -108,7 +108,7 @@ function decode(text) {
 }
 
 /**
- * Not every character that JSON holds may stand in XML.
+ * XML does not allow every character that JSON may contain.
  * @param {unknown} value
  */
 function asciiJson(value) {

@@ -1,20 +1,20 @@
-// Talks to libvirt by virsh. A command that fails ends the call as `retryable`, with what virsh said. Machines are named by their
-// ids only: virsh takes a name of digits for another machine's number.
+// Talks to libvirt with virsh. A failed command ends the call as `retryable`, with virsh's error. Commands name a
+// machine by its UUID: virsh takes a name of digits for the number of another machine.
 import { CallFailure } from '../exec-call/call-failure.mjs';
 import { findProgram, requiredSetting, USUAL_PATH } from '../exec-call/environment.mjs';
 import { runProgram } from '../exec-call/run-program.mjs';
 import { isSafeName } from './machine.mjs';
 
 /**
- * @typedef {{ readonly path: string, readonly bytes: string, readonly image: string }} Volume `image`: the file below it
+ * @typedef {{ readonly path: string, readonly bytes: string, readonly image: string }} Volume `image`: its base image
  * @typedef {{ readonly uuid: string, readonly state: string, readonly live: string, readonly config: string,
- *   readonly isTransient: boolean }} Domain `isTransient`: it is gone once it ends, as somebody has undefined it while it runs
+ *   readonly isTransient: boolean }} Domain `isTransient`: it vanishes when it ends, because somebody undefined it
  * @typedef {{ readonly domain: Domain | undefined, readonly disk: Volume | undefined }} Machine
  */
 
 const MESSAGE_CHARACTERS = 2_000;
 
-/** The name of the volume that is a machine's disk; a machine whose disk is there is there. */
+/** Returns the name of a machine's disk in the pool. A machine exists while its disk exists. */
 export const diskOf = (/** @type {string} */ name) => `${name}.qcow2`;
 export const seedOf = (/** @type {string} */ name) => `${name}.seed.iso`;
 
@@ -25,11 +25,11 @@ export class Hypervisor {
     this.lockFd = lockFd;
     this.pool = poolSetting('TREELINE_LIBVIRT_POOL');
     this.images = poolSetting('TREELINE_LIBVIRT_IMAGES');
-    // A machine's disk must never be taken for an image, nor an image be removed with a machine.
-    if (this.pool === this.images) throw new CallFailure('failed', 'images and machines need pools of their own');
+    // A machine's disk must never become an image, and an image must never be deleted with a machine.
+    if (this.pool === this.images) throw new CallFailure('failed', 'images and machines need separate pools');
   }
 
-  /** Returns the identity of this libvirt, which gives each pool one when it is defined. */
+  /** Returns the id of the pool of machines, which libvirt gives it when it is defined. */
   async place() {
     return (await this.run('pool-uuid', this.pool)).trim();
   }
@@ -65,7 +65,7 @@ export class Hypervisor {
    */
   async #find(name, which) {
     const text = await this.run('list', '--all', which, '--uuid', '--name');
-    // Names of machines that people have made may hold blanks.
+    // Names of machines that were made by hand may contain blanks.
     return [...text.matchAll(/^ *(\S+) +(.*?) *$/gm)].find(([, , each]) => each === name)?.[1];
   }
 
@@ -75,12 +75,12 @@ export class Hypervisor {
   }
 
   /**
-   * Returns the address that a machine got; undefined where it is not known, or not yet.
+   * Returns the address of a machine; undefined if it is not known, or not yet.
    * @param {string} uuid
    */
   async address(uuid) {
     const source = process.env.TREELINE_LIBVIRT_ADDRESSES || 'lease';
-    // Not every kind of network can tell.
+    // virsh fails for kinds of network that do not know addresses.
     const { end, stdout } = await this.#virsh(['domifaddr', uuid, '--source', source]);
     return end === 0 ? /(?:ipv4|ipv6)\s+([0-9a-f.:]+)\//.exec(stdout)?.[1] : undefined;
   }
@@ -103,25 +103,25 @@ export class Hypervisor {
   }
 
   /**
-   * Returns what virsh printed. Throws CallFailure `retryable` where it fails, or not ends in time.
+   * Returns the output of virsh. Throws CallFailure `retryable` if it fails or does not end in time.
    * @param {readonly string[]} args
    * @returns {Promise<string>}
    */
   async run(...args) {
     const { end, stdout, stderr, isLate } = await this.#virsh(args);
     if (end === 0) return stdout;
-    const said = stderr
+    const detail = stderr
       .replaceAll(/^error: /gm, '')
       .trim()
       .slice(0, MESSAGE_CHARACTERS);
     const reason = isLate ? 'did not end in time' : `ended with ${end}`;
-    throw new CallFailure('retryable', `virsh ${args[0]} ${reason}: ${said}`);
+    throw new CallFailure('retryable', `virsh ${args[0]} ${reason}: ${detail}`);
   }
 
   /** @param {readonly string[]} args */
   async #virsh(args) {
     const uri = process.env.TREELINE_LIBVIRT_URI || 'qemu:///system';
-    // A daemon that virsh starts serves later calls too, and must not end with this one.
+    // A daemon that virsh starts also serves later calls. Without TREELINE_CALL it does not end with this call.
     const { TREELINE_CALL: _, ...environment } = process.env;
     return await runProgram(findProgram('virsh'), ['--quiet', '--connect', uri, ...args], {
       ...this,
@@ -137,5 +137,5 @@ export class Hypervisor {
 function poolSetting(setting) {
   const name = requiredSetting(setting);
   if (isSafeName(name)) return name;
-  throw new CallFailure('failed', `${setting} is "${name}", which is no name of a pool`);
+  throw new CallFailure('failed', `${setting} is "${name}", which is not a pool name`);
 }

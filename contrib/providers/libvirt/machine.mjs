@@ -1,4 +1,4 @@
-// What is asked of a machine, against what is there. Starts nothing.
+// Compares the wanted values of a machine with its real ones. Runs no programs.
 import { CallFailure } from '../exec-call/call-failure.mjs';
 import { factsIn, valuesIn } from './domain-xml.mjs';
 
@@ -7,9 +7,9 @@ import { factsIn, valuesIn } from './domain-xml.mjs';
  * @typedef {import('../exec-call/answer-call.mjs').PropertyValue} PropertyValue
  * @typedef {import('./hypervisor.mjs').Machine} Machine
  * @typedef {'image' | 'disk' | 'memory' | 'vcpus' | 'network'} Aspect
- * @typedef {Readonly<Record<Aspect, string>>} Values as they are asked for, or in the units that libvirt counts in; `''`: none
+ * @typedef {Readonly<Record<Aspect, string>>} Values as in the call, or in libvirt's units; `''`: none
  * @typedef {{ readonly properties: Readonly<Record<string, PropertyValue>>, readonly spec: Values }} Facts
- *   what was applied last, as the machine's own description keeps it
+ *   the last applied values, which are in the machine's description
  */
 
 /** @type {readonly Aspect[]} */
@@ -20,7 +20,7 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/;
 const SIZE = /^([1-9][0-9]{0,8})([KMGT]?)$/;
 const VCPUS = /^[1-9][0-9]{0,2}$/;
 const BYTES = { K: 2 ** 10, M: 2 ** 20, G: 2 ** 30, T: 2 ** 40 };
-/** What a size without a letter counts. */
+/** The units of sizes without a letter. */
 const UNITS = { disk: 'G', memory: 'M' };
 
 /** @param {string} name */
@@ -29,8 +29,8 @@ export function isSafeName(name) {
 }
 
 /**
- * Returns what a call asks for, in its own spelling: of the server's properties, else of its record, else of the entry's
- * environment. Throws CallFailure `failed` where a value cannot be meant.
+ * Returns the wanted values as they are written: in the properties, or else in the record, or else in the entry's
+ * environment. Throws CallFailure `failed` if a value is invalid.
  * @param {Call} call
  * @returns {Values}
  */
@@ -40,7 +40,7 @@ export function wantedOf({ properties, record }) {
     const text = String(value || DEFAULTS[aspect]);
     const isRight = { image: NAME, network: NAME, disk: SIZE, memory: SIZE, vcpus: VCPUS }[aspect].test(text);
     if (isRight || text === '') return [aspect, text];
-    throw new CallFailure('failed', `${aspect} is ${JSON.stringify(value)}, which is no ${expected(aspect)}`);
+    throw new CallFailure('failed', `${aspect} is ${JSON.stringify(value)}, which is not a ${expected(aspect)}`);
   });
   return Object.fromEntries(found);
 }
@@ -52,7 +52,7 @@ function expected(aspect) {
 }
 
 /**
- * Returns a value as libvirt counts it: memory in KiB, disks in bytes.
+ * Returns a value in libvirt's units: memory in KiB, disks in bytes.
  * @param {Aspect} aspect
  * @param {string} text
  */
@@ -65,11 +65,11 @@ export function counted(aspect, text) {
 }
 
 /**
- * The opposite of {@link counted}, for people.
+ * The inverse of {@link counted}, for messages.
  * @param {Aspect} aspect
  * @param {string} value
  */
-function told(aspect, value) {
+function written(aspect, value) {
   if (aspect !== 'disk' && aspect !== 'memory') return value;
   const bytes = Number(value) * (aspect === 'disk' ? 1 : BYTES.K);
   const plain = UNITS[aspect] === 'G' ? BYTES.G : BYTES.M;
@@ -78,8 +78,8 @@ function told(aspect, value) {
 }
 
 /**
- * Returns what a machine has: as it runs, and as it is defined for its next start where that is something else. A disk of
- * which nothing is known has no image and no size.
+ * Returns the values of a machine: as it runs now, if it runs, and as it is defined for its next start. A disk outside
+ * the pool has no known size, and its path is given as its image.
  * @param {Machine} machine
  * @returns {readonly Values[]}
  */
@@ -96,8 +96,8 @@ function valuesOf({ disk, domain }) {
 const EMPTY = { image: '', disk: '', memory: '', vcpus: '', network: '' };
 
 /**
- * Returns the first value of an aspect that is not the asked one, in the units of libvirt; undefined where there is none, or none
- * is known.
+ * Returns the first known value of an aspect that differs from the wanted one, in libvirt's units; undefined if there
+ * is none.
  * @param {Machine} machine
  * @param {Aspect} aspect
  * @param {string} asked
@@ -110,8 +110,9 @@ export function otherValue(machine, aspect, asked) {
 }
 
 /**
- * Returns the properties that the machine has, and in words what differs from what was applied. What is no property of the server, such as
- * the memory that its shape tells, or that it does not run, is told at the property `shape`, else at the first one.
+ * Returns the real properties of a machine, and its differences from the applied values in words. The property `shape`,
+ * or else the first one, also shows differences that belong to no property, such as the shape's memory or a stopped
+ * machine.
  * @param {Machine} machine
  * @param {Call} call
  */
@@ -125,17 +126,17 @@ export function observedIn(machine, call) {
   const different = [];
   if (domain === undefined) different.push('not defined: only its disk is there');
   else if (domain.state !== 'running') different.push(domain.state);
-  if (domain?.isTransient) different.push('not defined: it ends with its run');
+  if (domain?.isTransient) different.push('not defined: it vanishes when it ends');
   if (domain !== undefined && facts === undefined && disk !== undefined) different.push('defined by hand');
   for (const aspect of ASPECTS) {
     const isProperty = typeof properties[aspect] === 'string' && properties[aspect] !== '';
-    // What was there before has a disk of its own: nobody has asked for another.
+    // A machine that was made by hand has a disk of its own. Only a property asks for another one.
     if (!isProperty && facts === undefined && (aspect === 'image' || aspect === 'disk')) continue;
     const asked = isProperty ? wanted[aspect] : (facts?.spec ?? wanted)[aspect];
     const other = otherValue(machine, aspect, asked);
     const isKnown = valuesOf(machine).some((values) => values[aspect] !== '');
-    if (isProperty && isKnown) observed[aspect] = other === undefined ? asked : told(aspect, other);
-    else if (other !== undefined) different.push(`${aspect} ${told(aspect, other)}`);
+    if (isProperty && isKnown) observed[aspect] = other === undefined ? asked : written(aspect, other);
+    else if (other !== undefined) different.push(`${aspect} ${written(aspect, other)}`);
   }
   const [first = ''] = Object.keys(properties);
   const carrier = properties.shape === undefined ? first : 'shape';
@@ -146,7 +147,7 @@ export function observedIn(machine, call) {
 }
 
 /**
- * Returns why a machine can only be changed by making it anew; undefined where it can be changed, or is not to be.
+ * Returns why a change needs a new machine; undefined if it does not, or if nothing changes.
  * @param {Machine} machine
  * @param {Call} call
  */
@@ -154,8 +155,8 @@ export function reasonToReplace(machine, call) {
   const wanted = wantedOf(call);
   const isForeign = machine.disk === undefined;
   const image = isForeign && !call.properties.image ? undefined : otherValue(machine, 'image', wanted.image);
-  if (image !== undefined) return `its disk was made of ${image}, and ${wanted.image} is asked for`;
+  if (image !== undefined) return `its disk was made from ${image}, and the call asks for ${wanted.image}`;
   const size = otherValue(machine, 'disk', wanted.disk);
   if (size === undefined || Number(size) < Number(counted('disk', wanted.disk))) return undefined;
-  return `its disk has ${told('disk', size)}, and cannot be made smaller`;
+  return `its disk has ${written('disk', size)}, and cannot be made smaller`;
 }

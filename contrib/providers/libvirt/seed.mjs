@@ -1,5 +1,5 @@
-// Makes the seed of a machine: a disk with the label `cidata`, from which cloud-init, or any other program of the image, takes the machine's
-// certificate and the address of Treeline at its start. Its files are those of cloud-init's NoCloud, and each value by itself.
+// Makes the seed of a machine: a disk with the label `cidata`, with the machine's certificate and the address of
+// Treeline. It has the files of cloud-init's NoCloud, and a file for each value, for images without cloud-init.
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CallFailure } from '../exec-call/call-failure.mjs';
@@ -10,7 +10,7 @@ import { seedOf } from './hypervisor.mjs';
 
 const BYTES_MAX = 1024 * 1024;
 const FILE_MODE = 0o600;
-/** Each makes the same file of the same arguments. */
+/** These programs take the same further arguments. */
 const WRITERS = [
   { program: 'xorriso', first: ['-as', 'mkisofs'] },
   { program: 'genisoimage', first: [] },
@@ -18,7 +18,7 @@ const WRITERS = [
 ];
 
 /**
- * Puts a seed with the present certificate and address into the pool, in the place of an earlier one. The machine must not run.
+ * Replaces the seed in the pool by one with the current certificate and address. The machine must not run.
  * @param {import('./hypervisor.mjs').Hypervisor} hypervisor
  * @param {{ readonly name: string, readonly uuid: string, readonly folder: string }} machine `folder`: of its calls
  * @returns {Promise<string>} its path
@@ -60,8 +60,8 @@ function seedFiles(name, uuid) {
 }
 
 /**
- * Returns what `treeline client new NAME --node NAME` has made; empty texts where the entry names no folder. Throws CallFailure
- * `retryable` where it is not there yet.
+ * Returns the files that `treeline client new NAME --node NAME` has made; empty texts if the entry names no folder.
+ * Throws CallFailure `retryable` if a file does not exist yet.
  * @param {string} name
  */
 function certificateOf(name) {
@@ -70,7 +70,7 @@ function certificateOf(name) {
   const [ca = '', cert = '', key = ''] = ['ca.crt', `${name}.crt`, `${name}.key`].map((file) => {
     const path = join(folder, file);
     if (existsSync(path) && statSync(path).size <= BYTES_MAX) return readFileSync(path, 'utf8');
-    throw new CallFailure('retryable', `${path} is missing: make it by treeline client new ${name} --node ${name}`);
+    throw new CallFailure('retryable', `${path} is missing: make it with treeline client new ${name} --node ${name}`);
   });
   return { ca, cert, key };
 }

@@ -23,7 +23,7 @@ const NOTHING_RUNS = /** @type {const} */ ({ outcome: 'absent', message: 'no pro
 export function handlers() {
   const storage = {
     folder: providerFolder,
-    holds: (/** @type {Call} */ call) => new ServerFiles(call.resource).exists(),
+    hasServer: (/** @type {Call} */ call) => new ServerFiles(call.resource).exists(),
   };
   return withPlace(storage, {
     check: (call) => logged(call, checkServer),
@@ -34,7 +34,7 @@ export function handlers() {
 }
 
 /**
- * Writes the begin before the lock is asked for, so that the log shows calls for one server that overlap.
+ * Logs the beginning of a call before it waits for the lock, so that the log shows overlapping calls for one server.
  * @param {Call} call
  * @param {(files: ServerFiles, call: Call) => Promise<Answer>} perform
  */
@@ -60,7 +60,7 @@ async function checkServer(files, call) {
 }
 
 /**
- * Starts the server, or gives one that a lost create has left the properties of the call.
+ * Starts the server, or passes the properties to a server that a lost create has started.
  * @param {ServerFiles} files
  * @param {Call} call
  * @returns {Promise<Answer>}
@@ -71,7 +71,7 @@ async function makeServer(files, call) {
     const halfMs = delayOf(call) / 2;
     await sleep(halfMs);
     const running = await applyProperties(files, call);
-    // The second half: a call that is killed here leaves a server whose create was never answered.
+    // A call that is killed in this half leaves a server whose create was never answered.
     await sleep(halfMs);
     return answerWith(running);
   });
@@ -145,7 +145,7 @@ function answerWith({ port, properties, process: { pid } }) {
 }
 
 /**
- * Returns how long the call is to take, for tests and rehearsals: `LOCAL_SERVER_CREATE_SECONDS` and the like, "2" or "1-10".
+ * Returns the milliseconds that the call should take. `LOCAL_SERVER_CREATE_SECONDS` and the like are "2" or "1-10".
  * @param {Call} call
  */
 function delayOf({ operation }) {

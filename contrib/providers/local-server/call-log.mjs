@@ -1,5 +1,5 @@
-// The log of all calls and processes: one JSON object a line, only ever appended to. At 64 MiB it becomes `calls.log.1`, and a
-// new one begins. It proves which calls were made, which processes ran, and in which order.
+// Appends calls and processes to the file `calls.log`, one JSON object a line. It shows what ran, and in which order.
+// At 64 MiB the file becomes `calls.log.1`.
 import { appendFileSync, mkdirSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { providerFolder } from './server-files.mjs';
@@ -8,7 +8,7 @@ const FILE_MODE = 0o600;
 const BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * Appends the begin or the end of a call to `calls.log`. A call that was killed has a begin and no end.
+ * Logs the beginning or the end of a call. A call that was killed has no end.
  * @param {object} entry
  * @param {'begin' | 'end'} entry.event
  * @param {import('../exec-call/answer-call.mjs').Call} entry.call
@@ -19,7 +19,7 @@ export function logCall({ event, call: { operation, action, resource }, outcome 
 }
 
 /**
- * Appends that this process, which is the server, has begun or is about to end. One that is killed has no end.
+ * Logs that this process, which is a server, has started or is about to end. A process that was killed has no end.
  * @param {'started' | 'ended'} event
  * @param {string} resource
  */
@@ -31,7 +31,7 @@ export function logProcess(event, resource) {
 function append(entry) {
   const folder = providerFolder();
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  // One write of one short line to a file opened for appending: lines of several processes do not mix.
+  // One append writes the whole line, so lines of several processes do not mix.
   const line = { time: new Date().toISOString(), ...entry };
   const path = join(folder, 'calls.log');
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > BYTES_MAX) renameSync(path, `${path}.1`);

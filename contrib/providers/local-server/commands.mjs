@@ -1,5 +1,5 @@
-// The commands for people and for the demo: they show, stop and start all servers of the folder. None is a call of
-// Treeline, and none is in the log of calls.
+// The commands for operators and for the demo: list, stop, start or change servers of the folder. They are not calls of
+// Treeline, so the log of calls does not contain them.
 import { CallFailure } from '../exec-call/call-failure.mjs';
 import { takeLock } from '../exec-call/file-lock.mjs';
 import { bootId } from '../exec-call/process-identity.mjs';
@@ -23,7 +23,7 @@ export async function listServers() {
 }
 
 /**
- * Ends the processes of all servers, and notes which, so that {@link startServers} finds them.
+ * Ends the processes of all servers, and marks these servers for {@link startServers}.
  * @returns {Promise<readonly string[]>}
  */
 export async function stopServers() {
@@ -36,9 +36,8 @@ export async function stopServers() {
 }
 
 /**
- * Starts the servers that {@link stopServers} has ended, that ended with the machine, or that ask for their configuration
- * at another address than the environment names now. One that was killed stays down: whether it comes back is
- * Treeline's to decide.
+ * Starts the servers that {@link stopServers} or a reboot has ended, and restarts them if LOCAL_SERVER_URL has changed.
+ * A server that was killed stays down, because Treeline decides about it.
  * @returns {Promise<readonly string[]>}
  */
 export async function startServers() {
@@ -61,7 +60,7 @@ export async function startServers() {
 export async function changeProperty([name = '', change = '']) {
   const [, property = '', value = ''] = change.match(/^([^=]+)=(.*)$/s) ?? [];
   const { files, running } = await requireRunning(name);
-  if (property === '') throw new CallFailure('failed', `"${change}" is no PROPERTY=VALUE`);
+  if (property === '') throw new CallFailure('failed', `"${change}" is not PROPERTY=VALUE`);
   files.want({ generation: running.generation + 1, properties: { ...running.properties, [property]: value } });
   await reloadProcess(files, running, Date.now() + TIMEOUT_MS);
   return [`${name} ${property}=${value}`];
@@ -86,7 +85,7 @@ export async function processOf([name = '']) {
 }
 
 /**
- * Throws CallFailure where no server of the name runs.
+ * Throws CallFailure if no server of this name runs.
  * @param {string} name
  */
 async function requireRunning(name) {
@@ -98,7 +97,7 @@ async function requireRunning(name) {
 }
 
 /**
- * Performs a step for every server, each under the lock of its calls, and returns all lines.
+ * Runs a command for every server, with the server's call lock, and returns all lines.
  * @param {(files: ServerFiles, until: number) => Promise<readonly string[]>} perform
  */
 async function forAll(perform) {

@@ -1,5 +1,5 @@
-// Follows the record of one server over Treeline's REST interface. What was read last stays in force while Treeline
-// cannot be reached.
+// Follows the record of one server over Treeline's REST interface. While Treeline is unreachable, the last record stays
+// in use.
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,8 +9,8 @@ import { secondsSetting } from '../exec-call/environment.mjs';
  * @typedef {string | number | boolean | readonly string[]} RecordValue
  * @typedef {{ readonly value: RecordValue, readonly type: string, readonly name: string }} Explained
  * @typedef {object} Configuration
- * @property {string} state for people: current, or since when and why not
- * @property {Readonly<Record<string, Explained>>} [record] undefined until it was read once
+ * @property {string} state for users: current, or since when and why it is not
+ * @property {Readonly<Record<string, Explained>>} [record] undefined until the first read succeeds
  * @property {string} [etag]
  * @typedef {{ readonly status: number, readonly etag: string | undefined, readonly body: string }} Response
  */
@@ -21,27 +21,27 @@ const BODY_BYTES_MAX = 4 * 1024 * 1024;
 const CURRENT = 'current';
 const NOT_MODIFIED = 304;
 
-/** Returns the address of the REST interface that the environment names; empty where it names none. */
+/** Returns the address of the REST interface; empty if LOCAL_SERVER_URL is not set. */
 export function sourceOfConfiguration() {
   return process.env.LOCAL_SERVER_URL ?? '';
 }
 
 /**
- * Polls for ever, and tells every result. Returns at once where LOCAL_SERVER_URL is not set.
+ * Polls forever and reports every result. Returns immediately if LOCAL_SERVER_URL is not set.
  * @param {string} name
  * @param {Configuration} last
- * @param {(configuration: Configuration) => void} tell
+ * @param {(configuration: Configuration) => void} report
  */
-export async function followConfiguration(name, last, tell) {
+export async function followConfiguration(name, last, report) {
   const url = sourceOfConfiguration();
-  if (url === '') return tell({ state: 'not asked for: LOCAL_SERVER_URL is not set' });
+  if (url === '') return report({ state: 'not asked for: LOCAL_SERVER_URL is not set' });
   const waitMs = secondsSetting('LOCAL_SERVER_POLL_SECONDS', POLL_SECONDS) * 1000;
   const address = new URL(`/hiera/${encodeURIComponent(name)}/?info=true`, url);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   let configuration = last;
   for (;;) {
     configuration = await readAgain(configuration, address, agent);
-    tell(configuration);
+    report(configuration);
     await sleep(waitMs);
   }
 }
@@ -75,7 +75,7 @@ function outdated(last, reason) {
 }
 
 /**
- * The files of the certificate are read for every request: they may be renewed at any time.
+ * Reads the certificate's files for every request, because they may be renewed at any time.
  * @param {URL} address
  * @param {Agent} agent
  * @param {string | undefined} etag
@@ -91,18 +91,19 @@ function get(address, agent, etag) {
     ca: fileIn('LOCAL_SERVER_CA'),
   };
   return new Promise((resolve, reject) => {
-    const asked = request(address, options, (response) => {
+    const pending = request(address, options, (response) => {
       let body = '';
       response.setEncoding('utf8');
       response.on('data', (part) => {
         body += part;
-        if (body.length > BODY_BYTES_MAX) asked.destroy(new Error(`the answer is longer than ${BODY_BYTES_MAX} bytes`));
+        if (body.length > BODY_BYTES_MAX)
+          pending.destroy(new Error(`the answer is longer than ${BODY_BYTES_MAX} bytes`));
       });
       response.on('error', reject);
       response.on('end', () => resolve({ status: response.statusCode ?? 0, etag: response.headers.etag, body }));
     });
-    asked.on('error', reject);
-    asked.end();
+    pending.on('error', reject);
+    pending.end();
   });
 }
 

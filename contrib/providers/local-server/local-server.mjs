@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// An exec provider whose servers are processes of this machine. Without arguments it answers the call on standard input;
-// `list`, `stop`, `start` and the like are for people and for the demo; `run` is the server itself.
+// An exec provider whose servers are processes on this machine. Without arguments it answers the call on standard
+// input. `list`, `stop`, `start` and the like are for operators and for the demo. `run` is the server itself.
 import { answerCall } from '../exec-call/answer-call.mjs';
 import { CallFailure } from '../exec-call/call-failure.mjs';
 
@@ -9,14 +9,14 @@ Without arguments: answers one call of an exec provider, which it reads from sta
   list    prints every server with its address, or that it does not run
   url     prints the address of a running server; pid the id of its process
   stop    ends the processes of all servers, and keeps what start needs
-  start   starts the servers that stop has ended, or that ended with the machine
-  change  gives a running server another property, as an operator would who does not know Treeline
+  start   starts the servers that stop or a reboot has ended
+  change  changes a property of a running server by hand, to show drift
 LOCAL_SERVER_DIRECTORY names the folder of the servers.
 `;
 
 /** @param {readonly string[]} args */
 async function main([command, ...args]) {
-  // Calls are many: each loads what it needs, and no server.
+  // Calls are frequent, so they do not load the modules of servers and commands.
   if (command === undefined) return await answerCall((await import('./answer.mjs')).handlers());
   if (command === 'run') return await (await import('./run-server.mjs')).runServer(args);
   const commands = await import('./commands.mjs');

@@ -1,5 +1,5 @@
 // Renders a local server's page: its configuration with the origin of every value, and its properties. Plain HTML
-// without scripts; the browser loads it again every few seconds.
+// without scripts; the browser reloads it every few seconds.
 
 /**
  * @typedef {import('./run-server.mjs').Served} Served
@@ -43,7 +43,7 @@ export function renderPage({ name, since, properties, configuration: { state, re
 <p class="${state === 'current' ? 'good' : 'late'}">Configuration: ${escapeHtml(state)}</p>
 <h2>Configuration</h2>
 ${table(values)}
-<h2>Properties it was made with</h2>
+<h2>Properties</h2>
 ${table(own)}
 <footer>Process ${process.pid}, running since ${since.toISOString()}. As JSON: <a href="/config.json">config.json</a>,
 <a href="/properties.json">properties.json</a></footer>

@@ -1,5 +1,5 @@
-// The process of one local server: serves its configuration on a loopback port as a page and as JSON. It was started by
-// server-process.mjs, and holds the server's process lock as its file 3 until it ends.
+// The process of one local server: serves its configuration on a loopback port as a page and as JSON.
+// server-process.mjs starts it with the server's process lock as file descriptor 3, which stays open until it ends.
 import { createServer } from 'node:http';
 import { CallFailure } from '../exec-call/call-failure.mjs';
 import { identityOf } from '../exec-call/process-identity.mjs';
@@ -16,14 +16,14 @@ import { ServerFiles } from './server-files.mjs';
 
 const WATCH_MS = 2_000;
 const HOST = '127.0.0.1';
-/** How browsers of this machine ask. Another name that leads here is that of a stranger's page, which may read nothing. */
+/** The host names of this machine's browsers. Refusing all others prevents DNS rebinding by a foreign page. */
 const OWN_HOST = /^(127\.0\.0\.1|localhost)(:\d+)?$/i;
 const HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
 const NOT_OWN = { message: `only requests to ${HOST} or localhost are answered` };
 const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'";
 
 /**
- * Runs until it is ended by a signal.
+ * Runs the server until a signal ends it.
  * @param {readonly string[]} args the server's name
  */
 export async function runServer([name]) {
@@ -40,14 +40,14 @@ export async function runServer([name]) {
     process.exit(0);
   });
   const port = await listen(served, files.running()?.port ?? 0);
-  const takeOver = () => {
+  const applyWanted = () => {
     const { generation, properties } = files.wanted() ?? wanted;
     served.properties = properties;
     files.noteRunning({ process: identity, port, generation, properties, source: sourceOfConfiguration() });
   };
-  process.on('SIGHUP', takeOver);
-  takeOver();
-  setInterval(() => endIfForgotten(files, identity), WATCH_MS);
+  process.on('SIGHUP', applyWanted);
+  applyWanted();
+  setInterval(() => endIfOrphaned(files, identity), WATCH_MS);
   await followConfiguration(name, served.configuration, (configuration) => {
     if (configuration.record !== served.configuration.record) files.keepConfiguration(configuration);
     served.configuration = configuration;
@@ -55,17 +55,17 @@ export async function runServer([name]) {
 }
 
 /**
- * Ends a process whose folder is gone or names another one: no call could find it any more.
+ * Ends this process if its folder is gone or names another process: no call can find it any more.
  * @param {ServerFiles} files
  * @param {import('../exec-call/process-identity.mjs').ProcessIdentity} identity
  */
-function endIfForgotten(files, identity) {
+function endIfOrphaned(files, identity) {
   const known = files.running()?.process;
   if (known?.pid !== identity.pid || known.start !== identity.start) process.exit(0);
 }
 
 /**
- * Listens on the port of the last time, or on another where that is taken. Returns which.
+ * Listens on the previous port, or on a free one if that port is taken. Returns the port.
  * @param {Served} served
  * @param {number} port
  * @returns {Promise<number>}
@@ -102,7 +102,7 @@ function answerTo(method, path, served) {
   }
   if (path === '/config.json') return json(200, configurationOf(served));
   if (path === '/properties.json') return json(200, served.properties);
-  return json(404, { message: 'there are /, /config.json and /properties.json' });
+  return json(404, { message: 'the paths are /, /config.json and /properties.json' });
 }
 
 /** @param {Served} served */

@@ -1,4 +1,4 @@
-// The files of one local server: what was asked for, the process that runs, and the locks.
+// The files of one local server: the wanted properties, the running process, its last configuration, and the locks.
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { CallFailure } from '../exec-call/call-failure.mjs';
@@ -8,9 +8,9 @@ import { readJson, writeJson } from '../exec-call/json-file.mjs';
 /**
  * @typedef {import('../exec-call/answer-call.mjs').Properties} Properties
  * @typedef {import('../exec-call/process-identity.mjs').ProcessIdentity} ProcessIdentity
- * @typedef {{ readonly generation: number, readonly properties: Properties }} Wanted what the last call asked for
+ * @typedef {{ readonly generation: number, readonly properties: Properties }} Wanted by the last call
  * @typedef {{ readonly process: ProcessIdentity, readonly port: number, readonly generation: number,
- *   readonly properties: Properties, readonly source: string }} Running what the process has taken over; it writes this itself
+ *   readonly properties: Properties, readonly source: string }} Running written by the process itself: what it applied
  */
 
 /** The paths of one server. */
@@ -19,9 +19,9 @@ export class ServerFiles {
   constructor(name) {
     this.name = name;
     this.folder = join(serversFolder(), name);
-    /** Held by a call for this server. */
+    /** A call for this server has this lock. */
     this.callLock = join(this.folder, 'call.lock');
-    /** Held by the server's process for as long as it lives, and before that by the call that starts it. */
+    /** The server's process has this lock while it lives; before that, the call that starts it. */
     this.processLock = join(this.folder, 'process.lock');
     this.log = join(this.folder, 'log');
   }
@@ -59,7 +59,7 @@ export class ServerFiles {
   }
 
   /**
-   * Returns the configuration that an earlier process of the server has read last.
+   * Returns the last configuration that an earlier process of the server has read.
    * @returns {import('./follow-configuration.mjs').Configuration}
    */
   configuration() {
@@ -71,7 +71,7 @@ export class ServerFiles {
     if (this.exists()) writeJson(join(this.folder, 'configuration.json'), configuration);
   }
 
-  /** Servers that the command `stop` has ended: `start` starts them again. */
+  /** Returns true if the command `stop` has ended the server: `start` starts it again. */
   isStopped() {
     return existsSync(join(this.folder, 'stopped'));
   }
@@ -91,7 +91,7 @@ export function allServers() {
   return names.sort().map((name) => new ServerFiles(name));
 }
 
-/** Returns the folder of the provider. Throws CallFailure `failed` where the entry names none, or a relative one. */
+/** Returns the folder of the provider. Throws CallFailure `failed` if the setting is missing or relative. */
 export function providerFolder() {
   const folder = requiredSetting('LOCAL_SERVER_DIRECTORY');
   if (isAbsolute(folder)) return folder;

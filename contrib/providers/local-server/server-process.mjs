@@ -1,4 +1,4 @@
-// Starts, looks at and ends the process of one local server. The caller holds the server's call lock.
+// Finds, starts and ends the process of one local server. To start or end it, the caller needs the server's call lock.
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,13 +13,13 @@ import { isRunning } from '../exec-call/process-identity.mjs';
  */
 
 const PROGRAM = fileURLToPath(new URL('local-server.mjs', import.meta.url));
-const LOOK_MS = 20;
+const POLL_MS = 20;
 const STOP_MS = 5_000;
 const LOG_MODE = 0o600;
 
 /**
- * Returns what the server's process says of itself; undefined where none runs. A process that is starting is waited for
- * until `until`: with its call killed, it goes on. Throws CallFailure `retryable` where it does not get ready.
+ * Returns what the server's process has written about itself; undefined if none runs. Waits until `until` for a process
+ * that is still starting, even if its call was killed. Throws CallFailure `retryable` if it does not become ready.
  * @param {ServerFiles} files
  * @param {number} until
  * @returns {Promise<Running | undefined>}
@@ -34,15 +34,15 @@ export async function findProcess(files, until) {
 }
 
 /**
- * Starts the server's process, which outlives this one. Returns what it says of itself.
+ * Starts the server's process, which outlives this one. Returns what it has written about itself once it is ready.
  * @param {ServerFiles} files
  * @param {number} until
  * @returns {Promise<Running>}
  */
 export async function startProcess(files, until) {
-  // The process inherits the lock: from here on, other calls see that it is there, also when this call is killed.
+  // The process inherits the lock, so other calls notice it even if this call is killed.
   const lock = await takeLock(files.processLock, until);
-  if (lock === undefined) throw new CallFailure('retryable', `a process of ${files.name} is still there`);
+  if (lock === undefined) throw new CallFailure('retryable', `an earlier process of ${files.name} still runs`);
   /** @type {import('node:child_process').ChildProcess} */
   let child;
   try {
@@ -53,7 +53,7 @@ export async function startProcess(files, until) {
   for (;;) {
     const running = files.running();
     if (running !== undefined && isRunning(running.process)) return running;
-    // Node tells of its own children: to ask for the lock would start a program each time.
+    // Cheaper than the lock: each look at the lock starts a program.
     if (child.exitCode !== null || child.signalCode !== null) {
       throw new CallFailure('retryable', `the process of ${files.name} ended: see ${files.log}`);
     }
@@ -63,11 +63,11 @@ export async function startProcess(files, until) {
 
 /** @param {ServerFiles} files */
 function notReady(files) {
-  return `the process of ${files.name} does not get ready`;
+  return `the process of ${files.name} does not become ready`;
 }
 
 /**
- * A session of its own and an environment without TREELINE_CALL: the end of the call does not end the server.
+ * Starts the process in its own session and without TREELINE_CALL, so that the end of the call does not end it.
  * @param {ServerFiles} files
  * @param {number} lockFd
  */
@@ -86,7 +86,7 @@ function launch(files, lockFd) {
 }
 
 /**
- * Tells the server's process that its properties have changed, and resolves once it has taken them over.
+ * Makes the server's process apply its changed properties. Returns undefined if the process ends instead.
  * @param {ServerFiles} files
  * @param {Running} running
  * @param {number} until
@@ -99,12 +99,12 @@ export async function reloadProcess(files, running, until) {
     const now = files.running();
     if (now !== undefined && now.generation >= generation) return now;
     if (!isRunning(running.process)) return undefined;
-    await waitOrFail(until, `the process of ${files.name} does not take over its properties`);
+    await waitOrFail(until, `the process of ${files.name} does not apply its properties`);
   }
 }
 
 /**
- * Ends the server's process, in the end by force, and resolves once it is gone.
+ * Ends the server's process, if necessary with SIGKILL, and waits until it is gone.
  * @param {ServerFiles} files
  * @param {number} until
  */
@@ -113,7 +113,7 @@ export async function stopProcess(files, until) {
   if (running === undefined) return;
   signal(running, 'SIGTERM');
   const forceAt = Math.min(Date.now() + STOP_MS, until);
-  while (isRunning(running.process) && Date.now() < forceAt) await sleep(LOOK_MS);
+  while (isRunning(running.process) && Date.now() < forceAt) await sleep(POLL_MS);
   if (isRunning(running.process)) signal(running, 'SIGKILL');
   while (isRunning(running.process)) await waitOrFail(until, `the process of ${files.name} does not end`);
 }
@@ -132,7 +132,7 @@ function signal({ process: { pid } }, name) {
 }
 
 /**
- * Returns true if no process holds the lock, also where its folder is gone.
+ * Returns true if no process has the lock, or if its folder is gone.
  * @param {string} path
  */
 async function isUnlocked(path) {
@@ -152,5 +152,5 @@ async function isUnlocked(path) {
  */
 async function waitOrFail(until, message) {
   if (Date.now() >= until) throw new CallFailure('retryable', message);
-  await sleep(LOOK_MS);
+  await sleep(POLL_MS);
 }

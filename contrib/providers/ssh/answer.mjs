@@ -1,4 +1,4 @@
-// Answers the four operations by the scripts of the operator: the exit code is the outcome, the output what it tells.
+// Answers each operation by running the operator's script: its exit code is the outcome, its output the values.
 import { CallFailure } from '../exec-call/call-failure.mjs';
 import { BUSY, FAILED, readScript } from './remote-command.mjs';
 import { runRemotely } from './run-remotely.mjs';
@@ -12,16 +12,17 @@ import { targetOf } from './target.mjs';
  * @typedef {import('./run-remotely.mjs').RemoteEnd} RemoteEnd
  */
 
-/** Exit codes of a script that are outcomes. No usual program ends with them. */
+/** Exit codes of scripts that mean an outcome. Ordinary programs do not use them. */
 const ABSENT = 113;
 const REPLACE = 114;
-/** ssh's own code: the connection was not made, or broke. */
+/** ssh's own exit code: it could not connect, or the connection broke. */
 const SSH_FAILED = 255;
-/** timeout(1) has ended the script. */
+/** The exit code of timeout(1) if it ended the script. */
 const TIMED_OUT = 124;
 const MESSAGE_CHARACTERS = 2_000;
-/** Trying again does not help against these: an operator has to look. */
-const NEEDS_PERSON = /Host key verification failed|REMOTE HOST IDENTIFICATION HAS CHANGED|Permission denied \(/;
+const AFTER_CUT = 'A script that has lost its connection may run until its own time is over';
+/** Errors of ssh that retries do not solve: an operator must act. */
+const NEEDS_OPERATOR = /Host key verification failed|REMOTE HOST IDENTIFICATION HAS CHANGED|Permission denied \(/;
 
 /** @returns {Handlers} */
 export function handlers() {
@@ -48,7 +49,10 @@ function succeeded({ operation, resource }, { stdout, stderr }) {
   const values = stdout.trim() === '' ? {} : parseMap(stdout);
   if (values === undefined || (operation === 'check' && stdout.trim() === '')) {
     const printed = stdout.trim().slice(0, 200);
-    throw new CallFailure('retryable', `the ${operation} script of ${resource} printed no JSON object: "${printed}"`);
+    throw new CallFailure(
+      'retryable',
+      `the ${operation} script of ${resource} did not print a JSON object: "${printed}"`,
+    );
   }
   const message = lastOf(stderr);
   if (operation !== 'check') return { outcome: 'done', message, outputs: values };
@@ -56,20 +60,21 @@ function succeeded({ operation, resource }, { stdout, stderr }) {
 }
 
 /**
- * The machine did not get the call, so no script of it runs.
+ * Answers a call that was not sent to the machine, so that its script did not start.
  * @param {Call} call
  * @param {RemoteEnd} end
  * @returns {Answer}
  */
 function notBegun({ operation, resource }, { code, stderr, isTimedOut }) {
-  const said = lastOf(stderr);
-  if (isTimedOut) return { outcome: 'retryable', message: `the machine of ${resource} was not ready in time. ${said}` };
+  const detail = lastOf(stderr);
+  if (isTimedOut)
+    return { outcome: 'retryable', message: `the machine of ${resource} was not ready in time. ${detail}` };
   if (code === SSH_FAILED)
-    return { outcome: NEEDS_PERSON.test(stderr) ? 'failed' : 'retryable', message: `ssh: ${said}` };
-  if (code === FAILED) return { outcome: 'failed', message: said };
+    return { outcome: NEEDS_OPERATOR.test(stderr) ? 'failed' : 'retryable', message: `ssh: ${detail}` };
+  if (code === FAILED) return { outcome: 'failed', message: detail };
   const message = stderr.includes(BUSY)
-    ? `an earlier script of ${resource} still runs on the machine and has its lock; the ${operation} script was not begun. A script whose connection was cut ends when its own time is over`
-    : `the ${operation} script of ${resource} was not begun (${code}): ${said}`;
+    ? `the ${operation} script of ${resource} was not started, because an earlier script still runs. ${AFTER_CUT}`
+    : `the ${operation} script of ${resource} was not started (${code}): ${detail}`;
   return { outcome: 'retryable', message };
 }
 
@@ -79,25 +84,25 @@ function notBegun({ operation, resource }, { code, stderr, isTimedOut }) {
  * @returns {Answer}
  */
 function unsuccessful({ operation, resource }, { code, stderr, isTimedOut }) {
-  const said = lastOf(stderr);
+  const detail = lastOf(stderr);
   if (isTimedOut || code === SSH_FAILED || code === null) {
     const how = isTimedOut ? 'did not end in time' : 'ran when the connection was lost';
-    const message = `the ${operation} script of ${resource} ${how}. ${said}`;
-    // It may run on until its own time is over. A check changes nothing, so it is simply made again.
+    const message = `the ${operation} script of ${resource} ${how}. ${detail}`;
+    // The script may run until its own time is over. A check changes nothing, so Treeline can repeat it.
     return { outcome: operation === 'check' ? 'retryable' : 'lost', message };
   }
   if (code === TIMED_OUT) {
-    return { outcome: 'retryable', message: `the ${operation} script of ${resource} did not end in time. ${said}` };
+    return { outcome: 'retryable', message: `the ${operation} script of ${resource} did not end in time. ${detail}` };
   }
-  if (code === ABSENT && operation !== 'create') return { outcome: 'absent', message: said };
-  if (code === REPLACE && operation === 'update') return { outcome: 'replace', message: said };
-  const message = `the ${operation} script of ${resource} ended with ${code}: ${said}`;
+  if (code === ABSENT && operation !== 'create') return { outcome: 'absent', message: detail };
+  if (code === REPLACE && operation === 'update') return { outcome: 'replace', message: detail };
+  const message = `the ${operation} script of ${resource} ended with ${code}: ${detail}`;
   return { outcome: code === FAILED ? 'failed' : 'retryable', message };
 }
 
 /**
- * Returns the object that a script printed, with numbers and booleans as strings, as properties are; undefined where it is
- * none, or holds something else.
+ * Returns the JSON object that a script printed, with numbers and booleans as strings. Returns undefined if the text is
+ * not an object, or if a value has another type.
  * @param {string} text
  * @returns {Record<string, PropertyValue> | undefined}
  */

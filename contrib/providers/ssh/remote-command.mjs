@@ -1,24 +1,24 @@
-// Makes the command line that runs a script on the machine: with the call on its standard input, no longer than its
-// deadline, and no longer than the connection lasts.
+// Builds the command line that runs a script on the machine, with the call on its standard input. The command ends the
+// script at its deadline, or when the connection ends.
 import { existsSync, readFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { CallFailure } from '../exec-call/call-failure.mjs';
 import { requiredSetting } from '../exec-call/environment.mjs';
 
-/** A command line holds 128 KiB on Linux. */
+/** Linux limits an argument to 128 KiB. */
 const SCRIPT_BYTES_MAX = 96 * 1024;
 const KILL_AFTER_SECONDS = 5;
-/** How long a call waits for an earlier script of its server on the machine, at most half of its time. */
+/** How long a call waits for an earlier script of its server, but at most half of its time. */
 const LOCK_SECONDS_MAX = 30;
-/** The exit code of a script that cannot succeed. */
+/** The exit code for `failed`. */
 export const FAILED = 115;
-/** What the machine says once it has the lock and waits for the call. */
+/** The machine prints this when it has the lock and waits for the call. */
 export const READY = 'treeline: ready';
-/** What it says where an earlier script of the server runs. */
+/** The machine prints this if an earlier script of the server still runs. */
 export const BUSY = 'treeline: busy';
 
 /**
- * Returns the text of the script for an operation. Throws CallFailure `failed` where there is none.
+ * Returns the text of the script for an operation. Throws CallFailure `failed` if there is none.
  * @param {string} operation
  * @returns {string}
  */
@@ -33,12 +33,13 @@ export function readScript(operation) {
 }
 
 /**
- * Returns the command for the machine's shell. It takes the lock of the server on the machine, says READY on its standard
- * error, and only then reads the call as one line from its standard input: a call that was never sent has done nothing. What
- * follows on that input is nothing, for as long as the connection lasts: at its end the script is ended too. timeout(1) makes
- * a process group of the script, so that its children end with it, and is what ends it where a cut line is not noticed.
+ * Returns the command for the machine's shell. It takes the server's lock there, prints READY on standard error, and
+ * only then reads the call, one line, from standard input. So a call that was never sent has changed nothing. After the
+ * call, standard input stays open and empty until the connection ends: then the command ends the script. timeout(1)
+ * runs the script in a process group, so that its children end with it. It also ends the script if the machine does not
+ * notice a lost connection.
  * @param {string} script
- * @param {{ readonly name: string, readonly seconds: number }} limits the server, and how long all of it may take
+ * @param {{ readonly name: string, readonly seconds: number }} limits the server, and the time for the whole command
  * @returns {string}
  */
 export function remoteCommand(script, { name, seconds }) {
@@ -53,7 +54,7 @@ export function remoteCommand(script, { name, seconds }) {
     `echo "${READY}" >&2`,
     'IFS= read -r call || exit 1',
     'exec 3<&0',
-    // A pipe ends with its writer, so the script sees the end of its input. A daemon that it leaves does not keep the lock.
+    // The script sees the end of its input after the call. A daemon that it starts does not keep the lock.
     `printf "%s\\n" "$call" | timeout -k ${KILL_AFTER_SECONDS} "$left" sh -c "$1" treeline 3<&- 9>&- &`,
     'script=$!',
     '{ cat <&3 >/dev/null 2>&1; kill -TERM "$script" 2>/dev/null; } >/dev/null 2>&1 9>&- &',
@@ -62,7 +63,7 @@ export function remoteCommand(script, { name, seconds }) {
     'wait "$script"',
     'code=$?',
     'kill -TERM "$line" 2>/dev/null',
-    // 255 is ssh's own: the outcome of the script is not known.
+    // ssh ends with 255 if the connection fails, so a script must not.
     '[ "$code" -ne 255 ] || code=254',
     'exit "$code"',
   ];

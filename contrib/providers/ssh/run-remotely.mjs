@@ -1,4 +1,4 @@
-// Runs one command on a machine with the system's ssh, within the deadline of the call and within a limit of its output.
+// Runs one script on a machine with the system's ssh, with limits on its time and its output.
 import { spawn } from 'node:child_process';
 import { CallFailure } from '../exec-call/call-failure.mjs';
 import { findProgram } from '../exec-call/environment.mjs';
@@ -7,15 +7,15 @@ import { READY, remoteCommand } from './remote-command.mjs';
 /**
  * @typedef {import('../exec-call/answer-call.mjs').Call} Call
  * @typedef {{ readonly code: number | null, readonly stdout: string, readonly stderr: string,
- *   readonly isTimedOut: boolean, readonly isBegun: boolean }} RemoteEnd `isBegun`: the machine was sent the call
+ *   readonly isTimedOut: boolean, readonly isBegun: boolean }} RemoteEnd `isBegun`: the call was sent to the machine
  */
 
 const OUTPUT_BYTES_MAX = 1024 * 1024;
 const RESERVE_MS_MAX = 10_000;
 
 /**
- * Resolves when the script has ended on the machine, or the time is over. The script gets the call as JSON, and has until
- * shortly before the deadline: a quarter of the time, at most 10 s, is left for ending it and for the answer.
+ * Runs a script with the call on its standard input. Resolves when the script has ended, or when its time is over.
+ * A quarter of the call's time, at most 10 s, is reserved for ending the script and for the answer.
  * @param {readonly string[]} target arguments of ssh, up to the host
  * @param {string} script
  * @param {Call} call
@@ -36,11 +36,11 @@ export async function runRemotely(target, script, { text, deadline, resource: na
     },
     leftMs - Math.min(leftMs / 8, RESERVE_MS_MAX / 2),
   );
-  // The input stays open: its end tells the machine that the connection has ended.
+  // Standard input stays open: the machine takes its end for the end of the connection.
   ssh.stdin.on('error', () => ssh.stdin.destroy());
-  /** @param {string} said */
-  const begin = (said) => {
-    if (isBegun || !said.includes(`${READY}\n`)) return;
+  /** @param {string} output */
+  const begin = (output) => {
+    if (isBegun || !output.includes(`${READY}\n`)) return;
     isBegun = true;
     ssh.stdin.write(`${text}\n`);
   };
@@ -67,14 +67,14 @@ function endOf(ssh) {
 /**
  * @param {import('node:stream').Readable} stream
  * @param {() => void} stop
- * @param {(text: string) => void} [told] is given all that was read until now
+ * @param {(text: string) => void} [onText] gets the whole text read so far
  */
-async function readAll(stream, stop, told) {
+async function readAll(stream, stop, onText) {
   let text = '';
   stream.setEncoding('utf8');
   for await (const part of stream) {
     text += part;
-    told?.(text);
+    onText?.(text);
     if (text.length <= OUTPUT_BYTES_MAX) continue;
     stop();
     throw new CallFailure('failed', `the script printed more than ${OUTPUT_BYTES_MAX} bytes`);

@@ -1,4 +1,4 @@
-// Finds the machine of a call, and the options of ssh that reach it and no other.
+// Returns the arguments with which ssh connects to the machine of a call, and to no other.
 import { existsSync } from 'node:fs';
 import { CallFailure } from '../exec-call/call-failure.mjs';
 import { requiredSetting, secondsSetting } from '../exec-call/environment.mjs';
@@ -7,12 +7,12 @@ import { requiredSetting, secondsSetting } from '../exec-call/environment.mjs';
 
 const CONNECT_SECONDS = 10;
 const ADDRESS_PROPERTY = 'address';
-/** A host name, an IPv4 or an IPv6 address. Begins with nothing that ssh reads as an option. */
+/** A host name, or an IPv4 or IPv6 address. It cannot look like an option of ssh. */
 const HOST = /^[A-Za-z0-9:][A-Za-z0-9.:_-]{0,252}$/;
 const PORT = /^[1-9][0-9]{0,4}$/;
 
 /**
- * Returns the arguments of ssh up to the command. Throws CallFailure `failed` where a setting or the address is wrong.
+ * Returns the arguments of ssh up to the command. Throws CallFailure `failed` if a setting or the address is wrong.
  * @param {Call} call
  * @returns {readonly string[]}
  */
@@ -22,18 +22,18 @@ export function targetOf({ properties, resource }) {
   if (typeof host !== 'string' || !HOST.test(host)) {
     throw new CallFailure(
       'failed',
-      `the property ${property} of ${resource} is no host: ${JSON.stringify(host) ?? 'missing'}`,
+      `the property ${property} of ${resource} is not a host: ${JSON.stringify(host) ?? 'missing'}`,
     );
   }
   const port = process.env.TREELINE_SSH_PORT || '22';
   if (!PORT.test(port)) throw new CallFailure('failed', `TREELINE_SSH_PORT is "${port}", and has to be a port`);
   const connectSeconds = Math.ceil(secondsSetting('TREELINE_SSH_CONNECT_SECONDS', CONNECT_SECONDS));
   const options = [
-    // No question to an operator, no host that is not known, no key but the one that is named.
+    // ssh asks no questions, accepts only known hosts and uses only the configured key.
     ...['BatchMode=yes', 'StrictHostKeyChecking=yes', 'UpdateHostKeys=no', 'VerifyHostKeyDNS=no'],
     ...[`UserKnownHostsFile=${fileSetting('TREELINE_SSH_KNOWN_HOSTS')}`, 'GlobalKnownHostsFile=none'],
     ...['IdentitiesOnly=yes', 'IdentityAgent=none', 'PasswordAuthentication=no', 'KbdInteractiveAuthentication=no'],
-    // A line that is cut is noticed after 15 s.
+    // ssh notices a lost connection after 15 s.
     ...[`ConnectTimeout=${connectSeconds}`, 'ServerAliveInterval=5', 'ServerAliveCountMax=3'],
     ...['ClearAllForwardings=yes', 'ForwardAgent=no', 'PermitLocalCommand=no', 'ControlMaster=no', 'ControlPath=none'],
     ...['RequestTTY=no', 'EscapeChar=none', 'LogLevel=ERROR'],
@@ -52,6 +52,6 @@ function fileSetting(name) {
   if (/^\/[^\s"%]*$/.test(path) && existsSync(path)) return path;
   throw new CallFailure(
     'failed',
-    `${name} is "${path}": it has to be the absolute path, without blanks, of a file that is there`,
+    `${name} is "${path}": it has to be the absolute path of an existing file, without blanks`,
   );
 }

@@ -1,4 +1,4 @@
-// Answers the four operations by Terraform's plan and apply. Calls for one server run one after the other.
+// Answers the four operations with Terraform's plan and apply. Calls for one server run one after the other.
 import { CallFailure } from '../exec-call/call-failure.mjs';
 import { takeLock } from '../exec-call/file-lock.mjs';
 import { withPlace } from '../exec-call/place.mjs';
@@ -17,15 +17,15 @@ import { ServerFolder, stateFolder } from './server-folder.mjs';
 
 const RESERVE_MS_MAX = 15_000;
 const PLAN = 'plan.out';
-/** Terraform's own lock on the state keeps out an operator who runs it by hand; the server's lock does not. */
+/** Only Terraform's own lock on the state keeps out an operator who runs Terraform by hand. */
 const WAIT_FOR_LOCK = '-lock-timeout=3s';
-const NOTHING_THERE = /** @type {const} */ ({ outcome: 'absent', message: 'the state holds no resources' });
+const NOTHING_THERE = /** @type {const} */ ({ outcome: 'absent', message: 'the state has no resources' });
 
 /** @returns {Handlers} */
 export function handlers() {
   const storage = {
     folder: stateFolder,
-    holds: (/** @type {Call} */ call) => new ServerFolder(call.resource).exists(),
+    hasServer: (/** @type {Call} */ call) => new ServerFolder(call.resource).exists(),
   };
   return withPlace(storage, {
     check: (call) => locked(call, checkServer),
@@ -36,7 +36,7 @@ export function handlers() {
 }
 
 /**
- * Holds the server's lock for the call. Terraform inherits it, so that a run whose call was killed keeps the next one out.
+ * Holds the server's lock during a call. Terraform inherits it, so a run that outlives its call blocks the next one.
  * @param {Call} call
  * @param {(folder: ServerFolder, call: Call, lockFd: number) => Promise<Answer>} perform
  * @returns {Promise<Answer>}
@@ -49,7 +49,8 @@ async function locked(call, perform) {
   const reserveMs = Math.min(RESERVE_MS_MAX, (call.deadline - Date.now()) / 4);
   const deadline = call.deadline - reserveMs;
   const lock = await takeLock(folder.lock, deadline);
-  if (lock === undefined) throw new CallFailure('retryable', `another run of Terraform for ${call.resource} goes on`);
+  if (lock === undefined)
+    throw new CallFailure('retryable', `another run of Terraform for ${call.resource} is not finished`);
   try {
     return await perform(folder, { ...call, deadline }, lock.fd);
   } finally {
@@ -75,7 +76,7 @@ async function checkServer(folder, call, lockFd) {
 }
 
 /**
- * Create and update: brings the server to the module and the properties of the call.
+ * Creates or updates a server: applies the module with the properties of the call.
  * @param {ServerFolder} folder
  * @param {Call} call
  * @param {number} lockFd
@@ -89,14 +90,14 @@ async function applyModule(folder, call, lockFd) {
   if (isUpdate && before.module !== module.name) {
     return {
       outcome: 'replace',
-      message: `it was made by the module ${before.module}, and ${module.name} is asked for`,
+      message: `the module ${before.module} made it, and the call asks for ${module.name}`,
     };
   }
   const copy = copyModule(module, folder);
   const facts = { module: module.name, copy, wanted: call.properties, applied: before?.applied ?? null };
   const workspace = { folder, copy, lockFd, deadline: call.deadline };
   const variables = { name: call.resource, properties: call.properties };
-  // Until it is applied, a check looks with what was applied before.
+  // Until the apply, a check needs the variables of the last apply: they stay in another file.
   folder.writeVariables('next', variables);
   await initialise(workspace);
   const plan = await makePlan(workspace, [], 'next');
@@ -136,7 +137,7 @@ async function destroyServer(folder, call, lockFd) {
 }
 
 /**
- * Returns a plan as Terraform shows it in JSON.
+ * Makes a plan, and returns it as Terraform shows it in JSON.
  * @param {Workspace} workspace
  * @param {readonly string[]} options
  * @param {'current' | 'next'} [variables]
@@ -149,7 +150,7 @@ async function makePlan(workspace, options, variables = 'current') {
 }
 
 function mayReplace() {
-  const text = process.env.TREELINE_TERRAFORM_REPLACE ?? 'tell';
-  if (text === 'tell' || text === 'apply') return text === 'apply';
-  throw new CallFailure('failed', `TREELINE_TERRAFORM_REPLACE is "${text}", and has to be tell or apply`);
+  const text = process.env.TREELINE_TERRAFORM_REPLACE ?? 'report';
+  if (text === 'report' || text === 'apply') return text === 'apply';
+  throw new CallFailure('failed', `TREELINE_TERRAFORM_REPLACE is "${text}", and has to be report or apply`);
 }

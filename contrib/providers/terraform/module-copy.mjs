@@ -1,5 +1,5 @@
-// Chooses the module of a server and copies it, so that a server is checked and destroyed with the module that made it,
-// also after the operator has changed the original.
+// Chooses the module of a server and copies it. A server is checked and destroyed with the copy that made it, even if
+// the operator has changed the original.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
@@ -17,12 +17,12 @@ const BYTES_MAX = 16 * 1024 * 1024;
 const DIGEST_CHARACTERS = 16;
 const DEFAULT_MODULE = 'default';
 const MODULE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
-/** What Terraform and git leave in a folder, and an operator's trials. */
+/** Files that Terraform and Git leave in a module, for example after runs by hand. */
 const NOT_COPIED = /^(\.terraform|\.git|.*\.tfstate(\..*)?|.*\.tfplan)$/;
 
 /**
- * Returns the module that the property `shape` of a call names (another with TREELINE_TERRAFORM_MODULE_BY), `default`
- * without that property. Throws CallFailure `failed` where there is none.
+ * Returns the module that the property `shape`, or the one in TREELINE_TERRAFORM_MODULE_BY, names. Without this
+ * property or module, returns the module `default`. Throws CallFailure `failed` if that does not exist either.
  * @param {Call} call
  * @returns {Module}
  */
@@ -39,7 +39,7 @@ export function moduleFor({ properties }) {
 }
 
 /**
- * Returns the folder of the copy in the server's folder; it is made where that content was not copied before.
+ * Copies the module into the server's folder, unless it has a copy of this content. Returns the copy's folder.
  * @param {Module} module
  * @param {ServerFolder} folder
  * @returns {string}
@@ -49,7 +49,7 @@ export function copyModule({ name, path }, { copies, state }) {
   if (![...files.keys()].some((file) => /\.tf(\.json)?$/.test(file))) {
     throw new CallFailure('failed', `the module ${name} in ${path} has no files that end in .tf`);
   }
-  // The state is the server's own, whatever backend the module names.
+  // Each server has its own local state: this file overrides the module's backend.
   files.set(
     'treeline_override.tf.json',
     Buffer.from(JSON.stringify({ terraform: { backend: { local: { path: state } } } })),

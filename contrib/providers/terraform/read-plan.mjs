@@ -1,5 +1,5 @@
-// Reads plans as `terraform show -json` prints them: what would be replaced, what a server tells, and how it differs from
-// what was applied. Pure.
+// Reads plans as `terraform show -json` prints them: replacements, outputs, and differences from the applied
+// properties. Pure.
 
 /**
  * @typedef {import('../exec-call/answer-call.mjs').Properties} Properties
@@ -17,7 +17,7 @@
  * @typedef {{ readonly sensitive?: boolean, readonly value?: unknown }} Output
  */
 
-/** The output of a module that tells the properties that a server really has. */
+/** The output of a module with the real properties of a server. */
 const OBSERVED = 'observed';
 const UNFINISHED = '(not finished)';
 
@@ -34,7 +34,7 @@ export function replacedIn({ resource_changes = [] }) {
 }
 
 /**
- * Returns true if anything is there that Terraform has made, as a refresh has found it.
+ * Returns true if the refresh has found a resource that Terraform manages.
  * @param {Plan} plan
  */
 export function hasResources({ prior_state }) {
@@ -51,21 +51,21 @@ function countManaged(module) {
 }
 
 /**
- * Returns the outputs that a record can hold: strings, numbers, booleans, lists of strings. A sensitive one never leaves.
+ * Returns the outputs that are strings, numbers, booleans or lists of strings, as in records. Omits sensitive outputs.
  * @param {Plan} plan
  * @returns {Readonly<Record<string, unknown>>}
  */
 export function outputsIn({ planned_values }) {
   const outputs = Object.entries(planned_values?.outputs ?? {});
-  const told = outputs.filter(
+  const reported = outputs.filter(
     ([name, { sensitive, value }]) => name !== OBSERVED && sensitive !== true && isRecordValue(value),
   );
-  return Object.fromEntries(told.map(([name, { value }]) => [name, value]));
+  return Object.fromEntries(reported.map(([name, { value }]) => [name, value]));
 }
 
 /**
- * Returns the properties that the server has, from a refresh-only plan: what was applied, over that what drift shows, over
- * that the module's output `observed`. Properties that an unfinished run was to change have their old value.
+ * Returns the real properties of a server from a refresh-only plan. Drift overrides the applied properties, and the
+ * output `observed` overrides both. Properties that an unfinished run should have changed have their old values.
  * @param {Plan} plan
  * @param {ServerFacts} facts
  * @returns {{ readonly observed: Properties, readonly message: string }}
@@ -75,11 +75,11 @@ export function observedIn(plan, { wanted, applied }) {
     const observed = Object.fromEntries(Object.keys(wanted).map((name) => [name, UNFINISHED]));
     return { observed, message: 'its create has not finished' };
   }
-  const told = toldBy(plan);
+  const reported = reportedIn(plan);
   const drift = driftIn(plan);
   const unfinished = Object.keys(wanted).filter((name) => !isSame(wanted[name], applied[name]));
   const pending = unfinished.map((name) => [name, applied[name] ?? UNFINISHED]);
-  const observed = { ...applied, ...drifted(drift, applied, told), ...told, ...Object.fromEntries(pending) };
+  const observed = { ...applied, ...drifted(drift, applied, reported), ...reported, ...Object.fromEntries(pending) };
   return { observed, message: drift.length === 0 ? '' : `changed outside: ${drift.map(nameOf).join(', ')}` };
 }
 
@@ -102,21 +102,21 @@ function driftIn({ resource_drift = [] }) {
     const attributes = Object.keys({ ...before, ...after }).filter((name) => !isSame(before?.[name], after?.[name]));
     return attributes.map((attribute) => ({
       ...{ address, attribute },
-      // A sensitive value is named, and not shown.
+      // Only the name of a sensitive attribute is shown.
       ...{ before: before?.[attribute], after: after_sensitive?.[attribute] ? undefined : after?.[attribute] },
     }));
   });
 }
 
 /**
- * Drift of an attribute that is called as a property and had its value is that property's. Any other drift is shown at the
- * property `shape`, or the first: a difference that no property shows would be no difference for Treeline.
+ * Returns the properties that drift changes. An attribute with the name and the applied value of a property counts as
+ * this property. Other drift is added to the property `shape`, or to the first one: Treeline compares only properties.
  * @param {readonly Drift[]} drift
  * @param {Properties} applied
- * @param {Properties} told
+ * @param {Properties} reported
  * @returns {Properties}
  */
-function drifted(drift, applied, told) {
+function drifted(drift, applied, reported) {
   /** @type {Record<string, PropertyValue>} */
   const observed = {};
   const others = [];
@@ -127,8 +127,8 @@ function drifted(drift, applied, told) {
     if (isProperty && value !== undefined) observed[attribute] = value;
     else others.push(nameOf(one));
   }
-  // A module that tells what it observes knows which property a drift belongs to.
-  if (others.length === 0 || Object.keys(told).length > 0) return observed;
+  // A module with the output `observed` decides itself which property shows the drift.
+  if (others.length === 0 || Object.keys(reported).length > 0) return observed;
   const carrier = Object.hasOwn(applied, 'shape') ? 'shape' : Object.keys(applied).sort()[0];
   if (carrier !== undefined) observed[carrier] = `${applied[carrier]} (changed outside: ${others.join(', ')})`;
   return observed;
@@ -138,20 +138,20 @@ function drifted(drift, applied, told) {
  * @param {Plan} plan
  * @returns {Properties}
  */
-function toldBy({ planned_values }) {
+function reportedIn({ planned_values }) {
   const { value, sensitive } = planned_values?.outputs?.[OBSERVED] ?? {};
   if (sensitive === true || typeof value !== 'object' || value === null || Array.isArray(value)) return {};
   /** @type {Record<string, PropertyValue>} */
-  const told = {};
+  const reported = {};
   for (const [name, item] of Object.entries(value)) {
     const property = asProperty(item);
-    if (property !== undefined) told[name] = property;
+    if (property !== undefined) reported[name] = property;
   }
-  return told;
+  return reported;
 }
 
 /**
- * Returns a value in the form that properties have; undefined where it has none.
+ * Returns a value in the form of a property; undefined if that is not possible.
  * @param {unknown} value
  * @returns {PropertyValue | undefined}
  */

@@ -1,5 +1,4 @@
-// Runs the program terraform in the copy of a server's module. A run that fails ends the call as `retryable`, with what
-// Terraform said.
+// Runs the program terraform in the copy of a server's module. A failed run ends the call as `retryable`.
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CallFailure } from '../exec-call/call-failure.mjs';
@@ -20,13 +19,13 @@ const MESSAGE_CHARACTERS = 2_000;
 const INITIALISED = '.treeline-initialised';
 
 /**
- * Makes Terraform install what the module needs, once for each copy of a module.
+ * Runs `terraform init` once for each copy of a module.
  * @param {Workspace} workspace
  */
 export async function initialise(workspace) {
   const marker = join(workspace.copy, INITIALISED);
   if (existsSync(marker)) return;
-  // The cache of plugins must not be written by two runs at once.
+  // Two runs at once would damage Terraform's cache of plugins.
   const lock = await takeLock(workspace.folder.initialiseLock, workspace.deadline);
   if (lock === undefined) throw new CallFailure('retryable', 'another server is being initialised');
   try {
@@ -40,8 +39,8 @@ export async function initialise(workspace) {
 }
 
 /**
- * Runs Terraform and returns what it printed. At the deadline it is interrupted, as with Ctrl-C: it finishes what it has
- * begun where it can, and saves its state. Throws CallFailure `retryable` where it fails.
+ * Runs Terraform and returns its output. At the deadline it is interrupted as with Ctrl-C: it finishes the running step
+ * if it can, and saves its state. Throws CallFailure `retryable` if Terraform fails.
  * @param {Workspace} workspace
  * @param {readonly string[]} args
  * @returns {Promise<{ readonly stdout: string }>}
@@ -58,7 +57,7 @@ export async function runTerraform({ folder, copy, lockFd, deadline }, args) {
 }
 
 /**
- * What the entry sets, and what Terraform needs beside it to run without an operator.
+ * Returns the entry's variables, and those that Terraform needs to run without an operator.
  * @param {ServerFolder} folder
  */
 function environmentFor({ path, pluginCache }) {

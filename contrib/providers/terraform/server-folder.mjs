@@ -1,4 +1,4 @@
-// The folder of one server: its state, its variables, the copy of its module, and what is known of it.
+// The folder of one server: its state, its variables, copies of its module, and facts about its runs.
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { CallFailure } from '../exec-call/call-failure.mjs';
@@ -9,9 +9,9 @@ import { readJson, writeJson } from '../exec-call/json-file.mjs';
  * @typedef {import('../exec-call/answer-call.mjs').Properties} Properties
  * @typedef {object} ServerFacts
  * @property {string} module its name
- * @property {string} copy the folder with the copy of the module that was used last
- * @property {Properties} wanted what the last create or update began to apply
- * @property {Properties | null} applied what the last one that succeeded has applied
+ * @property {string} copy the folder of the last used copy of the module
+ * @property {Properties} wanted the properties that the last create or update began to apply
+ * @property {Properties | null} applied those of the last success
  */
 
 export class ServerFolder {
@@ -21,7 +21,7 @@ export class ServerFolder {
     this.lock = join(this.path, 'lock');
     this.state = join(this.path, 'terraform.tfstate');
     this.copies = join(this.path, 'modules');
-    /** Used by all servers, one at a time. */
+    /** All servers share this lock. */
     this.initialiseLock = join(stateFolder(), 'initialise.lock');
     this.pluginCache = join(stateFolder(), 'plugins');
   }
@@ -31,8 +31,8 @@ export class ServerFolder {
   }
 
   /**
-   * Returns true if the state names nothing that Terraform has made, and no run may be changing it: one that replaces the
-   * only resource leaves the state empty for a while.
+   * Returns true if the state has no managed resources and no run may be changing it. A run that replaces the only
+   * resource leaves the state empty for a while.
    */
   isEmpty() {
     if (existsSync(join(this.path, '.terraform.tfstate.lock.info'))) return false;
@@ -61,7 +61,7 @@ export class ServerFolder {
   }
 
   /**
-   * Returns the path of a file with variables: of what was begun last, or of what is planned next.
+   * Returns the path of a file with variables: those of the last apply, or those of the next plan.
    * @param {'current' | 'next'} which
    */
   variables(which) {
@@ -83,7 +83,7 @@ export class ServerFolder {
   }
 }
 
-/** Returns the folder of all states. Throws CallFailure `failed` where the entry names none, or a relative one. */
+/** Returns the folder of all states. Throws CallFailure `failed` if the setting is missing or relative. */
 export function stateFolder() {
   const folder = requiredSetting('TREELINE_TERRAFORM_STATE');
   if (isAbsolute(folder)) return folder;

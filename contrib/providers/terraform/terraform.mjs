@@ -4,6 +4,6 @@
 import { answerCall } from '../exec-call/answer-call.mjs';
 import { handlers } from './answer.mjs';
 
-// The signal goes to Terraform, too, which ends what it has begun and saves its state: this program waits for that.
+// Terraform gets the signal too, finishes the running step and saves its state. This program waits for it.
 process.on('SIGTERM', () => undefined);
 await answerCall(handlers());

@@ -1,12 +1,11 @@
-# The records that catalogs are compiled from: fetched once a catalog, kept while they do not change, and noted where the report
-# processor finds them.
+# Fetches the record of each catalog once, keeps unchanged records for later catalogs, and notes them for the report processor.
 require 'fileutils'
 require 'puppet'
 require_relative 'client'
 
 module PuppetX
   module Treeline
-    # Records of earlier catalogs of this process, which cost a request without a body while they do not change.
+    # Records of earlier catalogs of this process. An unchanged record costs a request without a body.
     class KeptRecords
       BYTES_MAX = 64 * 1024 * 1024
 
@@ -16,7 +15,7 @@ module PuppetX
         @bytes = 0
       end
 
-      # Returns the present record. What Treeline refuses to this client it is refused here too: each catalog asks.
+      # Returns the current record. Every catalog sends a request, so Treeline can refuse a record that is kept here.
       def fetch(client, node)
         kept = @lock.synchronize { @answers[[client, node]] }
         answer = client.record(node, kept&.etag)
@@ -40,8 +39,8 @@ module PuppetX
       end
     end
 
-    # What one catalog has asked of Treeline. It hangs at the compiler: Hiera makes the context of a hierarchy level anew whenever a
-    # variable of hiera.yaml changes, in the midst of a catalog.
+    # The records of one catalog. They belong to its compiler, because Hiera replaces the context of a hierarchy level whenever a
+    # variable of hiera.yaml changes, even within a catalog.
     class CatalogRecords < Puppet::Pops::Adaptable::Adapter
       KEPT = KeptRecords.new
 
@@ -60,13 +59,13 @@ module PuppetX
         (@records[client] ||= fetch(client)).body
       end
 
-      # Returns the same with the source of each value; asked for only by who wants an explanation.
+      # Returns the record with the source of each value, for explanations.
       def explained_record(client)
         @explained[client] ||= client.explained_record(node)
       end
 
-      # The node whose catalog it is, never by what it tells about itself: an agent proves its name by a certificate, and on the
-      # command line an operator has named the node. Facts that an agent once sent may claim any `trusted`.
+      # Returns the node of the catalog. An agent proves its name by a certificate; on the command line, the operator names the
+      # node. Facts prove nothing: those that an agent once sent may claim any `trusted`.
       def node
         name = @compiler.node.name
         trusted = @compiler.topscope['trusted'] || {}
@@ -85,12 +84,12 @@ module PuppetX
       end
     end
 
-    # Which record each of the last catalogs of a node was compiled from, in a file a node: the process that gets a report need not be
-    # the one that has compiled its catalog.
+    # Notes from which record each of the last catalogs of a node was compiled. Each node has a file, because another process may
+    # get the report than the one that compiled the catalog.
     module CompiledCatalogs
       CATALOGS_MAX = 16
 
-      # Notes the record of a catalog, where the report processor is in use. Nothing of a catalog depends on that.
+      # Notes the record of a catalog if the report processor is in use. If this fails, the catalog is still compiled.
       def self.note(node, catalog, client, digest)
         return unless Puppet[:reports].split(/\s*,\s*/).include?('treeline')
 
@@ -100,11 +99,11 @@ module PuppetX
         Puppet::Util.replace_file(path_of(node), 0o640) { |file| file.write(JSON.generate(noted)) }
         give_away(path_of(node))
       rescue SystemCallError => e
-        Puppet.warning("What becomes of the record of #{node} cannot be told to Treeline: #{e.message}")
+        Puppet.warning("The record of #{node} will not be confirmed to Treeline: #{e.message}")
       end
 
-      # Returns the client and the digest by which the record of a catalog was fetched; nil where that is not known. A report names its
-      # node and catalog itself: the name of a catalog, which nobody can guess, proves that it is this node's.
+      # Returns the client and the digest by which the record of a catalog was fetched; nil if they are not known. A report may
+      # claim any node. The catalog's id proves that it is this node's, because nobody can guess it.
       def self.find(node, catalog)
         found = read(node)[catalog]
         found && [Client.new(*found.values_at('uri', 'ca', 'cert', 'key')), found['digest']]
@@ -134,7 +133,7 @@ module PuppetX
         give_away(directory)
       end
 
-      # What root makes, by puppet lookup on a Puppet server, is the server's all the same.
+      # Files that root creates, as by puppet lookup on a Puppet server, must belong to the server's user.
       def self.give_away(path)
         owner = File.stat(Puppet[:vardir])
         File.chown(owner.uid, owner.gid, path) if Process.euid.zero?

@@ -1,5 +1,5 @@
-# Asks Treeline over mutual TLS, with Ruby's own libraries. Every way in which it cannot answer is a Failure that says what to
-# look at, within SECONDS_MAX. See README.md, what fails.
+# Sends requests to Treeline over mutual TLS, with Ruby's own libraries. Every error is a Failure within SECONDS_MAX, which
+# says what to check. See README.md, what fails.
 require 'json'
 require 'net/http'
 require 'openssl'
@@ -7,9 +7,9 @@ require 'uri'
 
 module PuppetX
   module Treeline
-    # Treeline did not answer, or not with what was asked for. It never means that a key is missing.
+    # Treeline did not answer, or did not answer as expected. A missing key is never a Failure.
     class Failure < StandardError
-      # The HTTP status, or nil where there was no answer.
+      # The HTTP status, or nil if there was no answer.
       attr_reader :status
 
       def initialize(message, status = nil)
@@ -21,9 +21,9 @@ module PuppetX
     # An answer with its ETag; `body` is parsed, and frozen.
     Answer = Struct.new(:etag, :body, :bytes)
 
-    # Where Treeline is, and whom it is asked as: an address, and the paths of PEM files. Two with equal values are equal.
+    # The address of Treeline, and the paths of PEM files. Clients with equal values are equal.
     Client = Struct.new(:uri, :ca, :cert, :key) do
-      # Returns the record of a node as an Answer; nil where it still is the one that `etag` names.
+      # Returns the record of a node as an Answer; nil if it still has the ETag `etag`.
       def record(node, etag = nil)
         request = Net::HTTP::Get.new(path_of(node))
         request['If-None-Match'] = etag unless etag.nil?
@@ -35,7 +35,7 @@ module PuppetX
         send_request(Net::HTTP::Get.new("#{path_of(node)}?info=true")).body
       end
 
-      # Tells Treeline what became of the record that `digest` names, its ETag.
+      # Confirms to Treeline the outcome of the record with the ETag `digest`.
       def confirm(node, digest, outcome, message)
         request = Net::HTTP::Post.new("#{path_of(node)}applied")
         request['Content-Type'] = 'application/json'
@@ -45,7 +45,7 @@ module PuppetX
 
       private
 
-      # A node's name becomes a part of the path, so it is nothing but a name; and /hiera/all/ holds all records.
+      # The name becomes a part of the path, so it must be a valid name; and /hiera/all/ contains all records.
       def path_of(node)
         is_name = node.is_a?(String) && node.match?(/\A[A-Za-z0-9][A-Za-z0-9._-]{0,249}\z/)
         raise Failure, "#{node.inspect} cannot be the name of a node" if !is_name || node.include?('..') || node == 'all'
@@ -53,7 +53,7 @@ module PuppetX
         "/hiera/#{node}/"
       end
 
-      # In a thread of its own: no limit of net/http ends a name server that is silent, or an answer that comes byte by byte.
+      # Uses a thread: no timeout of net/http covers a silent name server, or an answer that comes byte by byte.
       def send_request(request)
         request['Accept'] = 'application/json'
         request['Accept-Encoding'] = 'identity'
@@ -78,7 +78,7 @@ module PuppetX
       def advice_on(message)
         return "Its certificate has to be signed by #{ca}, and to name that host" if message.match?(/verify failed|hostname/)
 
-        "It has to trust the authority of #{cert}, which has to be of the key #{key}, and neither expired nor revoked"
+        "It has to trust the authority of #{cert}, which has to match the key #{key} and be neither expired nor revoked"
       end
 
       def connection
@@ -90,7 +90,7 @@ module PuppetX
         http.verify_hostname = true if http.respond_to?(:verify_hostname=)
         http.cert, *chain = certificates
         http.extra_chain_cert = chain if !chain.empty? && http.respond_to?(:extra_chain_cert=)
-        # Without a password, OpenSSL would ask the terminal for that of a key which has one.
+        # Without a password here, OpenSSL would ask for the password of a key at the terminal.
         http.key = read('key') { |pem| OpenSSL::PKey.read(pem, '') }
         http.cert_store = authorities
         http.max_retries = 0
@@ -104,18 +104,18 @@ module PuppetX
 
         [parsed.hostname, parsed.port]
       rescue URI::InvalidURIError
-        raise Failure, "#{uri.inspect} is no address"
+        raise Failure, "#{uri.inspect} is not an address"
       end
 
       def authorities
         read('ca') { OpenSSL::X509::Store.new.tap { |store| store.add_file(ca) } }
       end
 
-      # The certificate, then those between it and an authority that Treeline knows.
+      # Returns the client certificate, then those of intermediate authorities.
       def certificates
         read('cert') do |pem|
           blocks = pem.scan(/-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----/m)
-          raise OpenSSL::X509::CertificateError, 'there is none in it' if blocks.empty?
+          raise OpenSSL::X509::CertificateError, 'it has no certificate' if blocks.empty?
 
           blocks.map { |block| OpenSSL::X509::Certificate.new(block) }
         end
@@ -123,7 +123,7 @@ module PuppetX
 
       def read(option)
         path = self[option]
-        raise Failure, "there is no path of a file for #{option}" unless path.is_a?(String)
+        raise Failure, "#{option} is not the path of a file" unless path.is_a?(String)
 
         yield File.read(path)
       rescue SystemCallError, OpenSSL::OpenSSLError => e
@@ -134,17 +134,17 @@ module PuppetX
         return nil if response.is_a?(Net::HTTPNotModified)
 
         text = String.new
-        response.read_body do |piece|
-          text << piece
+        response.read_body do |chunk|
+          text << chunk
           raise Failure, "Treeline at #{uri} answers with more than #{Client::BYTES_MAX} bytes" if text.bytesize > Client::BYTES_MAX
         end
         body = JSON.parse(text, freeze: true)
-        raise Failure, "Treeline at #{uri} answers with something else than an object" unless body.is_a?(Hash)
+        raise Failure, "Treeline at #{uri} did not answer with an object" unless body.is_a?(Hash)
         raise Failure.new(refusal(response, body), response.code.to_i) unless response.is_a?(Net::HTTPSuccess)
 
         Answer.new(response['ETag'], body, text.bytesize)
       rescue JSON::ParserError
-        raise Failure.new("#{uri} answers #{response.code} with no JSON, so it is not Treeline", response.code.to_i)
+        raise Failure.new("#{uri} answers #{response.code} without JSON, so it is not Treeline", response.code.to_i)
       end
 
       def refusal(response, body)
@@ -152,7 +152,7 @@ module PuppetX
       end
     end
 
-    # Puppet waits for this while it compiles.
+    # Puppet waits at most this long while it compiles.
     Client::SECONDS_MAX = 1.5
     Client::BYTES_MAX = 8 * 1024 * 1024
   end

@@ -1,13 +1,13 @@
 require_relative '../../../puppet_x/treeline/catalog_records'
 
-# A Hiera 5 backend: looks keys up in the record that Treeline serves for the node whose catalog is compiled.
+# A Hiera 5 backend: looks up keys in the record of the node whose catalog is compiled.
 #
 #     hierarchy:
 #       - name: Treeline
 #         lookup_key: treeline::lookup_key
 #         uri: https://treeline.example:8443
 #
-# README.md of the module lists its options, and says what fails. A key that the record does not have is looked up in the next level.
+# README.md of the module lists its options, and what fails. A key that is not in the record is looked up in the next level.
 Puppet::Functions.create_function(:'treeline::lookup_key') do
   dispatch :lookup_key do
     param 'Variant[String, Numeric]', :key
@@ -24,7 +24,7 @@ Puppet::Functions.create_function(:'treeline::lookup_key') do
     context.interpolate(record[key])
   end
 
-  # Puppet's own certificate, key and authority serve where no others are named.
+  # The defaults are Puppet's own certificate, key and authority.
   def client_of(options)
     unknown = options.keys - %w[uri ca cert key]
     raise PuppetX::Treeline::Failure, "unknown options in hiera.yaml: #{unknown.join(', ')}" unless unknown.empty?
@@ -37,7 +37,7 @@ Puppet::Functions.create_function(:'treeline::lookup_key') do
     )
   end
 
-  # Puppet indents no second line of a text, so that each is one of its own; the last by being returned.
+  # Puppet indents only the first line of a text, so each line is a text of its own. The caller's block returns the last one.
   def explain(context, lines)
     lines[0...-1].each { |line| context.explain { line } }
     lines.last
@@ -53,7 +53,7 @@ Puppet::Functions.create_function(:'treeline::lookup_key') do
   end
 
   def place(source)
-    file = source['file'].nil? ? 'computed, or told by its provider' : [source['file'], source['line']].compact.join(':')
+    file = source['file'].nil? ? 'computed, or reported by its provider' : [source['file'], source['line']].compact.join(':')
     "#{source['type']} #{source['name']} (#{file})"
   end
 end
