@@ -3,36 +3,24 @@
 import { type Clock, pause } from '../base/clock.ts';
 import { type ShareLimits, Shares } from '../base/shares.ts';
 import type { Answer } from '../model/call-result.ts';
-import type { JsonMap } from '../model/json.ts';
 import { isWorking } from '../model/least-rights.ts';
-import type { Client, Properties } from '../model/objects.ts';
-import type { NodeRecord } from '../model/record.ts';
+import type { Client } from '../model/objects.ts';
 import { ServiceError } from '../model/service-error.ts';
-import type { Spec } from '../model/spec.ts';
-import type { Operation } from '../model/state.ts';
+import type { Call } from '../providers/provider.ts';
 import type { OfferedCall } from '../reconcile/reconciler.ts';
 import type { Caller } from '../service/caller.ts';
 import type { ProxyWork } from './proxy-work.ts';
 
 /** An action or check, as a proxy is shown it. */
-export interface AgentAction {
+export interface AgentAction extends Omit<Call, 'action' | 'deadline'> {
   /** Equal for repeated tries of the same step. */
   readonly id: string;
-  readonly operation: Operation;
-  /** The server's name. */
-  readonly resource: string;
   readonly instance: string;
   /** The resource key of its template. */
   readonly group: string;
-  readonly kind: string;
   readonly generation: number;
   /** Failed tries of this step. */
   readonly attempt: number;
-  readonly properties: Properties;
-  readonly record: NodeRecord;
-  /** The spec that the last success applied, or null. */
-  readonly applied: Spec | null;
-  readonly outputs: JsonMap | null;
   readonly timeoutSeconds: number;
 }
 
@@ -138,23 +126,9 @@ async function waitForOffer(options: AgentOptions, by: Client, { ms, signal }: O
 }
 
 function describeAction({ call, row }: OfferedCall, { timeoutSeconds }: ProxyWork): AgentAction {
-  const { operation, action: id, resource, kind, properties, record, applied, outputs } = call;
+  const { action: id, deadline: _, ...shown } = call;
   const { instance, key: group, generation, attempt } = row;
-  return {
-    id,
-    operation,
-    resource,
-    instance,
-    group,
-    kind,
-    generation,
-    attempt,
-    properties,
-    record,
-    applied,
-    outputs,
-    timeoutSeconds,
-  };
+  return { id, instance, group, generation, attempt, ...shown, timeoutSeconds };
 }
 
 function tagsOf({ tags = [] }: Client): readonly string[] {

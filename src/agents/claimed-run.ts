@@ -118,8 +118,7 @@ async function answerTo(
   deadline: string,
   signal: AbortSignal,
 ): Promise<Answer | undefined> {
-  const { id: action, operation, resource, kind, properties, record, applied, outputs } = claimed.action;
-  const call = { operation, action, resource, kind, properties, record, applied, outputs, deadline };
+  const call = { ...claimed.action, action: claimed.action.id, deadline };
   try {
     // Programs of several entries have storages of their own.
     return { ...(await entry.provider.perform(call, signal)), entry: entry.name };

@@ -1,10 +1,7 @@
 // `treeline completion`: prints a script that completes commands and options in a shell, made from the commands
 // themselves.
-import { Argument, type Command, InvalidArgumentError } from 'commander';
+import { Argument, type Command } from 'commander';
 import { print } from './output.ts';
-
-const SHELLS = ['bash', 'zsh'] as const;
-type Shell = (typeof SHELLS)[number];
 
 /**
  * Adds the command. `createWhole` returns the program with all its commands. Exit code 0: printed; 3: could not run.
@@ -13,21 +10,15 @@ export function addCompletionCommand(program: Command, createWhole: () => Promis
   program
     .command('completion')
     .description('print a script that completes commands and options')
-    .addArgument(new Argument('<shell>', 'the shell of the script').choices(SHELLS).argParser(readShell))
+    .addArgument(new Argument('<shell>', 'the shell of the script').choices(['bash', 'zsh']))
     .addHelpText(
       'after',
       '\nIn ~/.bashrc: eval "$(treeline completion bash)". In ~/.zshrc, after compinit: eval "$(treeline completion zsh)".',
     )
-    .action(async (shell: Shell) => {
+    .action(async (shell: 'bash' | 'zsh') => {
       const whole = await createWhole();
       print(shell === 'bash' ? bashScript(whole) : zshScript(whole));
     });
-}
-
-function readShell(text: string): Shell {
-  const shell = SHELLS.find((each) => each === text);
-  if (shell === undefined) throw new InvalidArgumentError('The supported shells are bash and zsh.');
-  return shell;
 }
 
 /** What may follow a command. */

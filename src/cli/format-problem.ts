@@ -1,7 +1,7 @@
 // Formats and prints problems for people. Colours come from the caller, so that a file or a pipe gets none.
 import { styleText } from 'node:util';
 import { countOf } from '../base/wording.ts';
-import { isError, type Problem, placeOf, sortProblems } from '../model/problem.ts';
+import { hasNoErrors, isError, type Problem, placeOf, sortProblems } from '../model/problem.ts';
 import { SettingsError } from '../settings/load-settings.ts';
 import { CommandFailure, EXIT_PROBLEMS } from './command-failure.ts';
 import { print, visibleLine } from './output.ts';
@@ -81,6 +81,12 @@ export function linesOf(text: string): readonly string[] {
   return text.replace(/^\ufeff/, '').split(/\r\n|\n|\r/);
 }
 
+/** Returns the number of errors and of warnings in words. */
+export function countsOf(problems: readonly Problem[]): string {
+  const errors = problems.filter(isError).length;
+  return `${countOf(errors, 'error')}, ${countOf(problems.length - errors, 'warning')}`;
+}
+
 /**
  * Prints the problems of a settings file with their counts, and sets the exit code if one is an error. `find` gets the
  * path of the file; problems name the file as the user has written it. Throws CommandFailure if it cannot be read.
@@ -95,8 +101,6 @@ export async function printSettingsProblems(
     return error.problems;
   });
   const problems = sortProblems(found.map((problem) => ({ ...problem, file })));
-  const errors = problems.filter(isError).length;
-  const counts = [countOf(errors, 'error'), countOf(problems.length - errors, 'warning')].join(', ');
-  print([...problems.map((problem) => formatProblem(problem)), counts].join('\n'));
-  if (errors > 0) process.exitCode = EXIT_PROBLEMS;
+  print([...problems.map((problem) => formatProblem(problem)), countsOf(problems)].join('\n'));
+  if (!hasNoErrors(problems)) process.exitCode = EXIT_PROBLEMS;
 }

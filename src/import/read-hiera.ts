@@ -1,5 +1,6 @@
 // Reads a Hiera 5 tree: the levels of hiera.yaml, the nodes, and for each node its data files. Values are looked up by
 // hiera-lookup.ts.
+import { posix } from 'node:path';
 import {
   entryOf,
   itemsOf,
@@ -78,14 +79,8 @@ function templatesOf(level: Located): Pick<Level, 'kind' | 'templates' | 'mapped
   return { kind: 'path', templates: [...textsOf('path'), ...textsOf('paths')] };
 }
 
-/** Returns a path without `.` and `..`, but for those that it begins with. */
 function joined(folder: string, path: string): string {
-  const parts: string[] = [];
-  for (const part of (path.startsWith('/') ? path : `${folder}/${path}`).split('/')) {
-    if (part === '..' && parts.length > 0 && parts.at(-1) !== '..') parts.pop();
-    else if (part !== '.' && part !== '') parts.push(part);
-  }
-  return `${folder.startsWith('/') ? '/' : ''}${parts.join('/')}`;
+  return posix.join(posix.isAbsolute(path) ? '' : folder, path);
 }
 
 /** Finds the nodes that have a file of their own, and the facts in its path. */
@@ -181,7 +176,7 @@ class DataTree {
     }
     if (level.kind === 'path') return this.#files.has(path.text) ? [path.text] : [];
     const known = this.#globs.get(path.text);
-    const paths = known ?? [...this.#files.keys()].filter((file) => globPattern(path.text).test(file)).sort();
+    const paths = known ?? [...this.#files.keys()].filter((file) => posix.matchesGlob(file, path.text)).sort();
     this.#globs.set(path.text, paths);
     return paths;
   }
@@ -206,20 +201,4 @@ function* templatesFor({ templates, mapped }: Level, context: NodeContext): Gene
   for (const item of typeof fact === 'string' ? [fact] : fact) {
     for (const template of templates) yield [template, new Map([...context, [mapped.variable, item]])];
   }
-}
-
-function globPattern(glob: string): RegExp {
-  const parts = glob.split(/(\*\*\/?|\*|\?|\{[^}]*\})/).map((part) => {
-    if (part.startsWith('**')) return '(?:.*/)?';
-    if (part === '*') return '[^/]*';
-    if (part === '?') return '[^/]';
-    if (part.startsWith('{'))
-      return `(?:${part
-        .slice(1, -1)
-        .split(',')
-        .map((one) => RegExp.escape(one))
-        .join('|')})`;
-    return RegExp.escape(part);
-  });
-  return new RegExp(`^${parts.join('')}$`);
 }

@@ -42,8 +42,9 @@ type Entries = ReadonlyMap<string, TreeEntry>;
 
 /** What an edit of a tree reads and creates. */
 interface Work {
+  readonly present: ObjectReader;
   readonly objects: LooseObjects;
-  /** The trees at and above the edited files, by id. */
+  /** The trees that were read or made, by id. */
   readonly trees: Map<string, Entries>;
 }
 
@@ -80,10 +81,11 @@ export async function writeCommits(order: CommitOrder): Promise<PreparedCommits 
   if (base.length === SHA256_LENGTH) return { is: 'refused', byHand: true, reason: SHA256 };
   const changes = commits.map(({ edits }) => changeOf(edits, order.directory));
   try {
-    const { root, trees } = await readTrees(present, base, changes);
-    const work = { objects: new LooseObjects(), trees };
+    const root = await present.find(`${base}^{tree}`);
+    if (root === undefined) throw new GitError(`commit "${base}" is not here: nothing can be built on it`);
+    const work: Work = { present, objects: new LooseObjects(), trees: new Map() };
     const made: string[] = [];
-    let tree = root;
+    let tree = root.oid;
     for (const [index, commit] of commits.entries()) {
       tree = (await changeDirectory(work, tree, changes[index] as Change)) ?? (await work.objects.tree([]));
       made.push(await writeCommit(work.objects, order, { ...commit, tree, parent: made.at(-1) ?? base }));
@@ -138,27 +140,15 @@ function changeOf(edits: NewCommit['edits'], directory: readonly string[]): Chan
   return root;
 }
 
-/** Reads the trees of a commit at and above the changes, with one process. */
-async function readTrees(
-  objects: ObjectReader,
-  base: string,
-  changes: readonly Change[],
-): Promise<Pick<Work, 'trees'> & { readonly root: string }> {
-  const root = await objects.find(`${base}^{tree}`);
-  if (root === undefined) throw new GitError(`commit "${base}" is not here: nothing can be built on it`);
-  const paths = new Set(changes.flatMap((change) => [...directoriesOf(change, '')]));
-  // With a slash at its end, the path of a file is missing, so that no file is read.
-  const found = await Promise.all([...paths].map((path) => objects.find(`${base}:${path}`)));
-  const trees = [root, ...found].filter((object) => object !== undefined);
-  return { root: root.oid, trees: new Map(trees.map(({ oid, bytes }) => [oid, entriesOf(bytes)])) };
-}
-
-function* directoriesOf({ below }: Change, above: string): Generator<string> {
-  for (const [step, next] of below) {
-    if (next.below.size === 0) continue;
-    yield `${above}${step}/`;
-    yield* directoriesOf(next, `${above}${step}/`);
-  }
+/** Returns the entries of a tree: of this work, or of the local copy. */
+async function treeOf({ present, trees }: Work, oid: string, path: string): Promise<Entries> {
+  const known = trees.get(oid);
+  if (known !== undefined) return known;
+  const found = await present.find(oid);
+  if (found === undefined) throw new GitError(`the tree ${oid} at "${path}" is missing: the local copy is damaged`);
+  const entries = entriesOf(found.bytes);
+  trees.set(oid, entries);
+  return entries;
 }
 
 /**
@@ -184,8 +174,7 @@ async function changeDirectory(
   { below }: Change,
   path = '',
 ): Promise<string | undefined> {
-  const before: Entries | undefined = oid === undefined ? new Map() : work.trees.get(oid);
-  if (before === undefined) throw new GitError(`the tree ${oid} at "${path}" is missing: the local copy is damaged`);
+  const before: Entries = oid === undefined ? new Map() : await treeOf(work, oid, path);
   const entries = new Map(before);
   for (const [step, change] of below) await changeEntry(work, entries, `${path}${step}`, change);
   if (entries.size === 0) return undefined;

@@ -66,7 +66,7 @@ it('names the supported shells', async () => {
   const { code, stderr } = await treeline(['completion', 'powershell']);
   expect({ code, stderr }).toEqual({
     code: 3,
-    stderr: expect.stringContaining('The supported shells are bash and zsh.'),
+    stderr: expect.stringContaining('Allowed choices are bash, zsh.'),
   });
 });
 

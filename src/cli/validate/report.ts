@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { productVersion } from '../../base/product-files.ts';
 import { countOf } from '../../base/wording.ts';
 import { isError, isFolderProblem, type Problem, type ProblemCode } from '../../model/problem.ts';
-import { formatProblem, type Paint } from '../format-problem.ts';
+import { countsOf, formatProblem, type Paint } from '../format-problem.ts';
 import { type ExampleFiles, isRunExample, PROBLEM_CODES } from './problem-codes.ts';
 
 /** The result of a validation. */
@@ -28,9 +28,7 @@ function pathInRepository({ prefix }: Report, { file }: Problem): string {
 
 /** Returns the number of files, errors and warnings in words. */
 function summaryOf({ files, problems }: Report): string {
-  const errors = problems.filter(isError).length;
-  const counts = [countOf(files, 'file'), countOf(errors, 'error'), countOf(problems.length - errors, 'warning')];
-  return counts.join(', ');
+  return `${countOf(files, 'file')}, ${countsOf(problems)}`;
 }
 
 /** The number of instances that {@link writeDetails} names. */
