@@ -194,13 +194,11 @@ export class Database {
   }
 
   #failed(error: unknown): unknown {
-    if (isDiskFailing(error)) return this.#unavailable(reasonOf(error));
-    if (error instanceof StoreError || !isDamage(error)) return error;
-    return this.#damaged(reasonOf(error));
-  }
-
-  #unavailable(why: string): StoreUnavailable {
+    const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0;
+    if (DAMAGE.has(code)) return this.#damaged(reasonOf(error));
+    if (!DISK.has(code)) return error;
     const { path, use } = this.#use;
+    const why = reasonOf(error);
     return new StoreUnavailable(`The ${use} ${path} cannot be used: ${why}. Free space on that disk or repair it.`);
   }
 
@@ -254,21 +252,7 @@ function makeEmpty(path: string): void {
   renameSync(aside, path);
 }
 
-function isDamage(error: unknown): boolean {
-  return DAMAGE.has(codeOfSqlite(error));
-}
-
-/** Returns the primary code of an error of SQLite; 0 for any other error. */
-function codeOfSqlite(error: unknown): number {
-  return error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0;
-}
-
-/** Returns true if the disk is full, or does not work. */
-function isDiskFailing(error: unknown): boolean {
-  return DISK.has(codeOfSqlite(error));
-}
-
-/** SQLITE_IOERR, SQLITE_FULL. */
+/** Primary codes of a disk that is full or does not work: SQLITE_IOERR, SQLITE_FULL. */
 const DISK = new Set([10, 13]);
 /** SQLITE_ERROR (of these statements: the tables are not as they were made), SQLITE_CORRUPT, SQLITE_NOTADB. */
 const DAMAGE = new Set([1, 11, 26]);

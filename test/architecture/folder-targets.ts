@@ -31,7 +31,7 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'src/service': { most: 5872, goal: 5400 },
   'src/settings': { most: 925, goal: 950 },
   'src/statuses': { most: 1181, goal: 1050 },
-  'src/store': { most: 3127, goal: 2600 },
+  'src/store': { most: 3062, goal: 2600 },
   'src/yaml-edit': { most: 404, goal: 250 },
   'test/agents': { most: 998, goal: 800 },
   'test/api': { most: 5802, goal: 4500 },
@@ -66,6 +66,6 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/texts': { most: 601, goal: 450 },
   'test/yaml-edit': { most: 656, goal: 450 },
   bench: { most: 2510, goal: 2500 },
-  src: { most: 56_884, goal: 51_000 },
+  src: { most: 56_819, goal: 51_000 },
   test: { most: 63_758, goal: 55_000 },
 };

@@ -78,7 +78,7 @@ it('a controller waits for an unreachable server, and logs it', async () => {
     return answer && { status: answer.status, ...((await answer.json()) as object) };
   };
   const reason = new RegExp(
-    `^The database "${new URL(url).pathname.slice(1)}" at 127\\.0\\.0\\.1:\\d+ refuses connections\\.`,
+    `^The database "${new URL(url).pathname.slice(1)}" at 127\\.0\\.0\\.1:\\d+ has failed: connect ECONNREFUSED `,
   );
   const message = expect.stringMatching(new RegExp(`not ready: ${reason.source.slice(1)}`));
   await expect.poll(() => health('/readyz'), PATIENCE).toMatchObject({ status: 503, message });

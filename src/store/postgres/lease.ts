@@ -107,17 +107,13 @@ export class Lease {
     });
   }
 
-  /** The number that this process leads with; undefined where it does not lead. Decided at the moment of the call, like {@link holds}. */
-  get fencing(): number | undefined {
-    return this.holds() ? this.#held?.leader.fencing : undefined;
-  }
-
   /**
-   * Returns whether this process leads, by its own clocks: another one may take the lease no earlier than a lease after
-   * the database has confirmed the last renewal, which was sent before that.
+   * The number that this process leads with; undefined where it does not lead, by its own clocks at the moment of the
+   * call: another one may take the lease no earlier than a lease after the database has confirmed the last renewal,
+   * which was sent before that.
    */
-  holds(): boolean {
-    return this.#held !== undefined && this.#msLeft(this.#held) > 0;
+  get fencing(): number | undefined {
+    return this.#held !== undefined && this.#msLeft(this.#held) > 0 ? this.#held.leader.fencing : undefined;
   }
 
   /**
@@ -125,7 +121,7 @@ export class Lease {
    * long as a lease lasts.
    */
   leader(): Leader | undefined {
-    if (this.holds()) return this.#held?.leader;
+    if (this.fencing !== undefined) return this.#held?.leader;
     if (this.#seen === undefined || this.#clock.monotonic() - this.#seen.atMs > this.leaseSeconds * 1_000)
       return undefined;
     return this.#seen.leader;
@@ -145,9 +141,7 @@ export class Lease {
   async release(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
-    const held = this.#held;
-    this.#forget();
-    if (held !== undefined) await this.#giveBack(held.leader.fencing);
+    await this.#end();
   }
 
   /**
@@ -155,11 +149,9 @@ export class Lease {
    * long as a lease lasts. Never rejects.
    */
   async resign(): Promise<void> {
-    const held = this.#held;
-    this.#forget();
     const pauseMs = this.leaseSeconds * 1_000;
     this.#notBeforeMs = Math.max(this.#notBeforeMs, this.#clock.monotonic() + pauseMs);
-    if (held !== undefined) await this.#giveBack(held.leader.fencing);
+    await this.#end();
   }
 
   async close(): Promise<void> {
@@ -271,6 +263,12 @@ export class Lease {
     this.#held = undefined;
     this.#cancelExpiry?.();
     this.#cancelExpiry = undefined;
+  }
+
+  async #end(): Promise<void> {
+    const held = this.#held;
+    this.#forget();
+    if (held !== undefined) await this.#giveBack(held.leader.fencing);
   }
 
   /** Changes nothing where another process has the lease. Where the database is away, the lease ends by itself. */

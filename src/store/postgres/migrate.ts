@@ -4,20 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { productPath } from '../../base/product-files.ts';
 import { DatabaseConnections, type DatabaseOptions, type RunStatement } from './connection.ts';
 import { type DatabaseAddress, databaseError, NAME_PRIMARY } from './postgres-error.ts';
-import {
-  ADD_MIGRATION,
-  CLAIM,
-  LOCK_MIGRATIONS,
-  MAKE_MIGRATIONS,
-  MAKE_SCHEMA,
-  MIGRATIONS,
-  OWNER,
-  RELATIONS,
-  SCHEMA,
-  SERVER_FACTS,
-  SERVER_VERSION_MIN,
-  TABLE_WITHOUT_RIGHTS,
-} from './statements.ts';
+import { RELATIONS, SCHEMA, SERVER_FACTS, SERVER_VERSION_MIN, TABLE_WITHOUT_RIGHTS } from './statements.ts';
 
 const TABLE = 'migrations';
 
@@ -33,7 +20,7 @@ export async function migrate(options: DatabaseOptions, id?: string): Promise<re
   try {
     return await connections.write(async (run) => {
       await requireServer(run, address);
-      await run(LOCK_MIGRATIONS);
+      await run(`SELECT pg_advisory_xact_lock(hashtextextended('${SCHEMA}.migrations', 0))`);
       const { hasSchema, made } = await requireOwnSchema(run, address);
       const missing = missingAfter(made);
       // Who migrates is the owner.
@@ -41,7 +28,7 @@ export async function migrate(options: DatabaseOptions, id?: string): Promise<re
       else if (made.length === 0) await makeTable(run, hasSchema);
       for (const name of missing) {
         await run(readFileSync(productPath(`migrations/${name}.sql`), 'utf8'));
-        await run(ADD_MIGRATION, [name]);
+        await run(`INSERT INTO ${SCHEMA}.migrations (name) VALUES ($1)`, [name]);
       }
       if (id !== undefined) await claim(run, { id, address });
       return missing;
@@ -52,16 +39,17 @@ export async function migrate(options: DatabaseOptions, id?: string): Promise<re
 }
 
 async function makeTable(run: RunStatement, hasSchema: boolean): Promise<void> {
-  if (!hasSchema) await run(MAKE_SCHEMA);
-  await run(MAKE_MIGRATIONS);
+  if (!hasSchema) await run(`CREATE SCHEMA ${SCHEMA}`);
+  const columns = 'name text PRIMARY KEY, made_at timestamptz NOT NULL DEFAULT now()';
+  await run(`CREATE TABLE IF NOT EXISTS ${SCHEMA}.migrations (${columns})`);
 }
 
 async function claim(
   run: RunStatement,
   { id, address }: { readonly id: string; readonly address: DatabaseAddress },
 ): Promise<void> {
-  await run(CLAIM, [id]);
-  const [[owner] = []] = await run(OWNER);
+  await run(`UPDATE ${SCHEMA}.state SET id = $1::text WHERE id IS NULL`, [id]);
+  const [[owner] = []] = await run(`SELECT id FROM ${SCHEMA}.state`);
   if (owner === id) return;
   const why = `belongs to the installation "${owner}", and this one is "${id}" (id in the settings)`;
   throw databaseError(address, { why, remedy: 'Give each installation a database of its own.' });
@@ -113,7 +101,8 @@ async function requireOwnSchema(
 ): Promise<{ readonly hasSchema: boolean; readonly made: readonly string[] }> {
   const [[hasSchema, relations] = []] = await run(RELATIONS);
   const tables = relations as readonly string[];
-  const made = tables.includes(TABLE) ? await readMigrations(run) : [];
+  const rows = tables.includes(TABLE) ? await run(`SELECT name FROM ${SCHEMA}.migrations ORDER BY name`) : [];
+  const made = rows.map(([name]) => String(name));
   const known = knownMigrations();
   if (made.length === 0 && tables.some((name) => name !== TABLE)) {
     const why = `has a schema "${SCHEMA}" of another program, with the table "${tables.find((name) => name !== TABLE)}"`;
@@ -129,10 +118,6 @@ async function requireOwnSchema(
 
 function missingAfter(made: readonly string[]): readonly string[] {
   return knownMigrations().filter((name) => !made.includes(name));
-}
-
-async function readMigrations(run: RunStatement): Promise<readonly string[]> {
-  return (await run(MIGRATIONS)).map(([name]) => String(name));
 }
 
 function knownMigrations(): readonly string[] {

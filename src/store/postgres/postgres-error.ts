@@ -26,15 +26,8 @@ const CONTINUES = 'Treeline continues by itself as soon as it can.';
 /** After a takeover of PostgreSQL the same address may be that of the primary again. */
 export const NAME_PRIMARY = 'Name the primary in the URL.';
 
-/** By the code of Node or of PostgreSQL (SQLSTATE). The text of any other error is shown as it is. */
+/** By the code of PostgreSQL (SQLSTATE). The text of any other error is shown as it is. */
 const FAILURES: Readonly<Record<string, (at: DatabaseAddress, said: string) => Failure>> = {
-  ECONNREFUSED: unreachable('refuses connections'),
-  ETIMEDOUT: unreachable('does not answer'),
-  ENOTFOUND: ({ host }) => ({
-    why: `has an unknown host name, "${host}"`,
-    remedy: 'Correct the URL, or the name service.',
-    isPassing: true,
-  }),
   '28P01': ({ user }) => ({
     why: `refuses the password of "${user}"`,
     remedy: 'Correct user and password in the URL; characters such as @ / # % are written percent-encoded.',
@@ -77,11 +70,6 @@ const SAYINGS: readonly (readonly [RegExp, Failure])[] = [
 /** Codes of OpenSSL, and of Node for a name that the certificate does not have. */
 const UNTRUSTED = /CERT|LEAF_SIGNATURE/;
 
-function unreachable(why: string): () => Failure {
-  const remedy = 'See that host and port in the URL are right, that PostgreSQL runs there, and the firewalls between.';
-  return () => ({ why, remedy, isPassing: true });
-}
-
 /** Returns how messages name a database. */
 export function nameOf({ database, host, port }: DatabaseAddress): string {
   return `the database "${database}" at ${host.includes(':') ? `[${host}]` : host}:${port}`;
@@ -113,8 +101,10 @@ function failureOf(said: string, { at, code = '' }: { at: DatabaseAddress; code:
       remedy: 'Give the certificate of its authority (caFile), and use the name that its certificate has.',
     };
   }
-  const why = `has failed: ${said}${code === '' ? '' : ` (${code})`}`;
-  return { why, remedy: 'See whether PostgreSQL runs there and its log.', isPassing: true };
+  const why = `has failed: ${said}${said.includes(code) ? '' : ` (${code})`}`;
+  const remedy =
+    'See that host and port in the URL are right, that PostgreSQL runs there, its log, and the firewalls between.';
+  return { why, remedy, isPassing: true };
 }
 
 /** Returns true unless the server itself has refused: then what it was asked last may have been done. */

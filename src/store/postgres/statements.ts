@@ -1,4 +1,4 @@
-// Holds all SQL of the store on PostgreSQL, for the versions 14 to 18. Nothing here relies on a session: settings are
+// Holds the SQL of the store on PostgreSQL, for the versions 14 to 18; migrate.ts has that of its schema. Nothing here relies on a session: settings are
 // LOCAL, and no statement has a name, so that a pooler may give each transaction another connection.
 import { EVENTS_MAX } from '../event-table.ts';
 
@@ -26,28 +26,6 @@ export const RELATIONS = `
   SELECT n.oid IS NOT NULL, coalesce(array_agg(c.relname::text) FILTER (WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')), '{}')
   FROM (SELECT 1) AS one LEFT JOIN pg_namespace n ON n.nspname = '${SCHEMA}' LEFT JOIN pg_class c ON c.relnamespace = n.oid
   GROUP BY n.oid`;
-
-/** Lets one process migrate at a time, until the end of its transaction. */
-export const LOCK_MIGRATIONS = `SELECT pg_advisory_xact_lock(hashtextextended('${SCHEMA}.migrations', 0))`;
-
-/** Makes the schema. */
-export const MAKE_SCHEMA = `CREATE SCHEMA ${SCHEMA}`;
-
-/** Makes the table of migrations. */
-export const MAKE_MIGRATIONS = `
-  CREATE TABLE IF NOT EXISTS ${SCHEMA}.migrations (name text PRIMARY KEY, made_at timestamptz NOT NULL DEFAULT now())`;
-
-/** Records that the migration $1 was made. */
-export const ADD_MIGRATION = `INSERT INTO ${SCHEMA}.migrations (name) VALUES ($1)`;
-
-/** The migrations that were made. */
-export const MIGRATIONS = `SELECT name FROM ${SCHEMA}.migrations ORDER BY name`;
-
-/** Makes an unused schema that of the installation $1. */
-export const CLAIM = `UPDATE ${SCHEMA}.state SET id = $1::text WHERE id IS NULL`;
-
-/** The installation that the schema belongs to. */
-export const OWNER = `SELECT id FROM ${SCHEMA}.state`;
 
 /** The first table that this user may not read and write as a replica does. */
 export const TABLE_WITHOUT_RIGHTS = `

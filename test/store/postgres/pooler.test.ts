@@ -51,7 +51,7 @@ describe.skipIf(WITHOUT_PGBOUNCER !== undefined)(
         return lease;
       });
       await expect.poll(() => taken, PATIENCE).toHaveLength(1);
-      await leases.find((lease) => lease.holds())?.close();
+      await leases.find((lease) => lease.fencing !== undefined)?.close();
       await expect.poll(() => [...taken].sort(), PATIENCE).toEqual(['one', 'two']);
       await Promise.all(leases.map((lease) => lease.close()));
     });

@@ -94,8 +94,9 @@ describe('what the operator reads', () => {
       url: `postgres://treeline:${encodeURIComponent(SECRET)}@127.0.0.1:${port}/treeline`,
     });
     expect(message).toBe(
-      `The database "treeline" at 127.0.0.1:${port} refuses connections. See that host and port in the URL are right, ` +
-        'that PostgreSQL runs there, and the firewalls between. Treeline continues by itself as soon as it can.',
+      `The database "treeline" at 127.0.0.1:${port} has failed: connect ECONNREFUSED 127.0.0.1:${port}. See that host and ` +
+        'port in the URL are right, that PostgreSQL runs there, its log, and the firewalls between. Treeline continues by ' +
+        'itself as soon as it can.',
     );
   });
 
@@ -103,7 +104,9 @@ describe('what the operator reads', () => {
     const message = await refusal({
       url: 'postgres://treeline:se%25cret@no-such-host.invalid/treeline?sslmode=disable',
     });
-    expect(message).toMatch(/^The database "treeline" at no-such-host\.invalid:5432 .*"no-such-host\.invalid"/);
+    expect(message).toMatch(
+      /^The database "treeline" at no-such-host\.invalid:5432 has failed: getaddrinfo \w+ no-such-host\.invalid/,
+    );
   });
 
   it('where the password is wrong, is missing, or the user may not log in', async () => {

@@ -260,7 +260,7 @@ it('a server that stops and starts again: commits fail with the reason, reads go
   await store.commit([writeText('a', 'one')]);
   await server.stop();
   const failing = store.commit([writeText('b', 'two')]);
-  await expect(failing).rejects.toThrow(`at 127.0.0.1:${server.port} refuses connections.`);
+  await expect(failing).rejects.toThrow(`at 127.0.0.1:${server.port} has failed: connect ECONNREFUSED`);
   await expect(failing).rejects.toThrow('Nothing was saved.');
   await expect(failing).rejects.toBeInstanceOf(StoreError);
   expect(store.read('node', 'a')).toEqual(textRow('one'));
