@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { ROOT, treeline } from './support/command-line.ts';
 import { blocksIn } from './support/document-blocks.ts';
-import { leaveFewServers } from './support/running-demo.ts';
+import { leaveFewServers } from './support/few-servers.ts';
 import { temporaryDirectory } from './support/temporary-directory.ts';
 import { cloneFor, newcomer, provideQuickNpm, Terminal } from './support/terminal.ts';
 

@@ -3,19 +3,20 @@
 import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { ensureCredentials } from '../../src/cli/demo/credentials.ts';
 import { ensureRepository } from '../../src/cli/demo/stacks-repository.ts';
-import { treeline } from '../support/command-line.ts';
+import { ROOT, treeline } from '../support/command-line.ts';
 import { itInFull } from '../support/count-runs.ts';
+import { leaveFewServers } from '../support/few-servers.ts';
 import { freePort } from '../support/free-port.ts';
 import { runGit } from '../support/git-repository.ts';
 import { createHttpsClient } from '../support/https-client.ts';
-import { RunningDemo, SMALL_DEMO, smallDemoFolder } from '../support/running-demo.ts';
+import { RunningDemo } from '../support/serving-process.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const LONG = { timeout: 60_000, interval: 100 };
@@ -25,6 +26,27 @@ const COLUMNS = 80;
 const DONE = /^orders-db: Done\nshop-production: Done\nshop-staging: Done\nservers: 3 done\ncommit /;
 const WEB = 'stage-web-1';
 const IN_USE = /:\d+ is in use by another program: .* "treeline demo --port \d+" does\n$/;
+
+/** The servers of {@link smallDemoFolder}: the first is the controller's, the others the proxy's. */
+const SMALL_DEMO = ['orders-db', 'stage-cache', 'stage-web-1'] as const;
+
+/** Returns a folder in which the demo finds a repository: the sample without most of its servers. */
+async function smallDemoFolder(): Promise<string> {
+  const parent = temporaryDirectory();
+  const folder = join(parent, 'a folder');
+  const work = join(parent, 'work');
+  cpSync(join(ROOT, 'sample-repo'), work, { recursive: true });
+  leaveFewServers(work, ['worker', 'balancer', 'mailtrap']);
+  const staging = join(work, 'stacks/instances/shop/shop-staging.yaml');
+  writeFileSync(staging, readFileSync(staging, 'utf8').replace('web_count: "2"', 'web_count: "1"'));
+  mkdirSync(join(folder, '.treeline'), { recursive: true });
+  const git = (...args: readonly string[]) => runGit(['-C', work, ...args]);
+  await git('init', '--quiet', '--initial-branch=main');
+  await git('add', '--all');
+  await git('commit', '--quiet', '--message', 'A small demo');
+  await runGit(['clone', '--quiet', '--bare', work, join(folder, '.treeline/stacks.git')]);
+  return folder;
+}
 
 /** What a demo keeps in a folder. */
 class Place {

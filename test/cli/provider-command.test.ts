@@ -2,7 +2,7 @@
 // cases find; test/long/conformance.long.ts runs it on the example of docs/providers.md and on the programs of contrib/.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { treeline } from '../support/command-here.ts';
 import { ROOT } from '../support/command-line.ts';
 import { itInFull } from '../support/count-runs.ts';
@@ -70,7 +70,6 @@ describe('treeline provider test', { timeout: 120_000 }, () => {
 describe('treeline provider test --url', { timeout: 120_000 }, () => {
   it('ends with 0 and leaves nothing, and tries the signatures too', async () => {
     const service = await startService();
-    onTestFinished(() => service.close());
     const secret = join(temporaryDirectory(), 'secret');
     writeFileSync(secret, SERVICE_SECRET);
     const properties = ['--property', 'size=small', '--change', 'size=large', '--format', 'json'];

@@ -1,8 +1,7 @@
 // Tests the delete budget of a whole controller: a commit may take two servers away before an operator approves.
 import { expect, it } from 'vitest';
 import { treeline } from '../support/command-here.ts';
-import { effectsIn } from '../support/running-controller.ts';
-import { commandLineOptions } from '../support/server-options.ts';
+import { commandLineOptions, effectsIn } from '../support/running-controller.ts';
 import {
   answers,
   type Held,

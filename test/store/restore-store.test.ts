@@ -15,7 +15,7 @@ import {
   restoreStore,
   storePath,
 } from '../../src/store/store-file.ts';
-import { describeInFull, itInFull } from '../support/count-runs.ts';
+import { itInFull } from '../support/count-runs.ts';
 import { writeText } from '../support/rows.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -208,32 +208,28 @@ describe('nothing is restored', () => {
   });
 });
 
-describeInFull('a restore that is killed at any step', () => {
-  itInFull(
-    'leaves the old or the restored store, and can be repeated',
-    async () => {
-      await makeBackup(['a', 'b']);
-      const killed = await storeOfKilled(['x', 'y']);
-      const steps = temporaryDirectory();
-      const { status, stderr } = spawnSync(process.execPath, [RESTORE_STEP_BY_STEP, killed, backup, steps]);
-      expect({ status, stderr: String(stderr) }).toEqual({ status: 0, stderr: '' });
-      const found = new Set<string>();
-      const seen = new Set<string>();
-      for (const step of readdirSync(steps)) {
-        directory = join(steps, step);
-        const state = `${readdirSync(directory, { recursive: true })} ${crc32(readFileSync(storePath(directory)))}`;
-        if (seen.has(state)) continue;
-        seen.add(state);
-        found.add((await textsOf()).join());
-        await restore({ force: true, now: NOW + 1 });
-        expect(await textsOf()).toEqual(['a', 'b']);
-      }
-      expect([...found].sort()).toEqual(['a,b', 'x,y']);
-      expect(seen.size).toBeGreaterThan(5);
-      expect(await textsOf(killed)).toEqual(['a', 'b']);
-    },
-    120_000,
-  );
-
-  /** A store as a controller that was killed leaves it: its last commits are in SQLite's log alone. */
-});
+itInFull(
+  'a restore that is killed at any step leaves the old or the restored store, and can be repeated',
+  async () => {
+    await makeBackup(['a', 'b']);
+    const killed = await storeOfKilled(['x', 'y']);
+    const steps = temporaryDirectory();
+    const { status, stderr } = spawnSync(process.execPath, [RESTORE_STEP_BY_STEP, killed, backup, steps]);
+    expect({ status, stderr: String(stderr) }).toEqual({ status: 0, stderr: '' });
+    const found = new Set<string>();
+    const seen = new Set<string>();
+    for (const step of readdirSync(steps)) {
+      directory = join(steps, step);
+      const state = `${readdirSync(directory, { recursive: true })} ${crc32(readFileSync(storePath(directory)))}`;
+      if (seen.has(state)) continue;
+      seen.add(state);
+      found.add((await textsOf()).join());
+      await restore({ force: true, now: NOW + 1 });
+      expect(await textsOf()).toEqual(['a', 'b']);
+    }
+    expect([...found].sort()).toEqual(['a,b', 'x,y']);
+    expect(seen.size).toBeGreaterThan(5);
+    expect(await textsOf(killed)).toEqual(['a', 'b']);
+  },
+  120_000,
+);

@@ -1,6 +1,6 @@
 // How much of what has many cases is tried: of a property a tenth, of two tables a part of the pairs in `npm test`, and all of it in
 // `npm run test:long`, which runs each file that imports this one.
-import { describe, it } from 'vitest';
+import { it } from 'vitest';
 
 const IS_WHOLE = process.env.PROPERTY_RUNS === 'all';
 
@@ -8,9 +8,6 @@ const IS_WHOLE = process.env.PROPERTY_RUNS === 'all';
 export const itInFull: (name: string, run: () => Promise<void>, timeoutMs?: number) => void = IS_WHOLE
   ? it
   : () => undefined;
-
-/** Several such tests. */
-export const describeInFull: (name: string, define: () => void) => void = IS_WHOLE ? describe : () => undefined;
 
 /** Returns how often a property is tried, of the number that is worth trying. */
 export function countRuns(whole: number): number {

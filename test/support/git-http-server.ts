@@ -4,7 +4,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import https from 'node:https';
-import type { Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname } from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -77,32 +77,22 @@ export async function startGitHttpServer(options: GitHttpServerOptions): Promise
     serve(options, server.misbehave, { request, response }).catch(() => response.destroy());
   };
   const listening = tls === undefined ? http.createServer(listener) : https.createServer(tls, listener);
-  const sockets = new Set<Socket>();
-  listening.on('connection', (socket: Socket) => {
-    sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
-    // A client that hangs up is no failure of the test.
-    socket.on('error', () => socket.destroy());
-  });
-  listening.on('tlsClientError', (_, socket) => socket.destroy());
   let port = 0;
   const start = async (): Promise<void> => {
     listening.listen(port, '127.0.0.1');
     await once(listening, 'listening');
-    const address = listening.address();
-    if (typeof address === 'object' && address !== null) port = address.port;
+    ({ port } = listening.address() as AddressInfo);
   };
   const stop = async (): Promise<void> => {
     if (!listening.listening) return;
     const closed = once(listening, 'close');
     listening.close();
-    for (const socket of sockets) socket.destroy();
+    listening.closeAllConnections();
     await closed;
   };
   await start();
   onTestFinished(stop);
-  const scheme = tls === undefined ? 'http' : 'https';
-  const url = `${scheme}://${host}:${port}/${basename(repository)}`;
+  const url = `${tls === undefined ? 'http' : 'https'}://${host}:${port}/${basename(repository)}`;
   const server: GitHttpServer = { url, port, requests, misbehave: undefined, login: undefined, stop, start };
   return server;
 }

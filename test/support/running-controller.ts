@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { createLog } from '../../src/base/log.ts';
 import { type Controller, startController } from '../../src/compose.ts';
@@ -72,6 +73,15 @@ export async function runController(
   };
 }
 
+/** Returns the options `--server`, `--cert`, `--key` and `--ca` of an administrator's command. */
+export function commandLineOptions({ folder }: Site, { controller }: Pick<RunningController, 'controller'>): string[] {
+  const pki = (name: string): string => join(folder, 'pki', name);
+  return [
+    ...['--server', `https://127.0.0.1:${controller.api.port}`],
+    ...['--cert', pki('administrator.crt'), '--key', pki('administrator.key'), '--ca', pki('ca.crt')],
+  ];
+}
+
 /** Returns settings whose simulated providers are changed, for {@link runController}. */
 export function withProvider(
   options: Partial<SimulatedSettings>,
@@ -106,9 +116,9 @@ export function effectsIn({ servers }: Site): Effect[] {
 }
 
 /** Returns what exists: the properties of each server, by name. */
-export function existing(site: Site): Readonly<Record<string, Effect['properties']>> {
-  const servers = new Map(effectsIn(site).map(({ server, properties }) => [server, properties]));
-  return Object.fromEntries([...servers].filter(([, properties]) => properties !== null).sort());
+export function existing({ servers }: Pick<Site, 'servers'>): Readonly<Record<string, Effect['properties']>> {
+  const there = simulatedRows(servers).filter(({ properties }) => properties !== null);
+  return Object.fromEntries(there.map(({ name, properties }) => [name, properties] as const).sort());
 }
 
 async function followed(request: HttpsClient['request']): Promise<unknown> {

@@ -1,11 +1,9 @@
 // A service for tests of the provider "http": keeps servers in memory, verifies signatures, and may work for long or misbehave.
 import { createHmac } from 'node:crypto';
-import { once } from 'node:events';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import type { JsonMap } from '../../src/model/json.ts';
-import { isMap } from '../../src/model/json.ts';
+import { isMap, type JsonMap } from '../../src/model/json.ts';
+import { listenInTest } from './listen-in-test.ts';
 
 /** The secret of the service. */
 export const SERVICE_SECRET = 'a secret of the service';
@@ -29,23 +27,15 @@ export interface ServiceOfServers {
   polls: number;
   /** Answers in the service's place if it returns true. */
   script: (request: ServiceRequest) => boolean;
-  close(): Promise<void>;
 }
 
-/** Starts a service on a free port. */
+/** Starts a service, which does not outlive the running test. */
 export async function startService(): Promise<ServiceOfServers> {
   const jobs = new Map<string, { left: number; answer: JsonMap }>();
   const server = http.createServer((request, response) => void handle(request, response));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const origin = `http://127.0.0.1:${await listenInTest(server)}`;
   const service: ServiceOfServers = {
     ...{ url: `${origin}/calls?site=lab`, origin, servers: new Map(), requests: [], polls: 0, script: () => false },
-    async close() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
   };
 
   async function handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {

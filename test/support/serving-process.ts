@@ -1,38 +1,30 @@
-// `treeline serve`, or another command that runs on, in a process of its own, and what it logs. It can be stopped, and it
-// can be killed.
+// Commands of the program that run on, in processes of their own, and what they print. They can be stopped, and they can be killed.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { onTestFinished } from 'vitest';
 import { isMap, type JsonMap } from '../../src/model/json.ts';
-import { BUNDLED } from './command-line.ts';
+import { BUNDLED, plainEnvironment } from './command-line.ts';
 
 const WAIT_MS = 60_000;
 
-export class ServingProcess {
+/** A command that runs on. It does not outlive the running test. */
+class RunningCommand {
   readonly #child: ChildProcess;
   readonly #closed: Promise<unknown>;
-  readonly #lines: JsonMap[] = [];
-  readonly #waiting = new Set<() => void>();
-  #rest = '';
+  /** What it has printed. */
+  protected output = '';
   #stderr = '';
 
-  /** Starts it. It does not outlive the running test. */
-  constructor(config: string, command: 'serve' | 'proxy' | 'render' = 'serve') {
-    const arguments_ = [BUNDLED, command, '--config', config];
-    this.#child = spawn(process.execPath, arguments_, { stdio: ['ignore', 'pipe', 'pipe'] });
-    this.#closed = once(this.#child, 'close').then(() => this.#wake());
-    this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => this.#read(text));
-    this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+  constructor(child: ChildProcess, signalAtEnd: 'SIGINT' | 'SIGKILL') {
+    this.#child = child;
+    this.#closed = once(child, 'close');
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.output += text;
+    });
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.#stderr += text;
     });
-    onTestFinished(() => {
-      this.#child.kill('SIGKILL');
-    });
-  }
-
-  /** Every whole line that it has logged. */
-  get lines(): readonly JsonMap[] {
-    return this.#lines;
+    onTestFinished(() => this.end(signalAtEnd).then(() => undefined));
   }
 
   get stderr(): string {
@@ -43,32 +35,14 @@ export class ServingProcess {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  /** Resolves with the first line of a message, which may have been logged before. Rejects where it ends without one. */
-  async logged(message: string): Promise<JsonMap> {
-    const timeout = AbortSignal.timeout(WAIT_MS);
-    for (;;) {
-      const line = this.#lines.find(({ msg }) => msg === message);
-      if (line !== undefined) return line;
-      if (this.isOver || timeout.aborted) throw new Error(`it never logged "${message}"; ${this.#said()}`);
-      await this.#more(timeout);
-    }
-  }
-
-  /** Resolves with the port of the REST interface once it listens. */
-  async port(): Promise<number> {
-    const { api } = await this.logged('listening');
-    if (!isMap(api) || typeof api.port !== 'number') throw new Error('the line "listening" has no port');
-    return api.port;
-  }
-
   /** Sends it a signal, and waits for nothing. */
   signal(signal: NodeJS.Signals): void {
     this.#child.kill(signal);
   }
 
   /** Ends it as an operator or a power cut would, and resolves with its exit code once it is gone; null: a signal ended it. */
-  async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null> {
-    this.#child.kill(signal);
+  async end(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): Promise<number | null> {
+    if (!this.isOver) this.#child.kill(signal);
     return await this.exit();
   }
 
@@ -78,28 +52,66 @@ export class ServingProcess {
     return this.#child.exitCode;
   }
 
-  #read(text: string): void {
-    const lines = `${this.#rest}${text}`.split('\n');
-    // What follows the last line break was not printed whole.
-    this.#rest = lines.pop() ?? '';
-    for (const line of lines) this.#lines.push(JSON.parse(line));
-    this.#wake();
+  /** Resolves with what is found in its output, perhaps later. Rejects if it ends before that, or after a minute. */
+  protected async until<Found>(text: string, find: () => Found | undefined): Promise<Found> {
+    const timeout = AbortSignal.timeout(WAIT_MS);
+    for (;;) {
+      const found = find();
+      if (found !== undefined) return found;
+      const said = (): string => `it said:\n${this.output.split('\n').slice(-6).join('\n')}${this.#stderr}`;
+      if (this.isOver || timeout.aborted) throw new Error(`it never printed "${text}"; ${said()}`);
+      const more = once(this.#child.stdout ?? this.#child, 'data', { signal: timeout }).catch(() => undefined);
+      await Promise.race([more, this.#closed]);
+    }
+  }
+}
+
+/** `treeline serve`, or another command with a log. */
+export class ServingProcess extends RunningCommand {
+  readonly #lines: JsonMap[] = [];
+  /** How much of the output is in the lines. */
+  #read = 0;
+
+  constructor(config: string, command: 'serve' | 'proxy' | 'render' = 'serve') {
+    const arguments_ = [BUNDLED, command, '--config', config];
+    super(spawn(process.execPath, arguments_, { stdio: ['ignore', 'pipe', 'pipe'] }), 'SIGKILL');
   }
 
-  #wake(): void {
-    for (const wake of this.#waiting) wake();
+  /** Every whole line that it has logged. */
+  get lines(): readonly JsonMap[] {
+    for (let end = this.#end(); end >= 0; end = this.#end()) {
+      this.#lines.push(JSON.parse(this.output.slice(this.#read, end)));
+      this.#read = end + 1;
+    }
+    return this.#lines;
   }
 
-  async #more(timeout: AbortSignal): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#waiting.add(resolve);
-    timeout.addEventListener('abort', () => resolve(), { once: true });
-    await promise;
-    this.#waiting.delete(resolve);
+  #end(): number {
+    return this.output.indexOf('\n', this.#read);
   }
 
-  #said(): string {
-    const last = this.#lines.slice(-5).map((line) => JSON.stringify(line));
-    return `it said:\n${[...last, this.#stderr].join('\n')}`;
+  /** Resolves with the first line of a message, which may have been logged before. Rejects if it ends without one. */
+  logged(message: string): Promise<JsonMap> {
+    return this.until(message, () => this.lines.find(({ msg }) => msg === message));
+  }
+
+  /** Resolves with the port of the REST interface once it listens. */
+  async port(): Promise<number> {
+    const { api } = await this.logged('listening');
+    if (!isMap(api) || typeof api.port !== 'number') throw new Error('the line "listening" has no port');
+    return api.port;
+  }
+}
+
+/** `treeline demo`, as somebody starts it in a folder. */
+export class RunningDemo extends RunningCommand {
+  constructor(folder: string, args: readonly string[] = [], env: Readonly<Record<string, string>> = {}) {
+    const options = { cwd: folder, env: { ...plainEnvironment(), ...env } };
+    super(spawn(process.execPath, [BUNDLED, 'demo', ...args], options), 'SIGINT');
+  }
+
+  /** Resolves with everything printed once that contains a text; by default, how to continue. */
+  printed(text = 'To start over'): Promise<string> {
+    return this.until(text, () => (this.output.includes(text) ? this.output : undefined));
   }
 }

@@ -14,24 +14,9 @@ import { Reviews } from '../../src/reconcile/reviews.ts';
 import { stallsIn } from '../../src/reconcile/waits/wait-graph.ts';
 import type { Source } from '../../src/repository/source.ts';
 import { createReader, type Reader } from '../../src/service/read/reader.ts';
+import { ROW_KINDS } from '../../src/store/row-json.ts';
 import type { Store } from '../../src/store/store.ts';
 import { MemoryStore } from './memory-store.ts';
-
-const KINDS: readonly RowKind[] = [
-  ...(['head', 'recovery', 'pinned', 'terminating', 'node', 'held', 'approval', 'removal'] as const),
-  ...([
-    'suspension',
-    'acknowledgement',
-    'rollout',
-    'commit',
-    'commitStatus',
-    'seen',
-    'delivery',
-    'alert',
-    'notification',
-    'server',
-  ] as const),
-];
 
 /** Shows what another store has, in copies, once it is asked to. */
 export class MirrorStore extends MemoryStore {
@@ -56,7 +41,7 @@ export class MirrorStore extends MemoryStore {
   }
 
   async #refresh(): Promise<void> {
-    const found = KINDS.flatMap((kind) => this.#changesOf(kind));
+    const found = ROW_KINDS.flatMap((kind) => this.#changesOf(kind));
     if (found.length === 0) return;
     const changes = found.map(({ change }) => change);
     for (const { key, row } of found) {

@@ -1,5 +1,4 @@
 // Reads with the real git the commits that writes have left in the log of a repository.
-import { expect } from 'vitest';
 import type { GitRepository } from './git-repository.ts';
 import type { Reply } from './https-client.ts';
 
@@ -35,9 +34,4 @@ export async function logOf({ git }: Pick<GitRepository, 'git'>, range = 'main')
 /** Returns the id by which the log tells of a write. */
 export function requestIdOf({ headers }: Pick<Reply, 'headers'>): string {
   return String(headers['x-request-id']);
-}
-
-/** Everything that git can check of a repository is right. What a push that was refused left behind is no fault. */
-export async function expectIntact({ git }: Pick<GitRepository, 'git'>): Promise<void> {
-  expect(await git('fsck', '--full', '--strict', '--no-progress', '--no-dangling')).toBe('');
 }

@@ -10,7 +10,7 @@ import { headOf, push, type Scene, untilHeld, upAndDone } from '../../scenario/s
 import { instanceText, SHOP, TEMPLATE, templateText } from '../../scenario/stacks.ts';
 import { treeline } from '../../support/command-here.ts';
 import { runGit } from '../../support/git-repository.ts';
-import { commandLineOptions } from '../../support/server-options.ts';
+import { commandLineOptions } from '../../support/running-controller.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const BUDGET = 2;

@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import https from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../../src/base/clock.ts';
 import { ensureCredentials } from '../../../src/cli/demo/credentials.ts';
 import type { Answer } from '../../../src/model/call-result.ts';
@@ -34,10 +34,7 @@ for (const polls of [0, 2]) {
     writeFileSync(secretFile, SERVICE_SECRET);
     return {
       open: async () => createHttpProvider({ url: service.url, secretFile, caFile: null, clock: HASTY }),
-      async remove() {
-        await service.close();
-        await rm(directory, { recursive: true });
-      },
+      remove: () => rm(directory, { recursive: true }),
     };
   });
 }
@@ -51,7 +48,6 @@ interface Trial {
 
 async function trialOf(script: (request: ServiceRequest) => boolean = () => false): Promise<Trial> {
   const service = await startService();
-  onTestFinished(() => service.close());
   service.script = script;
   const secretFile = join(temporaryDirectory(), 'secret');
   writeFileSync(secretFile, `${SERVICE_SECRET}\n`);
