@@ -2,34 +2,31 @@
 import { compareNames } from '../../src/model/names.ts';
 import type { FileChanges } from './git-repository.ts';
 
-interface Wanted {
+/** What commits ask for. */
+export interface Wanted {
   /** In the template, so that it changes every server. */
   readonly release: number;
   /** Web servers by instance. */
   readonly counts: Readonly<Record<string, number>>;
 }
 
-/** The instance that is always there. */
-const LASTING = 'shop';
-const PASSING = 'lab';
-
-/** Returns every file of the desired state; those of instances that are not there are removed. */
-export function filesOf({ release, counts }: Wanted): FileChanges {
+/** Returns every file of the desired state; those of instances that are not wanted are removed. The site of a server begins its name. */
+export function filesOf({ release, counts }: Wanted, instances: readonly string[] = ['shop', 'lab']): FileChanges {
+  const properties = `release: "${release}", site: "<<site>>"`;
   const template = `resources:
-  db: { type: Platform::Server, properties: { release: "${release}" } }
+  db: { type: Platform::Server, properties: { ${properties} } }
   web:
     type: Platform::ResourceGroup
     properties:
       count: "<<count>>"
       index_start: "1"
       max_unavailable: "2"
-      resource_def: { properties: { release: "${release}", depends_on: db } }
+      resource_def: { properties: { ${properties}, depends_on: db } }
 `;
   return {
     'tree.yaml': 'name: global\ntype: common\n',
-    'stacks/templates/web.yaml': `parameters: { count: "" }\n${template}`,
-    [pathOf(LASTING)]: instanceOf(counts[LASTING]),
-    [pathOf(PASSING)]: instanceOf(counts[PASSING]),
+    'stacks/templates/web.yaml': `parameters: { count: "", site: "" }\n${template}`,
+    ...Object.fromEntries(instances.map((name) => [`stacks/instances/${name}.yaml`, instanceOf(name, counts[name])])),
   };
 }
 
@@ -42,10 +39,7 @@ export function serversOf({ release, counts }: Wanted): Readonly<Record<string, 
   return Object.fromEntries(names.sort(compareNames).map((name) => [name, String(release)]));
 }
 
-function pathOf(instance: string): string {
-  return `stacks/instances/${instance}.yaml`;
-}
-
-function instanceOf(count: number | undefined): string | null {
-  return count === undefined ? null : `stackTemplate: web\nparameters: { count: "${count}" }\n`;
+function instanceOf(name: string, count: number | undefined): string | null {
+  if (count === undefined) return null;
+  return `stackTemplate: web\nparameters: { count: "${count}", site: ${name.split('-')[0]} }\n`;
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { Chance } from '../simulation/chance.ts';
-import type { FileChanges } from './git-repository.ts';
+import { filesOf, serversOf, type Wanted } from './churned-repository.ts';
 import { createHttpsClient } from './https-client.ts';
 import { callFaults, markedServers, markingEntry } from './marking-server.ts';
 import { registerProxy } from './registered-proxy.ts';
@@ -21,7 +21,7 @@ import { temporaryDirectory } from './temporary-directory.ts';
 const CALL_SECONDS = 0.4;
 /** Instances of each of the two sites. */
 const INSTANCES = 2;
-/** The least and the most servers of an instance. */
+/** The least and the most web servers of an instance. */
 const SERVERS = [2, 8] as const;
 /** The servers of a proxy wait that long for a call that was lost with the controller. */
 const TIMEOUT_SECONDS = 15;
@@ -30,7 +30,6 @@ const PAUSE_MS_MAX = 400;
 const PROXIES = ['north', 'south'] as const;
 /** The servers of `near` are the controller's, those of `far` the proxies'. */
 const SITES = ['near', 'far'] as const;
-type SiteName = (typeof SITES)[number];
 /** Servers go all the time; no commit waits for an approval. */
 const APPROVED = 'Churn\n\nTreeline-Approve-Deletes: 10000';
 const SETTLE_MS_MAX = 240_000;
@@ -60,7 +59,7 @@ async function startRun(chance: Chance): Promise<Run> {
   const folder = temporaryDirectory();
   const wanted = firstWanted();
   const site = await createSiteIn(join(folder, 'site'), {
-    files: filesOf(wanted),
+    files: filesOf(wanted, NAMES),
     repository: ', pollSeconds: 1',
     execution: executionOf(entryOf(join(folder, 'near'))),
     provider: 'files',
@@ -117,7 +116,7 @@ class Run {
   async churn(): Promise<void> {
     const kind = CHANGES[this.#commits++ % CHANGES.length] ?? 'size';
     this.#wanted = churned(this.#wanted, kind, this.chance);
-    await this.#parts.site.repository.commit(filesOf(this.#wanted), { message: APPROVED });
+    await this.#parts.site.repository.commit(filesOf(this.#wanted, NAMES), { message: APPROVED });
   }
 
   /** Kills the controller or a proxy, and starts it again, unaided. */
@@ -159,19 +158,13 @@ class Run {
   check(): void {
     for (const site of SITES) {
       const directory = join(this.#parts.folder, site);
-      expect(markedServers(directory)).toEqual(serversOf(this.#wanted, site));
+      const wanted = Object.entries(serversOf(this.#wanted)).filter(([name]) => name.startsWith(`${site}-`));
+      expect(markedServers(directory)).toEqual(Object.fromEntries(wanted));
       expect(callFaults(directory)).toEqual([]);
       const locks = readdirSync(join(directory, 'locks')).map((name) => join(directory, 'locks', name));
       expect(locks.filter((lock) => spawnSync('flock', ['--nonblock', lock, 'true']).status !== 0)).toEqual([]);
     }
   }
-}
-
-/** The servers that the commits ask for. */
-interface Wanted {
-  readonly release: number;
-  /** Servers by instance. */
-  readonly counts: Readonly<Record<string, number>>;
 }
 
 const NAMES = SITES.flatMap((site) => Array.from({ length: INSTANCES }, (_, index) => `${site}-${index + 1}`));
@@ -193,34 +186,4 @@ function churned({ release, counts }: Wanted, change: Change, chance: Chance): W
   if (change === 'removal' && present !== undefined) return { release, counts: others };
   const [least, most] = SERVERS;
   return { release, counts: { ...others, [name]: least + chance.below(most - least + 1) } };
-}
-
-/** Returns every file; those of instances that are not wanted are removed. */
-function filesOf({ release, counts }: Wanted): FileChanges {
-  const instances = NAMES.map((name) => {
-    const parameters = `{ count: "${counts[name]}", site: ${name.split('-')[0]} }`;
-    const text = counts[name] === undefined ? null : `stackTemplate: web\nparameters: ${parameters}\n`;
-    return [`stacks/instances/${name}.yaml`, text];
-  });
-  return {
-    'tree.yaml': 'name: global\ntype: common\n',
-    'stacks/templates/web.yaml': `parameters: { count: "", site: "" }
-resources:
-  web:
-    type: Platform::ResourceGroup
-    properties:
-      count: "<<count>>"
-      max_unavailable: "50%"
-      resource_def: { properties: { release: "${release}", site: "<<site>>" } }
-`,
-    ...Object.fromEntries(instances),
-  };
-}
-
-/** Returns the release of every server of a site that should run, by its name. */
-function serversOf({ release, counts }: Wanted, site: SiteName): Readonly<Record<string, string>> {
-  const names = Object.entries(counts)
-    .filter(([instance]) => instance.startsWith(`${site}-`))
-    .flatMap(([instance, count]) => Array.from({ length: count }, (_, index) => `${instance}-web-${index + 1}`));
-  return Object.fromEntries(names.map((name) => [name, String(release)]));
 }
