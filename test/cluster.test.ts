@@ -2,31 +2,24 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
-import { type AddressInfo, connect, createServer, type Server } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, it, onTestFinished } from 'vitest';
 import { startBalancer, statusOf, type Target } from '../scripts/cluster-balancer.ts';
 import { itInFull } from './support/count-runs.ts';
 import { freePort } from './support/free-port.ts';
+import { listenInTest } from './support/listen-in-test.ts';
 
 const DATABASE = join(import.meta.dirname, '..', 'scripts', 'cluster-database.ts');
 
-async function listen(server: Server): Promise<number> {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  const address = server.address();
-  return typeof address === 'object' ? (address?.port ?? 0) : 0;
-}
-
 /** A replica that answers each connection with its name, and health as `health` says. */
 async function startReplica(name: string, health: { leaderz: number; readyz: number }): Promise<Target> {
-  const apiPort = await listen(createServer((socket) => socket.end(name)));
+  const apiPort = await listenInTest(createServer((socket) => socket.end(name)));
   const answers = createHttpServer(({ url }, response) => {
     response.writeHead(url === '/leaderz' ? health.leaderz : health.readyz).end();
   });
-  return { name, apiPort, managementPort: await listen(answers) };
+  return { name, apiPort, managementPort: await listenInTest(answers) };
 }
 
 it('the balancer passes connections to the replicas that are ready, in turn', async () => {

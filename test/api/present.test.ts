@@ -1,9 +1,9 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import express, { type Request, type Response } from 'express';
 import { expect, test } from 'vitest';
 import { writeAnswer } from '../../src/api/answer.ts';
 import { sendRead } from '../../src/api/present.ts';
+import { listenInTest } from '../support/listen-in-test.ts';
 
 /** Returns what one request is answered by a server that sends like this. */
 async function answerOf(
@@ -11,12 +11,9 @@ async function answerOf(
   headers: Record<string, string> = {},
 ): Promise<{ status: number; headers: Headers; text: string }> {
   const server = createServer(express().use(send));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const port = await listenInTest(server);
   const response = await fetch(`http://127.0.0.1:${port}/`, { headers: { ...headers, connection: 'close' } });
-  const text = await response.text();
-  server.close();
-  return { status: response.status, headers: response.headers, text };
+  return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
 function readOf(body: unknown, headers?: Record<string, string>) {

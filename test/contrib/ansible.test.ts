@@ -5,7 +5,7 @@ import { createServer as createTlsServer } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createLog } from '../../src/base/log.ts';
 import { type Controller, startController } from '../../src/compose.ts';
 import type { DeliveryRow } from '../../src/model/rows.ts';
@@ -14,6 +14,7 @@ import { createAnsible, HAS_ANSIBLE, listAnswers, NO_ANSIBLE, type PluginOptions
 import type { ProcessResult } from '../support/command-line.ts';
 import { itInFull } from '../support/count-runs.ts';
 import { createHttpsClient, type HttpsClient } from '../support/https-client.ts';
+import { listenInTest } from '../support/listen-in-test.ts';
 import { createSiteIn, type Site } from '../support/site-on-disk.ts';
 
 const PATIENCE = { timeout: 20_000, interval: 25 };
@@ -130,10 +131,7 @@ async function serving(name: string): Promise<string> {
   const server = createTlsServer({ key: pki('server.key'), cert: pki('server.crt') }, (_, response) =>
     response.end(body),
   );
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  const address = server.address();
-  return `https://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+  return `https://127.0.0.1:${await listenInTest(server)}`;
 }
 
 describe.runIf(HAS_ANSIBLE)(`the inventory${NO_ANSIBLE}`, () => {

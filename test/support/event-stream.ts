@@ -1,7 +1,6 @@
 // Reads server-sent events over TLS, as a client with a certificate does.
 import type { IncomingHttpHeaders } from 'node:http';
 import { request } from 'node:https';
-import type { TLSSocket } from 'node:tls';
 import { onTestFinished } from 'vitest';
 import type { Identity, Server } from './https-client.ts';
 
@@ -21,11 +20,7 @@ export interface ReadStream {
   readonly messages: readonly Message[];
   /** The data of the messages of a kind. */
   data(event: string): readonly unknown[];
-  readonly socket: TLSSocket;
   readonly isEnded: () => boolean;
-  /** Reads no more for now. */
-  pause(): void;
-  resume(): void;
   close(): void;
 }
 
@@ -53,10 +48,7 @@ export async function readStream(
     resolve({
       ...{ status: incoming.statusCode ?? 0, headers: incoming.headers, messages },
       data: (event) => messages.filter((message) => message.event === event).map(({ data }) => data),
-      socket: incoming.socket as TLSSocket,
       isEnded: () => isEnded,
-      pause: () => void incoming.pause(),
-      resume: () => void incoming.resume(),
       close: () => void outgoing.destroy(),
     });
   });

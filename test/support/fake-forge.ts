@@ -2,12 +2,10 @@
 // misbehave.
 import { writeFileSync } from 'node:fs';
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
-import https from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { createAuthority, issueServerCertificate } from '../../src/base/development-pki.ts';
 import type { StatusesSettings } from '../../src/model/settings.ts';
-import { listenInTest } from './listen-in-test.ts';
+import { serveInTest } from './listen-in-test.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 export const FORGE_TOKEN = 'forge-token-1';
@@ -56,25 +54,18 @@ const STATES = {
 
 /** Starts a forge that does not outlive the running test. `host` is the name in its certificate and address. */
 export async function startFakeForge(kind: StatusesSettings['kind'], host = '127.0.0.1'): Promise<FakeForge> {
-  const now = Date.now();
-  const directory = temporaryDirectory();
-  const authority = await createAuthority({ commonName: 'Forge authority', now });
-  const { key, cert } = await issueServerCertificate(authority, { now, hosts: [host] });
-  const tokenFile = join(directory, 'token');
-  const caFile = join(directory, 'ca.crt');
+  const tokenFile = join(temporaryDirectory(), 'token');
   writeFileSync(tokenFile, `${FORGE_TOKEN}\n`);
-  writeFileSync(caFile, authority.cert);
   const requests: ForgeRequest[] = [];
   const statuses: ShownStatus[] = [];
-  const server = https.createServer({ key, cert }, async (incoming, response) => {
+  const { port, caFile } = await serveInTest(async (incoming, response) => {
     const { method = '', url: path = '', headers } = incoming;
     const request = { method, path, headers, body: JSON.parse((await text(incoming)) || '{}') };
     requests.push(request);
     if (forge.script(request, response)) return;
     const answer = take(request);
     response.writeHead(answer, { 'content-type': 'application/json' }).end('{"message":"answered"}');
-  });
-  const port = await listenInTest(server);
+  }, host);
   const api = APIS[kind];
   const forge: FakeForge = {
     settings: {

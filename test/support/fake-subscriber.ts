@@ -1,13 +1,11 @@
 // A subscriber that takes events over HTTPS, and believes only what the public library of Standard Webhooks verifies.
 import { writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
-import https from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
-import { createAuthority, issueServerCertificate } from '../../src/base/development-pki.ts';
 import { NOTIFICATION_KINDS, type NotificationTarget } from '../../src/model/settings.ts';
-import { listenInTest } from './listen-in-test.ts';
+import { serveInTest } from './listen-in-test.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 export const SUBSCRIBER_SECRET = `whsec_${Buffer.from('0123456789abcdef0123456789abcdef').toString('base64')}`;
@@ -31,17 +29,12 @@ export interface FakeSubscriber {
 
 /** Starts a subscriber that does not outlive the running test. */
 export async function startFakeSubscriber(name = 'ops'): Promise<FakeSubscriber> {
-  const directory = temporaryDirectory();
-  const now = Date.now();
-  const authority = await createAuthority({ commonName: 'Subscriber authority', now });
-  const { key, cert } = await issueServerCertificate(authority, { now, hosts: ['127.0.0.1'] });
-  const [secretFile, caFile] = [join(directory, 'secret'), join(directory, 'ca.crt')];
+  const secretFile = join(temporaryDirectory(), 'secret');
   writeFileSync(secretFile, `${SUBSCRIBER_SECRET}\n`);
-  writeFileSync(caFile, authority.cert);
   const received: Received[] = [];
   const refused: string[] = [];
   const webhook = new Webhook(SUBSCRIBER_SECRET);
-  const server = https.createServer({ key, cert }, async (request, response) => {
+  const { port, caFile } = await serveInTest(async (request, response) => {
     const { headers } = request;
     const body = await text(request);
     try {
@@ -53,7 +46,6 @@ export async function startFakeSubscriber(name = 'ops'): Promise<FakeSubscriber>
       response.writeHead(401).end();
     }
   });
-  const port = await listenInTest(server);
   const url = `https://127.0.0.1:${port}/hook?from=treeline`;
   const subscriber: FakeSubscriber = {
     target: { name, url, secretFile, caFile, instances: ['*'], kinds: NOTIFICATION_KINDS },

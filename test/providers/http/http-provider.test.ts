@@ -1,19 +1,17 @@
 // The provider that asks services, on real HTTP: signatures, polls, and services that misbehave.
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import https from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../../src/base/clock.ts';
-import { ensureCredentials } from '../../../src/cli/demo/credentials.ts';
 import type { Answer } from '../../../src/model/call-result.ts';
 import { ANSWER_BYTES_MAX } from '../../../src/providers/answer-json.ts';
 import { createHttpProvider } from '../../../src/providers/http/http-provider.ts';
 import type { Call, Provider } from '../../../src/providers/provider.ts';
 import { describeProvider } from '../../contract/provider.ts';
 import { callOf } from '../../support/calls.ts';
-import { listenInTest } from '../../support/listen-in-test.ts';
+import { serveInTest } from '../../support/listen-in-test.ts';
 import {
   SERVICE_SECRET,
   type ServiceOfServers,
@@ -99,12 +97,10 @@ describe('a request', () => {
   });
 
   it('goes to a server whose certificate is trusted', async () => {
-    const { ca, server } = await ensureCredentials(join(temporaryDirectory(), 'pki'), Date.now());
-    const pair = { key: readFileSync(server.key), cert: readFileSync(server.cert) };
-    const secure = https.createServer(pair, (_, response) => response.end('{"outcome":"absent"}'));
+    const { port, caFile: ca } = await serveInTest((_, response) => void response.end('{"outcome":"absent"}'));
     const secretFile = join(temporaryDirectory(), 'secret');
     writeFileSync(secretFile, 's');
-    const url = `https://127.0.0.1:${await listenInTest(secure)}/`;
+    const url = `https://127.0.0.1:${port}/`;
     const open = (caFile: string | null): Provider => createHttpProvider({ url, secretFile, caFile, clock: HASTY });
     const signal = AbortSignal.timeout(10_000);
     expect(await open(ca).perform(callOf(), signal)).toMatchObject({ outcome: 'absent' });
