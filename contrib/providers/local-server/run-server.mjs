@@ -16,7 +16,7 @@ import { ServerFiles } from './server-files.mjs';
 
 const WATCH_MS = 2_000;
 const HOST = '127.0.0.1';
-/** The host names of this machine's browsers. Refusing all others prevents DNS rebinding by a foreign page. */
+/** The host names that browsers on this machine use. Refusing all others prevents DNS rebinding by a foreign page. */
 const OWN_HOST = /^(127\.0\.0\.1|localhost)(:\d+)?$/i;
 const HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
 const NOT_OWN = { message: `only requests to ${HOST} or localhost are answered` };

@@ -36,7 +36,7 @@ export async function runRemotely(target, script, { text, deadline, resource: na
     },
     leftMs - Math.min(leftMs / 8, RESERVE_MS_MAX / 2),
   );
-  // Standard input stays open: the machine takes its end for the end of the connection.
+  // Standard input stays open: for the machine, its end is the end of the connection.
   ssh.stdin.on('error', () => ssh.stdin.destroy());
   /** @param {string} output */
   const begin = (output) => {

@@ -64,7 +64,7 @@ module PuppetX
         @explained[client] ||= client.explained_record(node)
       end
 
-      # Returns the node of the catalog. An agent proves its name by a certificate; on the command line, the operator names the
+      # Returns the node of the catalog. An agent proves its name by a certificate; on the command line, an operator names the
       # node. Facts prove nothing: those that an agent once sent may claim any `trusted`.
       def node
         name = @compiler.node.name
@@ -84,8 +84,8 @@ module PuppetX
       end
     end
 
-    # Notes from which record each of the last catalogs of a node was compiled. Each node has a file, because another process may
-    # get the report than the one that compiled the catalog.
+    # Notes from which record each of the last catalogs of a node was compiled. Each node has a file, because the process that gets a
+    # report may not be the one that compiled the catalog.
     module CompiledCatalogs
       CATALOGS_MAX = 16
 
