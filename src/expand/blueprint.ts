@@ -56,13 +56,11 @@ export function* textsOf(blueprint: Blueprint): Generator<{ readonly text: Text;
   }
 }
 
-/**
- * Returns the keys of the resources whose outputs a blueprint takes, each with the pointer of the first text that does.
- */
-export function sourcesOf({ properties }: Blueprint): ReadonlyMap<string, string> {
-  const sources = new Map<string, string>();
-  for (const { tokens, pointer } of [...properties.values()].flatMap(({ texts }) => texts)) {
-    for (const { resource } of outputTokensIn(tokens)) if (!sources.has(resource)) sources.set(resource, pointer);
+/** Returns the keys of the resources whose outputs a blueprint takes, each with the first text that does. */
+export function sourcesOf({ properties }: Blueprint): ReadonlyMap<string, Text> {
+  const sources = new Map<string, Text>();
+  for (const text of [...properties.values()].flatMap(({ texts }) => texts)) {
+    for (const { resource } of outputTokensIn(text.tokens)) if (!sources.has(resource)) sources.set(resource, text);
   }
   return sources;
 }

@@ -60,7 +60,7 @@ export function dependencyCycle(amended: AmendedTemplate, steps: readonly CycleS
  */
 export function dependsOnPointer(blueprint: Blueprint): string {
   const [output] = sourcesOf(blueprint).values();
-  return blueprint.structure.get('depends_on')?.pointer ?? output ?? blueprint.pointer;
+  return blueprint.structure.get('depends_on')?.pointer ?? output?.pointer ?? blueprint.pointer;
 }
 
 /** Reports at a step that the instance added, if there is one: without it the template has no such cycle. */

@@ -92,8 +92,8 @@ function propertyNames({ properties, reads = {} }: ServerValues): ReadonlySet<st
   return new Set([...Object.keys(properties), ...Object.keys(reads)]);
 }
 
-function noProperty({ name, pointer }: WrittenName, properties: readonly string[], amended: AmendedTemplate): Problem {
-  return problemInTemplate(amended, pointer, {
+function noProperty({ name, text }: WrittenName, properties: readonly string[], amended: AmendedTemplate): Problem {
+  return problemInTemplate(amended, text.pointer, {
     code: 'unknown_configuration_only',
     severity: 'warning',
     message: `configuration_only names ${quote(name)}, which is no property here`,

@@ -10,7 +10,7 @@ import type { Properties, PropertyValue } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
 import type { OutputPiece, OutputText, OutputTexts } from '../model/spec.ts';
 import { problemInTemplate } from './amend-template.ts';
-import { type Blueprint, type PropertyText, sourcesOf, takesOutputs } from './blueprint.ts';
+import { type Blueprint, sourcesOf, type Text, takesOutputs } from './blueprint.ts';
 import { dependencyOrder } from './dependency-order.ts';
 import type { Members } from './group-members.ts';
 import { MEMBERS_MAX, STACK_CHARACTERS_MAX } from './limits.ts';
@@ -30,7 +30,7 @@ import {
 /** One name in a structural property, and where it is written. */
 export interface WrittenName {
   readonly name: string;
-  readonly pointer: string;
+  readonly text: Text;
 }
 
 /** The values of one server. */
@@ -80,8 +80,7 @@ class Evaluation {
   readonly #indexes: ReadonlyMap<Blueprint, Members['indexes']>;
   readonly #columns = new Map<ValueNode, Column<PropertyValue>>();
   readonly #reads = new Map<ValueNode, Column<OutputText>>();
-  /** A node for each text of a structural property. */
-  readonly #structure = new Map<PropertyText, readonly ValueNode[]>();
+  readonly #structure = new Map<Text, ValueNode>();
   readonly #lists = new Map<ValueNode, ValueList>();
   readonly #sources = new Map<ValueNode, ReadonlySet<Blueprint>>();
   #left = STACK_CHARACTERS_MAX;
@@ -94,12 +93,12 @@ class Evaluation {
     const { order } = dependencyOrder(allNodes(this.#graph), (node) => earlierThan(this.#graph, node));
     for (const node of order) this.#add(node);
     for (const blueprint of blueprints) {
-      for (const [property, written] of blueprint.structure) {
-        const nodes = written.texts.map((text): ValueNode => {
-          return { blueprint, property, text: { pointer: text.pointer, isList: false, texts: [text] } };
-        });
-        this.#structure.set(written, nodes);
-        for (const node of nodes) this.#add(node);
+      for (const [property, { texts }] of blueprint.structure) {
+        for (const text of texts) {
+          const node = { blueprint, property, text: { pointer: text.pointer, isList: false, texts: [text] } };
+          this.#structure.set(text, node);
+          this.#add(node);
+        }
       }
     }
   }
@@ -110,9 +109,9 @@ class Evaluation {
     const nodes = [...(this.#graph.get(blueprint.key) ?? [])];
     const properties = columnsOf(nodes, this.#columns);
     const reads = columnsOf(nodes, this.#reads);
-    const outputs = [...sourcesOf(blueprint)].map(([name, pointer]): WrittenName => ({ name, pointer }));
-    const dependsOn = this.#nodesOf(blueprint.structure.get('depends_on'));
-    const configurationOnly = this.#nodesOf(blueprint.structure.get('configuration_only'));
+    const outputs = [...sourcesOf(blueprint)].map(([name, text]): WrittenName => ({ name, text }));
+    const dependsOn = blueprint.structure.get('depends_on')?.texts ?? [];
+    const configurationOnly = blueprint.structure.get('configuration_only')?.texts ?? [];
     const [needsAt, configurationOnlyAt] = [this.#namesAt(dependsOn, outputs), this.#namesAt(configurationOnly, [])];
     const servers = indexes.map((index, position): ServerValues => {
       const own = valuesAt(properties, position);
@@ -126,23 +125,23 @@ class Evaluation {
         configurationOnly: configurationOnlyAt(position),
       };
     });
-    const all = [...nodes.map(([, node]) => node), ...dependsOn, ...configurationOnly];
+    const structural = [...dependsOn, ...configurationOnly].flatMap((text) => this.#structure.get(text) ?? []);
+    const all = [...nodes.map(([, node]) => node), ...structural];
     return { members, servers, sources: new Set(all.flatMap((node) => [...this.#sourcesOf(node)])) };
   }
 
-  #nodesOf(property: PropertyText | undefined): readonly ValueNode[] {
-    return (property && this.#structure.get(property)) ?? [];
-  }
-
   /** Returns a function that gives the names of one server after the other, the same list while they are the same. */
-  #namesAt(nodes: readonly ValueNode[], others: readonly WrittenName[]): (position: number) => readonly WrittenName[] {
-    const columns = nodes.map((node) => ({ pointer: pointerOfNode(node), column: this.#columns.get(node) ?? [] }));
+  #namesAt(texts: readonly Text[], others: readonly WrittenName[]): (position: number) => readonly WrittenName[] {
+    const columns = texts.flatMap((text) => {
+      const node = this.#structure.get(text);
+      return node === undefined ? [] : [{ text, column: this.#columns.get(node) ?? [] }];
+    });
     let last: readonly WrittenName[] = [];
     return (position) => {
       const isSame = position > 0 && columns.every(({ column }) => column[position] === column[position - 1]);
       if (!isSame) {
-        const written = columns.flatMap(({ pointer, column }) =>
-          [column[position] ?? []].flat().map((name): WrittenName => ({ name, pointer })),
+        const written = columns.flatMap(({ text, column }) =>
+          [column[position] ?? []].flat().map((name): WrittenName => ({ name, text })),
         );
         last = [...written, ...others];
       }

@@ -4,8 +4,8 @@ import { below } from '../model/entry.ts';
 import type { OutsideDependency } from '../model/expanded.ts';
 import { compareNames } from '../model/names.ts';
 import type { Problem } from '../model/problem.ts';
-import { type AmendedTemplate, problemInTemplate, subtractedButUsed } from './amend-template.ts';
-import type { Blueprint, Text } from './blueprint.ts';
+import { problemInTemplate, subtractedButUsed } from './amend-template.ts';
+import type { Blueprint } from './blueprint.ts';
 import { type CycleStep, dependencyCycle, dependsOnPointer } from './check-cycles.ts';
 import { dependencyOrder } from './dependency-order.ts';
 import type { ResourceValues, ServerValues, WrittenName } from './evaluate.ts';
@@ -46,22 +46,17 @@ interface DependencyNode extends CycleStep {
 /** The servers of a stack by the names under which they can be depended on. */
 class Stack {
   readonly problems: Problem[] = [];
-  readonly #amended: AmendedTemplate;
-  readonly #blame: StackInput['parameters']['blame'];
-  /** The texts of `depends_on`, by pointer. */
-  readonly #texts = new Map<string, Text>();
+  readonly #input: StackInput;
   readonly #keys = new Map<string, DependencyNode>();
   readonly #servers = new Map<string, DependencyNode>();
   /** By the very list, which servers share. */
   readonly #known = new Map<readonly WrittenName[], Dependencies>();
   #left = DEPENDENCIES_MAX;
 
-  constructor(resources: readonly ResourceValues[], { amended, parameters }: StackInput) {
-    this.#amended = amended;
-    this.#blame = parameters.blame;
+  constructor(resources: readonly ResourceValues[], input: StackInput) {
+    this.#input = input;
     for (const { members, servers } of resources) {
-      const { key, structure } = members.blueprint;
-      for (const text of structure.get('depends_on')?.texts ?? []) this.#texts.set(text.pointer, text);
+      const { key } = members.blueprint;
       const pointer = dependsOnPointer(members.blueprint);
       const steps = servers.map(({ name }): DependencyNode => ({ label: name, pointer, isKey: false, needs: [] }));
       for (const step of steps) this.#servers.set(step.label, step);
@@ -85,22 +80,20 @@ class Stack {
 
   findCycles(): Problem[] {
     const { cycles } = dependencyOrder(this.#keys.values(), ({ needs }) => needs);
-    return cycles.map((cycle) => dependencyCycle(this.#amended, cycle.filter(isShown)));
+    return cycles.map((cycle) => dependencyCycle(this.#input.amended, cycle.filter(isShown)));
   }
 
   #resolveNeeds(needs: readonly WrittenName[]): Dependencies {
     const dependsOn = new Set<string>();
     const outside: OutsideDependency[] = [];
-    for (const { name, pointer } of needs) {
+    for (const { name, text } of needs) {
       // An empty name is a parameter that was left empty: no dependency.
       if (name === '' || dependsOn.has(name)) continue;
       const key = this.#keys.get(name);
       for (const server of key?.needs ?? [{ label: name }]) dependsOn.add(server.label);
       if (key !== undefined || this.#servers.has(name)) continue;
-      const removed = this.#removed(name, pointer);
-      const text = this.#texts.get(pointer);
-      const origin = text === undefined ? this.#amended.originOf(pointer) : this.#blame(text);
-      if (removed === null) outside.push({ server: name, origin });
+      const removed = this.#removed(name, text.pointer);
+      if (removed === null) outside.push({ server: name, origin: this.#input.parameters.blame(text) });
       else this.problems.push(removed);
     }
     return { dependsOn: [...dependsOn].sort(compareNames), outside };
@@ -108,8 +101,9 @@ class Stack {
 
   /** A name of the template that means a resource which the instance took away is no server of another stack. */
   #removed(name: string, pointer: string): Problem | null {
-    const removal = this.#amended.removedBy(below('/resources', name));
-    if (removal === null || this.#amended.isAdded(pointer)) return null;
+    const { amended } = this.#input;
+    const removal = amended.removedBy(below('/resources', name));
+    if (removal === null || amended.isAdded(pointer)) return null;
     return subtractedButUsed(removal, name, pointer);
   }
 
@@ -123,7 +117,7 @@ class Stack {
     const message = `with those of "${blueprint.key}" the servers of this stack have more than 1,000,000 dependencies`;
     const hint = 'depend on fewer servers, or divide the stack';
     this.problems.push(
-      problemInTemplate(this.#amended, dependsOnPointer(blueprint), { code: 'stack_too_large', message, hint }),
+      problemInTemplate(this.#input.amended, dependsOnPointer(blueprint), { code: 'stack_too_large', message, hint }),
     );
   }
 }

@@ -16,7 +16,7 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'src/cli': { most: 5749, goal: 4900 },
   'src/compose': { most: 1410, goal: 1450 },
   'src/desired': { most: 2418, goal: 2200 },
-  'src/expand': { most: 1880, goal: 1800 },
+  'src/expand': { most: 1871, goal: 1800 },
   'src/follow': { most: 2720, goal: 2300 },
   'src/hiera': { most: 1076, goal: 1000 },
   'src/import': { most: 1967, goal: 1700 },
@@ -66,6 +66,6 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/texts': { most: 601, goal: 450 },
   'test/yaml-edit': { most: 656, goal: 450 },
   bench: { most: 2510, goal: 2500 },
-  src: { most: 56_819, goal: 51_000 },
+  src: { most: 56_810, goal: 51_000 },
   test: { most: 63_588, goal: 55_000 },
 };
