@@ -111,8 +111,9 @@ export class SeenFile {
   note(revision: number, fencing: number): void {
     if (revision === this.#seen.revision && fencing === this.#seen.fencing) return;
     this.#seen = { ...this.#seen, revision, fencing };
-    // What is lost stays remembered until it was accounted for.
-    if (this.lost === undefined) this.#write();
+    // What is lost stays remembered until it was accounted for, and so does that an empty database is new: a process
+    // that ends before it leads has recorded neither.
+    if (this.lost === undefined && revision > 0) this.#write();
   }
 
   /** Compares a database with what was seen of it. Throws StoreError if it has rows of another installation. */

@@ -205,7 +205,7 @@ describe('what a replica remembers', () => {
     const [url, directory, other] = [await server.create(), temporaryDirectory(), temporaryDirectory()];
     const { store, seen } = await openAs(directory, url);
     const { store: reader } = await openAs(other, url);
-    expect(seen.isFirst).toBe(true);
+    expect([seen.isFirst, readSeen(directory)]).toEqual([true, undefined]);
     await store.commit([writeText('a', 'one')]);
     expect(readSeen(directory)).toMatchObject({ revision: 1, fencing: 0 });
     await reader.refresh();
