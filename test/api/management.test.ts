@@ -17,10 +17,14 @@ beforeEach(async () => {
   ready = true;
   leads = true;
   metrics = async () => '';
-  const told = { ready: () => ready, leads: () => leads, metrics: () => metrics(), clock: systemClock };
-  management = await createManagement({ host: '127.0.0.1', port: 0, ...told });
+  management = await open();
 });
 afterEach(() => management.close());
+
+function open(options: Partial<Parameters<typeof createManagement>[0]> = {}): Promise<Listening> {
+  const told = { ready: () => ready, leads: () => leads, metrics: () => metrics(), clock: systemClock };
+  return createManagement({ host: '127.0.0.1', port: 0, ...told, ...options });
+}
 
 function ask(path: string, method = 'GET'): Promise<Response> {
   return fetch(`http://127.0.0.1:${management.port}${path}`, { method });
@@ -43,8 +47,7 @@ test('/ says where the page is, and how to enable it if it is off here', async (
   expect(off.message).toContain('The page is at /ui/ of the API listener, with a client certificate');
   expect(off.message).toContain('set "management: { dashboard: true }" in the settings');
   await management.close();
-  const told = { ready: () => ready, leads: () => leads, metrics: () => metrics(), clock: systemClock };
-  management = await createManagement({ host: '127.0.0.1', port: 0, ...told, dashboard: () => undefined });
+  management = await open({ dashboard: () => undefined });
   const on = await ask('/');
   expect({ status: on.status, body: await on.json() }).toEqual({
     status: 200,
@@ -87,11 +90,10 @@ test('metrics are told to no page that has pointed a name of its own at this mac
     .flatMap((all = []) => all)
     .find(({ family, internal }) => family === 'IPv4' && !internal);
   if (own === undefined) return;
-  const told = { ready: () => ready, leads: () => leads, metrics: () => metrics(), clock: systemClock };
-  const open = await createManagement({ host: '0.0.0.0', port: 0, ...told });
-  expect(await asked(open.port, own.address, 'Host: treeline.example.org\r\n')).toBe('200');
-  expect(await asked(open.port, '127.0.0.1', 'Host: treeline.example.org\r\n')).toBe('403');
-  await open.close();
+  const everywhere = await open({ host: '0.0.0.0' });
+  expect(await asked(everywhere.port, own.address, 'Host: treeline.example.org\r\n')).toBe('200');
+  expect(await asked(everywhere.port, '127.0.0.1', 'Host: treeline.example.org\r\n')).toBe('403');
+  await everywhere.close();
 });
 
 test.each([
@@ -133,19 +135,16 @@ test('metrics come as text, and it is said if they cannot be made', async () => 
 test('metrics that take too long are given up', async () => {
   const clock = new ManualClock();
   metrics = () => new Promise(() => undefined);
-  const told = { ready: () => ready, leads: () => leads, metrics, clock };
-  await using stack = new AsyncDisposableStack();
-  const slow = stack.adopt(await createManagement({ host: '127.0.0.1', port: 0, ...told }), (it) => it.close());
-  const asked = fetch(`http://127.0.0.1:${slow.port}/metrics`);
+  await management.close();
+  management = await open({ clock });
+  const asked = ask('/metrics');
   await expect.poll(() => clock.pending).toBe(1);
   clock.advance(8_000);
   expect((await asked).status).toBe(503);
 });
 
 test('a taken address is said', async () => {
-  const { port } = management;
-  const told = { ready: (): true => true, leads: (): true => true, metrics, clock: systemClock };
-  await expect(createManagement({ host: '127.0.0.1', port, ...told })).rejects.toThrow(/EADDRINUSE/);
+  await expect(open({ port: management.port })).rejects.toThrow(/EADDRINUSE/);
 });
 
 test('close ends open connections', async () => {

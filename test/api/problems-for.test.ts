@@ -9,16 +9,9 @@ function clientOf(role: Role): Client {
 }
 
 function problemIn(file: string): Problem {
-  return {
-    code: 'wrong_value',
-    severity: 'error',
-    file,
-    line: 2,
-    column: 3,
-    pointer: '/hunter2',
-    message: '"password" is the text "hunter2", but …',
-    hint: 'did you mean "hunter3"?',
-  };
+  const place = { file, line: 2, column: 3, pointer: '/hunter2' };
+  const words = { message: '"password" is the text "hunter2", but …', hint: 'did you mean "hunter3"?' };
+  return { code: 'wrong_value', severity: 'error', ...place, ...words };
 }
 
 const OWN = 'clients/office/0a1b.yaml';
