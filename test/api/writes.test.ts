@@ -37,44 +37,29 @@ type Row = readonly [
 ];
 
 const INSTANCE = { stackTemplate: 'web', parameters: { zone: 'z1' } };
+const [FORCED, UNFORCED] = [{ force: true }, { force: false }];
+const NAMED = { name: 'blog' };
+const Z2 = { name: 'z2', description: 'Two' };
+const MAJEURE = { name: 'r', force: 'majeure' };
+const MARKED = [202, 'Stack instance blog is marked for delete'] as const;
+const CLIENT_MARKED = (serial: string) => [202, `Client ${serial} is marked for delete`] as const;
 const ROWS: readonly Row[] = [
   ['POST', '/stacks/instances/blog', INSTANCE, ['putInstance', 'blog', INSTANCE, false]],
   ['POST', '/stacks/instances/blog?force=true', INSTANCE, ['putInstance', 'blog', INSTANCE, true]],
   ['POST', '/stacks/instances/blog?force=false', INSTANCE, ['putInstance', 'blog', INSTANCE, false]],
-  ['POST', '/stacks/instances/blog', { force: true }, ['putInstance', 'blog', { force: true }, true]],
-  ['POST', '/stacks/instances/blog', { force: false }, ['putInstance', 'blog', { force: false }, false]],
-  [
-    'DELETE',
-    '/stacks/instances/blog',
-    undefined,
-    ['deleteInstance', 'blog'],
-    [202, 'Stack instance blog is marked for delete'],
-  ],
-  ['POST', '/stacks/templates', { name: 'blog' }, ['createInstance', { name: 'blog' }, false]],
-  ['POST', '/stacks/templates?force=true', { name: 'blog' }, ['createInstance', { name: 'blog' }, true]],
-  ['POST', '/stacks/templates', { name: 'blog', force: true }, ['createInstance', { name: 'blog', force: true }, true]],
+  ['POST', '/stacks/instances/blog', FORCED, ['putInstance', 'blog', FORCED, true]],
+  ['POST', '/stacks/instances/blog', UNFORCED, ['putInstance', 'blog', UNFORCED, false]],
+  ['DELETE', '/stacks/instances/blog', undefined, ['deleteInstance', 'blog'], MARKED],
+  ['POST', '/stacks/templates', NAMED, ['createInstance', NAMED, false]],
+  ['POST', '/stacks/templates?force=true', NAMED, ['createInstance', NAMED, true]],
+  ['POST', '/stacks/templates', { ...NAMED, ...FORCED }, ['createInstance', { ...NAMED, ...FORCED }, true]],
   ['POST', '/clients', { serial: 'C3' }, ['putClient', { serial: 'C3' }]],
-  ['DELETE', '/clients/c:3', undefined, ['deleteClient', 'c:3'], [202, 'Client c:3 is marked for delete']],
-  ['DELETE', '/clients?serial=C3', undefined, ['deleteClient', 'C3'], [202, 'Client C3 is marked for delete']],
-  [
-    'POST',
-    '/types/zone',
-    { name: 'z2', description: 'Two' },
-    ['putObject', 'zone', { name: 'z2', description: 'Two' }, false],
-  ],
-  [
-    'POST',
-    '/types/role',
-    { name: 'r', force: 'majeure' },
-    ['putObject', 'role', { name: 'r', force: 'majeure' }, false],
-  ],
+  ['DELETE', '/clients/c:3', undefined, ['deleteClient', 'c:3'], CLIENT_MARKED('c:3')],
+  ['DELETE', '/clients?serial=C3', undefined, ['deleteClient', 'C3'], CLIENT_MARKED('C3')],
+  ['POST', '/types/zone', Z2, ['putObject', 'zone', Z2, false]],
+  ['POST', '/types/role', MAJEURE, ['putObject', 'role', MAJEURE, false]],
   ['POST', '/types/stack-template', { name: 't' }, ['putObject', 'stack-template', { name: 't' }, false]],
-  [
-    'POST',
-    '/types/stack-instance',
-    { name: 'blog', force: true },
-    ['putObject', 'stack-instance', { name: 'blog', force: true }, true],
-  ],
+  ['POST', '/types/stack-instance', FORCED, ['putObject', 'stack-instance', FORCED, true]],
   [
     'DELETE',
     '/types/zone/z1',
@@ -82,14 +67,8 @@ const ROWS: readonly Row[] = [
     ['deleteObject', 'zone', 'z1'],
     [200, 'Document z1 of type zone was removed'],
   ],
-  [
-    'DELETE',
-    '/types/stack-instance/blog',
-    undefined,
-    ['deleteObject', 'stack-instance', 'blog'],
-    [202, 'Stack instance blog is marked for delete'],
-  ],
-  ['POST', '/tree', { name: 'base', type: 'common' }, ['putTree', { name: 'base', type: 'common' }]],
+  ['DELETE', '/types/stack-instance/blog', undefined, ['deleteObject', 'stack-instance', 'blog'], MARKED],
+  ['POST', '/tree', NAMED, ['putTree', NAMED]],
 ];
 
 describe.each(ROWS.map((row) => ({ title: `${row[0]} ${row[1]}`, row })))('$title', ({ row }) => {
@@ -190,47 +169,37 @@ describe('If-Match', () => {
   });
 });
 
-test.each<[path: string, body: JsonMap, message: string]>([
-  ['/stacks/instances/blog?force=yes', {}, 'The query parameter force is true or false, not "yes"'],
-  ['/stacks/instances/blog?force=', {}, 'The query parameter force is true or false, not ""'],
-  ['/stacks/templates?force=true&force=true', { name: 'z1' }, 'The query parameter force is given more than once'],
-  ['/types/zone?force=yes', { name: 'z1' }, 'The query parameter force is true or false, not "yes"'],
-  ['/types/zone?dry_run=1', { name: 'z1' }, 'The query parameter dry_run is true or false, not "1"'],
-  ['/stacks/instances/blog', { force: 'true' }, '"force" is true or false'],
-  ['/stacks/templates', { name: 'blog', force: 1 }, '"force" is true or false'],
-  ['/types/stack-instance', { name: 'blog', force: null }, '"force" is true or false'],
+const NO_FLAG = 'The query parameter force is true or false, not';
+const NO_BOOLEAN = '"force" is true or false';
+const NO_CLIENT = 'Name the client: /clients/<serial>, or ?serial=<serial>';
+const NO_ZONES = 'There is no type "zones"; did you mean "zone"?';
+test.each<[status: 400 | 404, method: string, path: string, body: JsonMap, message: string]>([
+  [400, 'POST', '/stacks/instances/blog?force=yes', {}, `${NO_FLAG} "yes"`],
+  [400, 'POST', '/stacks/instances/blog?force=', {}, `${NO_FLAG} ""`],
+  [400, 'POST', '/stacks/templates?force=true&force=true', NAMED, 'The query parameter force is given more than once'],
+  [400, 'POST', '/types/zone?force=yes', NAMED, `${NO_FLAG} "yes"`],
+  [400, 'POST', '/types/zone?dry_run=1', NAMED, 'The query parameter dry_run is true or false, not "1"'],
+  [400, 'POST', '/stacks/instances/blog', { force: 'true' }, NO_BOOLEAN],
+  [400, 'POST', '/stacks/templates', { name: 'blog', force: 1 }, NO_BOOLEAN],
+  [400, 'POST', '/types/stack-instance', { name: 'blog', force: null }, NO_BOOLEAN],
   [
-    '/stacks/templates?force=true',
-    { force: false },
+    ...([400, 'POST', '/stacks/templates?force=true', UNFORCED] as const),
     '"force" is false in the body and true in the query: give one of them',
   ],
   [
-    '/types/stack-instance?force=false',
-    { force: true },
+    ...([400, 'POST', '/types/stack-instance?force=false', FORCED] as const),
     '"force" is true in the body and false in the query: give one of them',
   ],
-])('POST %s with %j is refused', async (path, body, message) => {
-  expect(await send('POST', path, body)).toMatchObject({ status: 400, body: { error: 'invalid_input', message } });
-  expect(api.writer.asked).toEqual([]);
-});
-
-test.each<[method: string, path: string, status: number, code: string, message: unknown]>([
-  ['DELETE', '/clients', 400, 'invalid_input', 'Name the client: /clients/<serial>, or ?serial=<serial>'],
-  ['DELETE', '/clients?serial=', 400, 'invalid_input', 'Name the client: /clients/<serial>, or ?serial=<serial>'],
-  [
-    'DELETE',
-    '/clients?serial=A1&serial=B2',
-    400,
-    'invalid_input',
-    'The query parameter serial is given more than once',
-  ],
-  ['POST', '/types/zones', 404, 'not_found', 'There is no type "zones"; did you mean "zone"?'],
-  ['DELETE', '/types/zones/z1', 404, 'not_found', 'There is no type "zones"; did you mean "zone"?'],
-  ['POST', '/types/hierarchy', 404, 'not_found', expect.stringMatching(/^There is no type "hierarchy"; /)],
-  ['POST', '/types/__proto__', 404, 'not_found', 'There is no type "__proto__"; GET /types lists all'],
-])('%s %s is %i', async (method, path, status, code, message) => {
-  const reply = await send(method, path, { name: 'z1' });
-  expect({ status: reply.status, body: reply.body }).toEqual(refused(code, status, message));
+  [400, 'DELETE', '/clients', {}, NO_CLIENT],
+  [400, 'DELETE', '/clients?serial=', {}, NO_CLIENT],
+  [400, 'DELETE', '/clients?serial=A1&serial=B2', {}, 'The query parameter serial is given more than once'],
+  [404, 'POST', '/types/zones', NAMED, NO_ZONES],
+  [404, 'DELETE', '/types/zones/z1', {}, NO_ZONES],
+  [404, 'POST', '/types/hierarchy', NAMED, 'There is no type "hierarchy"; GET /types lists all'],
+  [404, 'POST', '/types/__proto__', NAMED, 'There is no type "__proto__"; GET /types lists all'],
+])('%i: %s %s with %j', async (status, method, path, body, message) => {
+  const error = status === 400 ? 'invalid_input' : 'not_found';
+  expect(await send(method, path, body)).toMatchObject({ status, body: { message, return_code: status, error } });
   expect(api.writer.asked).toEqual([]);
 });
 

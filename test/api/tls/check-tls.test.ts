@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { checkTls, type TlsFault } from '../../../src/api/tls/check-tls.ts';
+import { checkTls } from '../../../src/api/tls/check-tls.ts';
 import type { TlsMaterial } from '../../../src/api/tls/tls-material.ts';
 import {
   type Credential,
@@ -99,147 +99,125 @@ describe('nothing is wrong with', () => {
 
 const LOCKED_OUT = 'and every client of that authority would be locked out';
 
-describe('cannot be served:', () => {
-  test.each<[string, () => Partial<TlsMaterial>, Omit<TlsFault, 'isBroken'>]>([
-    ['no key', () => ({ key: '' }), { part: 'key', message: 'it holds no private key in PEM' }],
-    [
-      'a key with a passphrase',
-      () => ({ key: encrypt(server.key) }),
-      {
-        part: 'key',
-        message: 'its key has a passphrase, and it cannot be typed in: write it without ("openssl pkey")',
-      },
-    ],
-    [
-      'the key of another certificate',
-      () => ({ key: other.key }),
-      {
-        part: 'cert',
-        message:
-          'it does not belong to the private key: only one of the two has been replaced, or they were made apart',
-      },
-    ],
-    [
-      'a chain the wrong way round',
-      () => ({ cert: ours.cert + server.cert }),
-      {
-        part: 'cert',
-        message: "the certificate of the private key is its number 2: the server's own has to come first",
-      },
-    ],
-    [
-      'the certificate of a client',
-      () => client,
-      {
-        part: 'cert',
-        message:
-          "it was not made for servers: its extended key usage lacks serverAuth; name the server's own, with its key",
-      },
-    ],
-    [
-      'a certificate in the place of its authority',
-      () => ({ ca: server.cert }),
-      {
-        part: 'ca',
-        message:
-          'CN=localhost is no authority (it has no "CA:TRUE"): no client is let in by it; name the one that signs clients',
-      },
-    ],
-    [
-      'half of the second authority',
-      () => ({ ca: ours.cert + theirs.cert.slice(0, 100) }),
-      { part: 'ca', message: 'a certificate in it is cut off' },
-    ],
-    [
-      'a list of another authority',
-      () => ({ crl: lists.theirs }),
-      { part: 'crl', message: `it holds no list of the authority CN=Ours, ${LOCKED_OUT}` },
-    ],
-    [
-      'an intermediate authority without the one above it',
-      () => ({ ca: below.own }),
-      {
-        part: 'ca',
-        message:
-          'CN=sub is an intermediate authority, and its issuer CN=root is not in this file: no client is let in by it; add the authorities above it',
-      },
-    ],
-    [
-      'the list of a root without that of the intermediate authority',
-      () => ({ ca: below.root + below.own, crl: below.crl }),
-      { part: 'crl', message: `it holds no list of the authority CN=sub, ${LOCKED_OUT}` },
-    ],
-  ])('%s', (_name, changes, fault) => {
-    expect(checkTls(material(changes()), now).faults).toEqual([{ ...fault, isBroken: true }]);
-  });
+/** Returns faults as `part: message`. */
+function wordsOf(changes: Partial<TlsMaterial>, at = now): readonly string[] {
+  return checkTls(material(changes), at).faults.map(({ part, message }) => `${part}: ${message}`);
+}
 
-  test.each<[string, () => Partial<TlsMaterial>, string, RegExp]>([
-    [
-      'half a key',
-      () => ({ key: server.key.split('\n').toSpliced(2, 1).join('\n') }),
-      'key',
-      /^its key cannot be read \(/,
-    ],
-    ['no authority', () => ({ ca: '' }), 'ca', /^it holds no certificate in PEM/],
-    ['a list in DER', () => ({ crl: '0\u0082\u0001' }), 'crl', /often publish it, "openssl crl -inform DER/],
-  ])('%s', (_name, changes, part, message) => {
-    const { faults } = checkTls(material(changes()), now);
-    expect(faults).toEqual([{ part, message: expect.stringMatching(message), isBroken: true }]);
-  });
+function areBroken(changes: Partial<TlsMaterial>, at = now): readonly boolean[] {
+  return checkTls(material(changes), at).faults.map(({ isBroken }) => isBroken);
+}
 
-  test('a key that OpenSSL finds too short', () => {
-    const options = ['-newkey', 'rsa:512', '-nodes', '-subj', '/CN=short', '-keyout', '-', '-out', '-'];
-    const both = execFileSync('openssl', ['req', '-x509', ...options], { encoding: 'utf8', stdio: 'pipe' });
-    const { faults } = checkTls(material({ key: both, cert: both }), Date.now());
-    const message = expect.stringMatching(/^OpenSSL refuses it \(.*key too small\)$/);
-    expect(faults).toEqual([{ part: 'cert', message, isBroken: true }]);
-  });
+const NO_AUTHORITY =
+  'ca: CN=localhost is no authority (it has no "CA:TRUE"): no client is let in by it; name the one that signs clients';
 
-  test('everything at once', () => {
-    const { faults, ends } = checkTls({ key: '', cert: '', ca: '', crl: '' }, now);
-    expect(faults.map(({ part }) => part)).toEqual(['key', 'cert', 'ca', 'crl']);
-    expect(ends).toEqual([]);
-  });
+test.each<[string, () => Partial<TlsMaterial>, unknown]>([
+  ['no key', () => ({ key: '' }), 'key: it holds no private key in PEM'],
+  [
+    'a key with a passphrase',
+    () => ({ key: encrypt(server.key) }),
+    'key: its key has a passphrase, and it cannot be typed in: write it without ("openssl pkey")',
+  ],
+  [
+    'the key of another certificate',
+    () => ({ key: other.key }),
+    'cert: it does not belong to the private key: only one of the two has been replaced, or they were made apart',
+  ],
+  [
+    'a chain the wrong way round',
+    () => ({ cert: ours.cert + server.cert }),
+    "cert: the certificate of the private key is its number 2: the server's own has to come first",
+  ],
+  [
+    'the certificate of a client',
+    () => client,
+    "cert: it was not made for servers: its extended key usage lacks serverAuth; name the server's own, with its key",
+  ],
+  ['a certificate in the place of its authority', () => ({ ca: server.cert }), NO_AUTHORITY],
+  [
+    'half of the second authority',
+    () => ({ ca: ours.cert + theirs.cert.slice(0, 100) }),
+    'ca: a certificate in it is cut off',
+  ],
+  [
+    'a list of another authority',
+    () => ({ crl: lists.theirs }),
+    `crl: it holds no list of the authority CN=Ours, ${LOCKED_OUT}`,
+  ],
+  [
+    'an intermediate authority without the one above it',
+    () => ({ ca: below.own }),
+    'ca: CN=sub is an intermediate authority, and its issuer CN=root is not in this file: no client is let in by it; add the authorities above it',
+  ],
+  [
+    'the list of a root without that of the intermediate authority',
+    () => ({ ca: below.root + below.own, crl: below.crl }),
+    `crl: it holds no list of the authority CN=sub, ${LOCKED_OUT}`,
+  ],
+  [
+    'half a key',
+    () => ({ key: server.key.split('\n').toSpliced(2, 1).join('\n') }),
+    expect.stringMatching(/^key: its key cannot be read \(/),
+  ],
+  ['no authority', () => ({ ca: '' }), expect.stringMatching(/^ca: it holds no certificate in PEM/)],
+  [
+    'a list in DER',
+    () => ({ crl: '0\u0082\u0001' }),
+    expect.stringMatching(/^crl: .*often publish it, "openssl crl -inform DER/),
+  ],
+])('cannot be served: %s', (_name, changes, words) => {
+  expect(wordsOf(changes())).toEqual([words]);
+  expect(areBroken(changes())).toEqual([true]);
 });
 
-describe('locks clients out:', () => {
-  test.each<[string, () => Partial<TlsMaterial>, string]>([
-    [
-      'an expired list',
-      () => ({ crl: lists.old }),
-      `its list of the authority CN=Ours has expired at 2026-11-19T10:00:00.000Z, ${LOCKED_OUT}`,
-    ],
-    [
-      'a list of tomorrow',
-      () => ({ crl: lists.early }),
-      `its list of the authority CN=Ours does not hold before 2026-11-21T09:55:00.000Z (is the clock of this machine right?), ${LOCKED_OUT}`,
-    ],
-    [
-      'a second authority without a list',
-      () => ({ ca: ours.cert + theirs.cert, crl: lists.ours }),
-      `it holds no list of the authority CN=Theirs, ${LOCKED_OUT}`,
-    ],
-  ])('%s', (_name, changes, message) => {
-    expect(checkTls(material(changes()), now).faults).toEqual([{ part: 'crl', message, isBroken: false }]);
-  });
+test('cannot be served: a key that OpenSSL finds too short', () => {
+  const options = ['-newkey', 'rsa:512', '-nodes', '-subj', '/CN=short', '-keyout', '-', '-out', '-'];
+  const both = execFileSync('openssl', ['req', '-x509', ...options], { encoding: 'utf8', stdio: 'pipe' });
+  const changes = { key: both, cert: both };
+  expect(wordsOf(changes, Date.now())).toEqual([
+    expect.stringMatching(/^cert: OpenSSL refuses it \(.*key too small\)$/),
+  ]);
+  expect(areBroken(changes, Date.now())).toEqual([true]);
+});
 
-  test('a certificate beside its authority', () => {
-    const message =
-      'CN=localhost is no authority (it has no "CA:TRUE"): no client is let in by it; name the one that signs clients';
-    expect(checkTls(material({ ca: ours.cert + server.cert }), now).faults).toEqual([
-      { part: 'ca', message, isBroken: false },
-    ]);
-  });
+test('cannot be served: everything at once', () => {
+  const { faults, ends } = checkTls({ key: '', cert: '', ca: '', crl: '' }, now);
+  expect(faults.map(({ part }) => part)).toEqual(['key', 'cert', 'ca', 'crl']);
+  expect(ends).toEqual([]);
+});
 
-  test.each([
-    [400, 'it has expired at 2027-11-20T10:00:00.000Z, and clients would refuse to connect'],
-    [
-      -1,
-      'it does not hold before 2026-11-20T09:55:00.000Z (is the clock of this machine right?), and clients would refuse to connect',
-    ],
-  ])('a server certificate after %d days', (days, message) => {
-    expect(checkTls(material(), now + days * DAY_MS).faults).toEqual([{ part: 'cert', message, isBroken: false }]);
-  });
+test.each<[string, () => Partial<TlsMaterial>, words: string, days?: number]>([
+  [
+    'an expired list',
+    () => ({ crl: lists.old }),
+    `crl: its list of the authority CN=Ours has expired at 2026-11-19T10:00:00.000Z, ${LOCKED_OUT}`,
+  ],
+  [
+    'a list of tomorrow',
+    () => ({ crl: lists.early }),
+    `crl: its list of the authority CN=Ours does not hold before 2026-11-21T09:55:00.000Z (is the clock of this machine right?), ${LOCKED_OUT}`,
+  ],
+  [
+    'a second authority without a list',
+    () => ({ ca: ours.cert + theirs.cert, crl: lists.ours }),
+    `crl: it holds no list of the authority CN=Theirs, ${LOCKED_OUT}`,
+  ],
+  ['a certificate beside its authority', () => ({ ca: ours.cert + server.cert }), NO_AUTHORITY],
+  [
+    'an expired server certificate',
+    () => ({}),
+    'cert: it has expired at 2027-11-20T10:00:00.000Z, and clients would refuse to connect',
+    400,
+  ],
+  [
+    'a server certificate of tomorrow',
+    () => ({}),
+    'cert: it does not hold before 2026-11-20T09:55:00.000Z (is the clock of this machine right?), and clients would refuse to connect',
+    -1,
+  ],
+])('locks clients out: %s', (_name, changes, words, days = 0) => {
+  expect(wordsOf(changes(), now + days * DAY_MS)).toEqual([words]);
+  expect(areBroken(changes(), now + days * DAY_MS)).toEqual([false]);
 });
 
 test('lists when each ends, of several lists the last', () => {

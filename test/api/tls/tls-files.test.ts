@@ -203,16 +203,16 @@ describe('a change is kept out', () => {
     expect(lines.slice(1)).toMatchObject([{ level: 30, msg: 'TLS files reloaded' }]);
   });
 
-  test.each<[string, (site: TlsSite) => Promise<Partial<TlsTexts>> | Partial<TlsTexts>, string]>([
+  test.each<[string, (site: TlsSite) => Partial<TlsTexts>, string]>([
     ['an empty certificate', () => ({ 'server.crt': '' }), 'server.crt: it holds no certificate'],
     [
       'an expired list',
-      ({ crl }) => expired(crl),
+      ({ crl }) => ({ 'ca.crl': crl({ now: new ManualClock().now() - 2 * DAY_MS, days: 1 }) }),
       'ca.crl: its list of the authority CN=Site authority has expired at',
     ],
   ])('that has %s', async (_name, wrong, problem) => {
     const { site, files, lines, taken, poll } = await follow();
-    replace(site.directory, await wrong(site));
+    replace(site.directory, wrong(site));
     await poll();
     await poll();
     const problems = expect.arrayContaining([expect.stringContaining(`${site.directory}/${problem}`)]);
@@ -224,12 +224,6 @@ describe('a change is kept out', () => {
     expect(lines.slice(1)).toMatchObject([{ level: 30, msg: 'the TLS files are those in force again' }]);
     expect(taken).toEqual([]);
   });
-
-  const START = new ManualClock().now();
-
-  async function expired(crl: TlsSite['crl']) {
-    return { 'ca.crl': await crl({ now: START - 2 * DAY_MS, days: 1 }) };
-  }
 
   test('whose list does not hold yet, until it does', async () => {
     const { site, clock, lines, taken, poll } = await follow();
