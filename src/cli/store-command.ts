@@ -4,7 +4,7 @@ import { existsSync, statSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { countOf, whyUnusable } from '../base/wording.ts';
+import { countOf } from '../base/wording.ts';
 import { HEAD } from '../follow/object-rows.ts';
 import { longestActionMs, recoverRows } from '../machine/recovery.ts';
 import type { Settings } from '../model/settings.ts';
@@ -116,21 +116,13 @@ function recoverIn({ execution }: Settings, now: number): RenewRows {
 async function fileFor(target: string, { id }: Settings): Promise<string> {
   const moment = new Date().toISOString().replaceAll(/[:.]/g, '-');
   const path = fromUserDirectory(target);
-  if (target.endsWith('/')) await makeFolder(path);
+  if (target.endsWith('/')) await mkdir(path, { recursive: true, mode: 0o700 });
   const isFolder = existsSync(path) && statSync(path).isDirectory();
   const file = isFolder ? join(path, `treeline-${id}-${moment}.backup`) : path;
   // SQLite would read a log that another file of this name has left.
   const taken = ['', '-wal', '-shm', '-journal'].map((end) => file + end).find((path) => existsSync(path));
   if (taken !== undefined) throw new CommandFailure(`${taken} is there already; name another file`);
   return file;
-}
-
-async function makeFolder(path: string): Promise<void> {
-  try {
-    await mkdir(path, { recursive: true, mode: 0o700 });
-  } catch (error) {
-    throw new CommandFailure(`the folder ${path} cannot be made: ${whyUnusable(error)}`, { cause: error });
-  }
 }
 
 /** The output for programs. */

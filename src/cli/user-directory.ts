@@ -30,14 +30,9 @@ export async function readNamedFile(file: string, option?: string): Promise<Buff
   }
 }
 
-/** Throws CommandFailure where a path that the user named is no folder. */
+/** Throws CommandFailure where a path that the user named is a file, and Node's error where it is nothing. */
 export async function requireFolder(path: string): Promise<void> {
-  try {
-    if ((await stat(path)).isDirectory()) return;
-  } catch (error) {
-    throw new CommandFailure(`the folder ${path} cannot be used: ${whyUnusable(error)}`, { cause: error });
-  }
-  throw new CommandFailure(`${path} is a file, and a folder is needed`);
+  if (!(await stat(path)).isDirectory()) throw new CommandFailure(`${path} is a file, and a folder is needed`);
 }
 
 /** Returns a directory as a commit would hold it. Throws CommandFailure where it cannot be read. */

@@ -43,7 +43,7 @@ export interface AccessChange {
 /**
  * A setting that protects servers, or decides for many of them at once, and is changed; or an approval by a trailer.
  */
-export interface SafetyChange {
+export interface SafetyChange extends Pick<Difference, 'from' | 'to'> {
   /** `stack-instance/<name>`, `stack-template/<name>`, `hierarchy` or `tree`; `commits` of a trailer. */
   readonly object: string;
   /**
@@ -52,8 +52,6 @@ export interface SafetyChange {
    * of the commits the name of the trailer.
    */
   readonly field: string;
-  readonly from: Json | null;
-  readonly to: Json | null;
 }
 
 /** A server that is created, updated, replaced or deleted. */
@@ -91,12 +89,9 @@ export interface NodeChange {
 }
 
 /** A key of the configuration that changes in the same way on one or more nodes. */
-export interface ConfigurationChange {
+export interface ConfigurationChange extends Pick<Difference, 'from' | 'to'> {
   readonly key: string;
-  /** Of a secret key both are the text of SECRET_VALUE, or null where the key is absent. */
-  readonly from: Json | null;
-  readonly to: Json | null;
-  /** True if the value is a secret, which is never shown. */
+  /** True if the value is a secret: both sides are SECRET_VALUE, or null where the key is absent. */
   readonly isSecret: boolean;
   /** How many nodes change. */
   readonly nodes: number;

@@ -8,37 +8,16 @@ import { asWritten, type OutputFacts } from '../machine/read-outputs.ts';
 import { instanceAddress } from '../model/address.ts';
 import type { JsonMap } from '../model/json.ts';
 import { isError, type Problem } from '../model/problem.ts';
-import type { Spec, WantedServer } from '../model/spec.ts';
-import type { State } from '../model/state.ts';
+import type { ServerRow } from '../model/rows.ts';
+import type { ServerPolicy, WantedServer } from '../model/spec.ts';
+
+type RowFields = 'instance' | 'key' | 'index' | 'state' | 'commit' | 'incarnation' | 'provider' | 'wanted' | 'applied';
 
 /** What a plan reads of one recorded server; `GET /operations/recorded` answers it. */
-export interface RecordedFacts {
+export interface RecordedFacts
+  extends Pick<ServerRow, RowFields | 'mayExist' | 'dirty' | 'replacing' | 'approved'>,
+    Pick<ServerPolicy, 'protected' | 'deletion'> {
   readonly name: string;
-  readonly instance: string;
-  /** The resource key of its template. */
-  readonly key: string;
-  /** The member's index as written; null for a single server. */
-  readonly index: string | null;
-  readonly state: State;
-  /** The followed commit that last changed its wanted spec. */
-  readonly commit: string;
-  readonly incarnation: number;
-  /** The provider entry that made it; null: none was asked. */
-  readonly provider: string | null;
-  /** Null: no commit wants it any more. */
-  readonly wanted: Spec | null;
-  /** The spec that the last success applied; null: nothing that Treeline made is there. */
-  readonly applied: Spec | null;
-  /** A create has begun, and no check has found the server absent since. */
-  readonly mayExist: boolean;
-  /** An update or delete began after `applied` was recorded and has not succeeded. */
-  readonly dirty: boolean;
-  /** It is being deleted and created again. */
-  readonly replacing: boolean;
-  /** An operator approved its delete or replacement. */
-  readonly approved: boolean;
-  readonly protected: boolean;
-  readonly deletion: 'delete' | 'retain';
   /** What its provider reported last. */
   readonly outputs?: JsonMap;
 }

@@ -79,7 +79,7 @@ describe('treeline store', () => {
     expect(statSync(join(site.folder, 'all/kept')).mode & 0o777).toBe(0o700);
     expect(await runStore(site, 'backup', 'treeline.yaml/')).toMatchObject({
       code: 3,
-      stderr: expect.stringMatching(/^treeline: the folder .*treeline\.yaml cannot be made: /),
+      stderr: expect.stringMatching(/^treeline: .*treeline\.yaml cannot be used: /),
     });
     await controller.end('SIGKILL');
     // SQLite would read the log of a killed controller into the new file.
