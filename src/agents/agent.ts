@@ -34,32 +34,6 @@ export interface ClaimedAction {
   readonly action: AgentAction;
 }
 
-/**
- * A proxy sees and takes the actions of servers whose tags it has. All others throw ServiceError `not_found`, as those
- * that do not exist.
- */
-export interface Agent {
-  /** Returns at most `limit` actions that the client may claim now. */
-  actions(by: Client, limit: number): readonly AgentAction[];
-  /**
-   * Resolves once there may be actions for the client, after `ms` at the latest, or when `signal` fires. Throws
-   * `too_many_requests` if it waits too often already, and `not_ready` when the controller stops.
-   */
-  wait(by: Client, ms: number, signal: AbortSignal): Promise<void>;
-  /**
-   * Resolves once the client may carry the action out; its intent is durable then. A repeat of the same `request` gets
-   * the same answer. Throws `conflict` if a proxy holds it, or it is not to be done now.
-   */
-  claim(caller: Caller, id: string, request: string | null): Promise<ClaimedAction>;
-  /** Notes that the client is at work. Throws `conflict` if it does not hold the action, or it was given up. */
-  heartbeat(by: Client, id: string, lease: string): void;
-  /**
-   * Resolves once it is recorded how the action ended. A repeat of the same report succeeds as well. Throws `conflict`
-   * if the client does not hold the action, or it was given up.
-   */
-  report(by: Client, id: string, result: { readonly lease: string; readonly answer: Answer }): Promise<void>;
-}
-
 /** The work of proxies, and the registry of clients. */
 export interface AgentOptions {
   readonly work: ProxyWork;
@@ -75,32 +49,52 @@ const WAITS: ShareLimits = { ofClient: 10, waitingOfClient: 0 };
 /** An id is the name of the server, and `<incarnation>.<step>`: see RunningAction. */
 const ID = /^(.+)\.\d+\.(?:create|check|(?:update|delete)\.\d+)$/;
 
-/** Returns the agent. */
-export function createAgent(options: AgentOptions): Agent {
+/** What proxies ask for. */
+export type Agent = ReturnType<typeof createAgent>;
+
+/**
+ * Returns the agent. A proxy sees and takes the actions of servers whose tags it has. All others throw ServiceError
+ * `not_found`, as those that do not exist.
+ */
+export function createAgent(options: AgentOptions) {
   const { work } = options;
   const waits = new Shares(WAITS);
   return {
-    actions(by, limit) {
+    /** Returns at most `limit` actions that the client may claim now. */
+    actions(by: Client, limit: number): readonly AgentAction[] {
       work.hear(by.serial);
       return work.offered(tagsOf(by), limit, seenBy(options, by)).map((offer) => describeAction(offer, work));
     },
-    async wait(by, ms, signal) {
+    /**
+     * Resolves once there may be actions for the client, after `ms` at the latest, or when `signal` fires. Throws
+     * `too_many_requests` if it waits too often already, and `not_ready` when the controller stops.
+     */
+    async wait(by: Client, ms: number, signal: AbortSignal): Promise<void> {
       work.hear(by.serial);
       if (work.hasOffer(tagsOf(by), seenBy(options, by))) return;
       await waits.run(by.serial, () => waitForOffer(options, by, { ms, signal }));
     },
-    async claim({ by, refusal }, id, request) {
+    /**
+     * Resolves once the client may carry the action out; its intent is durable then. A repeat of the same `request` gets
+     * the same answer. Throws `conflict` if a proxy holds it, or it is not to be done now.
+     */
+    async claim({ by, refusal }: Caller, id: string, request: string | null): Promise<ClaimedAction> {
       work.hear(by.serial);
       const server = ownServer(options, by, id);
       const ownTags = () => (refusal() === undefined && isFor(options, by, server) ? tagsNow(options, by) : undefined);
       const claimed = await work.claim(server, id, { client: by.serial, request, ownTags });
       return { lease: claimed.lease, deadline: claimed.call.deadline, action: describeAction(claimed, work) };
     },
-    heartbeat(by, id, lease) {
+    /** Notes that the client is at work. Throws `conflict` if it does not hold the action, or it was given up. */
+    heartbeat(by: Client, id: string, lease: string): void {
       work.hear(by.serial);
       if (!work.isHeld(serverIn(id), { id, lease, client: by.serial })) throw notHeld(options, by, id);
     },
-    async report(by, id, { lease, answer }) {
+    /**
+     * Resolves once it is recorded how the action ended. A repeat of the same report succeeds as well. Throws `conflict`
+     * if the client does not hold the action, or it was given up.
+     */
+    async report(by: Client, id: string, { lease, answer }: { readonly lease: string; readonly answer: Answer }) {
       work.hear(by.serial);
       const isAccepted = await work.report(serverIn(id), { id, lease, client: by.serial }, answer);
       if (!isAccepted) throw notHeld(options, by, id);

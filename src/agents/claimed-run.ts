@@ -1,14 +1,14 @@
 // Carries out one claimed action: runs its program until the deadline, reports to the controller that it is at work, and
 // keeps how it ended.
 import { type Clock, type ClockTimes, msSince } from '../base/clock.ts';
-import type { Logger } from '../base/log.ts';
 import { momentOf, reasonOf } from '../base/wording.ts';
 import type { Answer } from '../model/call-result.ts';
 import { UnendedError } from '../programs/program-runner.ts';
 import type { ProviderEntry } from '../providers/provider-registry.ts';
 import type { ClaimedAction } from './agent.ts';
-import { type KeptClaim, type KeptClaims, NO_FILE } from './claimed-work.ts';
-import { type ControllerClient, ControllerRefusal } from './controller-client.ts';
+import { type KeptClaim, NO_FILE } from './claimed-work.ts';
+import { ControllerRefusal } from './controller-client.ts';
+import type { ReportDeliveryOptions } from './report-delivery.ts';
 
 const HEARTBEAT_MS = 20_000;
 /**
@@ -18,14 +18,6 @@ const ENDING_MS = 6_000;
 /** So often it is looked whether the deadline has passed. */
 const COMPARE_MS = 1_000;
 const GIVEN_UP: readonly number[] = [404, 409];
-
-/** The parts that carry an action out. */
-export interface ClaimedRunOptions {
-  readonly client: Pick<ControllerClient, 'send'>;
-  readonly work: KeptClaims;
-  readonly clock: Clock;
-  readonly log: Logger;
-}
 
 /** An action to carry out. */
 export interface ClaimedRun {
@@ -41,7 +33,7 @@ export interface ClaimedRun {
  * Returns how the action ended, kept on disk, once nothing of it runs any more. Returns undefined if the controller has
  * given it up, and if something of it cannot be ended: then the controller waits for its deadline.
  */
-export async function carryOut(run: ClaimedRun, options: ClaimedRunOptions): Promise<KeptClaim | undefined> {
+export async function carryOut(run: ClaimedRun, options: ReportDeliveryOptions): Promise<KeptClaim | undefined> {
   const { claimed, entry, asked } = run;
   const { work, clock, log } = options;
   const { id, operation, resource, timeoutSeconds } = claimed.action;
@@ -93,7 +85,7 @@ function afterEither(clock: Clock, ms: number, wake: () => void): () => void {
 }
 
 /** Nothing begins that is not on disk: after a crash it would not be known. */
-async function keep({ claimed }: ClaimedRun, { work, log }: ClaimedRunOptions): Promise<KeptClaim> {
+async function keep({ claimed }: ClaimedRun, { work, log }: ReportDeliveryOptions): Promise<KeptClaim> {
   const claim = { id: claimed.action.id, lease: claimed.lease };
   try {
     return await work.begin(claim);
@@ -104,7 +96,7 @@ async function keep({ claimed }: ClaimedRun, { work, log }: ClaimedRunOptions): 
 }
 
 /** Returns the claim with its answer, also if that cannot be written. */
-async function keepAnswer(kept: KeptClaim, answer: Answer, { work, log }: ClaimedRunOptions): Promise<KeptClaim> {
+async function keepAnswer(kept: KeptClaim, answer: Answer, { work, log }: ReportDeliveryOptions): Promise<KeptClaim> {
   try {
     return await work.end(kept, answer);
   } catch (error) {
@@ -131,7 +123,7 @@ async function answerTo(
 
 function heartbeat(
   { lease, action: { id } }: ClaimedAction,
-  { client, clock, log }: ClaimedRunOptions,
+  { client, clock, log }: ReportDeliveryOptions,
   giveUp: () => void,
 ): () => void {
   let cancel = clock.after(HEARTBEAT_MS, beat);

@@ -5,7 +5,7 @@ import { Agent } from 'node:https';
 import { type ControllerAnswer, sendToController } from '../base/controller-request.ts';
 import { isMap, type JsonMap } from '../model/json.ts';
 import { plainText } from '../providers/answer-json.ts';
-import type { ProxyTlsFiles } from './load-proxy-settings.ts';
+import type { ProxySettings } from './load-proxy-settings.ts';
 
 /** How long the controller may be silent, beyond what it waits for actions. */
 const SILENCE_MS = 30_000;
@@ -42,20 +42,14 @@ export interface TaggedBody {
   readonly body: JsonMap;
 }
 
-/** The controller, and who the proxy is there. */
-export interface ControllerClientOptions {
-  readonly server: string;
-  readonly tls: ProxyTlsFiles;
-}
-
 /** A client of the REST interface of one controller. */
 export class ControllerClient {
-  readonly #options: ControllerClientOptions;
+  readonly #options: Pick<ProxySettings, 'server' | 'tls'>;
   #agent: Agent | undefined;
   /** When the files of the agent changed last. */
   #changed = '';
 
-  constructor(options: ControllerClientOptions) {
+  constructor(options: Pick<ProxySettings, 'server' | 'tls'>) {
     this.#options = options;
   }
 

@@ -1,15 +1,14 @@
 // The loop of a proxy: asks the controller for actions, claims those that it has a program and capacity for, and
 // carries them out. It opens no port, and continues while the line is cut.
 import { randomUUID } from 'node:crypto';
-import { type Clock, type ClockTimes, pause, readClocks, within } from '../base/clock.ts';
-import type { Logger } from '../base/log.ts';
+import { type ClockTimes, pause, readClocks, within } from '../base/clock.ts';
 import { isMap, type JsonMap } from '../model/json.ts';
 import type { ProviderEntry, ProviderRegistry } from '../providers/provider-registry.ts';
 import type { AgentAction, ClaimedAction } from './agent.ts';
 import { carryOut, retryable } from './claimed-run.ts';
-import { type KeptClaims, NO_FILE } from './claimed-work.ts';
-import { type ControllerClient, ControllerRefusal } from './controller-client.ts';
-import { pauseMs, ReportDelivery } from './report-delivery.ts';
+import { NO_FILE } from './claimed-work.ts';
+import { ControllerRefusal } from './controller-client.ts';
+import { pauseMs, ReportDelivery, type ReportDeliveryOptions } from './report-delivery.ts';
 
 const OPERATIONS: readonly unknown[] = ['check', 'create', 'update', 'delete'];
 /** How long one request waits for actions. */
@@ -23,17 +22,11 @@ const UNMATCHED_MAX = 1_000;
 const LAST_REPORTS_MS = 5_000;
 
 /** The parts and limits of a proxy. */
-export interface ProxyAgentOptions {
-  readonly client: Pick<ControllerClient, 'send'>;
-  readonly work: KeptClaims;
-  /** In [0, 1); default: Math.random. */
-  readonly random?: () => number;
+export interface ProxyAgentOptions extends ReportDeliveryOptions {
   readonly registry: ProviderRegistry;
   readonly concurrency: number;
   /** Returns true if nothing of a claimed action of an earlier run runs any more for certain. */
   readonly hasEnded: (action: string) => boolean;
-  readonly clock: Clock;
-  readonly log: Logger;
   /** Returns in words, for an operator, why the controller could not be asked, and what to do. */
   readonly describe: (error: Error) => string;
 }

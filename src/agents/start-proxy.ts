@@ -14,20 +14,14 @@ import { ProxyAgent, type ProxyAgentOptions } from './proxy-agent.ts';
 
 const ONE_PROXY = 'Two proxies must not share it: stop the other one, or give this one a directory of its own.';
 
-/** A running proxy. */
-export interface RunningProxy {
-  /** Claims no more, waits for what runs, and sends the reports. */
-  stop(): Promise<void>;
-}
-
 /**
- * Starts a proxy. Throws StoreError if another one has its directory or others may enter it, and LeftoverError if
+ * Starts a proxy. Its stop claims no more, waits for what runs, and sends the reports. Throws StoreError if another one has its directory or others may enter it, and LeftoverError if
  * programs of an earlier one cannot be ended.
  */
 export async function startProxy(
   settings: ProxySettings,
   { log, clock = systemClock, describe }: Pick<ProxyAgentOptions, 'log' | 'describe'> & { readonly clock?: Clock },
-): Promise<RunningProxy> {
+): Promise<{ stop(): Promise<void> }> {
   const { directory, concurrency, server, shutdownSeconds } = settings;
   await using opened = new AsyncDisposableStack();
   await makeDirectory(directory);

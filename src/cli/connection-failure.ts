@@ -3,17 +3,11 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { ControllerRefusal } from '../agents/controller-client.ts';
+import type { ProxyTlsFiles } from '../agents/load-proxy-settings.ts';
 import { useFault } from '../api/tls/certificate-use.ts';
 import { reasonOf } from '../base/wording.ts';
 import { CommandFailure } from './command-failure.ts';
 import { fromUserDirectory, readNamedFile } from './user-directory.ts';
-
-/** The files of a request as the user named them, or their texts. */
-interface Credentials {
-  readonly cert: string;
-  readonly key: string;
-  readonly ca: string;
-}
 
 /** The server's certificate is of another authority. */
 const OTHER_AUTHORITY = /^(?:SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)|CERT_SIGNATURE_FAILURE)/;
@@ -21,7 +15,7 @@ const OTHER_AUTHORITY = /^(?:SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED|UNABLE_TO_(
 const ENDED = /^(?:ECONNRESET|EPIPE|ERR_SSL_.*ALERT)/;
 
 /** Returns why a request had no answer, for an error of the connection. */
-export function describeConnectionFailure(error: NodeJS.ErrnoException, { cert, ca }: Credentials): string {
+export function describeConnectionFailure(error: NodeJS.ErrnoException, { cert, ca }: ProxyTlsFiles): string {
   const { message } = error;
   // The reason of a signal is a DOMException, whose code is a number.
   const code = String(error.code);
@@ -44,7 +38,7 @@ export function describeConnectionFailure(error: NodeJS.ErrnoException, { cert, 
 }
 
 /** Returns the same for a request of `treeline proxy` or `treeline render`, which may have a refusal as its answer. */
-export function describeControllerFailure(error: Error, files: Credentials): string {
+export function describeControllerFailure(error: Error, files: ProxyTlsFiles): string {
   return error instanceof ControllerRefusal ? error.message : describeConnectionFailure(error, files);
 }
 
@@ -66,7 +60,7 @@ export const RENEWAL = 'have its authority issue another for clients ("treeline 
  * Returns the texts of the files. Throws CommandFailure if one is missing or is not what its name says, or if they do
  * not fit together. `prefix`: the beginning of the names under which the user has given them.
  */
-export async function readCredentials(files: Credentials, prefix = '--'): Promise<Credentials> {
+export async function readCredentials(files: ProxyTlsFiles, prefix = '--'): Promise<ProxyTlsFiles> {
   const [cert = '', key = '', ca = ''] = await Promise.all(
     (['cert', 'key', 'ca'] as const).map(async (name) => String(await readNamedFile(files[name], `${prefix}${name}`))),
   );

@@ -1,5 +1,6 @@
 // Connects to a running controller: it finds the address and the client certificate, and sends requests.
 import { type Command, Option } from 'commander';
+import type { ProxyTlsFiles } from '../agents/load-proxy-settings.ts';
 import { sendToController } from '../base/controller-request.ts';
 import { BrokenAnswer } from '../base/http-request.ts';
 import { CommandFailure } from './command-failure.ts';
@@ -12,11 +13,8 @@ const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
 const TIMEOUT_MS = 60_000;
 
 /** As the options of the command line give it; the texts of files are read when a request is made. */
-export interface ServerOptions {
+export interface ServerOptions extends ProxyTlsFiles {
   readonly server: string;
-  readonly cert: string;
-  readonly key: string;
-  readonly ca: string;
 }
 
 /** The text for an argument that is empty. */

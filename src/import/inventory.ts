@@ -76,10 +76,7 @@ export class Inventory {
   readonly #folded = new Map<string, string>();
   readonly #leftOut = new Map<string, LeftOut & { readonly servers: string[] }>();
   /** Thousands of servers share a value; it is flattened once. */
-  readonly #flat = {
-    own: new WeakMap<Located, Map<string, Flat>>(),
-    shared: new WeakMap<Located, Map<string, Flat>>(),
-  };
+  readonly #flat = new WeakMap<Located, Map<string, Flat>>();
   #values = 0;
 
   /** What is not imported, in the order of files and lines. */
@@ -142,11 +139,10 @@ export class Inventory {
   }
 
   #flatten(key: string, value: Located, isOwn: boolean): Flat {
-    const cache = isOwn ? this.#flat.own : this.#flat.shared;
-    const known = cache.get(value) ?? new Map<string, Flat>();
-    cache.set(value, known);
-    const flat = known.get(key) ?? [...flatten(key, bounded(value), isOwn)];
-    known.set(key, flat);
+    const known = this.#flat.get(value) ?? new Map<string, Flat>();
+    this.#flat.set(value, known);
+    const flat = known.get(`${isOwn} ${key}`) ?? [...flatten(key, bounded(value), isOwn)];
+    known.set(`${isOwn} ${key}`, flat);
     return flat;
   }
 }

@@ -17,7 +17,7 @@ export interface CauseLine {
 const NO_LINE: CauseLine = { file: null, line: null };
 
 /** The versions of a unit. */
-interface UnitVersions {
+export interface UnitVersions {
   readonly before: Unit;
   readonly after: Unit;
 }

@@ -7,7 +7,15 @@ import { needsNoAction } from '../machine/existence.ts';
 import { addressOf, instanceAddress } from '../model/address.ts';
 import { compareNames } from '../model/names.ts';
 import type { WantedServer } from '../model/spec.ts';
-import { type CauseLine, causeOf, causeOfValidity, isUnread, lineAt, MEMBER_FIELDS } from './causes.ts';
+import {
+  type CauseLine,
+  causeOf,
+  causeOfValidity,
+  isUnread,
+  lineAt,
+  MEMBER_FIELDS,
+  type UnitVersions,
+} from './causes.ts';
 import {
   type ChangedProperty,
   changedProperties,
@@ -121,13 +129,8 @@ function goneServer(
 
 type ExplainedCause = CauseLine & Pick<ServerChange, 'reason'>;
 
-interface Versions {
-  readonly before: Unit;
-  readonly after: Unit;
-}
-
 /** Explains that a resource has other servers than before. */
-function membersText(versions: Versions, { key }: WantedServer, how: 'new' | 'gone'): ExplainedCause {
+function membersText(versions: UnitVersions, { key }: WantedServer, how: 'new' | 'gone'): ExplainedCause {
   const instance = `the stack instance ${quote(versions.after.name)}`;
   if (how === 'new' && !versions.before.keys.includes(key))
     return { reason: `the resource ${quote(key)} is new in ${instance}`, ...causeOf(versions, { key }) };
@@ -170,7 +173,7 @@ function updated({ name, before, after }: ChangedServer, { isSecret }: ComparedU
 }
 
 /** Returns the addresses of the layers that changed properties come from, then of what orders the layers. */
-function layersOf(versions: Versions, name: string, changed: readonly ChangedProperty[]): readonly string[] {
+function layersOf(versions: UnitVersions, name: string, changed: readonly ChangedProperty[]): readonly string[] {
   const types = new Set(changed.map(({ layer }) => layer));
   const nodes = [versions.after, versions.before].map((unit) => unit.nodes.get(name));
   const layers = nodes.flatMap((node) => node?.shared ?? []).filter(({ type }) => types.has(type));

@@ -4,6 +4,7 @@ import { existsSync, statSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
+import type { ProxyTlsFiles } from '../../agents/load-proxy-settings.ts';
 import { listenOn } from '../../base/listen.ts';
 import { productPath } from '../../base/product-files.ts';
 import { loadSettings, SettingsError } from '../../settings/load-settings.ts';
@@ -74,11 +75,8 @@ function withPorts(text: string, from: DemoPorts, to: DemoPorts): string {
 }
 
 /** The address of the demo, and the files of its client. */
-interface Demo {
+interface Demo extends ProxyTlsFiles {
   readonly server: string;
-  readonly cert: string;
-  readonly key: string;
-  readonly ca: string;
 }
 
 /**
