@@ -57,13 +57,13 @@ export async function openRepository(
   await sign?.(Buffer.from('a commit'));
   // The directory of the local copy.
   const cache = join(store.directory, 'repository');
-  const place = { branch, directory };
-  const source = opened.adopt(await createGitSource({ ...place, url, access, cache, log }), (it) => it.close());
+  const options = { url, access, branch, directory, cache, log };
+  const source = opened.adopt(await createGitSource(options), (it) => it.close());
   const makeTriggers = (): readonly Trigger[] => openTriggers(repository, { log, clock });
   const signatures = verify === null ? undefined : new SignatureCheck(verify, source.copy.path);
   // What is proposed is followed once an operator has merged it.
   const own = writes === 'commit' ? signatures : undefined;
-  const publisher = createGitPublisher({ ...place, source, clock, sign, signatures: own });
+  const publisher = createGitPublisher({ source, clock, sign, signatures: own });
   return { source, publisher, signatures, makeTriggers };
 }
 

@@ -8,13 +8,10 @@ import { GitError } from './run-git.ts';
 import type { Signatures } from './source.ts';
 import { type CommitOrder, type Person, writeCommits } from './write-commits.ts';
 
-/** The branch to push to, and the committer. */
+/** The followed source, and how commits are made. */
 export interface GitPublisherOptions {
-  /** As in the options of the source; so is the next one. */
-  readonly branch: string;
-  readonly directory: string;
   /** The source whose local copy has the base commits, and gets the new ones. */
-  readonly source: Pick<GitSource, 'copy' | 'push'>;
+  readonly source: Pick<GitSource, 'copy' | 'push' | 'place'>;
   /** Returns the signature of the bytes of a commit; default: commits are not signed. */
   readonly sign?: CommitOrder['sign'];
   /** Checks the own commits before they are pushed; default: they are not checked. */
@@ -26,8 +23,9 @@ const COMMITTER: Person = { name: 'Treeline', email: 'treeline@localhost' };
 
 /** Returns the publisher. Sends no request yet. Throws SourceError for an invalid option. */
 export function createGitPublisher(options: GitPublisherOptions): Publisher {
-  const { source, branch: followed, sign, signatures, clock = systemClock } = options;
-  const directory = directorySteps(options.directory);
+  const { source, sign, signatures, clock = systemClock } = options;
+  const { branch: followed } = source.place;
+  const directory = directorySteps(source.place.directory);
   return {
     async prepare(base, commits) {
       const seconds = Math.floor(clock.now() / 1000);

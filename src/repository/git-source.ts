@@ -72,8 +72,8 @@ export class GitSource extends HistoryReader implements Source {
   }
 
   /** Pushes a commit of the local copy. */
-  push(order: Omit<PushOrder, 'directory'>): Promise<PushOutcome> {
-    return this.#remote.push({ ...order, directory: this.copy.path });
+  push(order: PushOrder): Promise<PushOutcome> {
+    return this.#remote.push(this.copy.path, order);
   }
 
   protected missing(commit: string): GitError {

@@ -8,7 +8,7 @@ import { decodePath } from './git-object.ts';
 import { type DamagedObjectError, ObjectReader } from './object-reader.ts';
 import { directorySteps } from './repository-url.ts';
 import { ContentError, type Git, type GitError, GitFailure, type RunOptions } from './run-git.ts';
-import type { BlobFilter, ChangeLimits, Commit, LastFileChanges, SourceLimits } from './source.ts';
+import type { BlobFilter, Commit, LastFileChanges, SourceLimits } from './source.ts';
 
 const breathe = breatheBy(systemClock);
 
@@ -115,7 +115,7 @@ export abstract class HistoryReader {
   }
 
   /** Returns which commit changed each file last; see Source. */
-  async lastChanges(commit: string, paths: readonly string[], { timeoutMs }: ChangeLimits): Promise<LastFileChanges> {
+  async lastChanges(commit: string, paths: readonly string[], timeoutMs: number): Promise<LastFileChanges> {
     const found = new Map<string, Pick<Commit, 'oid' | 'time'> | null>();
     const signal = AbortSignal.timeout(timeoutMs);
     const queue = [...new Set(paths)];

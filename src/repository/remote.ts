@@ -23,9 +23,8 @@ interface RemoteOptions {
   readonly limits: Pick<SourceLimits, 'packBytesMax' | 'fetchMs' | 'silenceMs'>;
 }
 
-/** The commits to push from a repository on this machine. */
+/** The commits to push. */
 export interface PushOrder {
-  readonly directory: string;
   readonly branch: string;
   /** The head that the branch has to have; null: the branch has to be new. */
   readonly old: string | null;
@@ -65,8 +64,7 @@ const CANNOT_WRITE = /permission denied|read-only|no space left|quota exceeded|a
 export class Remote {
   /** The repository as messages show it. */
   readonly name: string;
-  readonly isLocal: boolean;
-  readonly #url: string;
+  readonly #isLocal: boolean;
   readonly #options: RemoteOptions;
   readonly #access: Access;
 
@@ -77,9 +75,8 @@ export class Remote {
     const place = parseRepositoryUrl(url);
     const hasSecret = access.username !== null || access.password !== null;
     if (place.kind === 'http') checkEncryption(place.url, hasSecret);
-    this.#url = place.kind === 'local' ? place.path : place.url;
-    this.name = this.#url;
-    this.isLocal = place.kind === 'local';
+    this.name = place.kind === 'local' ? place.path : place.url;
+    this.#isLocal = place.kind === 'local';
     this.#options = options;
     this.#access = new Access({ place, access, configFile, silenceMs: limits.silenceMs });
   }
@@ -91,7 +88,7 @@ export class Remote {
   async find(branch: string, signal?: AbortSignal): Promise<string | undefined> {
     const ref = `refs/heads/${branch}`;
     try {
-      const output = await this.#run(undefined, ['ls-remote', '--exit-code', '--', this.#url, ref], { signal });
+      const output = await this.#run(undefined, ['ls-remote', '--exit-code', '--', this.name, ref], { signal });
       return refsIn(output).get(ref);
     } catch (error) {
       if (error instanceof GitFailure && error.code === NO_REF) return undefined;
@@ -112,7 +109,7 @@ export class Remote {
   async fetch(directory: string, signal?: AbortSignal): Promise<void> {
     const { branch, limits } = this.#options;
     const flags = ['--quiet', '--no-tags', '--no-recurse-submodules', '--no-write-fetch-head', '--no-auto-maintenance'];
-    const args = ['fetch', ...flags, '--', this.#url, `+refs/heads/${branch}:${HEAD_REF}`];
+    const args = ['fetch', ...flags, '--', this.name, `+refs/heads/${branch}:${HEAD_REF}`];
     const { packBytesMax: fileBytesMax, fetchMs: timeoutMs } = limits;
     try {
       await this.#run(directory, args, { signal, timeoutMs, fileBytesMax, endsWithParent: true });
@@ -121,13 +118,13 @@ export class Remote {
     }
   }
 
-  /** Pushes a commit to a branch. Failures of the remote are outcomes. */
-  async push({ directory, branch, old, commit }: PushOrder): Promise<PushOutcome> {
+  /** Pushes a commit of a repository on this machine to a branch. Failures of the remote are outcomes. */
+  async push(directory: string, { branch, old, commit }: PushOrder): Promise<PushOutcome> {
     const ref = `refs/heads/${branch}`;
     const refspec = `${commit}:${ref}`;
     const lease = `--force-with-lease=${ref}:${old ?? ''}`;
     const flags = ['--porcelain', '--no-follow-tags', '--recurse-submodules=no', lease];
-    const args = ['push', ...flags, '--', this.#url, refspec];
+    const args = ['push', ...flags, '--', this.name, refspec];
     try {
       await this.#run(directory, args, { timeoutMs: PUSH_MS, endsWithParent: true });
       return { is: 'pushed' };
@@ -139,7 +136,7 @@ export class Remote {
   }
 
   /** Returns the outcome by the line that git printed for the ref; see git-push, "Output". */
-  async #failedPush(error: GitError, pushed: Omit<PushOrder, 'directory'> & { refspec: string }): Promise<PushOutcome> {
+  async #failedPush(error: GitError, pushed: PushOrder & { refspec: string }): Promise<PushOutcome> {
     const { complaint = '', output = '' } = error instanceof GitFailure ? error : {};
     const lines = output.toString().split('\n');
     const line = lines.find((one) => one.slice(1).startsWith(`\t${pushed.refspec}\t`)) ?? '';
@@ -154,11 +151,7 @@ export class Remote {
   }
 
   /** Git printed no line for the ref. */
-  async #withoutAnswer(
-    error: GitError,
-    complaint: string,
-    { branch, commit }: Omit<PushOrder, 'directory'>,
-  ): Promise<PushOutcome> {
+  async #withoutAnswer(error: GitError, complaint: string, { branch, commit }: PushOrder): Promise<PushOutcome> {
     const { message: reason } = this.#explained(error, 'pushed to') as GitError;
     if (NOTHING_SENT.test(complaint) && !WAS_SENT.test(complaint)) {
       return { is: NOT_ALLOWED.test(complaint) ? 'refused' : 'not sent', reason };
@@ -171,7 +164,7 @@ export class Remote {
   /** After a lost answer, curl sends a request again, so that the remote may reject what it has taken before. */
   async #rejected(
     refusal: { readonly reason: string; readonly words: string },
-    pushed: Omit<PushOrder, 'directory'>,
+    pushed: PushOrder,
   ): Promise<PushOutcome> {
     const head = await this.find(pushed.branch).catch(() => undefined);
     if (head === pushed.commit) return { is: 'pushed' };
@@ -202,13 +195,12 @@ export class Remote {
 
   #explained(error: unknown, done: 'read' | 'pushed to'): unknown {
     if (!(error instanceof GitFailure) && !isTimeout(error)) return error;
-    const { name, isLocal } = this;
-    const folder = dirname(this.#options.configFile);
-    return explainGitFailure(error as GitError, { name, isLocal, done, places: this.#access.places, folder });
+    const where = { name: this.name, isLocal: this.#isLocal, folder: dirname(this.#options.configFile) };
+    return explainGitFailure(error as GitError, { ...where, done, places: this.#access.places });
   }
 
   async #explainMissing(branch: string, signal: AbortSignal | undefined): Promise<never> {
-    const run = this.#run(undefined, ['ls-remote', '--heads', '--', this.#url], { signal });
+    const run = this.#run(undefined, ['ls-remote', '--heads', '--', this.name], { signal });
     const output = await run.catch((error: unknown) => {
       throw this.#explained(error, 'read');
     });

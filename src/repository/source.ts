@@ -18,11 +18,6 @@ export interface Commit {
   readonly parents: readonly string[];
 }
 
-/** The limit of a search for the last changes of files. */
-export interface ChangeLimits {
-  readonly timeoutMs: number;
-}
-
 /** The commit that changed a file last, by path; null: not found within the limit. */
 export type LastFileChanges = ReadonlyMap<string, Pick<Commit, 'oid' | 'time'> | null>;
 
@@ -63,7 +58,7 @@ export interface Source {
    * Returns for each file the newest commit that changed it, `commit` or one before it; null if the search ended
    * before. Files that are not in `commit` are left out. Paths are relative to the followed directory.
    */
-  lastChanges(commit: string, paths: readonly string[], limits: ChangeLimits): Promise<LastFileChanges>;
+  lastChanges(commit: string, paths: readonly string[], timeoutMs: number): Promise<LastFileChanges>;
 
   /** Returns true if `descendant` is `ancestor` or comes after it. `ancestor` need not be in the local copy. */
   isAncestor(ancestor: string, descendant: string): Promise<boolean>;

@@ -9,7 +9,7 @@ export interface FolderTarget {
 }
 
 export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
-  'src/agents': { most: 1956, goal: 1900 },
+  'src/agents': { most: 1923, goal: 1900 },
   'src/api': { most: 4194, goal: 3600 },
   'src/base': { most: 1518, goal: 1400 },
   'src/catalog': { most: 2230, goal: 2150 },
@@ -19,15 +19,15 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'src/expand': { most: 1871, goal: 1800 },
   'src/follow': { most: 2720, goal: 2300 },
   'src/hiera': { most: 1076, goal: 1000 },
-  'src/import': { most: 1967, goal: 1700 },
+  'src/import': { most: 1963, goal: 1700 },
   'src/machine': { most: 3243, goal: 2800 },
   'src/model': { most: 2043, goal: 1850 },
   'src/page': { most: 2348, goal: 2600 },
-  'src/plan': { most: 1553, goal: 1450 },
+  'src/plan': { most: 1543, goal: 1450 },
   'src/programs': { most: 629, goal: 500 },
   'src/providers': { most: 862, goal: 850 },
   'src/reconcile': { most: 3615, goal: 3400 },
-  'src/repository': { most: 2960, goal: 2700 },
+  'src/repository': { most: 2945, goal: 2700 },
   'src/service': { most: 5872, goal: 5400 },
   'src/settings': { most: 925, goal: 950 },
   'src/statuses': { most: 1181, goal: 1050 },
@@ -66,6 +66,6 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/texts': { most: 601, goal: 450 },
   'test/yaml-edit': { most: 656, goal: 450 },
   bench: { most: 2510, goal: 2500 },
-  src: { most: 56_810, goal: 51_000 },
+  src: { most: 56_713, goal: 51_000 },
   test: { most: 63_338, goal: 55_000 },
 };

@@ -79,7 +79,7 @@ async function publishTo(
   const clock = new ManualClock(Date.parse(NOW));
   const place = { branch: 'main', directory: '.', cache };
   const source = await createGitSource({ ...place, ...(await reach(repository)) });
-  const publisher = createGitPublisher({ source, clock, branch: 'main', directory: '.' });
+  const publisher = createGitPublisher({ source, clock });
   return {
     ...{ repository, source, publisher, cache, base, clock },
     prepare: () => prepareWith(publisher, base, [newCommit({ new: 'text\n' })]),

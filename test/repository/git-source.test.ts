@@ -79,12 +79,12 @@ describe('the last change of a file', () => {
     const source = await open({ directory: 'ops/stacks' });
     await source.fetch(null);
     const paths = ['a.yaml', 'b.yaml', 'c.yaml'];
-    const all = await source.lastChanges(second, paths, { timeoutMs: 60_000 });
+    const all = await source.lastChanges(second, paths, 60_000);
     expect([...all].map(([path, change]) => [path, change?.oid]).toSorted()).toEqual([
       ['a.yaml', first],
       ['b.yaml', second],
     ]);
-    const late = await source.lastChanges(second, paths, { timeoutMs: 0 });
+    const late = await source.lastChanges(second, paths, 0);
     expect(late.get('b.yaml')).toBeNull();
     await source.close();
   });
@@ -263,7 +263,7 @@ describe('a failing fetch', () => {
       const { oid, parents } = await source.fetch(first);
       expect(parents).toEqual([first]);
       expect(await source.isAncestor(first, oid)).toBe(true);
-      expect((await source.lastChanges(oid, ['a'], { timeoutMs: 60_000 })).get('a')?.oid).toBe(oid);
+      expect((await source.lastChanges(oid, ['a'], 60_000)).get('a')?.oid).toBe(oid);
       await source.close();
     }
   });

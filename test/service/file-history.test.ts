@@ -5,7 +5,7 @@ import { createFileHistory, type FileHistory } from '../../src/service/explain/e
 const TIME = '2026-11-20T10:13:56Z';
 
 /** A history in which `old.yaml` is too old, and `gone.yaml` is not there. */
-const history: FileHistory = createFileHistory(async (commit, paths, { timeoutMs }) => {
+const history: FileHistory = createFileHistory(async (commit, paths, timeoutMs) => {
   expect(timeoutMs).toBe(2_000);
   if (commit === 'damaged') return undefined;
   const found = paths.filter((path) => path !== 'gone.yaml');

@@ -70,7 +70,7 @@ function withoutOutputs(layer: ExplainedLayer): ExplainedLayer {
   return layer.kind === 'outputs' ? { ...layer, status: 'not known' } : layer;
 }
 
-const LIMITS = { commitsMax: 20_000, timeoutMs: 10_000 };
+const SEARCH_MS = 10_000;
 const NOT_COMMITTED = unknownChange('not committed');
 const SHALLOW = unknownChange('older than this shallow clone: git fetch --unshallow');
 
@@ -85,11 +85,11 @@ async function lastChangesIn(
   if (repository === undefined) return {};
   if (head === undefined) return Object.fromEntries(files.map((file) => [file, NOT_COMMITTED]));
   const committed = (await repository.snapshot(head, () => false)).files;
-  const found = await repository.lastChanges(head, files, LIMITS);
+  const found = await repository.lastChanges(head, files, SEARCH_MS);
   const changes = files.map((file) => {
     if (committed.get(file)?.oid !== present.get(file)?.oid) return [file, NOT_COMMITTED] as const;
     const change = found.get(file);
-    return [file, change === null && repository.isShallow ? SHALLOW : changeOf(change, LIMITS)] as const;
+    return [file, change === null && repository.isShallow ? SHALLOW : changeOf(change, SEARCH_MS)] as const;
   });
   return Object.fromEntries(changes);
 }

@@ -7,7 +7,7 @@ import { filesIn } from '../../hiera/explain-node.ts';
 import type { FileChange, FilelessExplanation, NodeExplanation } from '../../model/explanation.ts';
 import type { Client } from '../../model/objects.ts';
 import type { ServiceError } from '../../model/service-error.ts';
-import type { ChangeLimits, LastFileChanges, Source } from '../../repository/source.ts';
+import type { LastFileChanges, Source } from '../../repository/source.ts';
 import { unknownKey, unknownNode } from '../refusals.ts';
 import { Scope } from '../scope.ts';
 import { activeView, type View, type ViewSources } from '../views.ts';
@@ -60,7 +60,7 @@ type SearchFiles = (...search: Parameters<Source['lastChanges']>) => Promise<Las
 /** Returns the last change of each of these files, at a commit or before it. */
 export type FileHistory = (commit: string, paths: readonly string[]) => Promise<Readonly<Record<string, FileChange>>>;
 
-const LIMITS = { timeoutMs: 2_000 };
+const SEARCH_MS = 2_000;
 
 const NOT_READ = 'the history cannot be read now';
 const NOT_THERE = 'not in this commit';
@@ -73,8 +73,8 @@ export function unknownChange(note: string): FileChange {
 /** Returns the history. `search` returns undefined where the local copy of the repository cannot be read. */
 export function createFileHistory(search: SearchFiles): FileHistory {
   return async (commit, paths) => {
-    const found = paths.length === 0 ? new Map() : await search(commit, paths, LIMITS);
-    const changeAt = (path: string) => (found ? changeOf(found.get(path), LIMITS) : unknownChange(NOT_READ));
+    const found = paths.length === 0 ? new Map() : await search(commit, paths, SEARCH_MS);
+    const changeAt = (path: string) => (found ? changeOf(found.get(path), SEARCH_MS) : unknownChange(NOT_READ));
     return Object.fromEntries(paths.map((path) => [path, changeAt(path)]));
   };
 }
@@ -83,7 +83,7 @@ export function createFileHistory(search: SearchFiles): FileHistory {
 type FoundChange = ReturnType<LastFileChanges['get']>;
 
 /** Returns what a search within limits has found. */
-export function changeOf(found: FoundChange, { timeoutMs }: ChangeLimits): FileChange {
+export function changeOf(found: FoundChange, timeoutMs: number): FileChange {
   if (found === undefined) return unknownChange(NOT_THERE);
   if (found !== null) return { commit: found.oid, time: found.time, note: null };
   return unknownChange(`not found within ${timeoutMs / 1000} s`);
