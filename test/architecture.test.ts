@@ -117,7 +117,7 @@ const TRIALS: readonly Trial[] = [
   },
 ];
 
-describe('the rules find what breaks them', () => {
+describe('each rule of the architecture', () => {
   it.each(TRIALS.map((trial, index) => ({ ...trial, index })))('$index: $rule', ({ rule: title, files, finds }) => {
     const rules = RULES.filter((rule) => rule.title.includes(title));
     expect(rules).toHaveLength(1);
@@ -132,10 +132,10 @@ describe('the rules find what breaks them', () => {
   });
 });
 
-describe('the sources keep the rules', () => {
+describe('the sources', () => {
   const sources = readSources();
 
-  it('there are sources', () => {
+  it('exist', () => {
     expect(sources.length).toBeGreaterThan(100);
   });
 

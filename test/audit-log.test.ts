@@ -46,15 +46,15 @@ function linesIn(path = file): JsonMap[] {
 
 const objectsIn = (path = file) => linesIn(path).map(({ object }) => object);
 
-describe('a line', () => {
-  it('has its time, the replica and what is known, and is there when the call returns', () => {
+describe('a line of the audit log', () => {
+  it('has time, replica and known fields, and is written when the call returns', () => {
     open().record({ ...WRITE, commit: null, branch: undefined });
     expect(readFileSync(file, 'utf8')).toBe(
       '{"time":"2026-11-20T10:13:56.000Z","replica":"one","kind":"write","decision":"allowed","serial":"1A","object":"tree"}\n',
     );
   });
 
-  it('is one line of moderate length, whatever a client calls itself, and moves no cursor', () => {
+  it('is one line of limited length without control characters', () => {
     const name = `\u001b[2J\n{"kind":"write"}\u009b2J\u2028\u007f\u202e\u061c${'x'.repeat(5_000)}`;
     open().record({ ...WRITE, name });
     const text = readFileSync(file, 'utf8');
@@ -63,7 +63,7 @@ describe('a line', () => {
     expect(line?.name).toBe(`${name.slice(0, 999)}…`);
   });
 
-  it('is in a file that its group may read, whatever the umask says', () => {
+  it('is in a file that its group may read, with any umask', () => {
     const before = process.umask(0o077);
     onTestFinished(() => void process.umask(before));
     open().record(WRITE);
@@ -71,7 +71,7 @@ describe('a line', () => {
   });
 });
 
-it('writes each refusal once a minute, counts its repeats, and leaves out nothing else', () => {
+it('is written once a minute for repeated refusals, with their number, and always for others', () => {
   const audit = open();
   for (let index = 0; index < 1_000; index++) {
     audit.record(REFUSED);
@@ -90,8 +90,8 @@ it('writes each refusal once a minute, counts its repeats, and leaves out nothin
   audit.close();
 });
 
-describe('a file that is rotated', () => {
-  it('is opened anew when that is asked for, wherever the old one went', () => {
+describe('a rotated audit log', () => {
+  it('is opened again on request', () => {
     const audit = open();
     audit.record({ ...WRITE, object: 'a' });
     renameSync(file, `${file}.1`);
@@ -103,7 +103,7 @@ describe('a file that is rotated', () => {
     expect([objectsIn(`${file}.1`), objectsIn()]).toEqual([['a'], ['c']]);
   });
 
-  it('goes on at its start where it was copied and cut', () => {
+  it('continues at its start after copytruncate', () => {
     const audit = open();
     audit.record({ ...WRITE, object: 'a' });
     truncateSync(file);
@@ -120,13 +120,13 @@ describe('a file that is rotated', () => {
   });
 });
 
-it('begins a new line after half of one', () => {
+it('starts a new line after a partial one', () => {
   writeFileSync(file, '{"time":"2026');
   open().record(WRITE);
   expect(readFileSync(file, 'utf8').split('\n')).toEqual(['{"time":"2026', expect.stringContaining('"tree"'), '']);
 });
 
-describe('a file that cannot be written', () => {
+describe('an audit log that cannot be written', () => {
   const LOST = 'the audit log cannot be written, and loses lines';
   const AGAIN = 'the audit log can be written again';
   const messages = () => logged.map(({ msg }) => msg);
@@ -147,7 +147,7 @@ describe('a file that cannot be written', () => {
     expect(messages()).toEqual([LOST, AGAIN]);
   });
 
-  it('is no device either, and its directory may come later', () => {
+  it('may not be a device, and its directory may be created later', () => {
     const place = file;
     file = '/dev/null';
     expect(open().failure?.reason).toContain('it is no file');

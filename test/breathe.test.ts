@@ -27,13 +27,13 @@ function open() {
   return { clock, done, loop, endTurn };
 }
 
-it('resolves at once before some milliseconds of a turn have passed', async () => {
+it('breathe resolves immediately in the first milliseconds of a turn', async () => {
   const { done, loop } = open();
   await loop('a', { items: TURN_MS, ms: 1 });
   expect(done.at(-1)).toBe('a ends');
 });
 
-it('pauses after them until a later turn', async () => {
+it('breathe pauses after them until a later turn', async () => {
   const { done, loop, endTurn } = open();
   const looping = loop('a', { items: 4, ms: TURN_MS });
   await new Promise((resolve) => setImmediate(resolve));
@@ -45,7 +45,7 @@ it('pauses after them until a later turn', async () => {
   expect(done.at(-1)).toBe('a ends');
 });
 
-it('has all loops of one clock share a turn', async () => {
+it('breathe lets all loops of one clock share a turn', async () => {
   const { done, loop, endTurn } = open();
   const looping = [loop('a', { items: 1, ms: TURN_MS }), loop('b', { items: 2, ms: TURN_MS })];
   await new Promise((resolve) => setImmediate(resolve));

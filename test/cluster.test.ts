@@ -39,7 +39,7 @@ it('the balancer passes connections to the replicas that are ready, in turn', as
   expect(await Promise.all(targets.map((target) => statusOf(target, 'leaderz')))).toEqual([200, 503, null]);
 });
 
-itInFull('the database is there as long as its input is open, and leaves nothing behind', async () => {
+itInFull('the database runs while its input is open, and leaves no files', async () => {
   const child = spawn(process.execPath, [DATABASE], { stdio: ['pipe', 'pipe', 'inherit'] });
   onTestFinished(() => void child.kill('SIGKILL'));
   const closed = once(child, 'close');

@@ -25,7 +25,7 @@ function sampleWithMistake(): string {
 }
 
 describe('treeline', () => {
-  it('tells its commands and its version, out of the sources', async () => {
+  it('prints its commands and version from the sources', async () => {
     // The help loads every command.
     const help = await run(process.execPath, [SOURCE, '--help']);
     expect(help).toMatchObject({ code: 0, stderr: '' });
@@ -39,16 +39,16 @@ describe('treeline', () => {
   });
 
   it.each([
-    ['no command that it has', ['bogus'], "unknown command 'bogus'"],
+    ['an unknown command', ['bogus'], "unknown command 'bogus'"],
     [
       'sync',
       ['sync', '--now'],
       "unknown command 'sync'\n(the controller follows the branch. To wait for a commit: treeline status --wait",
     ],
-    ['no argument where one is needed', ['explain'], "missing required argument 'node'"],
-    ['a settings file that is not there', ['serve', '--config', 'no-such.yaml'], 'no-such.yaml'],
-    ['a node that is not there', ['explain', 'prod-web-5', '--dir', SAMPLE], 'did you mean "prod-web-'],
-  ])('called with %s ends with 3 and says so', async (_, args, words) => {
+    ['a missing argument', ['explain'], "missing required argument 'node'"],
+    ['a missing settings file', ['serve', '--config', 'no-such.yaml'], 'no-such.yaml'],
+    ['an unknown node', ['explain', 'prod-web-5', '--dir', SAMPLE], 'did you mean "prod-web-'],
+  ])('ends with 3 and names the mistake for %s', async (_, args, words) => {
     const ended = await treeline(args);
     expect(ended).toMatchObject({ code: 3, stdout: '' });
     expect(ended.stderr).toContain(words);
@@ -57,7 +57,7 @@ describe('treeline', () => {
 });
 
 describe('treeline validate', () => {
-  it('ends with 1 for a wrong one, and prints place, message, hint and whom it stops', async () => {
+  it('ends with 1 for a mistake, and prints place, message, hint and affected instances', async () => {
     const { code, stdout, stderr } = await treeline(['validate', sampleWithMistake()]);
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
     expect(stdout.split('\n').slice(0, 5)).toEqual([
@@ -70,7 +70,7 @@ describe('treeline validate', () => {
     expect(stdout).toMatch(/files, 1 error, 0 warnings\n$/);
   });
 
-  it('explains a code, and suggests one for a slip', async () => {
+  it('explains a code, and suggests one for a misspelt code', async () => {
     const { code, stdout } = await treeline(['validate', '--explain', 'unknown_template']);
     expect({ code, lines: stdout.split('\n').slice(0, 5) }).toEqual({
       code: 0,
@@ -89,7 +89,7 @@ describe('treeline validate', () => {
     });
   });
 
-  it('begins where the person stands, also as a script of npm', async () => {
+  it('starts in the working directory of the user, also as an npm script', async () => {
     const directory = sampleWithMistake();
     expect((await treeline(['validate'], { cwd: directory })).stdout).toContain('wrong.yaml:2:16');
     const asScript = await run('npm', ['--prefix', ROOT, 'run', '-s', 'treeline', '--', 'validate', '.'], {
@@ -101,7 +101,7 @@ describe('treeline validate', () => {
 });
 
 describe('npm run', () => {
-  it('start says that the packages are missing', async () => {
+  it('start reports missing packages', async () => {
     const clone = temporaryDirectory();
     mkdirSync(join(clone, 'scripts'));
     for (const file of ['package.json', 'scripts/need-packages.sh']) copyFileSync(join(ROOT, file), join(clone, file));

@@ -24,7 +24,7 @@ async function sendTo(answer: (response: ServerResponse) => void, limits: Partia
   return await sendToController({ url, tls: pki.own, limits: all });
 }
 
-describe('an answer', () => {
+describe('an answer of the controller', () => {
   it.each<[what: string, status: number, text: string, want: object]>([
     ['in JSON', 200, '[1]', { body: [1] }],
     ['that is no JSON', 200, '<html>', { body: undefined, message: '<html>' }],
@@ -36,23 +36,23 @@ describe('an answer', () => {
   });
 });
 
-describe('no answer', () => {
-  it('where it breaks off', async () => {
+describe('a broken answer of the controller', () => {
+  it('is reported if it breaks off', async () => {
     const breaksOff = sendTo((response) => void response.write('{', () => response.destroy()));
     await expect(breaksOff).rejects.toBeInstanceOf(BrokenAnswer);
   });
 
-  it('where it has too many bytes', async () => {
+  it('is reported if it has too many bytes', async () => {
     const long = sendTo((response) => void response.end('x'.repeat(1_001)));
     await expect(long).rejects.toThrow(/^the answer has more than 1000 bytes$/);
   });
 
-  it('where it pauses for too long after its beginning', async () => {
+  it('is reported if it pauses too long', async () => {
     const paused = sendTo((response) => void response.write('{'), { silenceMs: 300 });
     await expect(paused).rejects.toThrow(/^no answer within 0\.3 s$/);
   });
 
-  it('where the peer accepts and says nothing: the limit counts from the start of the request', async () => {
+  it('is reported if the peer never answers, within the time limit of the request', async () => {
     const sockets: Socket[] = [];
     const silent = createTcpServer((socket) => void sockets.push(socket));
     onTestFinished(() => sockets.forEach((socket) => void socket.destroy()));
@@ -61,7 +61,7 @@ describe('no answer', () => {
     await expect(asked).rejects.toThrow(/^no answer within 0\.3 s$/);
   });
 
-  it('where it never ends', async () => {
+  it('is reported if it never ends', async () => {
     const dripping = sendTo(
       (response) => {
         const drip = setInterval(() => response.write(' '), 20);

@@ -11,7 +11,7 @@ import { repositoryFiles, rolePath, roleText } from './support/sized-repository.
 import { TextRepository } from './support/text-repository.ts';
 
 it.each(['why', 'servers', 'recorded'] as const)(
-  '%s looks at each server a few times for a client of a tenant',
+  '%s reads each server a few times for a client of a tenant',
   async (read) => {
     const servers = 1_000;
     const core = await coreOn(
@@ -33,7 +33,7 @@ it.each(['why', 'servers', 'recorded'] as const)(
   },
 );
 
-it('an unknown node costs no look at every node, however many there are', async () => {
+it('an unknown node is answered without reading all nodes', async () => {
   const { repository, ledger } = await open();
   const desired = repository.commit({});
   const [unit] = desired.units.values();

@@ -99,7 +99,7 @@ function written(rows: readonly WrittenRow[]): Readonly<Record<string, readonly 
   return Object.fromEntries([...byName].map(([name, all]) => [name, all.map(([, , value]) => value?.state)]));
 }
 
-test('the first commit costs the whole desired state', () => {
+test('the first commit derives the whole desired state', () => {
   expect(followed()[0]).toMatchObject({
     filesParsed: SIZE.instances + 3 * SIZE.kinds + 4,
     instancesExpanded: SIZE.instances,
@@ -108,8 +108,8 @@ test('the first commit costs the whole desired state', () => {
   });
 });
 
-describe('of a desired state of 1,000 instances', () => {
-  test('a change of one instance costs that instance', async () => {
+describe('in a desired state of 1,000 instances', () => {
+  test('a change of one instance derives that instance', async () => {
     const changed = instanceText({ kind: 7, servers: SIZE.servers, version: '2' });
     const { cost, rows } = await push({ [instancePath(7)]: changed });
     expect(cost).toMatchObject({ blobsRead: 1, filesParsed: 1, instancesExpanded: 1, servers: SIZE.servers });
@@ -123,7 +123,7 @@ describe('of a desired state of 1,000 instances', () => {
     });
   });
 
-  test('a change of configuration costs those who draw on it, and writes no more than the head', async () => {
+  test('a change of configuration derives its users, and writes only the head', async () => {
     const { cost, rows } = await push({ [rolePath(7)]: roleText(9000) });
     const users = SIZE.instances / SIZE.kinds;
     expect(cost).toMatchObject({ blobsRead: 1, filesParsed: 1, instancesExpanded: users, servers: 0 });
@@ -131,7 +131,7 @@ describe('of a desired state of 1,000 instances', () => {
     expect(controller.reader().value('instance-7-web-1', 'port')).toBe(9000);
   });
 
-  test('another file costs nothing', async () => {
+  test('an unrelated file derives nothing', async () => {
     const { cost, rows } = await push({ 'README.md': '# Stacks\n' });
     expect(cost).toMatchObject({ blobsRead: 0, filesParsed: 0, instancesExpanded: 0, recordsMerged: 0, servers: 0 });
     expect(written(rows)).toEqual({ 'head head': [undefined] });

@@ -8,7 +8,7 @@ import { repositoryFiles } from './support/sized-repository.ts';
 
 const INSTANCES = 20;
 
-it('derives the same while other work runs between two files or instances', async () => {
+it('derive returns the same while other work runs between files or instances', async () => {
   const files = Object.entries(repositoryFiles({ instances: INSTANCES, servers: 3 }));
   const snapshot = snapshotOf(Object.fromEntries(files.map(([path, text]) => [path, String(text)])));
   const before = { baseline: EMPTY_BASELINE };

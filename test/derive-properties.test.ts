@@ -8,7 +8,7 @@ import { countRuns } from './support/count-runs.ts';
 import { explainedRecords } from './support/explained-records.ts';
 import { TextRepository } from './support/text-repository.ts';
 
-test('whether work is used again makes no difference, for any edits of a small repository', () => {
+test('derive returns the same with and without reuse, for any edits of a small repository', () => {
   fc.assert(
     fc.property(fc.array(fc.array(anyEdit(), { minLength: 1, maxLength: 3 }), { maxLength: 6 }), (commits) => {
       const repositories = [new TextRepository(), new TextRepository({ reuses: false })];

@@ -51,7 +51,7 @@ function activeVersionOf(desired: DesiredState, key: string): unknown {
       };
 }
 
-test('servers of a right commit have the policy of their instance and group', () => {
+test('servers of a valid commit have the policy of their instance and group', () => {
   const policyOf = (instance: string, server: string) =>
     followed().before.units.get(`stack-instance/${instance}`)?.servers.get(server)?.policy;
   expect(policyOf('farm', 'farm-web-1')).toEqual({
@@ -62,14 +62,14 @@ test('servers of a right commit have the policy of their instance and group', ()
   });
 });
 
-describe('an instance with a mistake stays whole', () => {
+describe('an instance with a mistake is pinned', () => {
   const MISTAKES: readonly (readonly [what: string, changes: TextChanges, problem: RegExp])[] = [
     [
       'in its own file',
       { [SHOP]: 'stackTemplate: web\nparameters: { port: "80", prot: "80" }\n' },
       /shop\.yaml:2:\d+ undeclared_parameter/,
     ],
-    ['that leaves no YAML', { [SHOP]: 'a: b: c\n' }, /shop\.yaml:1:4 yaml_syntax/],
+    ['that is no YAML', { [SHOP]: 'a: b: c\n' }, /shop\.yaml:1:4 yaml_syntax/],
     [
       'in the name of its template',
       { [SHOP]: 'stackTemplate: wbe\n' },
@@ -93,7 +93,7 @@ describe('an instance with a mistake stays whole', () => {
     expect(after.problems.map(({ instances }) => instances)).toEqual([['shop']]);
   });
 
-  test('though what it draws on moves on', () => {
+  test('although its inputs change', () => {
     const { repository, before } = followed();
     repository.commit({ [SHOP]: 'stackTemplate: wbe\n' });
     const after = repository.commit({ [SHAPE]: 'cpus: 4\n', 'types/common/global.yaml': 'ntp: two\n' });
@@ -104,7 +104,7 @@ describe('an instance with a mistake stays whole', () => {
     expect(after.invalid).toEqual(new Set(['shop']));
   });
 
-  test('and moves to the newest commit once it is corrected', () => {
+  test('until it is corrected', () => {
     const { repository } = followed();
     repository.commit({ [SHOP]: 'stackTemplate: wbe\n', [SHAPE]: 'cpus: 4\n' });
     const after = repository.commit({ [SHOP]: FILES[SHOP].replace('"2"', '"3"') });
@@ -119,7 +119,7 @@ describe('an instance with a mistake stays whole', () => {
     expect(after.problems).toEqual([]);
   });
 
-  test('as a newcomer it makes no server', () => {
+  test('without servers if it is new', () => {
     const { repository } = followed();
     const after = repository.commit({ 'stacks/instances/new.yaml': 'stackTemplate: wbe\n' });
     expect(after.units.has('stack-instance/new')).toBe(false);
@@ -127,7 +127,7 @@ describe('an instance with a mistake stays whole', () => {
     expect(after.invalid).toEqual(new Set(['new']));
   });
 
-  test('that is removed is gone, though it was behind', () => {
+  test('until it is removed', () => {
     const { repository } = followed();
     repository.commit({ [SHOP]: 'a: b: c\n' });
     const after = repository.commit({ [SHOP]: null });
@@ -136,7 +136,7 @@ describe('an instance with a mistake stays whole', () => {
     expect(after.problems).toEqual([]);
   });
 
-  test('a warning holds nobody', () => {
+  test('but not for a warning', () => {
     const { repository } = followed();
     const after = repository.commit({ [SHOP]: `${FILES[SHOP]}resources: {}\n` });
     expect(after.problems.map(({ severity, code }) => [severity, code])).toEqual([['warning', 'ignored_field']]);
@@ -150,7 +150,7 @@ describe('a template with a mistake', () => {
     ['in its YAML', 'a: b: c\n', 'yaml_syntax'],
     ['in a field', 'resourcess: {}\n', 'unknown_field'],
     ['that only its expansion shows', FILES[TEMPLATE].replace('<<port>>', '<<prot>>'), 'undeclared_placeholder'],
-  ])('%s is reported once, with all who use it, and they stay', (_what, text, code) => {
+  ])('%s is reported once with all its users, which are pinned', (_what, text, code) => {
     const { repository, before } = followed();
     const after = repository.commit({ [TEMPLATE]: text });
     const errors = after.problems.filter(({ severity }) => severity === 'error');
@@ -166,7 +166,7 @@ describe('a template with a mistake', () => {
     expect(after.units.get('stack-instance/store')).toBeDefined();
   });
 
-  test('that nobody uses stops nobody, and is reported', () => {
+  test('is reported if it has no users', () => {
     const { repository } = followed();
     const after = repository.commit({
       'stacks/templates/new.yaml': 'resources: { a: { type: "Platform::Server", properties: { x: "<<y>>" } } }\n',
@@ -177,7 +177,7 @@ describe('a template with a mistake', () => {
     expect(after.invalid).toEqual(new Set());
   });
 
-  test('that is removed is a mistake of its users', () => {
+  test('is a mistake of its users if it is removed', () => {
     const { repository } = followed();
     const after = repository.commit({ [TEMPLATE]: null });
     expect(describeProblems(after.problems)).toEqual([
@@ -188,8 +188,8 @@ describe('a template with a mistake', () => {
   });
 });
 
-describe('an object of a layer with a mistake', () => {
-  test('holds every instance that draws on it, and is reported once', () => {
+describe('a layer with a mistake', () => {
+  test('pins every instance that uses it, and is reported once', () => {
     const { repository, before } = followed();
     const after = repository.commit({ [SHAPE]: 'cpus: { a: 1 }\n' });
     expect(after.problems.map(({ file, code, instances }) => ({ file, code, instances }))).toEqual([
@@ -199,7 +199,7 @@ describe('an object of a layer with a mistake', () => {
     expect(after.units.get('stack-instance/store')?.commit).toBe('commit 1');
   });
 
-  test('holds a hand-written clientcert too, which names no instance', () => {
+  test('pins hand-written clientcerts too', () => {
     const { repository, before } = followed();
     const after = repository.commit({ 'types/role/db.yaml': 'packages: {}\n' });
     expect(activeVersionOf(after, 'clientcert/lab')).toEqual(activeVersionOf(before, 'clientcert/lab'));
@@ -208,7 +208,7 @@ describe('an object of a layer with a mistake', () => {
 });
 
 describe('clientcerts', () => {
-  test('a hand-written one stays at its last right version', () => {
+  test('that are hand-written are pinned at their last valid version', () => {
     const { repository, before } = followed();
     const after = repository.commit({ [LAB]: 'role: bd\n' });
     expect(activeVersionOf(after, 'clientcert/lab')).toEqual(activeVersionOf(before, 'clientcert/lab'));
@@ -218,13 +218,13 @@ describe('clientcerts', () => {
     expect(after.invalid).toEqual(new Set());
   });
 
-  test('a new one that is wrong is not there, a removed one is gone', () => {
+  test('that are new and invalid do not exist, nor do removed ones', () => {
     const { repository } = followed();
     const after = repository.commit({ 'types/clientcert/new.yaml': 'role: bd\n', [LAB]: null });
     expect([...after.units.keys()].filter((key) => key.startsWith('clientcert/'))).toEqual([]);
   });
 
-  test('one that a stack makes is the last layer of that server, and no unit of its own', () => {
+  test('of servers of a stack are their last layer, and no units', () => {
     const { repository } = followed();
     const after = repository.commit({ 'types/clientcert/store-db.yaml': 'description: Old\nip: 192.0.2.9\n' });
     expect(after.units.has('clientcert/store-db')).toBe(false);
@@ -234,14 +234,14 @@ describe('clientcerts', () => {
     });
   });
 
-  test('one that a stack makes holds that stack when it is wrong', () => {
+  test('of servers of a stack pin that stack if they are invalid', () => {
     const { repository, before } = followed();
     const after = repository.commit({ 'types/clientcert/store-db.yaml': 'role: web\n' });
     expect(after.problems.map(({ code, instances }) => [code, instances])).toEqual([['selector_in_layer', ['store']]]);
     expect(activeVersionOf(after, 'stack-instance/store')).toEqual(activeVersionOf(before, 'stack-instance/store'));
   });
 
-  test('a hand-written one becomes that of a server when a stack makes its name', () => {
+  test('that are hand-written become those of servers when a stack creates their name', () => {
     const { repository } = followed();
     const after = repository.commit({
       [LAB]: 'ip: 192.0.2.1\n',
@@ -258,7 +258,7 @@ describe('clientcerts', () => {
   });
 });
 
-describe('a commit that is not taken as a whole', () => {
+describe('a commit that is refused as a whole', () => {
   test.each<[string, TextChanges, string]>([
     ['a wrong tree', { 'tree.yaml': 'name: global\ntype: zone\n' }, 'wrong_value'],
     ['no tree', { 'tree.yaml': null }, 'tree_missing'],
@@ -271,7 +271,7 @@ describe('a commit that is not taken as a whole', () => {
     expect(problems.map((problem) => problem.file)).toContain(SHOP);
   });
 
-  test('the next one is measured against what was in force before', () => {
+  test('is not the baseline of the next commit', () => {
     const { repository, before } = followed();
     repository.refused({ 'tree.yaml': null, [SHOP]: null });
     const after = repository.commit({ 'tree.yaml': FILES['tree.yaml'], [SHOP]: 'a: b: c\n' });
@@ -279,7 +279,7 @@ describe('a commit that is not taken as a whole', () => {
   });
 });
 
-test('a commit that only changes how servers are configured expands nothing anew', () => {
+test('a commit that only changes configuration expands nothing again', () => {
   const { repository, before } = followed();
   const after = repository.commit({ [SHAPE]: 'description: Small\ncpus: 4\n' });
   const [old, now] = [before, after].map(({ units }) => [...(units.get('stack-instance/shop')?.nodes.values() ?? [])]);
@@ -289,9 +289,9 @@ test('a commit that only changes how servers are configured expands nothing anew
   expect(now?.[0]?.shared).not.toEqual(old?.[0]?.shared);
 });
 
-describe('what a commit costs', () => {
+describe('a commit derives', () => {
   test.each<[string, TextChanges, Partial<DesiredState['counts']>]>([
-    ['nothing that it leaves as it is', {}, { blobsRead: 0, filesParsed: 0, instancesExpanded: 0, recordsMerged: 0 }],
+    ['nothing that is unchanged', {}, { blobsRead: 0, filesParsed: 0, instancesExpanded: 0, recordsMerged: 0 }],
     [
       'one instance for its own file',
       { [SHOP]: FILES[SHOP].replace('80', '8080') },
@@ -308,21 +308,21 @@ describe('what a commit costs', () => {
       { filesParsed: 1, instancesExpanded: 1, recordsMerged: 2 },
     ],
     [
-      'whoever looked for an object that was not there',
+      'the users of an object that was missing',
       { 'types/environment/prod.yaml': 'dns: x\n' },
       { filesParsed: 1, instancesExpanded: 2, recordsMerged: 3 },
     ],
     [
-      'nobody for an object that nobody selects',
+      'nothing for an object without users',
       { 'types/role/new.yaml': 'x: 1\n' },
       { filesParsed: 1, instancesExpanded: 0, recordsMerged: 0 },
     ],
     [
-      'everybody for the tree',
+      'everything for the tree',
       { 'tree.yaml': `${FILES['tree.yaml']}description: x\n` },
       { filesParsed: 1, instancesExpanded: 3, recordsMerged: 5 },
     ],
-    ['nothing for another file', { 'README.md': 'x\n' }, { blobsRead: 0, filesParsed: 0, instancesExpanded: 0 }],
+    ['nothing for an unrelated file', { 'README.md': 'x\n' }, { blobsRead: 0, filesParsed: 0, instancesExpanded: 0 }],
     [
       'a clientcert for its own file',
       { [LAB]: 'role: db\n' },
@@ -333,7 +333,7 @@ describe('what a commit costs', () => {
     expect(repository.commit(changes).counts).toMatchObject(counts);
   });
 
-  test('a unit that is taken over is the very same', () => {
+  test('a reused unit is the same object', () => {
     const { repository, before } = followed();
     const after = repository.commit({ [SHOP]: FILES[SHOP].replace('80', '8080') });
     expect(after.units.get('stack-instance/farm')).toBe(before.units.get('stack-instance/farm'));
@@ -341,7 +341,7 @@ describe('what a commit costs', () => {
     expect(after.units.get('stack-instance/shop')).not.toBe(before.units.get('stack-instance/shop'));
   });
 
-  test('a wrong instance is looked at again: its hint may name what is new', () => {
+  test('an invalid instance is built again when its hint may change', () => {
     const { repository } = followed();
     repository.commit({ [SHOP]: 'stackTemplate: cache\n' });
     const after = repository.commit({ 'stacks/templates/caches.yaml': FILES[TEMPLATE] });

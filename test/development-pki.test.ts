@@ -30,14 +30,14 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 
-test('a server certificate is for the hosts that are given', async () => {
+test('a server certificate is valid for the given hosts', async () => {
   const { cert } = await issueServerCertificate(authority, { now, hosts: ['stacks.example', '192.0.2.7'] });
   const certificate = new X509Certificate(cert);
   expect(certificate.subject).toBe('CN=stacks.example');
   expect(certificate.subjectAltName).toBe('DNS:stacks.example, IP Address:192.0.2.7');
 });
 
-test('serial and fingerprint are those that Node shows, and never the same twice', () => {
+test('serial and fingerprint are those that Node shows, and unique', () => {
   for (const { cert, serial, fingerprint } of [authority, server, client]) {
     expect(new X509Certificate(cert)).toMatchObject({ serialNumber: serial, fingerprint256: fingerprint });
     expect(serial).toMatch(/^[4-7][0-9A-F]{31}$/);
@@ -45,7 +45,7 @@ test('serial and fingerprint are those that Node shows, and never the same twice
   expect(new Set([authority.serial, server.serial, client.serial]).size).toBe(3);
 });
 
-test('no certificate outlives its authority', async () => {
+test('no certificate is valid longer than its authority', async () => {
   const short = await createAuthority({ commonName: 'Short', now, days: 10 });
   const { cert } = await issueClientCertificate(short, { commonName: 'x', now });
   expect(new X509Certificate(cert).validToDate.getTime()).toBe(now + 10 * DAY_MS);

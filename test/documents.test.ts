@@ -67,17 +67,17 @@ function codeSpans(text: string): readonly string[] {
 }
 
 describe('links', () => {
-  it('that lead nowhere are found', () => {
+  it('without a target are found', () => {
     const text =
       '[a](no-such.md) [b](README.md) [c](README.md#no-such) [d](https://x) `[e](no)` [f](README.md#treeline)';
     expect(deadLinks('CHANGELOG.md', text)).toEqual(['no-such.md', 'README.md#no-such']);
   });
 
-  it.each(documents)('of %s lead somewhere', (path) => {
+  it.each(documents)('of %s have a target', (path) => {
     expect(deadLinks(path, textOf(path))).toEqual([]);
   });
 
-  it('in comments of the sources name a document and a heading of it', () => {
+  it('in comments of the sources name an existing document and heading', () => {
     const references = sources.flatMap(({ path, comments }) => {
       const text = comments.map(({ value }) => value.replaceAll(/\n\s*\*/g, ' ')).join(' ');
       return [...text.matchAll(/docs\/([\w-]+)\.md(?:,\s+([a-z]+(?: [a-z]+)*))?/g)].map(([, document = '', words]) => ({
@@ -136,7 +136,7 @@ it('ARCHITECTURE.md has a row for every folder and file of src/', () => {
   expect([...known].filter((name) => !folders.has(name) && name !== 'src')).toEqual([]);
 });
 
-it.each(documents)('the sources that %s names are there', (path) => {
+it.each(documents)('the sources that %s names exist', (path) => {
   const named = textOf(path).match(/(?<=`)src\/[\w./-]*\w(?=\/?`)/g) ?? [];
   expect(named.filter((file) => !existsSync(file))).toEqual([]);
 });
@@ -144,13 +144,13 @@ it.each(documents)('the sources that %s names are there', (path) => {
 describe('docs/decisions', () => {
   const names = readdirSync('docs/decisions').sort();
 
-  it('have a number of four digits each, which no other has', () => {
+  it('have unique numbers of four digits', () => {
     const numbers = names.map((name) => /^\d{4}(?=-)/.exec(name)?.[0]);
     expect(new Set(numbers).size).toBe(names.length);
     expect(numbers).not.toContain(undefined);
   });
 
-  it.each(names)('%s is short, and says context, decision and consequences', (name) => {
+  it.each(names)('%s is short, with context, decision and consequences', (name) => {
     const text = textOf(`docs/decisions/${name}`);
     expect(text.match(/^#.*$/gm)?.map((line) => line.replace(/^# \d+\. .+/, '# title'))).toEqual([
       '# title',
@@ -198,7 +198,7 @@ it('docs/rest-reference.md is what `npm run docs:rest` writes', () => {
   expect(textOf('docs/rest-reference.md')).toBe(renderRest());
 });
 
-it('docs/problems.md lists no code that nothing gives', () => {
+it('docs/problems.md lists only codes that are used', () => {
   const texts = sources.filter(({ path }) => folderOf(path) !== 'model').map(({ text }) => text);
   const given = new Set(texts.flatMap((text) => text.match(/(?<=')[a-z0-9]+(?:_[a-z0-9]+)+(?=')/g) ?? []));
   expect(Object.keys(PROBLEM_CODES).filter((code) => !given.has(code))).toEqual([]);
@@ -210,7 +210,7 @@ describe('the repository', () => {
     .split('\0')
     .filter((path) => path !== '' && existsSync(path));
 
-  it('names no path of the machine on which it was made', () => {
+  it('names no path of the machine where it was built', () => {
     const example = ['', 'root', 'project'].join('/');
     expect(`see ${example}`).toMatch(MACHINE_PATH);
     expect(`ssh://host${example}.git and ../..${['', 'work', 'x'].join('/')}`).not.toMatch(MACHINE_PATH);
@@ -222,7 +222,7 @@ describe('the repository', () => {
     expect(named).toEqual([]);
   });
 
-  it('locks no address from which a package was downloaded', () => {
+  it('has no download addresses in its lock file', () => {
     expect(textOf('package-lock.json')).not.toMatch(/"resolved": *"https?:/);
   });
 });

@@ -20,11 +20,11 @@ const cases = readdirSync(GOLDEN).sort(compareNames);
 type Outcome = Readonly<Record<'servers' | 'records' | 'problems', unknown>>;
 
 describe.each(cases)('%s', (name) => {
-  test('says in one line what it teaches', () => {
+  test('has a one-line description', () => {
     expect(readFileSync(join(GOLDEN, name, 'case.md'), 'utf8')).toMatch(/^\S.*\.\n$/);
   });
 
-  test('comes to what it should', async () => {
+  test('has the expected result', async () => {
     for (const [file, value] of Object.entries(await outcomeOf(repositoryOf(name)))) {
       const text = readableJson(value);
       if (process.env.UPDATE_GOLDEN === '1') update(name, file, text);
@@ -33,7 +33,7 @@ describe.each(cases)('%s', (name) => {
   });
 });
 
-test('there are many cases, the sample repository among them', () => {
+test('there are many golden cases, and the sample repository', () => {
   expect(cases.length).toBeGreaterThanOrEqual(25);
   expect(cases).toContain('sample-repo');
 });

@@ -23,7 +23,7 @@ it('hideSecrets replaces a secret in each of its forms, and leaves short ones', 
   expect(hideSecrets('all', [])).toBe('all');
 });
 
-it('proxySecrets returns the passwords of proxies, as they are written and decoded', () => {
+it('proxySecrets returns the passwords of proxies, encoded and decoded', () => {
   for (const name of ['HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy', 'https_proxy']) vi.stubEnv(name, '');
   vi.stubEnv('HTTPS_PROXY', 'http://user:a%2Fb@proxy:3128');
   expect(proxySecrets()).toEqual(['a%2Fb', 'a/b']);

@@ -20,20 +20,20 @@ function instructionsOf(dockerfile: string): string[] {
 describe('the Dockerfile', () => {
   const instructions = instructionsOf(textOf('Dockerfile'));
 
-  it('begins from a Node that package.json allows, the same in every stage', () => {
+  it('starts from a Node that package.json allows, the same in every stage', () => {
     const bases = instructions.filter((each) => each.startsWith('FROM ')).map((each) => each.split(' ')[1]);
     expect(new Set(bases).size).toBe(1);
     const major = Number(/^node:(\d+)-\w+-slim$/.exec(bases[0] ?? '')?.[1]);
     expect(major).toBeGreaterThanOrEqual(Number(/\d+/.exec(packageJson.engines.node)?.[0]));
   });
 
-  it('bears the version of the package', () => {
+  it('has the version of the package', () => {
     expect(instructions.find((each) => each.startsWith('LABEL '))).toContain(
       `org.opencontainers.image.version="${packageJson.version}"`,
     );
   });
 
-  it('ends as a user who is a number and not root', () => {
+  it('runs as a numeric user other than root', () => {
     expect(instructions.findLast((each) => each.startsWith('USER '))).toMatch(/^USER [1-9]\d*:[1-9]\d*$/);
   });
 });
@@ -42,12 +42,12 @@ describe('.dockerignore', () => {
   const lines = textOf('.dockerignore').split('\n');
   const allowed = lines.filter((line) => line.startsWith('!')).map((line) => line.slice(1));
 
-  it('lets in single paths only', () => {
+  it('allows single paths only', () => {
     expect(lines.filter((line) => !/^(#.*|\*|![\w.-]+|)$/.test(line))).toEqual([]);
     expect(lines.indexOf('*')).toBeLessThan(lines.findIndex((line) => line.startsWith('!')));
   });
 
-  it('lets in what the package ships', () => {
+  it('allows everything that the package ships', () => {
     const shipped = packageJson.files.filter((path) => path !== 'dist');
     expect(allowed).toEqual(expect.arrayContaining(shipped));
   });
@@ -65,7 +65,7 @@ describe('the Debian package', () => {
     });
   });
 
-  it('stops every unit that it brings, and forgets that it was enabled', () => {
+  it('stops and disables every unit that it installs', () => {
     expect(units.length).toBeGreaterThan(2);
     for (const unit of units) {
       expect(textOf('packaging/deb/prerm')).toMatch(new RegExp(`for unit in .*\\b${unit}\\b.*; do`));
@@ -73,7 +73,7 @@ describe('the Debian package', () => {
     }
   });
 
-  it('makes and removes the user of every unit', () => {
+  it('creates and removes the user of every unit', () => {
     const users = units.flatMap((unit) => textOf(`contrib/${unit}`).match(/(?<=^User=).*$/gm) ?? []);
     for (const list of scripts.match(/(?<=for user in ).*(?=; do)/g) ?? [])
       expect(list.split(' ').toSorted()).toEqual(users.toSorted());

@@ -70,7 +70,7 @@ function putDraft(type: string, name: string): Draft {
 }
 
 describe('a name', () => {
-  it('is right in one place exactly if it is right in every other', () => {
+  it('is valid in one place exactly if it is valid in every other', () => {
     fc.assert(
       fc.property(NAME, fc.constantFrom(...WRITABLE), (name, type) => {
         const isName = nameFault(name) === undefined;
@@ -91,7 +91,7 @@ describe('a name', () => {
     );
   });
 
-  it('stands in a URL, in a file name and in a ref of git as it is', () => {
+  it('needs no escape in a URL, a file name and a Git ref', () => {
     fc.assert(
       fc.property(NAME, (name) => {
         fc.pre(nameFault(name) === undefined);
@@ -102,7 +102,7 @@ describe('a name', () => {
     );
   });
 
-  it('is kept from objects of one type in every place', () => {
+  it('that is reserved for one type is refused in every place', () => {
     expect(isObjectPath(placePath('types/clientcert/all.yaml', '100644'))).toBe(false);
     expect(refusalOf(() => putDraft('clientcert', 'all'))).toMatch(/cannot be called "all"/);
     expect(isServerName('all')).toBe(false);
@@ -130,10 +130,10 @@ const ROLES: readonly (readonly [what: string, role: JsonMap, isRight: boolean])
   ['an item of 64 KiB and a character', { a: ['x'.repeat(TEXT_MAX + 1)] }, false],
   ['a key of 250 characters', { ['k'.repeat(NAME_LENGTH_MAX)]: 'x' }, true],
   ['a key of 251 characters', { ['k'.repeat(NAME_LENGTH_MAX + 1)]: 'x' }, false],
-  ['as many keys as are read', Object.fromEntries(numbers(24_998).map((each) => [`k${each}`, each])), true],
-  ['more keys than are read', Object.fromEntries(numbers(25_001).map((each) => [`k${each}`, each])), false],
+  ['the maximum number of keys', Object.fromEntries(numbers(24_998).map((each) => [`k${each}`, each])), true],
+  ['more keys than the maximum', Object.fromEntries(numbers(25_001).map((each) => [`k${each}`, each])), false],
   ['a long list', { a: numbers(49_990).map(String) }, true],
-  ['a list with more items than are read', { a: numbers(50_001).map(String) }, false],
+  ['a list with more items than the maximum', { a: numbers(50_001).map(String) }, false],
   ['a depth of 64', { a: nested(63) }, false],
   ['a depth of 66', { a: nested(65) }, false],
   ['many lines, which are longer with their indents', fromTexts(13, 'line\n'), false],
@@ -157,7 +157,7 @@ function fromTexts(count: number, part: string): JsonMap {
 }
 
 describe.each(ROLES)('%s', (_what, role, isWritten) => {
-  it('is judged alike in a file and in a body, and what is written is read and written back as it is', () => {
+  it('is judged alike in a file and in a body, and survives writing and reading', () => {
     const [path, name] = ['types/role/web.yaml', 'web'];
     const repository = new DraftedRepository(FILES);
     const draft = (): Draft => putObjectDraft('role', { name, ...role });

@@ -7,7 +7,7 @@ function open() {
   return { clock, logOnce: logOnceAMinute(clock) };
 }
 
-it('logs an error once a minute, and how often it came meanwhile', () => {
+it('logOnceAMinute logs an error once a minute with the number of repeats', () => {
   const { clock, logOnce } = open();
   expect(logOnce(new Error('disk full'))).toEqual({ repeated: undefined, omitted: undefined });
   for (let second = 1; second < 60; second++) {
@@ -20,13 +20,13 @@ it('logs an error once a minute, and how often it came meanwhile', () => {
   expect(logOnce(new Error('disk full'))).toMatchObject({ repeated: undefined });
 });
 
-it('logs other errors and keys at once, whatever they are', () => {
+it('logOnceAMinute logs other errors and keys immediately', () => {
   const { logOnce } = open();
   const logged = [new Error('one'), new Error('two'), 'one', 'three', undefined].map((key) => logOnce(key));
   expect(logged.map((each) => each !== undefined)).toEqual([true, true, false, true, true]);
 });
 
-it('is not kept quiet by a clock that was set back', () => {
+it('logOnceAMinute is not silenced by a clock that was set back', () => {
   const { clock, logOnce } = open();
   logOnce('disk full');
   clock.setWall(clock.now() - 3_600_000);
@@ -34,7 +34,7 @@ it('is not kept quiet by a clock that was set back', () => {
   expect(logOnce('disk full')).toBeDefined();
 });
 
-it('logs a hundred keys in a minute at most, and then how many it did not', () => {
+it('logOnceAMinute logs at most a hundred keys a minute, and the number of omitted ones', () => {
   const { clock, logOnce } = open();
   const logged = Array.from({ length: 1_000 }, (_, index) => logOnce(`key ${index}`));
   expect(logged.filter((each) => each !== undefined)).toHaveLength(100);

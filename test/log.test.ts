@@ -10,7 +10,7 @@ function logged(level: LogLevel, error: Error): { readonly err: Readonly<Record<
   return JSON.parse(lines[0] ?? '');
 }
 
-it('leaves the stack out of a foreseen failure, and keeps the words of its cause', () => {
+it('the log omits the stack of an expected failure, and keeps the message of its cause', () => {
   const error = new SourceError('there is no directory', { cause: new Error('ENOENT') });
   expect(logged('info', error).err).toEqual({
     type: 'GitError',
@@ -19,7 +19,7 @@ it('leaves the stack out of a foreseen failure, and keeps the words of its cause
   });
 });
 
-it('keeps the stack of any other error, and of all where the log is for finding mistakes', () => {
+it('the log keeps the stack of other errors, and of all at the level debug', () => {
   expect(logged('info', new Error('x')).err).toMatchObject({
     message: 'x',
     stack: expect.stringContaining('Error: x'),
@@ -27,7 +27,7 @@ it('keeps the stack of any other error, and of all where the log is for finding 
   expect(logged('debug', new SourceError('x')).err).toHaveProperty('stack');
 });
 
-it('escapes control characters and marks of direction, in keys and values, and changes nothing else', () => {
+it('the log escapes control characters and marks of direction in keys and values', () => {
   const lines: string[] = [];
   const log = createLog('info', { write: (line) => lines.push(line) });
   const name = 'a\u001b[2J\u007f\u0085\u009b\u061c\u200e\u200f\u2028\u2029\u202a\u202e\u2066\u2069\n\té😀\u200b';

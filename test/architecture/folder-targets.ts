@@ -67,5 +67,5 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/yaml-edit': { most: 656, goal: 450 },
   bench: { most: 2510, goal: 2500 },
   src: { most: 56_713, goal: 51_000 },
-  test: { most: 63_338, goal: 55_000 },
+  test: { most: 63_335, goal: 55_000 },
 };

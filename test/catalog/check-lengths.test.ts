@@ -26,7 +26,7 @@ const FILES: readonly (readonly [path: string, line: number, pointer: string, te
 ];
 
 describe.each(FILES)('%s at %i', (path, line, pointer, textOf) => {
-  test('a key of 250 characters has the right length, one of 251 not', () => {
+  test('accepts a key of 250 characters, and refuses one of 251', () => {
     const codes = parseEntry(path, 'o', textOf(`${KEY.slice(1)}: x`)).problems.map(({ message }) => message);
     expect(codes.filter((message) => message.includes('characters'))).toEqual([]);
     const { problems } = parseEntry(path, 'o', textOf(`${KEY}: x`));
@@ -44,7 +44,7 @@ describe.each(FILES)('%s at %i', (path, line, pointer, textOf) => {
     expect(JSON.stringify(problems)).not.toContain(KEY);
   });
 
-  test('a text of 64 KiB has the right length, a longer one not', () => {
+  test('accepts a text of 64 KiB, and refuses a longer one', () => {
     const messages = parseEntry(path, 'o', textOf(`a: ${TEXT.slice(1)}`)).problems.map(({ code }) => code);
     expect(messages).not.toContain('value_too_large');
     const { problems } = parseEntry(path, 'o', textOf(`a: ${TEXT}`));
@@ -61,12 +61,12 @@ describe.each(FILES)('%s at %i', (path, line, pointer, textOf) => {
   });
 });
 
-test('items of lists are texts like others', () => {
+test('checks items of lists like other texts', () => {
   const { problems } = parseEntry('types/role/web.yaml', 'o', `a: [b, ${TEXT}]`);
   expect(problems.map(({ code, pointer }) => [code, pointer])).toEqual([['value_too_large', '/a/1']]);
 });
 
-test('parseEntry reads nothing below a key that is too long: the pointer of each value there would repeat it', () => {
+test('parseEntry reads nothing below a key that is too long', () => {
   const values = Array.from({ length: 20_000 }, (_, i) => `  a${i}: 1\n`).join('');
   for (const path of ['types/role/web.yaml', 'stacks/templates/web.yaml']) {
     const { problems } = parseEntry(path, 'o', `? ${'k'.repeat(500_000)}\n:\n${values}`);

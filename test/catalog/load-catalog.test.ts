@@ -59,8 +59,8 @@ describe('names that two files claim', () => {
   });
 });
 
-describe('what stops a whole commit', () => {
-  test('without a tree there is advice', () => {
+describe('a mistake that stops the whole commit', () => {
+  test('is a missing tree, with advice', () => {
     const hintOf = (texts: Record<string, string>) => loadCatalog(snapshotOf(texts)).fatal[0]?.hint;
     expect(hintOf({})).toBe(
       'add it with at least "name:" and "type: common"; if the layout stands in a folder, name that one (treeline validate DIR, repository.directory)',
@@ -69,13 +69,13 @@ describe('what stops a whole commit', () => {
     expect(loadCatalog(snapshotOf({})).tree.locate('/name')).toEqual({ line: 1, column: 1 });
   });
 
-  test.each(['tree.yaml', 'hierarchy.yaml'])('%s as a link is not the same as none', (path) => {
+  test.each(['tree.yaml', 'hierarchy.yaml'])('is %s as a link', (path) => {
     const catalog = loadCatalog(snapshotOf({ ...SHOP, [path]: 'elsewhere.yaml' }, { modes: { [path]: '120000' } }));
     expect(catalog.fatal.map(({ file, code }) => [file, code])).toEqual([[path, 'not_a_file']]);
     expect(path === 'tree.yaml' ? catalog.tree.object : catalog.hierarchy.object).toBe(null);
   });
 
-  test('too many files are not read at all', () => {
+  test('is too many files, of which none is read', () => {
     const many = Object.fromEntries(
       Array.from({ length: FILES_MAX }, (_, index) => [`types/zone/z${index}.yaml`, 'a: 1']),
     );
@@ -98,7 +98,7 @@ describe('what stops a whole commit', () => {
   });
 });
 
-describe('more bytes than are read', () => {
+describe('more bytes than the limit', () => {
   const MIB = 1024 * 1024;
   /** Files of 1 MiB. A parser reads characters, so those of three bytes take a third of the time. */
   const filler = (from: number, to: number): Readonly<Record<string, string>> =>
@@ -110,7 +110,7 @@ describe('more bytes than are read', () => {
       }),
     );
 
-  test('are refused, whether all is read or what changed only', () => {
+  test('are refused for a whole commit and for changes', () => {
     const half = { ...filler(0, 32), 'tree.yaml': TREE };
     const whole = { ...half, ...filler(32, 64) };
     const before = loadCatalog(snapshotOf(half));
@@ -127,15 +127,15 @@ describe('more bytes than are read', () => {
     expect(SOURCE_LIMITS.snapshotBytesMax).toBe(LAYOUT_BYTES_MAX);
   });
 
-  test('count each content once, as whoever reads it does', () => {
+  test('count equal contents once', () => {
     const [content = ''] = Object.values(filler(0, 1));
     const copies = Object.fromEntries(Array.from({ length: 66 }, (_, at) => [`types/zone/z${at}.yaml`, content]));
     expect(loadCatalog(snapshotOf({ ...copies, 'tree.yaml': TREE })).fatal).toEqual([]);
   });
 });
 
-describe('reading only what changed', () => {
-  test('asks for files of the layout that are not known, and for nothing else', () => {
+describe('loading a changed commit', () => {
+  test('reads only new and changed files of the layout', () => {
     const first = loadCatalog(snapshotOf(SHOP));
     const asked: string[] = [];
     const later = {
@@ -154,7 +154,7 @@ describe('reading only what changed', () => {
     expect(Object.keys(SHOP).filter((path) => wantsBlob()(path, 'x'))).toHaveLength(6);
   });
 
-  test('what did not change is the very same entry, tree and missing hierarchy included', () => {
+  test('keeps the objects of unchanged entries, tree and hierarchy', () => {
     const first = loadCatalog(snapshotOf(SHOP));
     const second = loadCatalog(
       snapshotOf({ ...SHOP, 'clients/FF.yaml': 'role: proxy' }, { wants: wantsBlob(first) }),
@@ -166,7 +166,7 @@ describe('reading only what changed', () => {
     expect(second.clients.size).toBe(2);
   });
 
-  test('a file that was parsed beforehand is used where path and content are the same, and where it is no link', () => {
+  test('uses a parsed file with the same path and content unless it is a link', () => {
     const path = 'types/environment/prod.yaml';
     const edited = snapshotOf({ ...SHOP, [path]: 'ntp: [edited]\n' });
     const entry = loadCatalog(edited).files.get(path);
@@ -183,7 +183,7 @@ describe('reading only what changed', () => {
     expect(other.objects.get('environment/prod')?.object).not.toMatchObject({ ntp: ['edited'] });
   });
 
-  test('a file whose content was left out is too large, until it is not', () => {
+  test('reports a file without content as too large until it has one', () => {
     const path = 'stacks/instances/eu/shop-eu.yaml';
     const large = loadCatalog(snapshotOf(SHOP, { wants: (wanted) => wanted !== path }));
     expect(large.problems).toMatchObject([
@@ -196,7 +196,7 @@ describe('reading only what changed', () => {
     expect(now.parsed).toBe(1);
   });
 
-  test('the answer does not depend on what was read before', () => {
+  test('returns the same catalog as a first load', () => {
     const texts = fc.dictionary(
       fc.constantFrom(
         'tree.yaml',

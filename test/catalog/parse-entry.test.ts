@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { parseEntry, readEntry } from '../../src/catalog/parse-entry.ts';
 
-test('an object whose schema does not fit is not there; one with other mistakes is, and is not right', () => {
+test('parseEntry returns no object for a wrong schema, and an invalid object for other mistakes', () => {
   expect(parseEntry('types/zone/a.yaml', 'o', 'x: {}').object).toBe(null);
   expect(parseEntry('types/zone/a.yaml', 'o', 'name: b').object).toMatchObject({ name: 'a' });
 });
 
-test('the same bytes are parsed once for a path, also where they stand at another path meanwhile', () => {
+test('parseEntry parses the same bytes once for a path, also after another path', () => {
   const bytes = Buffer.from('ntp: [a]\n');
   const at = (name: string, oid = 'o') =>
     readEntry({ path: `types/zone/${name}.yaml`, oid, placed: { type: 'zone', name } }, bytes);
@@ -20,7 +20,7 @@ test('the same bytes are parsed once for a path, also where they stand at anothe
   );
 });
 
-test('of very many mistakes a hundred are kept, errors before warnings', () => {
+test('parseEntry keeps a hundred problems, errors before warnings', () => {
   const lines = [
     ...Array.from({ length: 150 }, (_, i) => `w${i}: 1.0`),
     ...Array.from({ length: 30 }, (_, i) => `e${i}: {}`),
@@ -38,7 +38,7 @@ test('of very many mistakes a hundred are kept, errors before warnings', () => {
   expect(warnings.object).not.toBe(null);
 });
 
-test('what a user wrote is quoted, and not in full length', () => {
+test('parseEntry quotes the text of users, shortened', () => {
   const long = 'x'.repeat(5000);
   for (const text of [
     `a: @${long}`,
@@ -54,13 +54,13 @@ test('what a user wrote is quoted, and not in full length', () => {
   }
 });
 
-test('bytes and text give the same entry', () => {
+test('parseEntry returns the same entry for bytes and text', () => {
   const text = 'description: é\nntp: [1]\n';
   const [bytes, string] = [Buffer.from(text), text].map((source) => parseEntry('types/zone/a.yaml', 'o', source));
   expect(JSON.stringify(bytes)).toBe(JSON.stringify(string));
 });
 
-test('a path that holds no object gives an entry that says so', () => {
+test('parseEntry returns an entry with a problem for a path without an object', () => {
   expect(parseEntry('README.md', 'o', 'a: 1')).toMatchObject({
     object: null,
     type: null,
@@ -82,7 +82,7 @@ test.each([
   ['alice', 'serial: nonsense', "name the file after the certificate's serial number in upper-case hexadecimal"],
   ['alice', 'serial: 1234', "name the file after the certificate's serial number in upper-case hexadecimal"],
   ['alice', 'a: [', "name the file after the certificate's serial number in upper-case hexadecimal"],
-])("a client's file called %s that holds %j is told its name", (name, text, hint) => {
+])('parseEntry names the right file for a client file %s with %j', (name, text, hint) => {
   const { problems, object } = parseEntry(`clients/${name}.yaml`, 'o', text);
   expect([object, problems]).toEqual([null, [expect.objectContaining({ code: 'client_file_name', hint })]]);
 });

@@ -12,7 +12,7 @@ test.each([
   ['stacks/instances/shop/eu.yaml', 'stack-instance', 'eu'],
   ['clients/0A1B.yaml', 'client', '0A1B'],
   ['clients/proxies/FF.yaml', 'client', 'FF'],
-])('%s holds the %s %s', (path, type, name) => {
+])('%s is the file of the %s %s', (path, type, name) => {
   expect(placePath(path, '100644')).toEqual({ type, name });
   expect(placePath(path, '100755')).toEqual({ type, name });
 });
@@ -34,7 +34,7 @@ test.each([
   'clients/.gitkeep',
   'clients',
   'ci/x.yml',
-])('%s is left alone', (path) => {
+])('%s is ignored', (path) => {
   expect(placePath(path, '100644')).toBeUndefined();
 });
 
@@ -117,7 +117,7 @@ test.each([
   expect(placePath(path, '160000')).toEqual(isInside ? stray('submodule') : undefined);
 });
 
-test('only paths of objects are to be read', () => {
+test('isToBeRead is true only for paths of objects', () => {
   expect(['tree.yaml', 'tree.yml', 'README.md'].map((path) => isObjectPath(placePath(path, '100644')))).toEqual([
     true,
     false,

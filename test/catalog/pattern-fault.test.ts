@@ -17,7 +17,7 @@ test.each([
   '(?:a?){30}',
   '".*"'.repeat(40),
   'kv/.*/.*/.*#',
-])('%s may be used', (pattern) => {
+])('the pattern %s is accepted', (pattern) => {
   expect(patternFault(pattern)).toBeUndefined();
 });
 
@@ -33,7 +33,7 @@ test.each([
   ['a++', 'a possessive quantifier'],
   ['\\u0041', 'the escape \\u'],
   ['\\cA', 'the escape \\c'],
-])('%s is refused by name: %s', (pattern, name) => {
+])('the pattern %s is refused with its name: %s', (pattern, name) => {
   expect(patternFault(pattern)).toEqual({
     code: 'bad_pattern',
     message: `${JSON.stringify(pattern)} uses ${name}, which RE2 does not know`,
@@ -46,7 +46,7 @@ test.each([
   ['[a', 'missing closing ]: [a'],
   ['\\é', 'invalid escape sequence: \\é'],
   ['a{1001}', 'invalid repeat count: {1001}'],
-])('%s is no regular expression', (pattern, reason) => {
+])('the pattern %s is no regular expression', (pattern, reason) => {
   expect(patternFault(pattern)).toEqual({
     code: 'bad_pattern',
     message: `${JSON.stringify(pattern)} is no regular expression: ${reason}`,
@@ -54,11 +54,11 @@ test.each([
   });
 });
 
-test('a group with a name is refused: two patterns could have the same', () => {
+test('a pattern with a named group is refused', () => {
   expect(patternFault('(?<x>a*){2,}')).toMatchObject({ message: '"(?<x>a*){2,}" names the group "x"' });
 });
 
-test('what compiles to too much is refused', () => {
+test('a pattern that compiles to too many instructions is refused', () => {
   const large = '.{1000}'.repeat(140);
   expect(patternFaults(Array.from({ length: 100 }, () => large))).toEqual([
     [
@@ -72,7 +72,7 @@ test('what compiles to too much is refused', () => {
   ]);
 });
 
-test('all of a list together have the same limit', () => {
+test('the patterns of a list have the same limit together', () => {
   expect(patternFaults(Array.from({ length: 100 }, (_, index) => `_k${index}$`))).toEqual([]);
   expect(patternFaults(Array.from({ length: 100 }, (_, index) => `k${index}_password_[a-z]{5}$`))).toMatchObject([
     [null, { message: expect.stringMatching(/^the list compiles to \d+ instructions, and at most 1000 are run$/) }],

@@ -16,7 +16,7 @@ const TYPES = [
   ...TYPE_NAMES.filter(isPlainTypeName),
 ];
 
-test('there is one schema a type, and the checks use the file that people get', () => {
+test('each type has one schema, and the checks use the published file', () => {
   expect(Object.keys(SCHEMAS).sort()).toEqual([...TYPES].sort());
   const files = readdirSync('schemas');
   for (const [type, schema] of Object.entries(SCHEMAS)) {
@@ -44,7 +44,7 @@ function* partsOf(value: unknown, path: string): Generator<[path: string, schema
 describe.each(Object.entries(SCHEMAS))('%s', (_, schema) => {
   const parts = [...partsOf(schema, '')];
 
-  test('says what it is, in draft-07', () => {
+  test('names its subject, in draft-07', () => {
     expect(schema).toMatchObject({
       $schema: 'http://json-schema.org/draft-07/schema#',
       title: expect.any(String),
@@ -63,13 +63,13 @@ describe.each(Object.entries(SCHEMAS))('%s', (_, schema) => {
     }
   });
 
-  test('needs nothing outside itself', () => {
+  test('refers to no other file', () => {
     const references = parts.map(([, { $ref }]) => $ref).filter((reference) => reference !== undefined);
     expect(references.filter((reference) => !/^#\/definitions\/\w+$/.test(String(reference)))).toEqual([]);
   });
 });
 
-describe('editors, which know nothing but the schemas,', () => {
+describe('editors with these schemas', () => {
   /** As any validator takes a schema, and with nothing added to what it says. */
   function isValidEntry(type: keyof typeof SCHEMAS, text: string): boolean {
     return new Ajv({ strict: false }).compile(SCHEMAS[type])(parseYaml('a.yaml', text).value);
@@ -106,7 +106,7 @@ function additionsWith(property: string): string {
   return `stackTemplate: a\nstackTemplateAdditions: { resources: { a: { properties: { ${property} } } } }`;
 }
 
-describe('a schema of somebody else', () => {
+describe('a foreign schema', () => {
   const check = compileSchema({
     type: 'object',
     properties: {
@@ -139,7 +139,7 @@ describe('a schema of somebody else', () => {
     ]);
   });
 
-  test('an unreadable document has no further mistakes', () => {
+  test('an unreadable document has no further problems', () => {
     expect(check('a.yaml', parseYaml('a.yaml', 'a: b: c'))).toEqual([]);
   });
 });

@@ -39,7 +39,7 @@ describe('values', () => {
     expect(isMap(value) && Object.getPrototypeOf(value.a)).toBe(null);
   });
 
-  test('JSON reads as what it says, and every value is found where it stands', () => {
+  test('parseYaml reads JSON with the place of every value', () => {
     const key = fc
       .string({ unit: 'grapheme', minLength: 1, maxLength: 12 })
       .filter((text) => !/^__proto__$|\0/.test(text));
@@ -80,7 +80,7 @@ function* partsOf(value: Json, pointer = ''): Generator<[pointer: string, value:
     for (const [index, part] of value.entries()) yield* partsOf(part, below(pointer, index));
 }
 
-describe('what is refused', () => {
+describe('parseYaml refuses', () => {
   test.each([
     ['', ['1:1 file_empty  the file is empty']],
     ['# only a comment\n', ['1:1 file_empty  the file is empty']],
@@ -143,7 +143,7 @@ describe('what is refused', () => {
     expect(problemsOf(text)).toEqual(problems);
   });
 
-  test('a file of half a million values is refused, and one of 40,000 is not', () => {
+  test('parseYaml refuses a file of half a million values, and accepts one of 40,000', () => {
     const listOf = (count: number): string => `a: [${'1,'.repeat(count)}1]`;
     expect(problemsOf(listOf(500_000))).toEqual(['1:1 yaml_values  the file holds more than 50,000 keys and values']);
     expect(problemsOf(listOf(40_000))).toEqual([]);
@@ -151,14 +151,14 @@ describe('what is refused', () => {
 
   test.each([
     ['a byte of Latin-1', [...Buffer.from('a: 1\nb: zw\xf6lf', 'latin1')], '1:1 not_utf8  the file is not UTF-8'],
-    ['a character cut off at the end', [...Buffer.from('a: '), 0xc3], '1:1 not_utf8  the file is not UTF-8'],
+    ['a truncated character at the end', [...Buffer.from('a: '), 0xc3], '1:1 not_utf8  the file is not UTF-8'],
     ['UTF-16', [0xff, 0xfe, 0x61, 0x00], '1:1 not_utf8  the file is not UTF-8'],
     ['a zero byte', [...Buffer.from('a: x'), 0], '1:5 yaml_syntax  this is no YAML: null byte is not allowed in input'],
   ])('%s', (_, bytes, problem) => {
     expect(problemsOf(Uint8Array.from(bytes))).toEqual([problem]);
   });
 
-  test('a file of more than 1 MiB, however it arrives', () => {
+  test('parseYaml refuses a file of more than 1 MiB, as bytes and as text', () => {
     const text = `a #${'x'.repeat(1024 * 1024)}`;
     expect(problemsOf(Buffer.from(text))).toEqual([
       '1:1 file_too_large  the file is larger than 1 MiB (1048579 bytes)',
@@ -215,7 +215,7 @@ describe('places', () => {
     }
   });
 
-  test('a value that was left empty is found after what stands before it', () => {
+  test('the place of an empty value is after its key', () => {
     const { locate } = parseYaml('a.yaml', '- a\n-\n- b: \n  c:\n');
     expect([locate('/1'), locate('/2/b'), locate('/2/c')]).toEqual([
       { line: 1, column: 3 },
@@ -224,11 +224,11 @@ describe('places', () => {
     ]);
   });
 
-  test('an empty block is found where it would begin', () => {
+  test('the place of an empty block is its beginning', () => {
     expect(parseYaml('a.yaml', 'a: |\nb: 1').locate('/a')).toEqual({ line: 2, column: 1 });
   });
 
-  test('a plain scalar is known as it was written', () => {
+  test('a plain scalar keeps its source text', () => {
     const { writtenAt } = parseYaml('a.yaml', 'a: 1.10\nb: "1.10"\nc: [x]\nd:\n');
     expect(['/a', '/b', '/c', '/d', '/e'].map(writtenAt)).toEqual(['1.10', null, null, null, null]);
   });

@@ -97,25 +97,25 @@ test('the repository of the examples has no problem', () => {
 
 describe.each(Object.entries<CodeEntry>(PROBLEM_CODES))('%s', (code, { severity, example }) => {
   if (!isRunExample(example)) {
-    it('is told in words, and tested elsewhere', () => {
+    it('has an explanation in words', () => {
       expect(code in TOLD || code in table.groups.settings.codes).toBe(true);
     });
     return;
   }
 
-  it('is what its wrong example gives, and nothing else', () => {
+  it('is the only problem of its wrong example', () => {
     const problems = problemsWith(code, example, example.wrong);
     expect(codesOf(problems)).toEqual([code, ...(BESIDE[code] ?? [])].sort());
     const severities = new Set(problems.filter((problem) => problem.code === code).map((problem) => problem.severity));
     if (severity !== 'either') expect([...severities]).toEqual([severity]);
   });
 
-  it('is not what its right example gives, and neither is another code', () => {
+  it('and no other problem is in its right example', () => {
     expect(problemsWith(code, example, example.right)).toEqual([]);
   });
 });
 
-test('a code stands in one group, and its texts are sentences without a full stop', () => {
+test('a code is in one group, and its texts are sentences without a full stop', () => {
   const codes = CODE_GROUPS.flatMap((group) => Object.keys(group.codes));
   expect(codes.length).toBe(new Set(codes).size);
   expect(codes.toSorted()).toEqual(Object.keys(PROBLEM_CODES).sort());

@@ -21,7 +21,7 @@ it.each([
   expect(didYouMean(name, candidates)).toBe(meant === null ? null : `did you mean "${meant}"?`);
 });
 
-it('looks at the first thousand candidates, however many there are', () => {
+it('didYouMean compares the first thousand candidates', () => {
   let seen = 0;
   function* candidates(): Generator<string> {
     for (;;) yield `other-${seen++}`;
@@ -31,7 +31,7 @@ it('looks at the first thousand candidates, however many there are', () => {
   expect(didYouMean('shop', [...Array.from({ length: 999 }, () => 'other'), 'shops'])).toBe('did you mean "shops"?');
 });
 
-it('compares a name of many equal letters with as long ones in little work', () => {
+it('didYouMean compares long names of equal letters with little work', () => {
   const candidates = Array.from({ length: 1_000 }, (_, index) => `${'a'.repeat(240)}${index}bcd`);
   expect(didYouMean(`${'a'.repeat(245)}`, candidates)).toBeNull();
 });

@@ -24,8 +24,8 @@ function start() {
   return { clock, polls, loop, finish };
 }
 
-describe('a lookout', () => {
-  test('looks now and then without a sign', async () => {
+describe('WokenLoop', () => {
+  test('runs at its interval', async () => {
     const { clock, polls, finish } = start();
     clock.advance(999);
     expect(polls).toHaveLength(0);
@@ -38,7 +38,7 @@ describe('a lookout', () => {
     expect(polls).toHaveLength(2);
   });
 
-  test('looks soon after the first of many signs', async () => {
+  test('runs soon after the first of many requests', async () => {
     const { clock, polls, loop, finish } = start();
     for (let ms = 0; ms < 9; ms++) {
       loop.wakeWithin(10);
@@ -53,7 +53,7 @@ describe('a lookout', () => {
     expect(polls).toHaveLength(1);
   });
 
-  test('looks again where a sign came during a look, and at once only one look', async () => {
+  test('runs again after a request during a run, and never twice at once', async () => {
     const { clock, polls, loop, finish } = start();
     loop.wakeWithin(10);
     clock.advance(10);
@@ -69,7 +69,7 @@ describe('a lookout', () => {
     expect(polls).toHaveLength(2);
   });
 
-  test('looks no more once it is closed, and waits for the look under way', async () => {
+  test('does not run after close, which waits for the present run', async () => {
     const { clock, polls, loop, finish } = start();
     clock.advance(1000);
     let isClosed = false;
@@ -86,7 +86,7 @@ describe('a lookout', () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('that is closed while it waits does not look', async () => {
+  test('does not run if it is closed while it waits', async () => {
     const { clock, polls, loop } = start();
     loop.wakeWithin(10);
     await loop.close();

@@ -81,7 +81,7 @@ const until = (page: Page, words: string | RegExp, at = 'main') =>
   expect.poll(() => textOf(page, at), { timeout: 60_000, interval: 50 }).toMatch(words);
 
 describe.skipIf(NO_BROWSER !== undefined)('the page', () => {
-  it('shows what a recovery found, and why nothing acts until then', async () => {
+  it('shows the findings of a recovery, and why no action starts', async () => {
     const { site, running } = await served(STACKS);
     await running.untilDone(await headOf(site), 'shop', 'office');
     await running.stop();
@@ -97,7 +97,7 @@ describe.skipIf(NO_BROWSER !== undefined)('the page', () => {
     expect(faults).toEqual([]);
   });
 
-  it('leads from what is wrong to the server and where its values come from, by clicks and by addresses', async () => {
+  it('leads from a cause to the server and the origin of its values, by clicks and by addresses', async () => {
     const shown = await served(STACKS);
     const { site, running, address } = shown;
     await running.untilDone(await headOf(site), 'shop', 'office');
@@ -172,7 +172,7 @@ describe.skipIf(NO_BROWSER !== undefined)('the page', () => {
     expect(await page.content()).not.toContain('secret/shop/mail');
   });
 
-  itInFull('is used by keyboard, on a phone, in both colours, and by who does not see it', async () => {
+  itInFull('works by keyboard, on a phone, in both colours, and with a screen reader', async () => {
     const { site, running, address } = await served(STACKS);
     await running.untilDone(await headOf(site), 'shop', 'office');
     await site.repository.commit({ [OFFICE]: 'stackTemplate: wep\n', [SHOP]: instanceText('shop', 0) });
@@ -203,7 +203,7 @@ describe.skipIf(NO_BROWSER !== undefined)('the page', () => {
   });
 });
 
-it.skipIf(NO_BROWSER !== undefined || !IS_PICTURED)('the pictures of the documents', async () => {
+it.skipIf(NO_BROWSER !== undefined || !IS_PICTURED)('takes the pictures of the documents', async () => {
   const files = yamlFilesIn(join(ROOT, 'sample-repo'));
   const { site, running, address } = await served(files, { createMs: 60 });
   await running.untilDone(await headOf(site), 'shop-staging');

@@ -56,14 +56,14 @@ async function dashboardOn(app = handler) {
   };
 }
 
-describe('the files', () => {
-  test('weigh at most 90 kB in all as they are sent', () => {
+describe('the files of the page', () => {
+  test('have at most 90 kB as sent', () => {
     const sizes = [...pageFiles().values()].map(({ packed }) => packed.length);
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(90_000);
     expect(sizes.length).toBeGreaterThan(8);
   });
 
-  test('have no script and no style within the document, and ask nobody else', () => {
+  test('have no inline script or style, and load nothing from other hosts', () => {
     for (const [name, { bytes }] of pageFiles()) {
       const content = bytes.toString();
       if (name.endsWith('.html')) expect(content).not.toMatch(/<style|<script(?![^>]* src=)|\son\w+=|\sstyle=/);
@@ -74,8 +74,8 @@ describe('the files', () => {
   });
 });
 
-describe('on the listener of the interface', () => {
-  test.each(ROLES)('%s gets it', async (role) => {
+describe('the page on the API listener', () => {
+  test.each(ROLES)('is sent to %s', async (role) => {
     for (const path of [
       '/ui/',
       '/ui/instances/shop',
@@ -101,11 +101,11 @@ describe('on the listener of the interface', () => {
     }
   });
 
-  test('nobody gets it without a certificate', async () => {
+  test('is not sent without a certificate', async () => {
     await expect(request('/ui/', { identity: null })).rejects.toThrow();
   });
 
-  test('it is sent once, packed where that is accepted', async () => {
+  test('is cached, and compressed if accepted', async () => {
     const first = await request('/ui/page.css', { headers: { 'Accept-Encoding': 'gzip' } });
     expect(first.headers).toMatchObject({ 'content-encoding': 'gzip', 'content-type': 'text/css; charset=utf-8' });
     const again = await request('/ui/page.css', { headers: { 'If-None-Match': String(first.headers.etag) } });
@@ -120,18 +120,18 @@ describe('on the listener of the interface', () => {
     '/ui/%2e%2e/serve-page.ts',
     '/ui/instances/a/b',
     '/ui//ui/api',
-  ])('%s is nothing', async (path) => {
+  ])('has no file %s', async (path) => {
     expect((await request(path)).status).toBe(404);
   });
 
-  test('it can only be read', async () => {
+  test('can only be read', async () => {
     const { status, headers } = await request('/ui/', { method: 'POST' });
     expect({ status, allow: headers.allow }).toEqual({ status: 405, allow: 'GET, HEAD' });
   });
 });
 
-describe('on the management listener', () => {
-  test('it reads what it shows without a certificate, and health is answered beside it', async () => {
+describe('the page on the management listener', () => {
+  test('reads without a certificate, next to the health checks', async () => {
     const get = await dashboardOn();
     expect((await get('/ui/')).body).toContain('data-api="/ui/api"');
     for (const path of [
@@ -163,14 +163,14 @@ describe('on the management listener', () => {
     '[::2]',
     '',
     'localhost:1@evil',
-  ])('the name %j is refused, as somebody else may point it here', async (host) => {
+  ])('refuses the host name %j', async (host) => {
     const get = await dashboardOn();
     for (const path of ['/ui/', '/ui/start.js', '/ui/api/operations/status']) {
       expect({ path, status: (await get(path, { host })).status }).toEqual({ path, status: 403 });
     }
   });
 
-  test.each(['localhost', '127.0.0.1:9080', '[::1]:9080', 'LOCALHOST:1'])('the name %j is its own', async (host) => {
+  test.each(['localhost', '127.0.0.1:9080', '[::1]:9080', 'LOCALHOST:1'])('accepts the host name %j', async (host) => {
     const get = await dashboardOn();
     expect((await get('/ui/api/operations/status', { host, origin: `http://${host.toLowerCase()}` })).status).toBe(200);
   });
@@ -181,12 +181,12 @@ describe('on the management listener', () => {
     { origin: 'http://localhost:1' },
     { 'sec-fetch-site': 'cross-site' },
     { 'sec-fetch-site': 'same-site' },
-  ])('a page of another origin reads nothing: %j', async (headers) => {
+  ])('refuses pages of another origin: %j', async (headers) => {
     const get = await dashboardOn();
     expect((await get('/ui/api/operations/status', headers as Record<string, string>)).status).toBe(403);
   });
 
-  test('it writes nothing, whatever the method', async () => {
+  test('refuses writes with any method', async () => {
     const get = await dashboardOn();
     for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
       expect((await get('/ui/api/operations/status', {}, method)).status).toBe(405);
@@ -194,7 +194,7 @@ describe('on the management listener', () => {
     expect((await get('/ui/api/operations/status', {}, 'HEAD')).body).toBe('');
   });
 
-  test('it reaches no route beside its own', async () => {
+  test('has no other routes', async () => {
     const get = await dashboardOn();
     const own =
       /^\/(?:operations\/(?:status|recovery|held|clients|delivered|events|commits|commits\/:oid|controller|providers|servers|servers\/:server|explain\/:node(?:\/:key)?)|stacks\/instances\/:stack_instance_id\/(?:why|events)|events)$/;
@@ -214,7 +214,7 @@ describe('on the management listener', () => {
     }
   });
 
-  test('a standby has the leader answer it, as nobody but the page', async () => {
+  test('is answered by the leader on a standby, with the rights of the page', async () => {
     const { link, ask, close } = await linkTo(handler);
     onTestFinished(close);
     const forwarded: string[] = [];

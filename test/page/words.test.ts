@@ -34,13 +34,13 @@ it.each([
   ['treeline retry "$(reboot)" a|b', ['treeline retry']],
   ['correct treeline.yaml, and start the controller again', []],
   ['correct stacks/instances/shop.yaml, and push', []],
-])('of %j these are commands: %j', (action, commands) => {
+])('the commands in %j are %j', (action, commands) => {
   const parts = actionParts(action);
   expect(parts.filter(({ kind }) => kind === 'command').map(({ text }) => text)).toEqual(commands);
   expect(parts.map(({ text }) => text).join('')).toBe(action);
 });
 
-it('every state, status and cause has words of its own, and a place in the order', () => {
+it('every state, status and cause has its own words and order', () => {
   expect([...STATE_ORDER].sort()).toEqual([...STATES].sort());
   expect([...STATUS_ORDER].sort()).toEqual([...INSTANCE_STATUSES].sort());
   expect(ATTENTION_KINDS.filter((kind) => kindOf(kind)[1] === kind)).toEqual([]);
@@ -57,11 +57,11 @@ it.each([
   [7_199_000, '1 h'],
   [172_800_000, '2 d'],
   [-5, '0 s'],
-])('%d ms are %s', (ms, words) => {
+])('a duration of %d ms is shown as %s', (ms, words) => {
   expect(duration(ms)).toBe(words);
 });
 
-it('words times, numbers and values', () => {
+it('times, numbers and values are worded', () => {
   const now = Date.parse('2026-11-20T10:00:00Z');
   expect(distance('2026-11-20T09:58:00Z', now)).toBe('2 min ago');
   expect(distance('2026-11-20T10:00:30Z', now)).toBe('in 30 s');
@@ -82,13 +82,13 @@ it.each([
   ['<a href="https://a.example">', [['address', 'https://a.example']]],
   [`revert ${'ab'.repeat(20)}, not ${'ab'.repeat(21)}`, [['commit', 'ab'.repeat(20)]]],
   ['since 2026-11-29T13:00:00.000Z: nothing', [['time', '2026-11-29T13:00:00.000Z']]],
-])('of %j these parts are more than words', (text, found) => {
+])('the links and times of %j are found', (text, found) => {
   const parts = textParts(text);
   expect(parts.filter(({ kind }) => kind !== 'words').map((part) => [part.kind, part.text])).toEqual(found);
   expect(parts.map((part) => part.text).join('')).toBe(text);
 });
 
-it('links to the forge only over the web, with an encoded path', () => {
+it('links to the forge use http or https and an encoded path', () => {
   const place = { commit: 'abc', path: 'types/a b/#.yaml', line: 3 };
   const file = 'https://forge.example/{commit}/{path}#L{line}';
   expect(forgeAddress(file, place)).toBe('https://forge.example/abc/types/a%20b/%23.yaml#L3');
@@ -99,7 +99,7 @@ it('links to the forge only over the web, with an encoded path', () => {
   ]);
 });
 
-it('puts the worst first, names in natural order, and the last line of a traceback first', () => {
+it('lists put the worst first, names in natural order, and the last line of a traceback first', () => {
   const servers = [
     ['done', 'a-2'],
     ['done', 'a-10'],
@@ -115,7 +115,7 @@ it('puts the worst first, names in natural order, and the last line of a traceba
   expect(lastLineFirst('no')).toEqual({ line: 'no', whole: null });
 });
 
-it('draws groups after those that they depend on, also in a circle', () => {
+it('the graph draws groups after their dependencies, also in a cycle', () => {
   const server = (name: string, group: string, dependsOn: string[]) => ({ name, group, state: 'done', dependsOn });
   const servers = [server('w', 'web', ['d', 'other-db']), server('d', 'db', []), server('l', 'lb', ['w'])];
   const { boxes, lines } = layoutOf(servers);

@@ -30,8 +30,8 @@ async function problemsOf(text: string, environment: Record<string, string> = {}
   return problems.map(({ line, column, code, message, hint }) => `${line}:${column} ${code} ${message}; ${hint}`);
 }
 
-describe('what is left out', () => {
-  it('is filled in, and paths become absolute', async () => {
+describe('an omitted setting', () => {
+  it('gets its default, and paths become absolute', async () => {
     expect(await load(LEAST)).toEqual({
       id: 'main',
       api: {
@@ -85,7 +85,7 @@ describe('what is left out', () => {
     });
   });
 
-  it('of a provider too, its retry key by key from execution.retry', async () => {
+  it('of a provider gets its default, "retry" key by key from execution.retry', async () => {
     const settings = await load(`${LEAST}
 execution:
   concurrency: 7
@@ -120,15 +120,15 @@ execution:
     ['50', 25],
     ['3', 1],
     ['1', 1],
-  ])('of a concurrency of %s is %d for each provider: none takes all of it', async (all, ofOne) => {
+  ])('of a provider under a concurrency of %s is %d', async (all, ofOne) => {
     const entries = 'providers: [{ name: a, provider: simulated }, { name: b, provider: simulated, concurrency: 9 }]';
     const settings = await load(`${LEAST}\nexecution:\n  concurrency: ${all}\n  ${entries}\n`);
     expect(settings.execution.providers.map(({ concurrency }) => concurrency)).toEqual([ofOne, 9]);
   });
 });
 
-describe('mistakes', () => {
-  it('are all told at once, in the order of the file, with place and advice', async () => {
+describe('mistakes in the settings', () => {
+  it('are all reported, in the order of the file, with place and advice', async () => {
     const text = `api: { tls: { key: k, cert: c, clientCA: a } }
 repository: { url: stacks.git, pollSeconds: 0 }
 exection: {}
@@ -146,7 +146,7 @@ shutdownSeconds: "25"
     ]);
   });
 
-  it('are in the message too, one a line', async () => {
+  it('are lines of the message', async () => {
     await expect(load(`${LEAST}lgo: {}\n`)).rejects.toThrow(
       `The settings cannot be used:\n${file}:3:1: the field "lgo" is not known here; did you mean "log"?`,
     );
@@ -155,9 +155,9 @@ shutdownSeconds: "25"
   it.each([
     ['an empty file', '', /^1:1 file_empty/],
     ['a webhook without a secret', `${LEAST}webhook: { port: 9081 }\n`, /^3:10 missing_field .*"secretFile"/],
-    ['no YAML', 'api: [', /^\d+:\d+ yaml_syntax/],
+    ['invalid YAML', 'api: [', /^\d+:\d+ yaml_syntax/],
     ['a list', '- a\n', /^1:1 wrong_type the file is a list/],
-    ['a key twice', `${LEAST}id: a\nid: b\n`, /^4:1 duplicate_key/],
+    ['a duplicate key', `${LEAST}id: a\nid: b\n`, /^4:1 duplicate_key/],
     ['a name that cannot be a file name', `${LEAST}id: ../x\n`, /^3:5 wrong_value "id" is the text "\.\.\/x"/],
     ['a directory outside', LEAST.replace('git }', 'git, directory: a/../../b }'), /^2:43 wrong_value "directory"/],
     [
@@ -165,12 +165,12 @@ shutdownSeconds: "25"
       LEAST.replace('stacks.git', 'ftp://a/b'),
       /^2:20 wrong_value "ftp:\/\/a\/b" is no repository/,
     ],
-  ])('are told: %s', async (_case, text, expected) => {
+  ])('are reported: %s', async (_case, text, expected) => {
     const [first] = await problemsOf(text);
     expect(first).toMatch(expected);
   });
 
-  it('are two providers of one name', async () => {
+  it('include two providers of one name', async () => {
     const text = `${LEAST}execution:
   providers:
     - { name: lab, provider: simulated }
@@ -179,13 +179,13 @@ shutdownSeconds: "25"
     expect(await problemsOf(text)).toEqual(['6:15 duplicate_name there is another provider named "lab"; rename one']);
   });
 
-  it('are a file that is not there, and one that is too large', async () => {
+  it('include a missing file and one that is too large', async () => {
     await expect(loadSettings(file)).rejects.toThrow(`The settings file ${file} cannot be read: it is not there`);
     await expect(load(`# ${'x'.repeat(2 ** 20)}`)).rejects.toThrow('1048576 are allowed');
   });
 });
 
-describe('a repository elsewhere', () => {
+describe('a remote repository', () => {
   const USERNAME = 'TREELINE_GIT_USERNAME';
   const PASSWORD = 'TREELINE_GIT_PASSWORD';
 
@@ -203,7 +203,7 @@ describe('a repository elsewhere', () => {
     expect((await load(at(url))).repository.url).toBe(url);
   });
 
-  it('over HTTP may ask for a password, whose places are kept, and for an authority', async () => {
+  it('over HTTP may have a password file and an authority', async () => {
     const files = ', usernameFile: user, passwordFile: /run/password, caFile: ca.pem';
     expect((await load(at('https://git.example/x', files))).repository.access).toEqual({
       username: { kind: 'file', path: join(directory, 'user') },
@@ -212,7 +212,7 @@ describe('a repository elsewhere', () => {
     });
   });
 
-  it('takes what the environment says first, each for itself, and holds no secret', async () => {
+  it('takes each secret from the environment first, and stores none', async () => {
     const files = ', usernameFile: user, passwordFile: password';
     const environment = { [USERNAME]: '', [PASSWORD]: 'very-secret' };
     const settings = await load(at('https://git.example/x', files), environment);
@@ -225,7 +225,7 @@ describe('a repository elsewhere', () => {
   });
 
   it.each(['https://user:very-secret@git.example/x', 'https://very-secret@git.example/x', 'ssh://a:very-secret@b/x'])(
-    'is not written with a password: %s',
+    'with a password in its URL is refused: %s',
     async (url) => {
       const [problem, ...others] = await problemsOf(at(url));
       expect(problem).toMatch(/^2:20 wrong_value ".*:\/\/[a-z.]+\/x" is written with a/);
@@ -239,7 +239,7 @@ describe('a repository elsewhere', () => {
     [', usernameFile: u', {}],
     ['', { [PASSWORD]: 'p' }],
     ['', { [USERNAME]: 'p' }],
-  ])('is not sent a password unencrypted: %j %j', async (more, environment) => {
+  ])('without encryption and with a password is refused: %j %j', async (more, environment) => {
     const [problem] = await problemsOf(at('http://git.example/x', more), environment);
     expect(problem).toMatch(/^2:20 wrong_value "http:.*" would carry the password unencrypted: write https:/);
     expect(await load(at('http://localhost:3000/x', more), environment)).toMatchObject({ id: 'main' });
@@ -251,13 +251,13 @@ describe('a repository elsewhere', () => {
     ['file:///srv/stacks.git', 'caFile', 'a local repository is read with the rights of the user'],
     ['git@git.example:x.git', 'passwordFile', 'ssh takes keys and known hosts from ~/.ssh'],
     ['http://localhost/x.git', 'caFile', 'leave it out, or write https://'],
-  ])('and keys that have no effect on it: %s and %s', async (url, key, advice) => {
+  ])('and keys without effect on it are refused: %s and %s', async (url, key, advice) => {
     const [problem] = await problemsOf(at(url, `, ${key}: f`));
     expect(problem).toMatch(new RegExp(`^2:\\d+ no_effect "${key}" has no effect on the repository of this "url"; `));
     expect(problem).toContain(advice);
   });
 
-  it('leaves the variables of another repository alone', async () => {
+  it('ignores the variables of another kind of repository', async () => {
     expect((await load(LEAST, { [PASSWORD]: 'p' })).repository.url).toBe(join(directory, 'stacks.git'));
   });
 });
@@ -266,7 +266,7 @@ describe('signatures', () => {
   const PROGRAMS = { PATH: process.env.PATH ?? '' };
   const signing = (fields: string): string => LEAST.replace('stacks.git', `stacks.git, ${fields}`);
 
-  it('are checked and made with files beside the settings', async () => {
+  it('use files relative to the settings', async () => {
     const text = signing('verify: { allowedSigners: signers, keyring: keys }, sign: { sshKeyFile: key }');
     expect((await load(text, PROGRAMS)).repository).toMatchObject({
       verify: { allowedSigners: join(directory, 'signers'), keyring: join(directory, 'keys') },
@@ -280,7 +280,7 @@ describe('signatures', () => {
     ['verify: { allowedSigners: a }'],
     ['verify: { keyring: k }'],
     ['verify: { keyring: k }, sign: { sshKeyFile: key }'],
-  ])('need writes that have one: %s', async (fields) => {
+  ])('need commits of writes that have one: %s', async (fields) => {
     expect(await problemsOf(signing(fields), PROGRAMS)).toEqual([
       expect.stringMatching(
         /^2:40 wrong_value the commits of the REST interface would not be followed: .*; add "sign:"/,
@@ -315,7 +315,7 @@ describe('a provider that runs a program', () => {
     return path;
   }
 
-  it('has a path relative to the file, arguments as they are written, and an environment of its own', async () => {
+  it('has a path relative to the file, arguments and an environment as written', async () => {
     const path = program('lab-server');
     const { execution } = await load(entry('command: [./lab-server, ./x, "$(y)"], environment: { LAB: "1" }'), {
       HOME: '/',
@@ -326,7 +326,7 @@ describe('a provider that runs a program', () => {
     });
   });
 
-  it('is found on the PATH of the process, where its name has no slash', async () => {
+  it('is found on the PATH if its name has no slash', async () => {
     const path = program('lab-server');
     program('other', 0o644);
     const found = await load(entry('command: [lab-server]'), { PATH: `/nowhere:${directory}` });
@@ -365,8 +365,8 @@ describe('a provider that runs a program', () => {
   const MAP = '{ TOKEN: %, OTHER: x }';
   it.each([
     ['a number', '8675309', MAP],
-    ['a number that is not kept', '86753098675309867530986753', MAP],
-    ['a number of other spelling', '0x8675309', MAP],
+    ['a number that changes when read', '86753098675309867530986753', MAP],
+    ['a number in another spelling', '0x8675309', MAP],
     ['a truth', 'true', '{ TOKEN: %, OTHER: [] }'],
     ['a list', '[hunter2]', MAP],
     ['a list of a number', '[8675309]', MAP],
@@ -378,12 +378,12 @@ describe('a provider that runs a program', () => {
     ['a text with NUL', '"hunter2\\0"', MAP],
     ['a text that is too long', 'hunter2'.repeat(10_000), MAP],
     ['a reserved character', '@hunter2', MAP],
-    ['a text for the map', 'TOKEN=hunter2', '%'],
-    ['a list for the map', '[TOKEN=hunter2]', '%'],
-    ['a key with the value', 'hunter2', '{ "TOKEN=%": x, "TOKEN=%": x }'],
+    ['a text instead of the map', 'TOKEN=hunter2', '%'],
+    ['a list instead of the map', '[TOKEN=hunter2]', '%'],
+    ['the value in a key', 'hunter2', '{ "TOKEN=%": x, "TOKEN=%": x }'],
     ['no colon', 'TOKEN=hunter2', '\n      A: b\n      %\n    x: y'],
     ['a colon', 'x: hunter2', '\n      TOKEN: %'],
-  ])('has no value of its environment repeated in a message: %s', async (_what, value, map) => {
+  ])('with a wrong environment gets messages without its values: %s', async (_what, value, map) => {
     const start = `${LEAST}execution:\n  providers:\n  - name: a\n    provider: exec\n    command: [/bin/sh]\n`;
     const written = map.replaceAll('%', () => value);
     // What is only a warning is told with an error.
@@ -393,14 +393,14 @@ describe('a provider that runs a program', () => {
     expect(problems.join('\n')).not.toContain(words === 'true' ? 'is true' : words);
   });
 
-  it('is told what to do about a value of its environment that is no text', async () => {
+  it('with a value of its environment that is no text gets advice', async () => {
     const problems = await problemsOf(entry('command: [/bin/sh], environment: { TOKEN: 8675309 }'));
     expect(problems).toEqual([
       '3:95 wrong_type the value of "TOKEN" has to be a text of up to 65,536 characters; it is not shown, since it may be a secret; put it in quotes',
     ]);
   });
 
-  it('has keys that a simulated one has not', async () => {
+  it('has keys that a simulated one does not have', async () => {
     const problems = await problemsOf(
       entry('command: [x], environment: {}').replace('provider: exec', 'provider: simulated'),
     );
@@ -415,7 +415,7 @@ describe('a provider that asks a service', () => {
   const entry = (fields: string): string =>
     `${LEAST}execution: { providers: [{ name: a, provider: http, ${fields} }] }\n`;
 
-  it('has an address, a secret, and perhaps authorities', async () => {
+  it('has an address, a secret and optional authorities', async () => {
     const { execution } = await load(entry('url: "https://lab.example/calls", secretFile: lab-secret, caFile: ca.crt'));
     expect(execution.providers[0]).toMatchObject({
       ...{ implementation: 'http', url: 'https://lab.example/calls' },
@@ -442,7 +442,7 @@ describe('a provider that asks a service', () => {
     expect(problems[0]).not.toContain('hunter2');
   });
 
-  it('is refused for a secret that is missing and for an address, both at once', async () => {
+  it('is refused for a missing secret and a wrong address at the same time', async () => {
     expect(await problemsOf(entry('url: "http://lab.example/"'))).toEqual([
       expect.stringContaining('lacks the field "secretFile"'),
       expect.stringContaining('records would go to "lab.example" unencrypted'),
@@ -453,7 +453,7 @@ describe('a provider that asks a service', () => {
 describe('a store in PostgreSQL', () => {
   const URL = 'postgres://treeline:hunter2@db.example:5433/stacks';
 
-  it('has its URL in the settings, in a file or in the environment, which counts first', async () => {
+  it('has its URL in the environment, in a file or in the settings', async () => {
     const inside = await load(`${LEAST}store: { kind: postgres, url: "${URL}", caFile: ca.pem, poolSize: 9 }\n`);
     expect(inside.store).toEqual({
       ...{ kind: 'postgres', directory: join(directory, 'state') },
@@ -532,16 +532,13 @@ describe('a store in PostgreSQL', () => {
 });
 
 describe('the dashboard', () => {
-  it.each(['0.0.0.0', '::', '10.0.0.5', 'treeline.example.org'])(
-    'is refused where %s can be reached by others',
-    async (host) => {
-      const [first, ...others] = await problemsOf(`${LEAST}management: { dashboard: true, host: "${host}" }\n`);
-      expect(first).toMatch(
-        `3:26 wrong_value the dashboard needs no certificate, and "${host}" can be reached from other machines`,
-      );
-      expect(others).toEqual([]);
-    },
-  );
+  it.each(['0.0.0.0', '::', '10.0.0.5', 'treeline.example.org'])('is refused if others can reach %s', async (host) => {
+    const [first, ...others] = await problemsOf(`${LEAST}management: { dashboard: true, host: "${host}" }\n`);
+    expect(first).toMatch(
+      `3:26 wrong_value the dashboard needs no certificate, and "${host}" can be reached from other machines`,
+    );
+    expect(others).toEqual([]);
+  });
 
   it.each(['127.0.0.1', '127.0.0.5', '::1', 'localhost'])('is served on %s', async (host) => {
     const { management } = await load(`${LEAST}management: { dashboard: true, host: "${host}" }\n`);

@@ -18,7 +18,7 @@ async function problemsOf(fields: string, url = HTTPS): Promise<readonly string[
   return problems.map(({ line, column, code, message, hint }) => `${line}:${column} ${code} ${message}; ${hint}`);
 }
 
-describe('what is left out', () => {
+describe('an omitted setting', () => {
   it.each([
     ['github', 'https://github.com/infra/stacks.git', 'https://api.github.com', 'infra/stacks'],
     ['github', 'git@github.com:infra/stacks.git', 'https://api.github.com', 'infra/stacks'],
@@ -34,7 +34,7 @@ describe('what is left out', () => {
     });
   });
 
-  it('counts as it is written where it is', async () => {
+  it('is not used if the setting is given', async () => {
     const fields = 'kind: gitlab, apiUrl: "https://x.example/git/api/v4/", project: "42", tokenFile: t, caFile: ca.crt';
     expect(await load(`${fields}, targetUrl: "https://treeline.example/?a=b#c"`, '/srv/stacks.git')).toMatchObject({
       ...{ apiUrl: 'https://x.example/git/api/v4', project: '42', targetUrl: 'https://treeline.example/?a=b#c' },
@@ -42,7 +42,7 @@ describe('what is left out', () => {
     });
   });
 
-  it('is asked for where a local repository does not say it', async () => {
+  it('is required for a local repository', async () => {
     expect(await problemsOf('kind: github, tokenFile: t', '/srv/stacks.git')).toEqual([
       '3:11 missing_field "apiUrl" is missing, and the "url" of the repository does not say it; add "apiUrl:", such as https://api.github.com',
       '3:11 missing_field "project" is missing, and the "url" of the repository does not say it; add "project:", the path of the repository at the forge',
@@ -50,7 +50,7 @@ describe('what is left out', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('wrong settings of statuses', () => {
   it.each([
     ['kind: bitbucket, tokenFile: t', 'wrong_value'],
     ['kind: github', 'missing_field'],
@@ -102,7 +102,7 @@ describe('the links of the page', () => {
     });
   });
 
-  it('are missing for other hosts, and count as they are written', async () => {
+  it('are missing for other hosts, unless they are given', async () => {
     expect(await linksOf(HTTPS)).toEqual({ commit: null, file: null });
     const commit = 'https://cgit.example/stacks/commit/?id={commit}';
     expect(await linksOf(HTTPS, `links: { commit: "${commit}" }`)).toEqual({ commit, file: null });
