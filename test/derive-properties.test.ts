@@ -11,7 +11,7 @@ import { TextRepository } from './support/text-repository.ts';
 test('derive returns the same with and without reuse, for any edits of a small repository', () => {
   fc.assert(
     fc.property(fc.array(fc.array(anyEdit(), { minLength: 1, maxLength: 3 }), { maxLength: 6 }), (commits) => {
-      const repositories = [new TextRepository(), new TextRepository({ reuses: false })];
+      const repositories = [new TextRepository(), new TextRepository(false)];
       for (const repository of repositories) repository.commit(SMALL);
       for (const edits of commits) {
         const [withReuse, without] = repositories.map((repository) => repository.try(Object.fromEntries(edits)));

@@ -1,6 +1,6 @@
 // contrib/openvox against a real controller, with the real Puppet: a catalog, what it costs, what fails, and how; the node
 // classifier; what a run confirms. Skipped where there is no Puppet.
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { load } from 'js-yaml';
@@ -8,35 +8,20 @@ import { describe, expect, it } from 'vitest';
 import { productPath } from '../../src/base/product-files.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import { registrationOf } from '../scenario/writing.ts';
-import { type ProcessResult, run } from '../support/command-line.ts';
+import { type ProcessResult, run, skippedWithout } from '../support/command-line.ts';
 import { itInFull } from '../support/count-runs.ts';
 import { listenInTest } from '../support/listen-in-test.ts';
 import { type RunningController, runController } from '../support/running-controller.ts';
 import { createSite, type Site } from '../support/site.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-const FOLDERS = (process.env.PATH ?? '').split(':');
-
-/** Whether it is there. */
-const HAS_PUPPET = FOLDERS.some((folder) => existsSync(`${folder}/puppet`));
-/** The end of the title of what needs it: why that is skipped; empty where it is not. */
-const NO_PUPPET = HAS_PUPPET ? '' : ' (skipped: puppet is not installed here; Debian: apt-get install puppet-agent)';
+const NO_PUPPET = skippedWithout('puppet-agent', 'puppet');
 
 /** The module, and the folder in which Puppet finds it. */
 const MODULE = productPath('contrib/openvox/treeline');
 
-interface PuppetSite {
-  readonly folder: string;
-  /** The options that make Puppet use the folders of this site alone. */
-  readonly options: readonly string[];
-  /** Makes an environment of these files; the module is in it. */
-  addEnvironment(name: string, files: Readonly<Record<string, string>>): void;
-  /** Runs `puppet` with these arguments. */
-  puppet(...args: readonly string[]): Promise<ProcessResult>;
-}
-
 /** Returns folders for Puppet, gone after the running test; of each of `nodes` it has facts, as agents have reported them. */
-function createPuppetSite(nodes: readonly string[]): PuppetSite {
+function createPuppetSite(nodes: readonly string[]) {
   const folder = temporaryDirectory();
   const [environments, facts] = [join(folder, 'environments'), join(folder, 'var/yaml/facts')];
   mkdirSync(facts, { recursive: true });
@@ -58,7 +43,8 @@ function createPuppetSite(nodes: readonly string[]): PuppetSite {
   return {
     folder,
     options: [...options, '--color', 'false'],
-    addEnvironment(name, files) {
+    /** Makes an environment of these files; the module is in it. */
+    addEnvironment(name: string, files: Readonly<Record<string, string>>): void {
       const given = { 'environment.conf': `modulepath = ${dirname(MODULE)}\n`, ...files };
       for (const [path, content] of Object.entries(given)) {
         const file = join(environments, name, path);
@@ -66,7 +52,8 @@ function createPuppetSite(nodes: readonly string[]): PuppetSite {
         writeFileSync(file, content);
       }
     },
-    puppet: (...args) => run('puppet', [...args, ...options, '--color', 'false']),
+    puppet: (...args: readonly string[]): Promise<ProcessResult> =>
+      run('puppet', [...args, ...options, '--color', 'false']),
   };
 }
 
@@ -120,7 +107,7 @@ only_below: a file
 interface Rig {
   readonly site: Site;
   readonly running: RunningController;
-  readonly puppet: PuppetSite;
+  readonly puppet: ReturnType<typeof createPuppetSite>;
   /** Options of the backend that let it in, and what replaces them. */
   environment(name: string, options?: Readonly<Record<string, string>>, uri?: string): void;
   /** How many reads of records were answered, by status; or requests to another route. */
@@ -178,7 +165,7 @@ function titlesIn(output: string): readonly string[] {
   return resources.filter(({ type }) => type === 'Notify').map(({ title }) => title);
 }
 
-describe.skipIf(!HAS_PUPPET)(`contrib/openvox${NO_PUPPET}`, () => {
+describe.skipIf(NO_PUPPET !== '')(`contrib/openvox${NO_PUPPET}`, () => {
   it('the Hiera backend gives a real catalog its values, what the record lacks from the next level; --explain says what gave them', async () => {
     const { puppet, reads } = await createRig();
     const [compiled, explained] = await Promise.all([

@@ -1,23 +1,15 @@
 // The alert rules and the dashboard: right for Prometheus' own tools, and made of metrics that there are.
 
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
 import { productPath } from '../../src/base/product-files.ts';
 import { METRICS, type MetricDefinition } from '../../src/model/metrics.ts';
+import { skippedWithout } from '../support/command-line.ts';
 import { itInFull } from '../support/count-runs.ts';
 
-const FOLDERS = (process.env.PATH ?? '').split(':');
-
-/** Whether both are there. */
-const HAS_PROMETHEUS = ['promtool', 'prometheus'].every((name) =>
-  FOLDERS.some((folder) => existsSync(`${folder}/${name}`)),
-);
-/** The end of the title of what needs it: why that is skipped; empty where it is not. */
-const NO_PROMETHEUS = HAS_PROMETHEUS
-  ? ''
-  : ' (skipped: promtool is not installed here; Debian: apt-get install prometheus)';
+const NO_PROMETHEUS = skippedWithout('prometheus', 'promtool', 'prometheus');
 
 /** Returns what promtool says, with its exit code. */
 function promtool(args: readonly string[], input = ''): { readonly status: number | null; readonly output: string } {
@@ -133,7 +125,7 @@ describe('the dashboard', () => {
   });
 });
 
-describe.runIf(HAS_PROMETHEUS)(`promtool${NO_PROMETHEUS}`, () => {
+describe.runIf(NO_PROMETHEUS === '')(`promtool${NO_PROMETHEUS}`, () => {
   itInFull('each alert fires under its condition only', async () => {
     expect(promtool(['test', 'rules', TESTS])).toMatchObject({ status: 0, output: expect.stringContaining('SUCCESS') });
   });

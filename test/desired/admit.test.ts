@@ -242,7 +242,7 @@ describe('a cycle of dependencies across stacks', () => {
   });
 
   test('refuses the same instance if all files are read again', () => {
-    const repository = stacksRepository({ reuses: false });
+    const repository = stacksRepository(false);
     repository.commit(filesOf({ a: one('x', 'y'), b: one('y') }));
     expect(invalidIn(repository.commit(filesOf({ b: one('y', 'x') })))).toEqual(['b']);
   });

@@ -1,6 +1,6 @@
 // Small stacks for tests of the desired state: an instance makes the servers that it names, and says what they depend on.
 import type { DesiredState } from '../../src/desired/desired-state.ts';
-import { TextRepository, type TextRepositoryOptions } from '../support/text-repository.ts';
+import { TextRepository } from '../support/text-repository.ts';
 
 /** A template of one server, `<<name>>`, and one of two, `<<first>>` and `<<second>>`. */
 export const TEMPLATES = {
@@ -17,8 +17,8 @@ resources:
 };
 
 /** Returns a repository with the templates and no instance. */
-export function stacksRepository(options: TextRepositoryOptions = {}): TextRepository {
-  const repository = new TextRepository(options);
+export function stacksRepository(reuses = true): TextRepository {
+  const repository = new TextRepository(reuses);
   repository.commit(TEMPLATES);
   return repository;
 }

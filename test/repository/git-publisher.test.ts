@@ -5,7 +5,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createGitPublisher } from '../../src/repository/git-publisher.ts';
-import { createGitSource, type GitSource, type GitSourceOptions } from '../../src/repository/git-source.ts';
+import { createGitSource, type GitSourceOptions } from '../../src/repository/git-source.ts';
 import type { NewCommit, PreparedCommits, Publisher, PushOutcome } from '../../src/repository/publisher.ts';
 import { fakeSsh, OBEY } from '../support/fake-ssh.ts';
 import {
@@ -20,44 +20,15 @@ import { NOW, newCommit } from '../support/new-commit.ts';
 import { prepareOnce } from '../support/prepared-folder.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-interface PublishedRepository {
-  readonly repository: GitRepository;
-  readonly source: GitSource;
-  readonly publisher: Publisher;
-  /** The folder of the local copy. */
-  readonly cache: string;
-  /** The commit that is here. */
-  readonly base: string;
-  /** Stands still at {@link NOW}. */
-  readonly clock: ManualClock;
-  /** Prepares one commit on the base that writes a file `new`. */
-  prepare(): Promise<PreparedCommits>;
-  /** Where a branch is, empty where there is none. */
-  headOf(branch?: string): Promise<string>;
-  /** Everything that git can check is right. */
-  expectIntact(): Promise<void>;
-}
-
-/** What a push comes to, with the reason where there is one. */
-interface Ending {
-  readonly is: PushOutcome['is'];
-  readonly message: string;
-}
-
 type Options = Partial<GitSourceOptions> & { readonly url: string };
 type Reach = (repository: GitRepository) => Options | Promise<Options>;
-
-interface PublishedOptions {
-  readonly bare?: boolean;
-  readonly files?: FileChanges;
-}
 
 const OLD_FILES: FileChanges = { 'tree.yaml': 'name: all\n', 'stacks/instances/shop.yaml': 'template: web\n' };
 
 /** Makes a repository with one commit, and a local copy that has it. Returns the commit. */
-async function fillWith(folder: string, { bare, files }: Required<PublishedOptions>): Promise<string> {
+async function fillWith(folder: string, bare: boolean): Promise<string> {
   const repository = await createGitRepository(join(folder, 'stacks.git'), { bare });
-  const base = await repository.commit(files);
+  const base = await repository.commit(OLD_FILES);
   const place = { branch: 'main', directory: '.', cache: join(folder, 'cache') };
   const source = await createGitSource({ url: repository.path, ...place });
   await source.fetch(null);
@@ -65,16 +36,13 @@ async function fillWith(folder: string, { bare, files }: Required<PublishedOptio
   return base;
 }
 
-const copyCommit = prepareOnce((folder) => fillWith(folder, { bare: true, files: OLD_FILES }));
+const copyCommit = prepareOnce((folder) => fillWith(folder, true));
 
 /** Returns a repository with one commit, which is here too. `reach` says how the publisher gets to it. */
-async function publishTo(
-  reach: Reach = ({ path }) => ({ url: path }),
-  { bare = true, files = OLD_FILES }: PublishedOptions = {},
-): Promise<PublishedRepository> {
+async function publishTo(reach: Reach = ({ path }) => ({ url: path }), { bare = true } = {}) {
   const folder = temporaryDirectory();
   const cache = join(folder, 'cache');
-  const base = files === OLD_FILES && bare ? await copyCommit(folder) : await fillWith(folder, { bare, files });
+  const base = bare ? await copyCommit(folder) : await fillWith(folder, false);
   const repository = await createGitRepository(join(folder, 'stacks.git'), { bare });
   const clock = new ManualClock(Date.parse(NOW));
   const place = { branch: 'main', directory: '.', cache };
@@ -82,9 +50,12 @@ async function publishTo(
   const publisher = createGitPublisher({ source, clock });
   return {
     ...{ repository, source, publisher, cache, base, clock },
+    /** Prepares one commit on the base that writes a file `new`. */
     prepare: () => prepareWith(publisher, base, [newCommit({ new: 'text\n' })]),
+    /** Where a branch is, empty where there is none. */
     headOf: (branch = 'main') => repository.git('for-each-ref', '--format=%(objectname)', `refs/heads/${branch}`),
-    async expectIntact() {
+    /** Everything that git can check is right. */
+    async expectIntact(): Promise<void> {
       expect(
         await runGit(['-C', repository.path, 'fsck', '--full', '--strict', '--no-progress', '--no-dangling']),
       ).toBe('');
@@ -104,7 +75,7 @@ async function prepareWith(
 }
 
 /** Waits for a push and returns how it ended. */
-async function endingOf(push: Promise<PushOutcome>): Promise<Ending> {
+async function endingOf(push: Promise<PushOutcome>) {
   const outcome = await push;
   return { is: outcome.is, message: 'reason' in outcome ? outcome.reason : '' };
 }
@@ -113,7 +84,11 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-async function hook({ repository }: PublishedRepository, name: string, script: string): Promise<void> {
+async function hook(
+  { repository }: { readonly repository: GitRepository },
+  name: string,
+  script: string,
+): Promise<void> {
   const folder = join(await repository.git('rev-parse', '--absolute-git-dir'), 'hooks');
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });

@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path';
 import { expect } from 'vitest';
 import type { Controller } from '../../src/compose.ts';
 import type { JsonMap } from '../../src/model/json.ts';
-import { type ProcessResult, ROOT, run } from './command-line.ts';
+import { type ProcessResult, ROOT, run, skippedWithout } from './command-line.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 const FOLDERS = (process.env.PATH ?? '').split(delimiter);
@@ -12,28 +12,10 @@ const PLAYBOOK = FOLDERS.map((folder) => join(folder, 'ansible-playbook')).find(
 const PARSER = join(ROOT, 'test/contrib/parse-inventories.py');
 const RUN_MS_MAX = 120_000;
 
-/** Whether it is there. */
-export const HAS_ANSIBLE = PLAYBOOK !== undefined;
-/** The end of the title of what needs it: why that is skipped; empty where it is not. */
-export const NO_ANSIBLE = HAS_ANSIBLE
-  ? ''
-  : ' (skipped: Ansible is not installed here; Debian: apt-get install ansible-core)';
+export const NO_ANSIBLE = skippedWithout('ansible-core', 'ansible-playbook');
 
 /** Options of the plugin by name. */
 export type PluginOptions = Readonly<Record<string, string>>;
-
-export interface Ansible {
-  readonly folder: string;
-  /** Runs a program of Ansible in the folder, which is also the home, with the inventory `name`. */
-  run(program: string, args: readonly string[], name?: string): Promise<ProcessResult>;
-  /** Runs ansible-inventory, and returns all that it prints. */
-  list(...args: readonly string[]): Promise<Listed>;
-  /** Has the plugin parse these inventories in one process, and returns what it says of each. */
-  parse(names: readonly string[]): Promise<readonly string[]>;
-  write(name: string, text: string): void;
-  /** Writes `name`.treeline.yaml. */
-  inventory(name: string, options: PluginOptions): void;
-}
 
 interface Listed {
   readonly _meta: { readonly hostvars: Readonly<Record<string, { readonly treeline: JsonMap }>> };
@@ -41,7 +23,7 @@ interface Listed {
 }
 
 /** Returns a folder with an inventory `all`, for the running test: its options are in the environment, but for `more`, lines of its file. */
-export function createAnsible(options: PluginOptions, more = ''): Ansible {
+export function createAnsible(options: PluginOptions, more = '') {
   const folder = temporaryDirectory();
   const write = (name: string, text: string): void => writeFileSync(join(folder, name), text);
   const plugins = (kind: string): string => `${kind}_plugins = ${ROOT}/contrib/ansible/${kind}_plugins\n`;
@@ -53,16 +35,19 @@ export function createAnsible(options: PluginOptions, more = ''): Ansible {
     ...Object.fromEntries(variables),
   };
   const place = { cwd: folder, env, timeoutMs: RUN_MS_MAX };
-  const runIn: Ansible['run'] = (program, args, name = 'all') =>
+  /** Runs a program of Ansible in the folder, which is also the home, with the inventory `name`. */
+  const runIn = (program: string, args: readonly string[], name = 'all'): Promise<ProcessResult> =>
     run(program, ['-i', `${name}.treeline.yaml`, ...args], place);
   return {
     ...{ folder, write, run: runIn },
-    async list(...args) {
+    /** Runs ansible-inventory, and returns all that it prints. */
+    async list(...args: readonly string[]): Promise<Listed> {
       const { code, stdout, stderr } = await runIn('ansible-inventory', ['--list', ...args]);
       expect([code, stderr]).toEqual([0, expect.not.stringContaining('Failed')]);
       return JSON.parse(stdout);
     },
-    async parse(names) {
+    /** Has the plugin parse these inventories in one process, and returns what it says of each. */
+    async parse(names: readonly string[]): Promise<readonly string[]> {
       // The program begins with the name of the Python that has Ansible.
       const [python = ''] = readFileSync(PLAYBOOK ?? '', 'utf8')
         .slice('#!'.length)
@@ -71,7 +56,8 @@ export function createAnsible(options: PluginOptions, more = ''): Ansible {
       const { stdout } = await run(python, [PARSER, ...names.map((name) => `${name}.treeline.yaml`)], place);
       return stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
     },
-    inventory(name, changed) {
+    /** Writes `name`.treeline.yaml. */
+    inventory(name: string, changed: PluginOptions): void {
       const lines = Object.entries(changed).map(([key, value]) => `${key}: ${value}\n`);
       write(`${name}.treeline.yaml`, `plugin: treeline\n${lines.join('')}`);
     },

@@ -1,6 +1,7 @@
 // Runs commands as an operator would, in a process of their own, and tells how they ended.
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import { isOnPath } from '../../src/base/on-path.ts';
 
 const TIMEOUT_MS = 60_000;
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
@@ -71,4 +72,11 @@ function exitCodeOf(error: { readonly code?: unknown } | null): number {
 /** Runs `treeline` on the Node that runs the tests. */
 export function treeline(args: readonly string[], options?: RunOptions): Promise<ProcessResult> {
   return run(process.execPath, [BUNDLED, ...args], options);
+}
+
+/** Returns the end of the title of tests that need programs of a Debian package: why they are skipped; empty where they are not. */
+export function skippedWithout(debianPackage: string, ...programs: readonly string[]): string {
+  const missing = programs.find((program) => !isOnPath(program));
+  if (missing === undefined) return '';
+  return ` (skipped: ${missing} is not installed here; Debian: apt-get install ${debianPackage})`;
 }

@@ -1,21 +1,13 @@
 // A repository of texts to which drafts are written as the write queue does it: asked for their edits, checked, committed.
 import { expect } from 'vitest';
-import { invariant } from '../../src/base/invariant.ts';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
-import { type ErrorDetail, ServiceError, type ServiceErrorCode } from '../../src/model/service-error.ts';
+import { ServiceError } from '../../src/model/service-error.ts';
 import { desiredAfter } from '../../src/service/write/check-edits.ts';
 import type { Draft } from '../../src/service/write/draft.ts';
-import { type Judging, type TextChanges, TextRepository } from './text-repository.ts';
-
-export interface Refused {
-  readonly code: ServiceErrorCode;
-  readonly message: string;
-  readonly details: readonly ErrorDetail[];
-}
+import { type TextChanges, TextRepository } from './text-repository.ts';
 
 export class DraftedRepository {
   readonly #repository = new TextRepository();
-  readonly #texts = new Map<string, string>();
   #desired: DesiredState;
 
   constructor(files: TextChanges) {
@@ -26,19 +18,9 @@ export class DraftedRepository {
     return this.#desired;
   }
 
-  textOf(path: string): string {
-    const text = this.#texts.get(path);
-    invariant(text !== undefined, `there is a file ${path}`);
-    return text;
-  }
-
   /** A commit that somebody pushes. */
-  commit(changes: TextChanges, judging?: Judging): DesiredState {
-    this.#desired = this.#repository.commit(changes, judging);
-    for (const [path, text] of Object.entries(changes)) {
-      if (text === null) this.#texts.delete(path);
-      else this.#texts.set(path, text);
-    }
+  commit(changes: TextChanges): DesiredState {
+    this.#desired = this.#repository.commit(changes);
     return this.#desired;
   }
 
@@ -56,7 +38,7 @@ export class DraftedRepository {
   }
 
   /** Returns why a draft is refused. The repository stays as it is. */
-  refused(draft: () => Draft): Refused {
+  refused(draft: () => Draft): Pick<ServiceError, 'code' | 'message' | 'details'> {
     try {
       const made = draft();
       desiredAfter(this.#desired, made.edits(this.#desired), made);
@@ -67,14 +49,4 @@ export class DraftedRepository {
     }
     throw new Error('the draft was not refused');
   }
-}
-
-/** Returns the lines that only one of the two texts has: `-` before, `+` after. Lines that moved count as unchanged. */
-export function changedLines(before: string, after: string): string[] {
-  const old = before.split('\n');
-  const now = after.split('\n');
-  return [
-    ...old.filter((line) => !now.includes(line)).map((line) => `-${line}`),
-    ...now.filter((line) => !old.includes(line)).map((line) => `+${line}`),
-  ];
 }

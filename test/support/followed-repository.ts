@@ -3,25 +3,14 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { createGitSource, type GitSource, type GitSourceOptions } from '../../src/repository/git-source.ts';
+import { createGitSource, type GitSourceOptions } from '../../src/repository/git-source.ts';
 import { SourceError } from '../../src/repository/source.ts';
 import { type GitHttpServer, type GitHttpServerOptions, startGitHttpServer } from './git-http-server.ts';
 import { createGitRepository, type GitRepository, runGit } from './git-repository.ts';
 import { prepareOnce } from './prepared-folder.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
-export interface FollowedRepository {
-  readonly repository: GitRepository;
-  readonly source: GitSource;
-  /** What was fetched before anything failed. */
-  readonly old: string;
-  /** What is to be fetched. */
-  readonly head: string;
-  /** Fetches in vain: the message fits, and nothing changed. */
-  expectFailure(message: RegExp | string): Promise<SourceError>;
-  /** Fetches the head, and everything is right. */
-  expectSuccess(): Promise<void>;
-}
+export type FollowedRepository = Awaited<ReturnType<typeof followRepository>>;
 
 const OLD_FILES = { 'tree.yaml': 'name: all\n', keep: 'kept' };
 
@@ -39,7 +28,7 @@ const copyCommits = prepareOnce(async (folder) => {
 /** Returns a repository with two commits, of which the first is here already. `reach` says how the source gets to it. */
 export async function followRepository(
   reach: (repository: GitRepository) => Promise<Partial<GitSourceOptions> & { readonly url: string }>,
-): Promise<FollowedRepository> {
+) {
   const folder = temporaryDirectory();
   const cache = join(folder, 'cache');
   const { old, head } = await copyCommits(folder);
@@ -57,7 +46,8 @@ export async function followRepository(
 
   return {
     ...{ repository, source, old, head },
-    async expectFailure(message) {
+    /** Fetches in vain: the message fits, and nothing changed. */
+    async expectFailure(message: RegExp | string): Promise<SourceError> {
       const error: unknown = await source.fetch(old).then(
         () => undefined,
         (reason) => reason,
@@ -68,7 +58,8 @@ export async function followRepository(
       await expectIntact(old);
       return error;
     },
-    async expectSuccess() {
+    /** Fetches the head, and everything is right. */
+    async expectSuccess(): Promise<void> {
       expect((await source.fetch(old)).oid).toBe(head);
       await expectIntact(head);
       expect((await readdir(cache)).sort()).toEqual(['git.config', 'repository.git']);
@@ -76,15 +67,11 @@ export async function followRepository(
   };
 }
 
-export interface FollowedOverHttp extends FollowedRepository {
-  readonly server: GitHttpServer;
-}
-
 /** Returns a repository that is followed over HTTP. */
 export async function followOverHttp(
   options: Partial<GitSourceOptions> = {},
   serverOptions: Omit<GitHttpServerOptions, 'repository'> = {},
-): Promise<FollowedOverHttp> {
+) {
   const { promise, resolve } = Promise.withResolvers<GitHttpServer>();
   const followed = await followRepository(async ({ path }) => {
     const server = await startGitHttpServer({ repository: path, ...serverOptions });

@@ -6,12 +6,7 @@ import { LeaderLink, type Question } from '../../src/api/leader-link.ts';
 import { startPeerListener } from '../../src/api/peer-listener.ts';
 import { createAuthority } from '../../src/base/development-pki.ts';
 
-/** A link to an application, which may be asked as a client is. */
-export interface TestLink {
-  readonly link: LeaderLink;
-  ask(question: Question, body?: string): Promise<{ status: number; headers: readonly string[]; text: string }>;
-  close(): Promise<void>;
-}
+export type TestLink = Awaited<ReturnType<typeof linkTo>>;
 
 /**
  * Returns a link to `handler`. Close it in the end. `isKnown`: the leader finds the standby in the database; `leads`: the standby finds
@@ -24,7 +19,7 @@ export async function linkTo(
     expected,
     leads = async () => true,
   }: { readonly isKnown?: boolean; readonly expected?: string; readonly leads?: () => Promise<boolean> } = {},
-): Promise<TestLink> {
+) {
   const { fingerprint, ...identity } = await createAuthority({ commonName: 'replica', now: Date.now() });
   const isPeer = async (shown: string): Promise<boolean> => isKnown && shown === fingerprint;
   const listening = await startPeerListener({ identity, isPeer, handler, host: '127.0.0.1', port: 0 });
@@ -32,11 +27,12 @@ export async function linkTo(
   const link = new LeaderLink({ identity, find: async () => ((await leads()) ? place : undefined), waitMs: 2_000 });
   return {
     link,
-    async ask(question, body) {
+    /** Asks as a client does. */
+    async ask(question: Question, body?: string) {
       const answer = await link.ask(question, Readable.from(body ?? []), new AbortController().signal);
       return { status: answer.statusCode ?? 0, headers: answer.rawHeaders, text: await text(answer) };
     },
-    async close() {
+    async close(): Promise<void> {
       link.close();
       await listening.close();
     },

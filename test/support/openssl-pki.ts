@@ -33,16 +33,12 @@ export interface Wish {
   readonly along?: readonly Issued[];
 }
 
-export interface OpensslPki {
-  issue(name: string, wish: Wish): Issued;
-  /** Returns a revocation list, PEM. */
-  revocationList(by: Issued, options: { readonly revoked?: readonly Issued[]; readonly until?: number }): string;
-}
-
 const DAY_MS = 24 * 60 * 60 * 1000;
 
+export type OpensslPki = ReturnType<typeof createOpensslPki>;
+
 /** Returns a maker of certificates that keeps its files in a directory. */
-export function createOpensslPki(directory: string): OpensslPki {
+export function createOpensslPki(directory: string) {
   const run = (...args: readonly string[]): void => {
     execFileSync('openssl', args, { cwd: directory, stdio: ['ignore', 'ignore', 'pipe'] });
   };
@@ -69,7 +65,7 @@ export function createOpensslPki(directory: string): OpensslPki {
   }
 
   return {
-    issue(name, wish) {
+    issue(name: string, wish: Wish): Issued {
       const { by, extensions = [], from = -1, until = 30, along = [], subject = `/CN=${name}` } = wish;
       made += 1;
       const file = `${made}`;
@@ -91,7 +87,8 @@ export function createOpensslPki(directory: string): OpensslPki {
       const cert = [own, ...along.map((one) => one.own)].join('');
       return { name, key: read(`${file}.key`), cert, own, serial: serialNumber, fingerprint: fingerprint256 };
     },
-    revocationList(by, { revoked = [], until = 30 }) {
+    /** Returns a revocation list, PEM. */
+    revocationList(by: Issued, { revoked = [], until = 30 }: { revoked?: readonly Issued[]; until?: number }): string {
       const now = Date.now() - 2 * DAY_MS;
       const serials = revoked.map(({ serial }) => serial);
       return createCrl({ key: by.key, cert: by.own }, { now, days: until + 2, revoked: serials });

@@ -41,24 +41,7 @@ const SCRAM_ITERATIONS_SINCE = 16;
 const SAID_MAX = 10;
 
 /** A running server. */
-export interface PostgresServer {
-  readonly port: number;
-  /** Makes a database, with or without tables, and returns its URL. */
-  create(from?: 'migrated' | 'empty'): Promise<string>;
-  /** Empties the tables of a database that `create` has made. */
-  clear(url: string): Promise<void>;
-  /** Runs a statement as the superuser, in the database of a URL or in `postgres`, and returns its rows. */
-  run(statement: string, url?: string): Promise<readonly Record<string, unknown>[]>;
-  /** The owner of the databases is no superuser. */
-  urlOf(database: string, user?: string, password?: string): string;
-  start(): Promise<void>;
-  /** Starts it so that it can only be read. */
-  startStandby(): Promise<void>;
-  stop(): Promise<void>;
-  /** Ends it so that it has to recover at its next start. */
-  crash(): Promise<void>;
-  remove(): Promise<void>;
-}
+export type PostgresServer = Awaited<ReturnType<typeof startIn>>;
 
 /** Starts a server, of the newest version where POSTGRES_PACKAGE names no other. */
 export async function startPostgresServer(flags: readonly string[] = []): Promise<PostgresServer> {
@@ -102,7 +85,7 @@ function readableDirectory(): string {
 async function startIn(
   directory: string,
   { flags, isNew }: { readonly flags: readonly string[]; readonly isNew: boolean },
-): Promise<PostgresServer> {
+) {
   const port = await freePort();
   const options = [
     'fsync=off',
@@ -141,40 +124,50 @@ async function startIn(
   }
   let isRunning = false;
   let count = 0;
-  const server: PostgresServer = {
-    port,
-    async create(from = 'migrated') {
+  /** Runs a statement as the superuser, in the database of a URL or in `postgres`, and returns its rows. */
+  async function run(statement: string, url?: string): Promise<readonly Record<string, unknown>[]> {
+    const client = embedded.getPgClient(url === undefined ? 'postgres' : new URL(url).pathname.slice(1), '127.0.0.1');
+    await client.connect();
+    try {
+      return (await client.query(statement)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+  /** The owner of the databases is no superuser. */
+  const urlOf = (database: string, user = 'treeline', password = PASSWORD): string =>
+    `postgres://${user}:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`;
+  async function start(): Promise<void> {
+    await attempt(() => embedded.start());
+    isRunning = true;
+  }
+  async function stop(): Promise<void> {
+    if (isRunning) await embedded.stop();
+    isRunning = false;
+  }
+  await start();
+  return {
+    ...{ port, run, urlOf, start, stop },
+    /** Makes a database, with or without tables, and returns its URL. */
+    async create(from: 'migrated' | 'empty' = 'migrated'): Promise<string> {
       const name = `t${++count}`;
-      await server.run(`CREATE DATABASE ${name} OWNER treeline${from === 'migrated' ? ' TEMPLATE made' : ''}`);
-      return server.urlOf(name);
+      await run(`CREATE DATABASE ${name} OWNER treeline${from === 'migrated' ? ' TEMPLATE made' : ''}`);
+      return urlOf(name);
     },
-    async clear(url) {
+    /** Empties the tables of a database that `create` has made. */
+    async clear(url: string): Promise<void> {
       // Not TRUNCATE, which makes new files.
       const emptied = ['rows', 'events', 'trimmed', 'terms'].map((table) => `DELETE FROM treeline.${table};`).join(' ');
-      await server.run(`${emptied} UPDATE treeline.state SET revision = 0, forgotten = 0`, url);
+      await run(`${emptied} UPDATE treeline.state SET revision = 0, forgotten = 0`, url);
     },
-    async run(statement, url) {
-      const client = embedded.getPgClient(url === undefined ? 'postgres' : new URL(url).pathname.slice(1), '127.0.0.1');
-      await client.connect();
-      try {
-        return (await client.query(statement)).rows;
-      } finally {
-        await client.end();
-      }
-    },
-    urlOf: (database, user = 'treeline', password = PASSWORD) =>
-      `postgres://${user}:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`,
-    async start() {
-      await attempt(() => embedded.start());
-      isRunning = true;
-    },
-    async startStandby() {
+    /** Starts it so that it can only be read. */
+    async startStandby(): Promise<void> {
       writeFileSync(join(directory, 'data', 'standby.signal'), '');
       // It never says the words that `start` waits for.
       embedded.start().catch(() => undefined);
       isRunning = true;
       for (let tries = 0; tries < 300; tries++) {
-        const isReady = await server.run('SELECT 1').then(
+        const isReady = await run('SELECT 1').then(
           () => true,
           () => false,
         );
@@ -183,23 +176,18 @@ async function startIn(
       }
       throw new Error('the standby does not start');
     },
-    async stop() {
-      if (isRunning) await embedded.stop();
-      isRunning = false;
-    },
-    async crash() {
+    /** Ends it so that it has to recover at its next start. */
+    async crash(): Promise<void> {
       const [pid] = readFileSync(join(directory, 'data', 'postmaster.pid'), 'utf8').split('\n');
       process.kill(Number(pid), 'SIGQUIT');
       while (isRunningProcess(Number(pid))) await setTimeout(20);
       isRunning = false;
     },
-    async remove() {
-      await server.stop();
+    async remove(): Promise<void> {
+      await stop();
       rmSync(directory, { recursive: true, force: true });
     },
   };
-  await server.start();
-  return server;
 }
 
 function isRunningProcess(pid: number): boolean {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { createLog } from '../../src/base/log.ts';
-import { type Controller, startController } from '../../src/compose.ts';
+import { startController } from '../../src/compose.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { ExecutionSettings, ProviderSettings, Settings, SimulatedSettings } from '../../src/model/settings.ts';
 import { loadSettings } from '../../src/settings/load-settings.ts';
@@ -13,29 +13,10 @@ import type { Site } from './site.ts';
 /** How long an end state is waited for. */
 export const PATIENCE = { timeout: 60_000, interval: 25 };
 
-export interface RunningController extends HttpsClient {
-  readonly controller: Controller;
-  /** Every line that was logged. */
-  readonly lines: readonly JsonMap[];
-  get(path: string): Promise<Reply>;
-  /** Sends a body as JSON. */
-  post(path: string, body: JsonMap): Promise<Reply>;
-  /** What `/stacks/instances/<name>/status` answers; the code of the error where it is one. */
-  status(instance: string): Promise<unknown>;
-  /** State by server name. */
-  states(instance: string): Promise<Readonly<Record<string, string>>>;
-  /** Resolves once these instances are `Done` at that commit. */
-  untilDone(commit: string, ...instances: readonly string[]): Promise<void>;
-  /** Resolves once a line with this message has been logged, and returns the newest. */
-  logged(message: string): Promise<JsonMap>;
-  stop(): Promise<void>;
-}
+export type RunningController = Awaited<ReturnType<typeof runController>>;
 
 /** Starts a controller, which does not outlive the running test. `execution` is laid over the site's settings. */
-export async function runController(
-  site: Site,
-  change: (settings: Settings) => Settings = (settings) => settings,
-): Promise<RunningController> {
+export async function runController(site: Site, change: (settings: Settings) => Settings = (settings) => settings) {
   const lines: JsonMap[] = [];
   const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });
   const controller = await startController(change(await loadSettings(site.config)), { log });
@@ -47,25 +28,33 @@ export async function runController(
   const server = { port: controller.api.port, ca: site.ca };
   const { request } = describedClient(createHttpsClient(server, site.administrator, agent), true);
   const get = (path: string): Promise<Reply> => request(path);
+  /** Sends a body as JSON. */
   const post = (path: string, body: JsonMap): Promise<Reply> =>
     request(path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
+  /** What `/stacks/instances/<name>/status` answers; the code of the error where it is one. */
   const status = async (instance: string): Promise<unknown> =>
     codeOf(await get(`/stacks/instances/${instance}/status`));
   return {
-    ...{ controller, lines, request, get, post, status },
+    controller,
+    /** Every line that was logged. */
+    lines: lines as readonly JsonMap[],
+    ...{ request, get, post, status },
     stop: () => controller.stop(),
-    async states(instance) {
+    /** State by server name. */
+    async states(instance: string): Promise<Readonly<Record<string, string>>> {
       const { body } = await get(`/stacks/instances/${instance}/status/full`);
       const groups = Object.values(body as Readonly<Record<string, Readonly<Record<string, { state: string }>>>>);
       return Object.fromEntries(
         groups.flatMap((group) => Object.entries(group)).map(([name, { state }]) => [name, state]),
       );
     },
-    async untilDone(commit, ...instances) {
+    /** Resolves once these instances are `Done` at that commit. */
+    async untilDone(commit: string, ...instances: readonly string[]): Promise<void> {
       await expect.poll(() => followed(request), PATIENCE).toBe(commit);
       for (const instance of instances) await expect.poll(() => status(instance), PATIENCE).toBe('Done');
     },
-    async logged(message) {
+    /** Resolves once a line with this message has been logged, and returns the newest. */
+    async logged(message: string): Promise<JsonMap> {
       const find = (): JsonMap | undefined => lines.findLast(({ msg }) => msg === message);
       await expect.poll(find, PATIENCE).toBeDefined();
       return find() ?? {};

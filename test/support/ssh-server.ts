@@ -14,19 +14,10 @@ const SSHD = ['/usr/sbin/sshd', ...(process.env.PATH ?? '').split(':').map((fold
 /** False where sshd is missing. Debian's does not start without this folder, and only root can make it: .ci/run does. */
 export const HAS_SSH_SERVER = SSHD !== undefined && existsSync('/run/sshd');
 
-export interface SshServer {
-  readonly port: number;
-  /** The private key that lets the user in who runs the test, and one that lets nobody in. */
-  readonly key: string;
-  readonly strangerKey: string;
-  /** A file that knows the server's key; a test may replace it. */
-  readonly knownHosts: string;
-  /** Ends the server; connections that are open stay. */
-  stop(): Promise<void>;
-}
+export type SshServer = Awaited<ReturnType<typeof startSshServer>>;
 
 /** Returns a server that runs until the running test is over. */
-export async function startSshServer(): Promise<SshServer> {
+export async function startSshServer() {
   const folder = temporaryDirectory();
   const [host, user, stranger] = ['host', 'user', 'stranger'].map((name) => join(folder, name)) as [
     string,
@@ -51,6 +42,7 @@ export async function startSshServer(): Promise<SshServer> {
   writeFileSync(knownHosts, `[127.0.0.1]:${port} ${readFileSync(`${host}.pub`, 'utf8')}`);
   const server = spawn(SSHD ?? '', ['-D', '-e', '-f', settings], { stdio: ['ignore', 'ignore', 'pipe'] });
   const ended = once(server, 'exit');
+  /** Ends the server; connections that are open stay. */
   const stop = async (): Promise<void> => {
     server.kill();
     await ended;
@@ -61,5 +53,6 @@ export async function startSshServer(): Promise<SshServer> {
     said += chunk;
   });
   await expect.poll(() => said, { timeout: 10_000 }).toContain('Server listening');
+  // One key lets the user in who runs the test, the other nobody. A test may replace what knows the server's key.
   return { port, key: user, strangerKey: stranger, knownHosts, stop };
 }

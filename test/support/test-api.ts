@@ -1,6 +1,5 @@
 // The REST interface on a free port, with an authority and one registered client a role.
 
-import type { RequestListener } from 'node:http';
 import { createApp, createStandbyApp } from '../../src/api/app.ts';
 import type { FollowedLeader } from '../../src/api/forward.ts';
 import { type Listener, startListener } from '../../src/api/listener.ts';
@@ -19,25 +18,14 @@ import type { Role } from '../../src/model/names.ts';
 import type { Client } from '../../src/model/objects.ts';
 import type { ClientsSeen } from '../../src/service/progress/clients-seen.ts';
 import { describedClient } from './described-client.ts';
-import { createHttpsClient, type HttpsClient, keepAll, type Server } from './https-client.ts';
-import { createSampleParts, type SampleParts } from './sample-parts.ts';
-import type { SampleReader } from './sample-reader.ts';
+import { createHttpsClient, keepAll } from './https-client.ts';
+import { createSampleParts } from './sample-parts.ts';
 
-export interface TestApi extends HttpsClient, SampleParts {
-  readonly api: Listener;
-  readonly handler: RequestListener;
-  readonly server: Server;
-  readonly tls: TlsMaterial;
-  readonly authority: Credential;
-  readonly identities: Readonly<Record<Role, Credential>>;
-  /** Every line logged so far. */
-  readonly lines: readonly string[];
-  register(credential: Credential, fields?: Partial<Client>): Client;
-}
+export type TestApi = Awaited<ReturnType<typeof startTestApi>>;
 
 interface Certificates extends KeyPair {
   readonly authority: Credential;
-  readonly identities: TestApi['identities'];
+  readonly identities: Readonly<Record<Role, Credential>>;
 }
 
 /** Made once: every interface has the same authority, and its own registry. */
@@ -59,10 +47,11 @@ async function createCertificates(): Promise<Certificates> {
  * Returns the interface; requests are an administrator's where they do not say otherwise, on connections that are kept unless
  * `isKept` is false. Close `api` in the end.
  */
-export async function startTestApi(clock: Clock = systemClock, audit?: AuditLog, isKept = true): Promise<TestApi> {
+export async function startTestApi(clock: Clock = systemClock, audit?: AuditLog, isKept = true) {
   const connections = isKept ? keepAll() : undefined;
   certificates ??= createCertificates();
   const { authority, key, cert, identities } = await certificates;
+  /** Every line logged so far. */
   const lines: string[] = [];
   const log = createLog('debug', { write: (line) => lines.push(line) });
   const tls = { key, cert, ca: authority.cert };
@@ -98,16 +87,12 @@ export async function startTestApi(clock: Clock = systemClock, audit?: AuditLog,
   return { ...parts, api, handler, server, tls, authority, identities, lines, register, request };
 }
 
-/** A replica that does not lead; requests are an administrator's where they do not say otherwise. */
-export interface TestStandby extends HttpsClient {
-  readonly api: Listener;
-  readonly handler: RequestListener;
-  readonly server: Server;
-  /** What it reads from; that of the leader where no other was given. */
-  readonly reader: SampleReader;
-}
+export type TestStandby = Awaited<ReturnType<typeof startTestStandby>>;
 
-/** Returns a replica beside a leader, with its certificates. Close `api` in the end. */
+/**
+ * Returns a replica beside a leader, with its certificates; requests are an administrator's where they do not say otherwise. Close `api`
+ * in the end.
+ */
 export async function startTestStandby(
   leader: TestApi,
   followed: FollowedLeader,
@@ -122,7 +107,7 @@ export async function startTestStandby(
     readonly audit?: AuditLog;
     readonly seen?: ClientsSeen;
   } = {},
-): Promise<TestStandby> {
+) {
   const { explainer, operator, sample, controller } = leader;
   const log = createLog('silent');
   const shown = { replica: 'test-2', controller, clock, log, audit };

@@ -13,11 +13,6 @@ import { describeProblems } from './entries.ts';
 /** Texts by path; null removes a file. */
 export type TextChanges = Readonly<Record<string, string | null>>;
 
-export interface TextRepositoryOptions {
-  /** Without it every commit is derived from nothing but what stands, as if no work could be used again. */
-  readonly reuses?: boolean;
-}
-
 /** The facts that decide whether a commit is followed, and how far. */
 export type Judging = Pick<Before, 'safety' | 'isAccepted'>;
 
@@ -27,7 +22,8 @@ export class TextRepository {
   #desired: DesiredState | undefined;
   #count = 0;
 
-  constructor({ reuses = true }: TextRepositoryOptions = {}) {
+  /** `reuses`: without it every commit is derived from nothing but what stands, as if no work could be used again. */
+  constructor(reuses = true) {
     this.#reuses = reuses;
   }
 

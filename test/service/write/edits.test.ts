@@ -15,7 +15,7 @@ import {
   putTreeDraft,
   writableType,
 } from '../../../src/service/write/drafts.ts';
-import { changedLines, DraftedRepository } from '../../support/drafted-repository.ts';
+import { DraftedRepository } from '../../support/drafted-repository.ts';
 import { MemoryStore } from '../../support/memory-store.ts';
 import type { TextChanges } from '../../support/text-repository.ts';
 import { ADMINISTRATOR, FILES, FINGERPRINT, put, SHOP } from './stacks.ts';
@@ -243,3 +243,13 @@ describe('removing', () => {
     expect(open().write(draft)).toEqual({ [path]: null });
   });
 });
+
+/** Returns the lines that only one of the two texts has: `-` before, `+` after. Lines that moved count as unchanged. */
+function changedLines(before: string, after: string): string[] {
+  const old = before.split('\n');
+  const now = after.split('\n');
+  return [
+    ...old.filter((line) => !now.includes(line)).map((line) => `-${line}`),
+    ...now.filter((line) => !old.includes(line)).map((line) => `+${line}`),
+  ];
+}
