@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { drawn } from '../simulation/chance.ts';
 import { actionsIn, callFaults, markedServers } from '../support/marking-server.ts';
 import { type PostgresServer, startPostgresServer } from '../support/postgres-server.ts';
-import { type LoadSummary, ReplicaLoad } from '../support/replica-load.ts';
+import { ReplicaLoad } from '../support/replica-load.ts';
 import {
   expectFenced,
   LEASE_MS,
@@ -128,7 +128,7 @@ async function settle({ site, replicas }: ReplicatedSite): Promise<void> {
   }
 }
 
-async function check(replicated: ReplicatedSite, load: ReplicaLoad): Promise<LoadSummary> {
+async function check(replicated: ReplicatedSite, load: ReplicaLoad) {
   const { provided, replicas, site } = replicated;
   const summary = await load.check();
   const fencings = await expectFenced(replicated);

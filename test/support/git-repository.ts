@@ -27,16 +27,7 @@ export interface CommitOptions {
   readonly seconds?: number;
 }
 
-export interface GitRepository {
-  /** What a user would name: the bare repository, or the work tree. */
-  readonly path: string;
-  /** Returns the object id of the newest commit of a branch, which is `main` by default. Throws if the branch is not there. */
-  head(branch?: string): Promise<string>;
-  /** Adds one commit and returns its object id. */
-  commit(changes: FileChanges, options?: CommitOptions): Promise<string>;
-  /** Runs git in the repository and returns its trimmed output. Throws with git's own words if it fails. */
-  git(...args: readonly string[]): Promise<string>;
-}
+export type GitRepository = Awaited<ReturnType<typeof createGitRepository>>;
 
 const ENVIRONMENT = {
   PATH: process.env.PATH ?? '',
@@ -51,18 +42,22 @@ const ENVIRONMENT = {
 };
 
 /** Makes an empty repository at `path` whose first branch is `main`; bare unless told otherwise. */
-export async function createGitRepository(path: string, { bare = true } = {}): Promise<GitRepository> {
+export async function createGitRepository(path: string, { bare = true } = {}) {
   const directory = bare ? path : join(path, '.git');
   writeEmptyRepository(directory, bare);
+  /** Runs git in the repository and returns its trimmed output. Throws with git's own words if it fails. */
   const git = (...args: readonly string[]): Promise<string> => runGit(['-C', path, ...args]);
   let seconds = 1_800_000_000;
+  /** Returns the object id of the newest commit of a branch. Throws if the branch is not there. */
   const head = async (branch = 'main'): Promise<string> =>
     looseReference(directory, branch) ?? (await git('rev-parse', `refs/heads/${branch}`));
   return {
+    /** What a user would name: the bare repository, or the work tree. */
     path,
     git,
     head,
-    async commit(changes, options = {}) {
+    /** Adds one commit and returns its object id. */
+    async commit(changes: FileChanges, options: CommitOptions = {}): Promise<string> {
       const branch = options.branch ?? 'main';
       const parents = options.parents ?? (await headsOf(git, directory, branch));
       const made = { branch, parents, message: options.message ?? 'change', seconds: options.seconds ?? seconds++ };

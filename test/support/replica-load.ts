@@ -31,15 +31,6 @@ interface Acknowledged extends Told {
   readonly requestId: string;
 }
 
-/** What clients saw in the end. */
-export interface LoadSummary {
-  readonly acknowledged: number;
-  readonly refused: Readonly<Record<string, number>>;
-  /** Requests, and those that failed. */
-  readonly asked: number;
-  readonly failed: number;
-}
-
 /** The clients. */
 export class ReplicaLoad {
   readonly #replicas: ReplicatedSite;
@@ -76,7 +67,7 @@ export class ReplicaLoad {
   }
 
   /** Checks what they were told, once the branch has its last commit. */
-  async check(): Promise<LoadSummary> {
+  async check() {
     const { site } = this.#replicas;
     const committed = new Set((await logOf(site.repository)).map(({ requestId }) => requestId));
     const written = await this.#written();
@@ -87,9 +78,8 @@ export class ReplicaLoad {
     expect.soft(lost.map(({ replica, ...write }) => `${replica.name} ${JSON.stringify(write)}`)).toEqual([]);
     expect.soft(this.#notDone.filter((write) => written.has(write))).toEqual([]);
     expect.soft(this.#unread.filter(isPresent).map(describeFailure)).toEqual([]);
-    const counts = { asked: this.#asked, failed: this.#failed };
-    const [acknowledged, refused] = [this.#acknowledged.length, Object.fromEntries(this.#refused)];
-    return { acknowledged, refused, ...counts };
+    const refused = Object.fromEntries(this.#refused);
+    return { acknowledged: this.#acknowledged.length, refused, asked: this.#asked, failed: this.#failed };
   }
 
   async #until(client: () => Promise<number>): Promise<void> {

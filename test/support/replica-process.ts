@@ -29,17 +29,6 @@ export function meets(spans: readonly Span[], from: number, to: number): boolean
   return spans.some((span) => span.from <= to && (span.to ?? Number.POSITIVE_INFINITY) >= from);
 }
 
-/** What all replicas share. */
-export interface ReplicatedSite {
-  readonly site: Site;
-  /** Where marking-server.sh keeps its servers and its log. */
-  readonly provided: string;
-  readonly server: PostgresServer;
-  /** The database, not over the lines of the replicas. */
-  readonly url: string;
-  readonly replicas: readonly ReplicaProcess[];
-}
-
 /** One replica, which may not be running. */
 export class ReplicaProcess {
   readonly name: string;
@@ -163,13 +152,12 @@ resources:
 `,
 };
 
+export type ReplicatedSite = Awaited<ReturnType<typeof startReplicas>>;
+
 /** Starts replicas on an empty database of a server. They do not outlive the running test. */
-export async function startReplicas(
-  server: PostgresServer,
-  names: readonly string[],
-  leaseMs = LEASE_MS,
-): Promise<ReplicatedSite> {
+export async function startReplicas(server: PostgresServer, names: readonly string[], leaseMs = LEASE_MS) {
   const folder = temporaryDirectory();
+  /** Where marking-server.sh keeps its servers and its log. */
   const provided = join(folder, 'provided');
   const entry = markingEntry(provided, { seconds: 0.3, replica: 'NAME' });
   const site = await createSiteIn(join(folder, 'site'), {
@@ -182,6 +170,7 @@ export async function startReplicas(
   retry: { attempts: 20, firstSeconds: 1, maxSeconds: 2, failedSeconds: 2 }
   providers: [{ provider: exec, ${entry}, timeoutSeconds: 5, concurrency: 20 }]`,
   });
+  /** The database, not over the lines of the replicas. */
   const url = await server.create();
   await server.run(AUDIT, url);
   const replicas: ReplicaProcess[] = [];

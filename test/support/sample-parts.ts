@@ -11,31 +11,23 @@ import type { Explainer } from '../../src/service/explain/explainer.ts';
 import type { WriteOrder, WriteResult } from '../../src/service/write/draft.ts';
 import type { Writer } from '../../src/service/write/writer.ts';
 import { MemoryStore } from './memory-store.ts';
-import { createSampleAgent, type SampleAgent } from './sample-agent.ts';
-import { CONTROLLER, createSampleOperator, type SampleOperator } from './sample-operator.ts';
-import { COMMIT, createSampleReader, type SampleReader } from './sample-reader.ts';
+import { createSampleAgent } from './sample-agent.ts';
+import { CONTROLLER, createSampleOperator } from './sample-operator.ts';
+import { COMMIT, createSampleReader } from './sample-reader.ts';
 
 /** Everything behind the interface. */
-export interface SampleParts {
-  readonly reader: SampleReader;
-  readonly operator: SampleOperator;
-  readonly explainer: Explainer;
-  readonly agent: SampleAgent;
-  readonly writer: SampleWriter;
-  readonly streams: EventStreams;
-  /** What the streams send: events of the ledger, and the followed commit. */
-  readonly sample: { readonly streams: EventStreams; readonly ledger: Ledger; commit: string | undefined };
-  /** The commits that reads waited for; `reached` may be replaced. */
-  readonly commits: { readonly asked: string[]; reached(commit: string): Promise<void> };
-  readonly readAnswer: typeof answerIn;
-  readonly controller: typeof CONTROLLER;
-}
+export type SampleParts = ReturnType<typeof createSampleParts>;
 
 /** Returns parts of their own. */
-export function createSampleParts(clock: Clock = systemClock): SampleParts {
+export function createSampleParts(clock: Clock = systemClock) {
   const ledger = new Ledger(new MemoryStore(), withoutPause);
   const streams: EventStreams = new EventStreams({ ledger, commit: () => sample.commit, clock });
-  const sample: SampleParts['sample'] = { streams, ledger, commit: COMMIT };
+  /** What the streams send: events of the ledger, and the followed commit. */
+  const sample: { streams: EventStreams; ledger: Ledger; commit: string | undefined } = {
+    streams,
+    ledger,
+    commit: COMMIT,
+  };
   const asked: string[] = [];
   return {
     reader: createSampleReader(),
@@ -44,7 +36,8 @@ export function createSampleParts(clock: Clock = systemClock): SampleParts {
     agent: createSampleAgent(),
     writer: createSampleWriter(),
     ...{ streams, sample },
-    commits: { asked, reached: async (commit) => void asked.push(commit) },
+    /** The commits that reads waited for; `reached` may be replaced. */
+    commits: { asked, reached: async (commit: string): Promise<void> => void asked.push(commit) },
     readAnswer: answerIn,
     controller: CONTROLLER,
   };

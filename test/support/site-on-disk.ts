@@ -4,23 +4,10 @@ import { X509Certificate } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DemoCredentials, ensureCredentials } from '../../src/cli/demo/credentials.ts';
-import { createGitRepository, type FileChanges, type GitRepository } from './git-repository.ts';
+import { createGitRepository, type FileChanges } from './git-repository.ts';
 import type { Identity } from './https-client.ts';
 
-export interface Site {
-  readonly folder: string;
-  /** The path of treeline.yaml. */
-  readonly config: string;
-  /** The store's directory, still empty. */
-  readonly state: string;
-  /** The file in which the simulated provider keeps what exists. */
-  readonly servers: string;
-  readonly repository: GitRepository;
-  /** PEM. */
-  readonly ca: string;
-  /** A registered administrator. */
-  readonly administrator: Identity;
-}
+export type Site = Awaited<ReturnType<typeof createSiteIn>>;
 
 export interface SiteOptions {
   readonly files: FileChanges;
@@ -35,19 +22,22 @@ export interface SiteOptions {
 }
 
 /** Returns a site in a folder; its repository has one commit: `files`, and the administrator's registration. */
-export async function createSiteIn(folder: string, options: SiteOptions): Promise<Site> {
+export async function createSiteIn(folder: string, options: SiteOptions) {
   mkdirSync(folder, { recursive: true });
   const { ca, clients } = await provideCredentials(join(folder, 'pki'));
   const { key, cert } = clients.administrator;
-  const administrator = { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') };
+  /** A registered administrator. */
+  const administrator: Identity = { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') };
   const config = join(folder, 'treeline.yaml');
   writeFileSync(config, settingsOf(options));
   const repository = await createGitRepository(join(folder, 'stacks.git'));
   const { serialNumber } = new X509Certificate(administrator.cert);
   const client = `role: administrator\nserial: "${serialNumber}"\n`;
   await repository.commit({ [`clients/${serialNumber}.yaml`]: client, ...options.files });
+  /** The store's directory, still empty. */
   const state = join(folder, 'state');
   mkdirSync(state, { mode: 0o700 });
+  /** The file in which the simulated provider keeps what exists. */
   const servers = join(state, `simulated-${options.provider}.sqlite`);
   return { folder, config, state, servers, repository, ca: readFileSync(ca, 'utf8'), administrator };
 }

@@ -3,7 +3,7 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { openTlsFiles, TlsFilesError, type TlsPaths } from '../../../src/api/tls/tls-files.ts';
+import { openTlsFiles, TlsFilesError } from '../../../src/api/tls/tls-files.ts';
 import type { TlsMaterial } from '../../../src/api/tls/tls-material.ts';
 import { type Credential, createAuthority, issueServerCertificate } from '../../../src/base/development-pki.ts';
 import { createLog } from '../../../src/base/log.ts';
@@ -19,22 +19,13 @@ interface TlsTexts {
   readonly 'ca.crl': string;
 }
 
-interface TlsSite {
-  readonly directory: string;
-  readonly paths: TlsPaths;
-  readonly authority: Credential;
-  /** What the files held at first. */
-  readonly texts: TlsTexts;
-  /** Makes another key and certificate for the server. */
-  issueServer(days?: number): Promise<Pick<TlsTexts, 'server.key' | 'server.crt'>>;
-  crl(options: { readonly revoked?: readonly Credential[]; readonly now?: number; readonly days?: number }): string;
-}
+type TlsSite = Awaited<ReturnType<typeof createTlsSite>>;
 
 /** Makes the files as they are on the day `now`, each of its own kind of validity; gone after the running test. */
-async function createTlsSite(now: number): Promise<TlsSite> {
+async function createTlsSite(now: number) {
   const directory = temporaryDirectory();
   const authority = await createAuthority({ commonName: 'Site authority', now });
-  const site: Omit<TlsSite, 'texts'> = {
+  const site = {
     directory,
     paths: {
       key: join(directory, 'server.key'),
@@ -43,11 +34,12 @@ async function createTlsSite(now: number): Promise<TlsSite> {
       crl: join(directory, 'ca.crl'),
     },
     authority,
-    async issueServer(days = 365) {
+    /** Makes another key and certificate for the server. */
+    async issueServer(days = 365): Promise<Pick<TlsTexts, 'server.key' | 'server.crt'>> {
       const { key, cert } = await issueServerCertificate(authority, { now, days });
       return { 'server.key': key, 'server.crt': cert };
     },
-    crl: ({ revoked = [], ...validity }) =>
+    crl: ({ revoked = [], ...validity }: { revoked?: readonly Credential[]; now?: number; days?: number }): string =>
       createCrl(authority, { now, ...validity, revoked: revoked.map(({ serial }) => serial) }),
   };
   const texts: TlsTexts = { ...(await site.issueServer()), 'ca.crt': authority.cert, 'ca.crl': site.crl({}) };
