@@ -8,7 +8,7 @@ import { createLog } from '../../src/base/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import { UnendedError } from '../../src/programs/program-runner.ts';
 import { ManualClock } from '../support/manual-clock.ts';
-import { ACTION } from '../support/sample-agent.ts';
+import { ACTION } from '../support/sample-parts.ts';
 import { ScriptedProvider, untilAborted } from '../support/scripted-provider.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ControllerClient } from '../../src/agents/controller-client.ts';
 import { type Credential, issueClientCertificate } from '../../src/base/development-pki.ts';
-import { ACTION } from '../support/sample-agent.ts';
+import { ACTION } from '../support/sample-parts.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
 

@@ -10,7 +10,7 @@ import { createLog } from '../../src/base/log.ts';
 import { emptyMap, type JsonMap } from '../../src/model/json.ts';
 import type { ProviderSettings } from '../../src/model/settings.ts';
 import { createProviderRegistry } from '../../src/providers/provider-registry.ts';
-import { ACTION } from '../support/sample-agent.ts';
+import { ACTION } from '../support/sample-parts.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 function entryOf(size: string): ProviderSettings {

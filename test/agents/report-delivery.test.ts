@@ -9,7 +9,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { createLog } from '../../src/base/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import { ANSWER_BYTES_MAX, readAnswer } from '../../src/providers/answer-json.ts';
-import { ACTION } from '../support/sample-agent.ts';
+import { ACTION } from '../support/sample-parts.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { startTestApi } from '../support/test-api.ts';
 

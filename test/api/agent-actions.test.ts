@@ -1,7 +1,7 @@
 // What proxies ask for and report over real TLS: how large an answer may become, and what a large report may cost.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { AgentAction } from '../../src/agents/agent.ts';
-import { ACTION } from '../support/sample-agent.ts';
+import { ACTION } from '../support/sample-parts.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
 
 let api: TestApi;

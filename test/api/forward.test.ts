@@ -12,8 +12,8 @@ import { ClientsSeen } from '../../src/service/progress/clients-seen.ts';
 import { StoreError } from '../../src/store/store-error.ts';
 import { type Ask, keepAlive, keepAll, type Reply } from '../support/https-client.ts';
 import { linkTo, type TestLink } from '../support/leader-link.ts';
-import { ACTION } from '../support/sample-agent.ts';
 import { WHY } from '../support/sample-operator.ts';
+import { ACTION } from '../support/sample-parts.ts';
 import { createSampleReader } from '../support/sample-reader.ts';
 import { startTestApi, startTestStandby, type TestApi, type TestStandby } from '../support/test-api.ts';
 

@@ -4,15 +4,9 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A folder, and what was found out while it was filled. */
-interface Prepared<Facts> {
-  readonly folder: string;
-  readonly facts: Facts;
-}
-
 /** Returns a function that copies into a folder what `fill` has made when it was called first, and resolves with its facts. */
 export function prepareOnce<Facts>(fill: (folder: string) => Promise<Facts>): (to: string) => Promise<Facts> {
-  let prepared: Promise<Prepared<Facts>> | undefined;
+  let prepared: ReturnType<typeof makeFolder<Facts>> | undefined;
   return async (to) => {
     prepared ??= makeFolder(fill);
     const { folder, facts } = await prepared;
@@ -21,7 +15,7 @@ export function prepareOnce<Facts>(fill: (folder: string) => Promise<Facts>): (t
   };
 }
 
-async function makeFolder<Facts>(fill: (folder: string) => Promise<Facts>): Promise<Prepared<Facts>> {
+async function makeFolder<Facts>(fill: (folder: string) => Promise<Facts>) {
   const folder = mkdtempSync(join(tmpdir(), 'treeline-prepared-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   return { folder, facts: await fill(folder) };

@@ -7,8 +7,7 @@ import { rolesWith } from '../../src/api/authorize.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { createLog } from '../../src/base/log.ts';
 import type { Role } from '../../src/model/names.ts';
-import { ACTION } from './sample-agent.ts';
-import { createSampleParts } from './sample-parts.ts';
+import { ACTION, createSampleParts } from './sample-parts.ts';
 import { COMMIT } from './sample-reader.ts';
 
 /** One route, and a request for it. */

@@ -1,5 +1,6 @@
 // The parts behind the interface for tests of the API: each has fixed answers and remembers what it was asked, and events are those of
 // a ledger without servers.
+import type { Agent, AgentAction } from '../../src/agents/agent.ts';
 import { EventStreams } from '../../src/api/event-streams.ts';
 import { withoutPause } from '../../src/base/breathe.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
@@ -11,7 +12,6 @@ import type { Explainer } from '../../src/service/explain/explainer.ts';
 import type { WriteOrder, WriteResult } from '../../src/service/write/draft.ts';
 import type { Writer } from '../../src/service/write/writer.ts';
 import { MemoryStore } from './memory-store.ts';
-import { createSampleAgent } from './sample-agent.ts';
 import { CONTROLLER, createSampleOperator } from './sample-operator.ts';
 import { COMMIT, createSampleReader } from './sample-reader.ts';
 
@@ -108,6 +108,45 @@ function createSampleExplainer(): Explainer {
     async explain(_by, node, key) {
       find(node, key);
       return EXPLANATION;
+    },
+  };
+}
+
+export const ACTION: AgentAction = {
+  ...{ id: 'shop-web.5.create', operation: 'create', resource: 'shop-web', instance: 'shop', group: 'web' },
+  ...{
+    kind: 'Platform::Server',
+    generation: 1,
+    attempt: 0,
+    properties: { size: 'small' },
+    record: { name: 'shop-web' },
+  },
+  ...{ applied: null, outputs: null, timeoutSeconds: 900 },
+};
+
+interface SampleAgent extends Agent {
+  /** Every request: its name, then its arguments without who asked. */
+  readonly asked: unknown[][];
+}
+
+/** Returns an agent that offers one action, and remembers what it was asked. */
+function createSampleAgent(): SampleAgent {
+  const asked: unknown[][] = [];
+  const note = (...request: readonly unknown[]): void => {
+    if (request[1] !== ACTION.id) throw new ServiceError('not_found', `There is no action "${request[1]}"`);
+    asked.push([...request]);
+  };
+  return {
+    asked,
+    actions: () => [ACTION],
+    wait: () => Promise.resolve(),
+    async claim(_by, id, request) {
+      note('claim', id, request);
+      return { lease: 'secret', deadline: '2026-11-20T10:28:56.000Z', action: ACTION };
+    },
+    heartbeat: (_by, id, lease) => note('heartbeat', id, lease),
+    async report(_by, id, result) {
+      note('report', id, result);
     },
   };
 }
