@@ -1,5 +1,5 @@
-// Defines the catalog: the files of one commit after each was read and checked on its own, and its objects by name.
-// derive.ts checks later what an object needs of others.
+// Defines the catalog: the files of one commit, each read and checked alone, and their objects by name. derive.ts later
+// checks references between objects.
 import type { Entry } from '../model/entry.ts';
 import type { PlainTypeName } from '../model/names.ts';
 import type { Client, Hierarchy, StackInstance, StackTemplate, TreeNode, TypedObject } from '../model/objects.ts';
@@ -9,15 +9,15 @@ import type { Snapshot } from '../model/snapshot.ts';
 /** The types of files in the layout; each has a JSON Schema of that name. */
 export type FileType = 'tree' | 'hierarchy' | 'stack-template' | 'stack-instance' | 'client' | PlainTypeName;
 
-/** A file of the layout after it was read on its own. */
+/** A file of the layout, read without regard to other files. */
 export interface FileEntry extends Entry<unknown> {
-  /** Null for a file that is no object: a symbolic link, a wrong name. */
+  /** Null if the file is not an object, such as a symbolic link or a file with a wrong name. */
   readonly type: FileType | null;
-  /** As its path gives it: the canonical serial of a client; `tree` and `hierarchy` for those two. */
+  /** The name from the path: the canonical serial of a client; `tree` or `hierarchy` for those two files. */
   readonly name: string;
-  /** With its byte order mark. Null where the file was not read, or is no text. */
+  /** Includes the byte order mark. Null if the file was not read or is not text. */
   readonly text: string | null;
-  /** The size of the file; 0 where it was not read. */
+  /** The size of the file; 0 if it was not read. */
   readonly bytes: number;
 }
 
@@ -33,21 +33,21 @@ export interface Catalog {
   /** Objects below `types/`, by `<type>/<name>`. */
   readonly objects: ReadonlyMap<string, Entry<TypedObject>>;
   readonly tree: Entry<TreeNode>;
-  /** The file's, with what it leaves out filled in; the defaults where there is no file. */
+  /** Fields that the file leaves out have their defaults, and so have all fields if there is no file. */
   readonly hierarchy: Entry<Hierarchy>;
   /**
-   * Every file of the layout by path, also those that are no object, each as if it stood alone: what the next commit
-   * reuses. A mistake that needs two files to be seen is only in the entries above.
+   * Every file of the layout by path, each checked alone, including files that are not objects. The next commit reuses
+   * these entries. A mistake that involves two files is only in the entries above.
    */
   readonly files: ReadonlyMap<string, FileEntry>;
-  /** Every path, also of files that are left alone: one may stand where an object was, or hold its content. */
+  /** Every path of the snapshot, including files outside the layout: such a file may now be where an object was. */
   readonly places: Snapshot['files'];
-  /** The objects that are found above without having been read, by `<type>/<name>`; see unreadable.ts. */
+  /** The objects above whose files could not be read, by `<type>/<name>`; see unreadable.ts. */
   readonly unreadable: ReadonlyMap<string, FileEntry>;
   /** All problems of all files, sorted. */
   readonly problems: readonly Problem[];
-  /** The problems for which the whole commit is not taken: the tree, hierarchy.yaml, the number of files. */
+  /** The problems that refuse the whole commit: of the tree, hierarchy.yaml, and the number of files. */
   readonly fatal: readonly Problem[];
-  /** The number of files that were parsed for this catalog, and not reused from the one before. */
+  /** The number of files that were parsed for this catalog instead of reused from the previous one. */
   readonly parsed: number;
 }

@@ -1,5 +1,5 @@
-// Checks what a schema cannot express about a single file: that the object agrees with its path, that its keys are
-// allowed, and the words that other YAML readers take for true or false.
+// Checks the rules of a single file that a schema cannot express: that the object agrees with its path, that its keys
+// are allowed, and that no value is a word that other YAML readers take for true or false.
 
 import { quote } from '../base/wording.ts';
 import { below, type Entry, type ProblemText, problemAt, problemFrom } from '../model/entry.ts';
@@ -13,10 +13,10 @@ import type { YamlDocument } from './yaml.ts';
 
 type Report = (pointer: string, fault: ProblemText) => void;
 
-/** A placeholder as expansion knows it; `<<<` before one stands for a plain `<<`. */
+/** A placeholder as expansion reads it; `<<<` is an escaped `<<`. */
 const PLACEHOLDER = /(?<!<)<<(?:\w[\w.-]*|\((?:Array|Output)\)\['[^'<>]*'\]\['[^'<>]*'\])>>/;
 
-/** Types whose objects are layers that many nodes share; a clientcert may be a node of its own. */
+/** Types whose objects are layers that many nodes share. A clientcert is not one: it may be a node itself. */
 const SHARED_LAYERS: ReadonlySet<string> = new Set(['common', ...SELECTORS]);
 
 interface NamedPath {
@@ -24,7 +24,7 @@ interface NamedPath {
   readonly name: string;
 }
 
-/** Returns the mistakes of an object that its schema let pass. `written` is the file's own map, before defaults. */
+/** Returns the mistakes of an object that fits its schema. `written` is the map in the file, without defaults. */
 export function checkObject(entry: Entry<unknown>, placed: NamedPath, written: JsonMap): readonly Problem[] {
   const problems: Problem[] = [];
   const report: Report = (pointer, fault) => problems.push(problemAt(entry, pointer, fault));
@@ -55,7 +55,7 @@ function checkClient(serial: string, written: JsonMap, report: Report): void {
     report(`/${field}`, {
       code: 'name_mismatch',
       message: `the ${field} ${quote(value)} is not the serial number that the file is named after`,
-      hint: meant === undefined ? ownName : `rename the file to ${meant}.yaml; or, where its name is right, ${ownName}`,
+      hint: meant === undefined ? ownName : `rename the file to ${meant}.yaml; or, if its name is right, ${ownName}`,
     });
   }
   checkNode(written, report);
@@ -63,12 +63,12 @@ function checkClient(serial: string, written: JsonMap, report: Report): void {
   if (typeof fingerprint !== 'string' || fingerprint === '' || canonicalFingerprint(fingerprint) !== undefined) return;
   report('/fingerprint', {
     code: 'wrong_value',
-    message: `${quote(fingerprint)} is no SHA-256 fingerprint, which has 64 hexadecimal digits`,
+    message: `${quote(fingerprint)} is not a SHA-256 fingerprint, which has 64 hexadecimal digits`,
     hint: 'it is shown by: openssl x509 -noout -fingerprint -sha256 -in client.crt',
   });
 }
 
-/** What it names need not exist: a certificate is often registered before its server is made. */
+/** The named node need not exist: a certificate is often registered before its server is created. */
 function checkNode({ node, role }: JsonMap, report: Report): void {
   if (typeof node !== 'string' || node === '') return;
   const fault = node === 'all' ? 'is the name of a view of all nodes' : nameFault(node);
@@ -103,7 +103,7 @@ function checkInstance(written: JsonMap, report: Report): void {
     report(below('/parameters', name), {
       code: 'placeholder_in_parameter',
       message: `the placeholder in ${quote(value)} would never be replaced`,
-      hint: 'parameters hold plain text; put the placeholder into the property',
+      hint: 'parameters contain plain text; put the placeholder into the property',
     });
   }
 }
@@ -126,8 +126,8 @@ const MEANT: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Returns a warning for each value of a typed object that is `yes` or `no` without quotes: YAML 1.2 reads a text where
- * older readers read true or false. The values of templates and instances have to be texts, so these are not checked.
+ * Returns a warning for each value of a typed object that is `yes` or `no` without quotes: YAML 1.2 reads it as text,
+ * older readers as true or false. Values of templates and instances are always texts, so they are not checked.
  */
 export function checkBooleanWords(
   { path, type }: { readonly path: string; readonly type: string },

@@ -15,11 +15,11 @@ export function decodeText(bytes: Uint8Array): { readonly text: string } | { rea
   }
 }
 
-/** Returns the fault of a file of more than 1 MiB; `size` in bytes where it is known. */
+/** Returns the fault of a file of more than 1 MiB; `size` in bytes, if known. */
 export function fileTooLarge(size?: number): Fault {
   return {
     code: 'file_too_large',
     message: `the file is larger than 1 MiB${size === undefined ? '' : ` (${size} bytes)`}`,
-    hint: 'split it, or keep what is no configuration elsewhere',
+    hint: 'split it, or keep data that is not configuration elsewhere',
   };
 }

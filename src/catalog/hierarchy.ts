@@ -11,7 +11,7 @@ import type { Problem } from '../model/problem.ts';
 
 const LEVEL_TYPES = ['common', 'environment', 'location', 'zone', 'shape', 'role', 'configuration'] as const;
 
-/** The tree's own levels; an order may leave some out, and never turns them round. */
+/** The levels of the tree. An order may leave some out but must keep their sequence. */
 const TREE_TYPES: readonly PlainTypeName[] = ['environment', 'location', 'zone'];
 
 /** The hierarchy without a hierarchy.yaml, and the default of each field that it leaves out. */
@@ -21,7 +21,7 @@ export const DEFAULT_HIERARCHY: Hierarchy = {
   provisioning: ['shape'],
 };
 
-/** Returns the hierarchy of a map that its schema found nothing wrong with. */
+/** Returns the hierarchy from a map that fits the schema. */
 export function readHierarchy(value: JsonMap): Hierarchy {
   const order = Array.isArray(value.order) ? value.order.flatMap(readLevel) : DEFAULT_HIERARCHY.order;
   const provisioning = Array.isArray(value.provisioning)
@@ -46,7 +46,7 @@ function typesIn(values: readonly (Json | undefined)[]): PlainTypeName[] {
   return values.filter((value) => typeof value === 'string').filter(isPlainTypeName);
 }
 
-/** Returns what is wrong with a hierarchy beyond its schema. */
+/** Returns the mistakes of a hierarchy that its schema cannot find. */
 export function checkHierarchy(entry: ValidEntry<Hierarchy>): readonly Problem[] {
   const { order, provisioning, secrets } = entry.object;
   return [
@@ -74,43 +74,43 @@ function at(entry: Entry<unknown>, pointer: string, fault: ProblemText | undefin
 function noLevel(type: string): ProblemText {
   return {
     code: 'hierarchy_provisioning',
-    message: `"${type}" is no level of the order`,
-    hint: 'provisioning names types that stand in "order"',
+    message: `"${type}" is not a level of the order`,
+    hint: 'provisioning lists types that are in "order"',
   };
 }
 
 function repeatFault(what: string): ProblemText {
   return {
     code: 'hierarchy_repeated',
-    message: `${what} stands here for the second time`,
+    message: `${what} is listed twice`,
     hint: 'remove one of the two',
   };
 }
 
-/** Returns what is wrong with one level of the order, given those before it. */
+/** Returns the fault of one level of the order; it may depend on the levels before it. */
 function levelFault(order: readonly HierarchyLevel[], index: number, level: HierarchyLevel): ProblemText | undefined {
   const before = order.slice(0, index);
   if (before.some(({ type, name }) => type === level.type && name === level.name)) {
     return repeatFault(`the level ${quote(level.name ?? level.type)}`);
   }
   if (level.name !== undefined) return compoundFault(level.name);
-  const overtaken = before.find(({ type, name }) => name === undefined && isTurnedRound(type, level.type));
-  if (overtaken === undefined) return undefined;
+  const misordered = before.find(({ type, name }) => name === undefined && isReversed(type, level.type));
+  if (misordered === undefined) return undefined;
   return {
     code: 'hierarchy_order',
-    message: `"${level.type}" comes after "${overtaken.type}"`,
+    message: `"${level.type}" comes after "${misordered.type}"`,
     hint: `the tree's levels keep their order: ${TREE_TYPES.join(', ')}`,
   };
 }
 
-function isTurnedRound(earlier: PlainTypeName, later: PlainTypeName): boolean {
+function isReversed(earlier: PlainTypeName, later: PlainTypeName): boolean {
   const place = TREE_TYPES.indexOf(later);
   return place !== -1 && TREE_TYPES.indexOf(earlier) > place;
 }
 
 const LEVEL_PLACEHOLDER = /<<([^<>]*)>>/g;
 
-/** Returns what is wrong with the name of a compound level. */
+/** Returns the fault of a compound level's name. */
 function compoundFault(name: string): ProblemText | undefined {
   const code = 'hierarchy_name';
   const selectors = [...SELECTORS];
@@ -118,11 +118,11 @@ function compoundFault(name: string): ProblemText | undefined {
   const unknown = named.find((type) => !SELECTORS.has(type));
   if (unknown !== undefined) {
     const hint = didYouMean(unknown, selectors) ?? `one of: ${selectors.join(', ')}`;
-    return { code, message: `${quote(`<<${unknown}>>`)} in the level's name is no type that a node selects`, hint };
+    return { code, message: `${quote(`<<${unknown}>>`)} in the level's name is not a type that a node selects`, hint };
   }
   if (named.length === 0) {
     const hint = 'such as <<environment>>-<<location>>; an object for all nodes belongs into "common"';
-    return { code, message: `the level's name ${quote(name)} holds no placeholder`, hint };
+    return { code, message: `the level's name ${quote(name)} contains no placeholder`, hint };
   }
   const fault = nameFault(name.replaceAll(LEVEL_PLACEHOLDER, 'x'));
   if (fault === undefined) return undefined;
@@ -133,13 +133,16 @@ function compoundFault(name: string): ProblemText | undefined {
   };
 }
 
-/** Returns what is wrong with a pattern, or undefined. The schema limits its length. */
+/** Returns the fault of a pattern, or undefined. The schema limits its length. */
 export function patternFault(pattern: string): Fault | undefined {
   const refusal = patternRefusal(pattern);
   return refusal === undefined ? undefined : patternFaultOf(quote(pattern), refusal);
 }
 
-/** Returns what is wrong with patterns that are searched for together, by index; at index null with all of them. */
+/**
+ * Returns the faults of patterns that are searched for together, by index; null is the index of a fault of the whole
+ * list.
+ */
 export function patternFaults(patterns: readonly string[]): readonly (readonly [index: number | null, fault: Fault])[] {
   return [...patternRefusals(patterns)].map(([index, refusal]) => {
     return [index, patternFaultOf(index === null ? 'the list' : quote(patterns[index] ?? ''), refusal)];

@@ -14,21 +14,18 @@ import { type PlacedFile, readEntry } from './parse-entry.ts';
 import { HIERARCHY_FILE, isReadPath, placePath, TREE_FILE } from './paths.ts';
 import { checkTreeLevels } from './tree.ts';
 
-/** The most files that the layout may hold, whatever else the repository has. */
+/** The most files in the layout. Other files of the repository do not count. */
 export const FILES_MAX = 20_000;
 
-/**
- * Entries of files that were parsed beforehand, by path. Those whose object id a snapshot does not have are not used.
- */
+/** Entries of files that were parsed ahead, by path. An entry is used only if its object id is that of the snapshot. */
 export type ParsedFiles = ReadonlyMap<string, FileEntry>;
 
-/** No file was parsed ahead. */
 const NO_FILES: ParsedFiles = new Map();
 
 /**
- * Returns the catalog of a commit. A file that `previous` has with the same path and content is taken over, entry and
- * all: the same file is the same object, and the answer does not depend on `previous` otherwise. It does not depend on
- * `parsedFiles` at all.
+ * Returns the catalog of a commit. If `previous` has a file with the same path and content, its entry is reused, so an
+ * unchanged file remains the same JavaScript object. Apart from that the result does not depend on `previous`, and it
+ * never depends on `parsedFiles`.
  */
 export function loadCatalog(snapshot: Snapshot, previous?: Catalog, parsedFiles: ParsedFiles = NO_FILES): Catalog {
   const layout = findLayout(snapshot);
@@ -46,7 +43,7 @@ export function loadCatalog(snapshot: Snapshot, previous?: Catalog, parsedFiles:
   return assemble(snapshot, files, parsed);
 }
 
-/** Parses the files ahead that {@link loadCatalog} would parse, and lets other work run between two of them. */
+/** Parses the files that {@link loadCatalog} would parse, and lets other work run between two files. */
 export async function parseFiles(
   snapshot: Snapshot,
   previous: Catalog | undefined,
@@ -63,7 +60,7 @@ export async function parseFiles(
   return files;
 }
 
-/** Returns the filter for the next snapshot: true for a file of the layout whose content is in neither of the two. */
+/** Returns the filter for the next snapshot: true for a file of the layout whose content is in neither argument. */
 export function wantsBlob(previous?: Catalog, parsedFiles?: ParsedFiles): (path: string, oid: string) => boolean {
   return (path, oid) => {
     const placed = placePath(path, '100644');
@@ -115,21 +112,21 @@ function assemble(snapshot: Snapshot, files: ReadonlyMap<string, FileEntry>, par
   };
 }
 
-const START = { line: 1, column: 1 };
+const FILE_START = { line: 1, column: 1 };
 
-/** One object for all commits without the file: what drew on it once draws on the same again. */
+/** One object for all commits without the file: units that read it see that it is unchanged. */
 const NO_HIERARCHY: Entry<Hierarchy> = {
   path: HIERARCHY_FILE,
   oid: '',
   object: DEFAULT_HIERARCHY,
   problems: [],
-  locate: () => START,
+  locate: () => FILE_START,
 };
 
 function findHierarchy(files: ReadonlyMap<string, FileEntry>): Entry<Hierarchy> {
   const entry = files.get(HIERARCHY_FILE);
   if (entry === undefined) return NO_HIERARCHY;
-  // A file that cannot be read is not the same as no file: the defaults do not stand in for it.
+  // A file that cannot be read is not the same as no file: the defaults do not replace it.
   return isOfType(entry, 'hierarchy') ? entry : { ...entry, object: null };
 }
 
@@ -137,7 +134,7 @@ function findTree(files: ReadonlyMap<string, FileEntry>, hierarchy: Entry<Hierar
   const entry = files.get(TREE_FILE);
   if (entry === undefined) return noTree(files);
   if (!isOfType(entry, 'tree')) return { ...entry, object: null };
-  // With a mistake in either file the levels say nothing yet.
+  // The levels can be compared only if both files are valid.
   if (!isValidEntry(entry) || !isValidEntry(hierarchy)) return entry;
   const problems = checkTreeLevels(entry, hierarchy.object.order);
   return problems.length === 0 ? entry : { ...entry, problems: [...entry.problems, ...problems] };
@@ -150,13 +147,13 @@ function noTree(files: ReadonlyMap<string, FileEntry>): Entry<TreeNode> {
     message: `there is no ${TREE_FILE}`,
     hint: files.has('tree.yml')
       ? `rename tree.yml to ${TREE_FILE}`
-      : 'add it with at least "name:" and "type: common"; if the layout stands in a folder, name that one ' +
+      : 'add it with at least "name:" and "type: common"; if the layout is in a folder, name that folder ' +
         '(treeline validate DIR, repository.directory)',
   });
   return { ...entry, problems: [missing] };
 }
 
-/** Returns the bytes of all files, each content once: as many as a read of the whole commit takes. */
+/** Returns the bytes of all files, counting each content once, as a read of the whole commit does. */
 function countBytes(files: ReadonlyMap<string, FileEntry>): number {
   const counted = new Set<string>();
   let bytes = 0;
@@ -168,7 +165,7 @@ function countBytes(files: ReadonlyMap<string, FileEntry>): number {
 }
 
 function tooManyFiles(count: number): ProblemText {
-  const message = `the layout holds ${count} files, and at most ${FILES_MAX} are read`;
+  const message = `the layout has ${count} files, and at most ${FILES_MAX} are read`;
   return { code: 'too_many_files', message, hint: 'split the repository' };
 }
 
@@ -177,7 +174,7 @@ function tooManyBytes(bytes: number): ProblemText {
   return { code: 'too_many_bytes', message, hint: 'split the repository, or take large values out of it' };
 }
 
-/** Returns an empty catalog with the problem: no file of such a commit counts. */
+/** Returns an empty catalog with the problem: such a commit is refused as a whole. */
 function refuseSize(snapshot: Snapshot, text: ProblemText): Catalog {
   const problem = problemAt({ ...NO_HIERARCHY, path: '.' }, '', text);
   const empty = assemble({ ...snapshot, files: new Map() }, new Map(), 0);

@@ -1,4 +1,4 @@
-// Finds each object under its name, and the names that two files claim.
+// Groups objects by name, and reports names that two files share.
 import { type Entry, problemAt } from '../model/entry.ts';
 import type { PlainTypeName } from '../model/names.ts';
 import type { Client, Hierarchy, StackInstance, StackTemplate, TreeNode, TypedObject } from '../model/objects.ts';
@@ -14,7 +14,7 @@ interface ObjectByType extends Readonly<Record<PlainTypeName, TypedObject>> {
   readonly client: Client;
 }
 
-/** Returns whether a file is of a type, and so what its object is: parse-entry.ts reads each type as its own object. */
+/** Returns whether a file is of a type, which also gives the type of its object. */
 export function isOfType<Type extends FileType>(
   entry: FileEntry,
   type: Type,
@@ -27,7 +27,7 @@ interface NamedEntries extends Pick<Catalog, 'templates' | 'instances' | 'client
   readonly problems: readonly Problem[];
 }
 
-/** Returns the entries by name. Where files share a name, the first path's entry is found, and is wrong. */
+/** Returns the entries by name. If files share a name, the entry of the first path is returned, with an error. */
 export function nameEntries(files: Iterable<FileEntry>): NamedEntries {
   const templates = new Map<string, Entry<StackTemplate>>();
   const instances = new Map<string, Entry<StackInstance>>();
@@ -35,7 +35,7 @@ export function nameEntries(files: Iterable<FileEntry>): NamedEntries {
   const objects = new Map<string, Entry<TypedObject>>();
   const problems: Problem[] = [];
   const groups = Map.groupBy(files, ({ type, name }) => `${type}/${name}`);
-  for (const entry of [...groups.values()].flatMap((sharing) => markShared(sharing, problems).slice(0, 1))) {
+  for (const entry of [...groups.values()].flatMap((group) => markShared(group, problems).slice(0, 1))) {
     if (isOfType(entry, 'stack-template')) templates.set(entry.name, entry);
     else if (isOfType(entry, 'stack-instance')) instances.set(entry.name, entry);
     else if (isOfType(entry, 'client')) clients.set(entry.name, entry);
@@ -48,7 +48,9 @@ function isTyped(entry: FileEntry): entry is FileEntry & Entry<TypedObject> {
   return entry.type !== null && entry.type !== 'tree' && entry.type !== 'hierarchy';
 }
 
-/** Returns the entries of files that share a name, each with the mistake; a file that shares with none is as it was. */
+/**
+ * Returns the entries of files that share a name, each with the problem. A file with a name of its own is unchanged.
+ */
 function markShared(sharing: readonly FileEntry[], problems: Problem[]): readonly FileEntry[] {
   const [first, second] = sharing;
   if (first === undefined || second === undefined || first.type === null) return sharing;
@@ -56,7 +58,7 @@ function markShared(sharing: readonly FileEntry[], problems: Problem[]): readonl
   return sharing.map((entry) => {
     const problem = problemAt(entry, '', {
       code: 'duplicate_name',
-      message: `the ${entry.type} "${entry.name}" stands in two files: ${first.path} and ${second.path}${more}`,
+      message: `the ${entry.type} "${entry.name}" is defined in two files: ${first.path} and ${second.path}${more}`,
       hint: 'remove or rename all but one',
     });
     problems.push(problem);

@@ -1,4 +1,4 @@
-// Parses one file of the layout: from its bytes to the checked object, with its places and its mistakes.
+// Parses one file of the layout: from its bytes to the checked object, with the places and problems of its values.
 
 import { type Fault, problemFrom } from '../model/entry.ts';
 import { isMap, type JsonMap } from '../model/json.ts';
@@ -14,19 +14,19 @@ import { checkSchema } from './schemas.ts';
 import { checkTree, readTree } from './tree.ts';
 import { parseYaml, type YamlDocument } from './yaml.ts';
 
-/** A file of a snapshot, and what its path holds. */
+/** A file of a snapshot, and the object that its path names. */
 export interface PlacedFile {
   readonly path: string;
   readonly oid: string;
   readonly placed: ObjectPath | StrayPath;
 }
 
-/** The number of problems of one file that are kept; a file can have a hundred thousand. */
+/** The most problems that are kept for one file; a file can have a hundred thousand. */
 const PROBLEMS_MAX = 100;
 
 /**
- * Returns the entry of a file from its content, bytes or a text that was recorded. Never throws for what stands in the
- * file; a path that holds no object gives an entry that says so.
+ * Returns the entry of a file from its content: bytes, or a recorded text. It never throws because of the content. If
+ * no object can be at the path, the entry has a problem that says so.
  */
 export function parseEntry(path: string, oid: string, source: Uint8Array | string): FileEntry {
   const document = parseYaml(path, source);
@@ -62,17 +62,14 @@ export function entryOfDocument(
   return { ...file, object, problems: capped([...file.problems, ...problems, ...words]) };
 }
 
-/**
- * Returns the fault of a stray: of a client's file that is named after a person, the serial that it holds is the right
- * name.
- */
+/** Returns the fault of a stray file. If it is the file of a client, the serial number in it is the correct name. */
 function namedBySerial(placed: StrayPath, value: unknown): Fault {
   const written = isReadPath(placed) && isMap(value) ? value.serial : undefined;
   const serial = typeof written === 'string' ? canonicalSerial(written) : undefined;
   return serial === undefined ? placed.stray : { ...placed.stray, hint: `rename the file to ${serial}.yaml` };
 }
 
-/** Returns the byte order mark of a file: it is no part of the value, but edits have to keep it. */
+/** Returns the byte order mark of a file. It is not part of the value, but edits have to keep it. */
 function markOf(source: Uint8Array | string): string {
   return typeof source !== 'string' && source[0] === 0xef && source[1] === 0xbb && source[2] === 0xbf ? '\uFEFF' : '';
 }
@@ -115,8 +112,8 @@ export function readEntry({ path, oid, placed }: PlacedFile, content: Uint8Array
 
 const OUTSIDE: Fault = {
   code: 'misplaced_file',
-  message: 'no object can stand at this path',
-  hint: 'objects stand below types/, stacks/templates/, stacks/instances/ and clients/',
+  message: 'no object can be at this path',
+  hint: 'objects are below types/, stacks/templates/, stacks/instances/ and clients/',
 };
 
 function readAndCheck(
@@ -136,13 +133,13 @@ function readAndCheck(
   return { object: readObject(type, placed.name, written), problems: checkObject(file, { ...placed, type }, written) };
 }
 
-/** Joins both lists; of two messages about the same mistake the one that says more stays. */
+/** Joins both lists. If two problems are about the same mistake, the more specific one is kept. */
 function joinProblems(refused: readonly Problem[], violations: readonly Problem[]): readonly Problem[] {
   const errors = new Set(refused.filter(isError).map(({ pointer }) => pointer));
   const violated = new Set(violations.map(({ pointer }) => pointer));
   return [
     ...refused.filter((problem) => isError(problem) || !violated.has(problem.pointer)),
-    // A field may well be missing because the part of the file that held it was refused.
+    // A missing field may be in a part of the file that the YAML reader refused.
     ...violations.filter(({ code, pointer }) => !errors.has(pointer) && !(errors.size > 0 && code === 'missing_field')),
   ];
 }

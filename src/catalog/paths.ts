@@ -8,13 +8,13 @@ import { canonicalSerial, serialFault } from '../model/serial.ts';
 import type { FileMode } from '../model/snapshot.ts';
 import type { FileType } from './catalog.ts';
 
-/** A file that holds an object; `name` is the object's, `tree` and `hierarchy` for those two. */
+/** The path of an object; `name` is the object's, or `tree` or `hierarchy` for those two files. */
 export interface ObjectPath {
   readonly type: FileType;
   readonly name: string;
 }
 
-/** A file inside the layout that is not read, and what to do about it. */
+/** The path of a file inside the layout that is not read, with a hint how to correct it. */
 export interface StrayPath {
   readonly stray: Fault;
 }
@@ -24,14 +24,14 @@ export const TREE_FILE = 'tree.yaml';
 /** The path of the order of layers. */
 export const HIERARCHY_FILE = 'hierarchy.yaml';
 
-/** Folders whose path alone gives the type; below `types/` the next folder does. */
+/** Folders that determine the type of their files. Below `types/`, the next folder does. */
 export const FOLDERS: readonly (readonly [folder: string, type: FileType])[] = [
   ['stacks/templates', 'stack-template'],
   ['stacks/instances', 'stack-instance'],
   ['clients', 'client'],
 ];
 
-/** Returns what a path holds, a stray, or undefined for what is left alone: the repository may hold other things. */
+/** Returns the object or the stray file at a path; undefined if the file is not part of the layout. */
 export function placePath(path: string, mode: FileMode): ObjectPath | StrayPath | undefined {
   if (isLink(mode)) return isInLayout(path) ? { stray: notAFile(path, mode) } : undefined;
   const type = typeAt(path);
@@ -54,38 +54,36 @@ export function* foldersAbove(path: string): Generator<string> {
   for (let at = path.indexOf('/'); at !== -1; at = path.indexOf('/', at + 1)) yield path.slice(0, at);
 }
 
-/** A link in the place of a folder would hide all that is below: it counts as inside. */
+/** A link in place of a folder would hide everything below it, so it counts as part of the layout. */
 function isInLayout(path: string): boolean {
   return path === 'types' || path === 'stacks' || path.startsWith('types/') || typeAt(path) !== undefined;
 }
 
 /**
- * Returns whether `placed` is a file whose content is read: an object, or a client that its content gives the right
- * name.
+ * Returns whether the content of the file is read: of an object, or of a client with a wrong file name, whose content
+ * gives the correct one.
  */
 export function isReadPath(placed: ObjectPath | StrayPath | undefined): placed is ObjectPath | StrayPath {
   return placed !== undefined && ('type' in placed || placed.stray.code === 'client_file_name');
 }
 
-/** Returns whether `placed` is a file that holds an object. */
+/** Returns whether `placed` is the path of an object. */
 export function isObjectPath(placed: ObjectPath | StrayPath | undefined): placed is ObjectPath {
   return placed !== undefined && 'type' in placed;
 }
 
-/** Returns the type that the folder gives, whatever the file's own name; a stray where the folder is wrong. */
+/** Returns the type that the folder gives, for any file name; a stray if the folder is wrong. */
 function typeAt(path: string): FileType | StrayPath | undefined {
   if (/^tree\.ya?ml$/i.test(path)) return 'tree';
   if (/^hierarchy\.ya?ml$/i.test(path)) return 'hierarchy';
   const [, type] = FOLDERS.find(([folder]) => path === folder || path.startsWith(`${folder}/`)) ?? [];
   if (type !== undefined) return type;
   if (path.startsWith('types/')) return plainTypeAt(path);
-  return /\.ya?ml$/i.test(path) ? besideLayout(path) : undefined;
+  return /\.ya?ml$/i.test(path) ? strayNearLayout(path) : undefined;
 }
 
-/**
- * Returns a stray for a file that most likely was meant for a folder of the layout; other files are not the layout's.
- */
-function besideLayout(path: string): StrayPath | undefined {
+/** Returns a stray for a file that was probably meant for a folder of the layout, and undefined for other files. */
+function strayNearLayout(path: string): StrayPath | undefined {
   const [first = '', ...below] = path.split('/');
   if (first === 'stacks') {
     const folder = below.length === 1 ? '' : `stacks/${below[0]}`;
@@ -101,7 +99,7 @@ function besideLayout(path: string): StrayPath | undefined {
 const STACK_FOLDERS = ['stacks/templates', 'stacks/instances'];
 const TOP_FOLDERS = ['types', 'stacks', 'clients'];
 
-/** A slip seldom changes the first letter; `styles` is no slip of `types`. */
+/** A typo seldom changes the first letter: `styles` is not a typo of `types`. */
 function nearFolder(name: string): string | null {
   const begin = name.slice(0, 1).toLowerCase();
   return didYouMean(
@@ -133,12 +131,12 @@ const MISPLACED: Fault = {
 function unknownTypeFolder(folder: string): Fault {
   const [place] = FOLDERS.find(([, type]) => type === folder) ?? [];
   const names = TYPE_NAMES.filter(isPlainTypeName);
-  const ownPlace = place === undefined ? undefined : `its objects stand in ${place}/`;
+  const ownPlace = place === undefined ? undefined : `its objects belong in ${place}/`;
   return {
     code: 'unknown_type_folder',
     message: isTypeName(folder)
-      ? `objects of the type "${folder}" do not stand below "types"`
-      : `the folder ${quote(folder)} bears no type's name`,
+      ? `objects of the type "${folder}" do not belong below "types"`
+      : `the folder ${quote(folder)} is not named after a type`,
     hint: ownPlace ?? didYouMean(folder, names) ?? `the types are: ${names.join(', ')}`,
   };
 }
@@ -170,7 +168,7 @@ function objectNameFault(type: FileType, name: string): Fault | undefined {
 export function badNameFault(name: string): Fault | undefined {
   const fault = nameFault(name);
   if (fault === undefined) return undefined;
-  const hint = 'a name holds letters, digits, ".", "_" and "-", and begins with a letter or digit';
+  const hint = 'a name contains letters, digits, ".", "_" and "-", and begins with a letter or digit';
   return { code: 'bad_name', message: `the name ${quote(name)}${withForeignCharacter(name)} ${fault}`, hint };
 }
 

@@ -1,5 +1,4 @@
-// Converts a value that fits its schema to an object of the model. It fills in the name and type from the path, and the
-// defaults.
+// Converts a value that fits its schema to an object of the model. Adds the name and type from the path, and defaults.
 import { invariant } from '../base/invariant.ts';
 import { emptyMap, isMap, type Json, type JsonMap } from '../model/json.ts';
 import { type PlainTypeName, ROLES } from '../model/names.ts';
@@ -19,10 +18,10 @@ import type { FileType } from './catalog.ts';
 const DRIFT_POLICIES: readonly DriftPolicy[] = ['report', 'heal', 'off'];
 const DELETIONS = ['delete', 'retain'] as const;
 
-/** Types whose file gives the object its name. */
+/** Types whose objects are named by their files. */
 export type NamedType = Exclude<FileType, 'tree' | 'hierarchy'>;
 
-/** Returns the object of a map that its schema found nothing wrong with. */
+/** Returns the object from a map that fits the schema. */
 export function readObject(
   type: NamedType,
   name: string,

@@ -1,5 +1,5 @@
-// Checks values against JSON Schemas (schemas/, draft-07) and says in words what does not fit. The only file that knows
-// ajv; its errors are turned into messages by violation.ts.
+// Checks values against JSON Schemas (schemas/, draft-07). Only this file uses ajv; violation.ts turns ajv's errors
+// into messages.
 
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import action from '../../schemas/action.schema.json' with { type: 'json' };
@@ -27,16 +27,16 @@ import type { YamlDocument } from './yaml.ts';
 const ajv = new Ajv({
   allErrors: true,
   verbose: true,
-  // Types given as a list are how a value of several types is described without the noise of "anyOf".
+  // A list of types describes a value of several types, and gives fewer errors than "anyOf".
   allowUnionTypes: true,
   strictTypes: false,
   keywords: ['errorMessage', 'doNotSuggest', 'path'],
-  // Checking the schemas themselves and simplifying their code would take two thirds of the time. A test checks them.
+  // Validating the schemas and optimizing their code would take two thirds of the time. A test validates them.
   validateSchema: false,
   code: { optimize: false },
 });
 
-/** The schema of each kind of file, as it stands in schemas/. */
+/** The schema of each type of file, from schemas/. */
 export const SCHEMAS: Readonly<Record<FileType, object>> = {
   action,
   client,
@@ -55,14 +55,12 @@ export const SCHEMAS: Readonly<Record<FileType, object>> = {
   zone,
 };
 
-/**
- * Returns everything in a document that does not fit, one problem a mistake; empty where the document was unreadable.
- */
+/** Returns one problem for each mistake in a document; empty if the document was unreadable. */
 type SchemaCheck = (file: string, document: YamlDocument) => readonly Problem[];
 
 /**
- * Returns the check of a schema, which is compiled when it is used first. Besides draft-07 it may hold `errorMessage`:
- * what a value, or the keys of a map, must be, in words that follow "… but ".
+ * Returns the check of a schema, which is compiled at its first use. In addition to draft-07, a schema may contain
+ * `errorMessage`: what a value, or the keys of a map, must be, as the end of a sentence after "… but ".
  */
 export function compileSchema(schema: object): SchemaCheck {
   let validate: ValidateFunction | undefined;
@@ -73,12 +71,12 @@ export function compileSchema(schema: object): SchemaCheck {
   };
 }
 
-/** The number of violations reported for one file, which can have 50,000. */
+/** The most violations that are reported for one file, which can have 50,000. */
 const VIOLATIONS_MAX = 1000;
 
 const validators = new Map<FileType, ValidateFunction>();
 
-/** Compiling takes most of the time: it is done once a process, and only for the types that exist. */
+/** Compiling takes most of the time, so each schema is compiled once, and only if a file has its type. */
 function validatorOf(type: FileType): ValidateFunction {
   const validate = validators.get(type) ?? ajv.compile(SCHEMAS[type]);
   validators.set(type, validate);
@@ -100,8 +98,7 @@ export interface ShapeFault {
 }
 
 /**
- * Checks a value that is not written in one file against the schema of a type. Returns the mistakes, one for each
- * place.
+ * Checks a value that is not the content of one file against the schema of a type. Returns one mistake for each place.
  */
 export function checkValue(type: FileType, whole: Json): readonly ShapeFault[] {
   return findViolations(validatorOf(type), whole).map((violation) => {
@@ -118,9 +115,9 @@ function findViolations(validate: ValidateFunction, value: unknown): readonly Vi
   const errors = validate.errors ?? [];
   const conditions = conditionsIn(errors);
   for (const error of errors) {
-    // "if" only repeats what its branch says, and errors inside "propertyNames" what that keyword itself says.
+    // "if" only repeats the error of its branch, and errors inside "propertyNames" repeat that keyword's own error.
     if (error.keyword === 'if' || error.propertyName !== undefined) continue;
-    // What editors must not suggest is refused by check-object.ts, in words of its own.
+    // check-object.ts refuses these fields with its own messages; "doNotSuggest" is for editors.
     if (error.parentSchema?.doNotSuggest === true) continue;
     const violation = describeViolation(error, conditions);
     const place = `${violation.pointer} ${violation.field ?? ''}`;
@@ -134,7 +131,7 @@ function findViolations(validate: ValidateFunction, value: unknown): readonly Vi
 /** A place in the branch of an `if` that requires or refuses a field. */
 const BRANCH = /then\/(?:required|properties\/[^/]+\/false schema)$/;
 
-/** Returns the conditions that hold, `provider: exec`, by the place of their `if` in the schema. */
+/** Returns the conditions that are met, such as `provider: exec`, by the place of their `if` in the schema. */
 function conditionsIn(errors: readonly ErrorObject[]): ReadonlyMap<string, string> {
   const failed = errors.filter(({ keyword }) => keyword === 'if');
   const places = failed.flatMap(({ schemaPath, parentSchema }) =>

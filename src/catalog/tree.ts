@@ -5,7 +5,7 @@ import type { HierarchyLevel, TreeNode } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
 import { badNameFault } from './paths.ts';
 
-/** Returns the root of a map that its schema found nothing wrong with. */
+/** Returns the root of the tree from a map that fits the schema. */
 export function readTree({ name, description, type, children }: JsonMap): TreeNode {
   return {
     name: String(name),
@@ -23,7 +23,7 @@ function* walk(node: TreeNode, pointer = '', parent?: TreeNode): Generator<[Tree
   }
 }
 
-/** Returns what is wrong with the tree by itself: its names. */
+/** Returns the mistakes in the names of the tree. */
 export function checkTree(entry: ValidEntry<TreeNode>): readonly Problem[] {
   const problems: Problem[] = [];
   const known = new Map<TreeNode | undefined, Set<string>>();
@@ -40,12 +40,12 @@ export function checkTree(entry: ValidEntry<TreeNode>): readonly Problem[] {
 function siblingFault(node: TreeNode, parent: TreeNode | undefined): ProblemText {
   return {
     code: 'tree_sibling',
-    message: `"${node.name}" stands below "${parent?.name}" for the second time`,
+    message: `"${parent?.name}" has two children named "${node.name}"`,
     hint: 'join the two, or rename one',
   };
 }
 
-/** Returns every node whose level does not come after the level of the node above it in the order of the layers. */
+/** Returns a problem for every node whose level does not come after its parent's level in the order of the layers. */
 export function checkTreeLevels(entry: ValidEntry<TreeNode>, order: readonly HierarchyLevel[]): readonly Problem[] {
   const levels = order.filter(({ name }) => name === undefined).map(({ type }) => String(type));
   const problems: Problem[] = [];
@@ -59,12 +59,12 @@ export function checkTreeLevels(entry: ValidEntry<TreeNode>, order: readonly Hie
 function levelFault(node: TreeNode, parent: TreeNode | undefined, levels: readonly string[]): ProblemText | undefined {
   const hint = `the order of the layers is: ${levels.join(', ')}`;
   const level = levels.indexOf(node.type);
-  // The root is the most general layer whether or not the order names it.
+  // The root is the most general layer even if the order does not list its type.
   if (parent === undefined) return undefined;
   if (level === -1) {
-    return { code: 'tree_level', message: `"${node.type}" is no level of the order in hierarchy.yaml`, hint };
+    return { code: 'tree_level', message: `"${node.type}" is not a level of the order in hierarchy.yaml`, hint };
   }
   if (level > levels.indexOf(parent.type)) return undefined;
-  const message = `"${node.name}" of the type "${node.type}" cannot stand below "${parent.name}" of the type "${parent.type}"`;
+  const message = `"${node.name}" of the type "${node.type}" cannot be below "${parent.name}" of the type "${parent.type}"`;
   return { code: 'tree_level', message, hint };
 }

@@ -1,7 +1,6 @@
-// Finds objects that were active and that something else stands for: a link, a submodule or a folder at their path or
-// in place of a folder above it, or another file of that name beside it, such as `web.yml`. Such an object is not
-// removed: the catalog has it without content and with an error. Instances are held instead; see
-// desired/undetermined.ts.
+// Finds active objects whose file was replaced: by a link, a submodule or a folder at its path or at a folder above it,
+// or by a file with a similar name, such as `web.yml`. Such an object is not removed: the catalog keeps it without
+// content and with an error. Instances are held instead; see desired/undetermined.ts.
 
 import { quote } from '../base/wording.ts';
 import { addressOf } from '../model/address.ts';
@@ -18,7 +17,7 @@ export interface ActivePath {
   readonly path: string;
 }
 
-/** Returns the catalog with an entry for every known object that it lacks and that something stands for. */
+/** Returns the catalog with an entry for every known object that is missing and whose file was replaced. */
 export function withUnreadable(catalog: Catalog, known: Iterable<ActivePath>): Catalog {
   const missing = [...known].filter((one) => !isThere(catalog, one));
   if (missing.length === 0) return catalog;
@@ -39,7 +38,10 @@ function isThere({ templates, clients, objects, hierarchy }: Catalog, { type, na
   return type === 'tree' || objects.has(addressOf(type, name));
 }
 
-/** The paths that are not read, by folder and name: a file by its own, everything also by the folders that it is in. */
+/**
+ * The paths that are not read, by folder and name. A file is also listed under each folder above it that ends in
+ * `.yaml`.
+ */
 function unreadByName({ files, places }: Catalog): ReadonlyMap<string, string> {
   const unread = new Map<string, string>();
   for (const path of places.keys()) {
@@ -50,23 +52,21 @@ function unreadByName({ files, places }: Catalog): ReadonlyMap<string, string> {
   return unread;
 }
 
-/**
- * `types/role/web` of `types/role/web.yaml`, `types/role/web.yml`, `types/role/.web.yaml` and `types/role/web.yaml~`.
- */
+/** Returns `types/role/web` for `web.yaml`, `web.yml`, `.web.yaml` and `web.yaml~` in `types/role/`. */
 function nameOf(path: string): string {
   const at = path.lastIndexOf('/') + 1;
   const base = path.slice(at).replace(/^\.(?=[^.])/, '');
   return `${path.slice(0, at)}${base.split('.', 1)[0]}`;
 }
 
-const UNTIL_THEN = 'until then what was there stays as it is; to remove that, remove this too';
+const UNTIL_THEN = 'until then the object stays as it is; to remove it, remove this path too';
 
 function unreadableEntry({ type, name }: ActivePath, path: string, { files, places }: Catalog): FileEntry {
   const file = places.get(path);
   const what = file === undefined ? 'a folder' : 'a file that is not read';
   const entry = unreadEntry(path, file?.oid ?? '', {
     code: 'unreadable_object',
-    message: `${quote(path)} is ${what}, and an object stood there`,
+    message: `${quote(path)} is ${what}, but an object was there`,
     hint: 'bring the file back',
   });
   const [known] = files.get(path)?.problems ?? [];
@@ -79,7 +79,7 @@ function unreadableEntry({ type, name }: ActivePath, path: string, { files, plac
 function withEntries(catalog: Catalog, unreadable: ReadonlyMap<string, FileEntry>): Catalog {
   const entries = [...unreadable.values()];
   const paths = new Set(entries.map(({ path }) => path));
-  // The problem of such a file by itself, perhaps a warning, is replaced by the one of the object.
+  // The problem of the object replaces the file's own problem, which may be only a warning.
   const others = catalog.problems.filter(({ file }) => !paths.has(file) || catalog.files.get(file)?.type !== null);
   const named = nameEntries(entries);
   const [hierarchy] = entries.filter((entry) => isOfType(entry, 'hierarchy'));
@@ -88,7 +88,7 @@ function withEntries(catalog: Catalog, unreadable: ReadonlyMap<string, FileEntry
     templates: new Map([...catalog.templates, ...named.templates]),
     clients: new Map([...catalog.clients, ...named.clients]),
     objects: new Map([...catalog.objects, ...named.objects]),
-    // The defaults do not stand in for a file that cannot be read.
+    // The defaults do not replace a file that cannot be read.
     hierarchy: hierarchy ?? catalog.hierarchy,
     unreadable,
     problems: sortProblems([...others, ...entries.flatMap(({ problems }) => problems)]),

@@ -1,4 +1,4 @@
-// Describes how a value violates its schema: the value, the expected one, and what to write instead.
+// Describes how a value violates its schema: the value, the expected value, and how to correct it.
 
 import { didYouMean, quote, withForeignCharacter } from '../base/wording.ts';
 import { below, type Fault, lastStep } from '../model/entry.ts';
@@ -6,15 +6,15 @@ import { isMap } from '../model/json.ts';
 
 /** One broken rule of a schema. */
 export interface Violation {
-  /** The keyword of JSON Schema that is broken. */
+  /** The keyword of JSON Schema that the value violates. */
   readonly keyword: string;
-  /** Of the value that breaks it; for a field that is missing, unknown or ill-named, of the map around it. */
+  /** Points to the value; for a missing, unknown or ill-named field, to the map around it. */
   readonly pointer: string;
   /** The field that is missing, unknown or ill-named. */
   readonly field: string | undefined;
   /** The field and value under which the rule applies: `provider: exec`; undefined: always. */
   readonly condition: string | undefined;
-  /** The schema that holds the keyword; for `propertyNames`, the schema of the names. */
+  /** The schema that contains the keyword; for `propertyNames`, the schema of the names. */
   readonly schema: Readonly<Record<string, unknown>>;
   readonly value: unknown;
   /** The validator's own words, as the end of a sentence: `must be >= 0`. */
@@ -28,7 +28,7 @@ interface Placed {
 
 type WrittenAt = (pointer: string) => string | null;
 
-/** Returns where the mistake stands and what it is. `writtenAt` gives a plain scalar as it is in the file. */
+/** Returns the place and the fault. `writtenAt` returns a plain scalar as it is in the file. */
 export function explainViolation(violation: Violation, writtenAt: WrittenAt): Placed {
   const { keyword, pointer, field = '', schema } = violation;
   if (keyword === 'required') return { pointer, fault: missingField(violation, field) };
@@ -57,7 +57,7 @@ function missingField({ pointer, condition, schema, value }: Violation, field: s
   };
 }
 
-/** What only an instance lacks, in a map that only a template has. */
+/** Only an instance needs `stackTemplate`, and only a template has a map `resources`. */
 function isTemplate(missing: string, value: unknown): boolean {
   return missing === 'stackTemplate' && isMap(value) && isMap(value.resources);
 }
@@ -72,7 +72,7 @@ function unknownField(field: string, schema: Violation['schema']): Fault {
   };
 }
 
-/** A schema has `false` for a field that does not go together with another one. */
+/** A schema has `false` for a field that excludes another field. */
 function uselessField({ pointer, condition }: Violation): Fault {
   const message = `${labelOf(pointer)} has no effect ${condition ? `with "${condition}"` : 'here'}`;
   return { code: 'no_effect', message, hint: `leave it out${orReplace(condition)}`, part: 'key' };
@@ -113,7 +113,7 @@ function wrongValue(violation: Violation, written: string | null): Fault {
   };
 }
 
-/** Rules that can be said as what the value has to be. */
+/** Rules whose message says what the value has to be. */
 const NAMED_RULES: ReadonlySet<string> = new Set(['type', 'enum', 'const', 'minLength']);
 
 function expected(schema: Violation['schema']): string {
@@ -136,7 +136,7 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
   object: 'a map',
 };
 
-/** A number, boolean or null where a text may stand was most likely meant as that text. */
+/** A number, boolean or null in place of a text was most likely meant as text. */
 function hintFor(schema: Violation['schema'], value: unknown, written: string | null): string | null {
   if (typeof value === 'string') return booleanHint(schema, value) ?? didYouMean(value, choicesOf(schema));
   const isScalar = value === null || typeof value !== 'object';
@@ -173,7 +173,7 @@ function described(value: unknown, written: string | null): string {
   return Array.isArray(value) ? 'a list' : 'a map';
 }
 
-/** Names a value for an operator: its field, or its position in a list. */
+/** Returns the name of a value in a message: its field, or its position in a list. */
 function labelOf(pointer: string): string {
   if (pointer === '') return 'the file';
   const [last = '', list = ''] = pointer.split('/').reverse().map(lastStep);

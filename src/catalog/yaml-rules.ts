@@ -1,4 +1,4 @@
-// Defines the faults for the parts of YAML that Treeline refuses although a parser accepts them.
+// Defines the faults of YAML that a parser accepts and Treeline refuses.
 
 import { quote } from '../base/wording.ts';
 import type { Fault } from '../model/entry.ts';
@@ -15,23 +15,23 @@ export const EMPTY_FILE: Fault = {
 /** The fault of a file with two documents. */
 export const SECOND_DOCUMENT: Fault = {
   code: 'yaml_documents',
-  message: 'a second document begins here, but a file holds one object',
+  message: 'a second document begins here, but a file contains one object',
   hint: 'put it into a file of its own',
 };
 
-/** Returns the fault of a file that holds more keys and values than are read. */
+/** Returns the fault of a file with more than `max` keys and values. */
 export function tooManyValues(max: number): Fault {
   return {
     code: 'yaml_values',
-    message: `the file holds more than ${max.toLocaleString('en')} keys and values`,
+    message: `the file contains more than ${max.toLocaleString('en')} keys and values`,
     hint: 'split it',
   };
 }
 
-/** Enough to recognise a number that nothing here can hold. */
+/** Enough digits to recognise a number that JSON cannot represent. */
 const DIGITS_SHOWN = 40;
 
-/** `written` with its sign: `&name` or `*name`. */
+/** `written` includes its sign: `&name` or `*name`. */
 export function anchorFault(written: string): Fault {
   const isAlias = written.startsWith('*');
   return {
@@ -52,7 +52,7 @@ export function tagFault(written: string): Fault {
   };
 }
 
-/** The fault of a map or list that stands where a key should; `opening` is its first character. */
+/** The fault of a map or list in place of a key; `opening` is its first character. */
 export function complexKeyFault(opening: string): Fault {
   return {
     code: 'yaml_key',
@@ -62,7 +62,7 @@ export function complexKeyFault(opening: string): Fault {
   };
 }
 
-/** Returns what makes a text unfit as a key, or undefined. `isPlain`: it stands without quotes. */
+/** Returns the fault of a key, or undefined. `isPlain`: the key has no quotes. */
 export function yamlKeyFault(key: string, isPlain: boolean): Fault | undefined {
   if (key === '<<' && isPlain) {
     return {
@@ -83,19 +83,19 @@ export function yamlKeyFault(key: string, isPlain: boolean): Fault | undefined {
   return { code: 'bad_key', message: `the key ${quote(key)} ${length}`, hint: 'choose a shorter name', part: 'key' };
 }
 
-/** The fault of a key that stands in a map for the second time. */
+/** The fault of a repeated key. */
 export function duplicateKeyFault(key: string, firstLine: number): Fault {
   return {
     code: 'duplicate_key',
-    message: `the key ${quote(key)} stands here again; it was first set in line ${firstLine}`,
+    message: `the key ${quote(key)} is repeated; it was first set in line ${firstLine}`,
     hint: 'remove one of the two',
     part: 'key',
   };
 }
 
 /**
- * Returns what is wrong with a number that was written without quotes: an error where it cannot be kept exactly,
- * a warning where reading it loses how it was written. Undefined: nothing.
+ * Returns the fault of a number without quotes: an error if it cannot be kept exactly, a warning if its spelling is
+ * lost. Undefined if the number has no fault.
  */
 export function numberFault(written: string, value: number): Fault | undefined {
   const isLong = written.length > DIGITS_SHOWN;
@@ -103,7 +103,7 @@ export function numberFault(written: string, value: number): Fault | undefined {
     ? 'to keep it as written, put it in quotes'
     : `to keep it as written, put it in quotes: ${quote(written)}`;
   if (!Number.isFinite(value)) {
-    return { code: 'unsafe_number', message: `${quote(written)} is no number that JSON can hold`, hint };
+    return { code: 'unsafe_number', message: `${quote(written)} is not a number that JSON can represent`, hint };
   }
   if (!isExact(value)) {
     return {
@@ -121,18 +121,18 @@ export function numberFault(written: string, value: number): Fault | undefined {
   };
 }
 
-/** Returns what makes a text unfit to be stored and sent anywhere, or undefined. */
+/** Returns the fault of a text that cannot be stored or sent, or undefined. */
 export function stringFault(text: string): Fault | undefined {
   const length = textLengthFault(text);
   if (length !== undefined) {
-    // Not quoted: the text may be a secret.
+    // The message does not quote the text: it may be a secret.
     const hint = 'keep the text elsewhere, and write here where it is';
     return { code: 'value_too_large', message: `this text ${length}`, hint };
   }
   if (isWellFormed(text)) return undefined;
   return {
     code: 'yaml_character',
-    message: 'the text holds an escape that is no character: NUL or half of a surrogate pair',
+    message: 'the text contains an escape that is not a character: NUL or half of a surrogate pair',
     hint: 'remove the escape',
   };
 }

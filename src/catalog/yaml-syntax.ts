@@ -1,5 +1,5 @@
-// Explains the YAML syntax errors that people make most to the author of the file: there the parser names what it
-// expected next, and not what to change. Every other error is reported in the parser's words.
+// Explains the most frequent YAML syntax errors: the parser says what it expected next, not what to change. All other
+// errors are reported in the parser's words.
 
 import { quote } from '../base/wording.ts';
 import type { Fault } from '../model/entry.ts';
@@ -9,13 +9,13 @@ interface SyntaxFault {
   readonly fault: Fault;
 }
 
-/** The line around the parser's offset, and what stands before and after it there. */
+/** The parser's offset, and the text before and after it in its line. */
 interface FaultSpot {
   readonly offset: number;
   readonly reason: string;
   readonly before: string;
   readonly after: string;
-  /** The nearest line above that holds anything, or ''. */
+  /** The nearest line above that is not empty, or ''. */
   readonly above: string;
   readonly aboveAt: number;
 }
@@ -24,7 +24,7 @@ type Explain = (spot: FaultSpot) => SyntaxFault | undefined;
 
 const CONFLICT_HINT = 'merge the two versions, and remove the lines that begin with <<<<<<<, ======= and >>>>>>>';
 
-/** Tried in turn; the first that recognises the mistake explains it. */
+/** The first that recognises the mistake explains it. */
 const EXPLANATIONS: readonly Explain[] = [
   explainRunOn,
   explainTab,
@@ -33,7 +33,7 @@ const EXPLANATIONS: readonly Explain[] = [
   explainMissingColon,
 ];
 
-/** The time of explanations that look at a line grows with the square of its length. */
+/** The time of an explanation grows with the square of the line's length. */
 const LINE_LENGTH_MAX = 2000;
 
 const OTHER_HINT =
@@ -42,10 +42,10 @@ const OTHER_HINT =
 
 const ESCAPE_HINT = 'write a backslash as "\\\\", or use single quotes, in which it is a plain character';
 
-/** Returns the fault and its place, from the parser's offset and reason. In a long line it says less. */
+/** Returns the fault and its place, from the parser's offset and reason. A long line is explained less exactly. */
 export function explainSyntax(text: string, offset: number, reason: string): SyntaxFault {
   const conflict = /^(?:<{7}|>{7}|={7}|\|{7})(?= |\r?$)/m.exec(text);
-  if (conflict !== null) return fault(conflict.index, 'a git conflict marker stands here', CONFLICT_HINT);
+  if (conflict !== null) return fault(conflict.index, 'this is a Git conflict marker', CONFLICT_HINT);
   if (reason.startsWith('nesting exceeded')) {
     const message = 'the file is nested deeper than 64 levels';
     return { offset, fault: { code: 'yaml_depth', message, hint: 'flatten it' } };
@@ -57,7 +57,7 @@ export function explainSyntax(text: string, offset: number, reason: string): Syn
     if (explained !== undefined) return explained;
   }
   const hint = reason === 'unknown escape sequence' ? ESCAPE_HINT : OTHER_HINT;
-  return fault(offset, `this is no YAML: ${reason}`, hint);
+  return fault(offset, `this is not YAML: ${reason}`, hint);
 }
 
 function spotAt(text: string, offset: number, reason: string): FaultSpot {
@@ -81,7 +81,7 @@ function explainUnclosed({ offset, reason }: FaultSpot): SyntaxFault | undefined
   return fault(offset, `the file ends inside a text in ${quote} that is not closed`, `add the missing ${quote}`);
 }
 
-/** A text or list that is never closed runs into the next key, which is not indented as deep. */
+/** A text or list that is not closed continues into the next key, which is indented less. */
 function explainRunOn({ offset, reason, above, aboveAt }: FaultSpot): SyntaxFault | undefined {
   if (reason !== 'deficient indentation') return undefined;
   const opening = /(?<=\s)["'[{](?=[^"'[{\]}]*$)/.exec(above);
@@ -95,10 +95,10 @@ function explainTab({ offset, before, after }: FaultSpot): SyntaxFault | undefin
   const indentation = line.length - line.replace(/^(?:\s|-(?=\s))*/, '').length;
   const tab = line.indexOf('\t');
   if (tab === -1 || tab >= indentation) return undefined;
-  return fault(offset - before.length + tab, 'a tab stands in the indentation', 'indent with spaces');
+  return fault(offset - before.length + tab, 'the indentation contains a tab', 'indent with spaces');
 }
 
-/** `key:value` reads as one text, which the parser notices only at the next key. */
+/** The parser reads `key:value` as one text and fails only at the next key. */
 function explainMissingSpace(spot: FaultSpot): SyntaxFault | undefined {
   const own = missingSpaceIn(spot.before + spot.after, spot.offset - spot.before.length);
   return own ?? missingSpaceIn(spot.above, spot.aboveAt);
@@ -120,12 +120,12 @@ function explainSecondColon({ offset, before, after }: FaultSpot): SyntaxFault |
   const rest = before.slice(match[0].length) + after;
   const value = quoted(isFlow ? rest.replace(/\s*[,}\]].*$/, '') : rest);
   const start = offset - before.length + match[0].length;
-  return fault(start, `the value ${value} holds a colon before a space`, `put it in quotes: ${value}`);
+  return fault(start, `the value ${value} contains a colon before a space`, `put it in quotes: ${value}`);
 }
 
 function explainMissingColon({ offset, before, after, reason, above, aboveAt }: FaultSpot): SyntaxFault | undefined {
   if (!/^expected ':'|multiline key/.test(reason)) return undefined;
-  // At the end of a line the parser has gone on to the next one.
+  // If a line has no colon, the parser fails only in the next line.
   const isAbove = (before + after).trim() === '';
   const line = isAbove ? above : before + after;
   const at = (isAbove ? aboveAt : offset - before.length) + indentOf(line);
@@ -136,7 +136,7 @@ function indentOf(line: string): number {
   return line.length - line.trimStart().length;
 }
 
-/** The text in double quotes, ready to be pasted, without a comment after it. */
+/** Returns the text in double quotes, without a comment after it. */
 function quoted(text: string): string {
   return quote(text.replace(/\s+#.*$/, '').trim());
 }

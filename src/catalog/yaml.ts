@@ -1,5 +1,5 @@
-// Reads the YAML of one file: its value as plain JSON, the faults, and the place of each value. It accepts only the
-// part of YAML that every reader understands alike: no anchors, aliases, merge keys or tags.
+// Reads the YAML of one file: its value as plain JSON, the faults, and the place of each value. It accepts only YAML
+// that all readers understand in the same way: no anchors, aliases, merge keys or tags.
 import {
   boolCoreTag,
   EVENT_ID,
@@ -36,24 +36,24 @@ import { explainSyntax } from './yaml-syntax.ts';
 
 /** A parsed YAML file. */
 export interface YamlDocument {
-  /** Null where the file is no text. */
+  /** Null if the file is not text. */
   readonly text: string | null;
-  /** Maps have no prototype. Undefined where nothing could be read. */
+  /** Maps have no prototype. Undefined if nothing could be read. */
   readonly value: Json | undefined;
-  /** The faults in the order of the text. With an error among them `value` may lack parts of the file. */
+  /** The faults in the order of the text. If one is an error, `value` may lack parts of the file. */
   readonly problems: readonly Problem[];
   /** As in `Entry`. */
   readonly locate: (pointer: string, part?: 'key' | 'value') => Place;
-  /** The text of a plain (unquoted) scalar as it was written, or null where something else stands at the pointer. */
+  /** Returns a plain (unquoted) scalar as it is in the file; null if the pointer is to another value. */
   readonly writtenAt: (pointer: string) => string | null;
 }
 
-/** The offsets of a node; its text if it is a plain scalar; and the nodes in it. */
+/** The offsets of a node, its text if it is a plain scalar, and its children. */
 interface NodeSpot {
   readonly key: number;
   readonly value: number;
   readonly written: string | null;
-  /** By key or index. Not by pointer: pointers would repeat each key for each node below it. */
+  /** By key or index. Pointers would repeat each key for each node below it. */
   readonly inside: Map<string, NodeSpot> | undefined;
 }
 
@@ -65,7 +65,7 @@ interface EventReader {
   lastAt: number;
   readonly placeOf: PlaceOf;
   readonly report: (offset: number, pointer: string, fault: Fault) => void;
-  /** The spot of the map or list that is being read; undefined if no spots are needed. */
+  /** The map or list that is being read; undefined if no spots are needed. */
   around: NodeSpot | undefined;
 }
 
@@ -77,15 +77,17 @@ interface NodeStep {
 }
 
 const DEPTH_MAX = 64;
-/** Keys, values, lists and maps of one file. Half a million, which a megabyte can hold, take seconds in every stage. */
+/**
+ * Keys, values, lists and maps of one file. Half a million fit into a megabyte and would take seconds in every stage.
+ */
 const EVENTS_MAX = 50_000;
 
 /** The tags of plain scalars in the core schema of YAML 1.2, in the order in which they are tried. */
 const CORE_TAGS = [nullCoreTag, boolCoreTag, intCoreTag, floatCoreTag];
-/** The parser takes a number that is too large for a text; by its spelling it is a number. */
+/** The parser reads a number that is too large as a text. This pattern finds such numbers. */
 const NUMBER = /^(?:0o[0-7]+|0x[\da-fA-F]+|[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)$/;
 
-/** Reads a file's bytes, or a text that is known to be right UTF-8. Never throws for what stands in the file. */
+/** Reads the bytes of a file, or a text that was decoded before. Never throws because of the content. */
 export function parseYaml(file: string, source: Uint8Array | string): YamlDocument {
   const decoded = typeof source === 'string' ? { text: source.replace(/^\uFEFF/, '') } : decodeText(source);
   if ('fault' in decoded) return unreadable(problemFrom(decoded.fault, { line: 1, column: 1, file, pointer: '' }));
@@ -100,7 +102,7 @@ function parseText(file: string, text: string): YamlDocument {
   }
   const value = readDocument({ text, placeOf, report, around: undefined });
   let root: NodeSpot | undefined;
-  /** Returns the spot of a pointer, or else of its nearest ancestor. */
+  /** Returns the spot of a pointer, or of its nearest ancestor if the pointer has none. */
   function nearest(pointer: string): { readonly spot: NodeSpot; readonly isThere: boolean } {
     root ??= readSpots(text, placeOf);
     let spot = root;
@@ -133,7 +135,7 @@ function unreadable(problem: Problem): YamlDocument {
   };
 }
 
-/** Returns the root's spot. It runs on the first call of `locate`: the places of most files are never needed. */
+/** Returns the root's spot. Runs at the first call of `locate`, because most files need no places. */
 function readSpots(text: string, placeOf: PlaceOf): NodeSpot {
   const around: NodeSpot = { key: 0, value: 0, written: null, inside: new Map() };
   readDocument({ text, placeOf, report: () => undefined, around });
@@ -168,7 +170,7 @@ function readEvents({ text, report }: Pick<EventReader, 'text' | 'report'>): rea
   }
 }
 
-/** Tells a stream without a document, or with one that holds nothing at all, as a file of comments does. */
+/** Returns true for a stream without a document, or with an empty one, such as a file of comments only. */
 function isEmpty(events: readonly Event[]): boolean {
   const root = events[1];
   return root === undefined || (events.length <= 3 && root.type === EVENT_ID.SCALAR && root.valueStart === -1);
@@ -218,7 +220,7 @@ function readMap(reader: EventReader, pointer: string): JsonMap {
   const keys = new Map<string, number>();
   while (!isAtEnd(reader)) {
     const { key, at } = readKey(reader, pointer, keys);
-    // The value of a refused key is skipped: one mistake, one message.
+    // The value of a refused key is skipped, so that one mistake gives one message.
     if (key === undefined) skipNode(reader);
     else map[key] = readNode(reader, below(pointer, key), { name: key, at });
   }
@@ -226,7 +228,7 @@ function readMap(reader: EventReader, pointer: string): JsonMap {
   return map;
 }
 
-/** Reads the next key and notes it in `known`. A key that was refused is undefined. */
+/** Reads the next key and adds it to `known`. `key` is undefined if the key was refused. */
 function readKey(
   reader: EventReader,
   pointer: string,
@@ -270,7 +272,7 @@ function plainValue(text: string): Json {
   return NUMBER.test(text) ? Number.POSITIVE_INFINITY : text;
 }
 
-/** Reports anchors, aliases and tags, which stand before a node or in its place. */
+/** Reports anchors, aliases and tags. */
 function refuseProperties(reader: EventReader, event: Event, pointer: string): void {
   if (event.type === EVENT_ID.DOCUMENT || event.type === EVENT_ID.POP) return;
   if (event.anchorStart !== -1) {
@@ -295,13 +297,13 @@ function isAtEnd(reader: EventReader): boolean {
   return reader.events[reader.next]?.type === EVENT_ID.POP;
 }
 
-/** Returns where a node begins, and notes it. */
+/** Returns the offset of a node, and stores it in `lastAt`. */
 function startOf(reader: EventReader, event: Event): number {
   reader.lastAt = findOffset(reader.text, event) ?? reader.lastAt;
   return reader.lastAt;
 }
 
-/** Returns where a node's own text begins, its quotes included; undefined for a value that was left empty. */
+/** Returns the offset of a node's text, including its quotes; undefined for an empty value. */
 function findOffset(text: string, event: Event): number | undefined {
   if (event.type === EVENT_ID.MAPPING || event.type === EVENT_ID.SEQUENCE) return event.start;
   if (event.type === EVENT_ID.ALIAS) return event.anchorStart - 1;
@@ -320,12 +322,10 @@ function writtenText(text: string, event: Event): string | null {
   return text.slice(event.valueStart, event.valueEnd);
 }
 
-/** Returns the place of an offset, both counted from 1, columns in UTF-16 units. */
+/** Returns the place of an offset: line and column count from 1, columns in UTF-16 units. */
 type PlaceOf = (offset: number) => Place;
 
-/**
- * Returns a function that finds places in `text`, whose lines end as in YAML: at LF, CR LF, or CR. It reads it once.
- */
+/** Returns a function that finds places in `text`. As in YAML, lines end at LF, CR LF, or CR. The text is read once. */
 function indexLines(text: string): PlaceOf {
   let starts: readonly number[] | undefined;
   return (offset) => {

@@ -1,6 +1,6 @@
-// Selects the active versions of objects and clients: of each object that is read by name its last valid one while the
-// newest one is invalid. An invalid client file grants no access, but a commit never removes the last administrators. A
-// commit that removes everything of a kind is more likely an accident than an intention, so it is held.
+// Selects the active versions of objects and clients. An object whose newest version is invalid stays at its last valid
+// version. An invalid client file grants no access, but a commit never removes the last administrators. A commit that
+// removes all files, instances or clients is probably an accident, so it is held.
 import type { Catalog } from '../catalog/catalog.ts';
 import { HIERARCHY_FILE } from '../catalog/paths.ts';
 import type { ActivePath } from '../catalog/unreadable.ts';
@@ -67,8 +67,8 @@ function lastAdministrator(serial: string, kept: ActiveVersion<Client>, catalog:
 }
 
 /**
- * Yields every active object but instances with the path that it was read from, so that an unreadable commit removes
- * none; some of them twice.
+ * Yields every active object except instances, with its path, so that a commit with unreadable files removes none. May
+ * yield an object twice.
  */
 export function* knownObjects({ units, objects, clients, hasHierarchy }: Baseline): Generator<ActivePath> {
   for (const { type, name, entry } of units.values()) {
@@ -84,8 +84,8 @@ export function* knownObjects({ units, objects, clients, hasHierarchy }: Baselin
 
 /** Returns the problem for which the commit is held, or undefined. docs/concepts.md, wrong commits. */
 export function nothingLeft(catalog: Catalog, before: Baseline): Problem | undefined {
-  // Not the active instances: those of an accepted commit may still wait for their deletes. A baseline from rows has no
-  // paths.
+  // Paths, not active instances: the instances of an accepted commit may still wait for their deletes. A baseline from
+  // rows has no paths.
   const hadInstances =
     before.places.size === 0
       ? [...before.units.values()].some((unit) => unit.type === 'stack-instance')

@@ -36,9 +36,9 @@ export interface AdmissionInput {
   readonly waiting: ReadonlySet<string>;
   /** Servers that no commit wants and that still have a row. */
   readonly going: ReadonlySet<string>;
-  /** What counts for instances that lose servers; undefined: protection is not checked. */
+  /** The policies of instances that lose servers; undefined: protection is not checked. */
   readonly losses: LossPolicies | undefined;
-  /** The last check: a version that is refused for another reason needs no capacity. */
+  /** Runs last, because a version that is refused for another reason needs no capacity. */
   readonly capacity: (versions: Versions) => readonly Refusal[];
 }
 
@@ -88,7 +88,7 @@ export class Admission implements Admitted {
     return this.#versions.losses();
   }
 
-  /** Selects the newest version of every instance that is valid by itself. */
+  /** Selects the newest version of every instance if it is valid alone. */
   #propose(): void {
     const { candidates, baseline, going } = this.#input;
     const existing = { owners: baseline.owners, existing: existingNames(baseline, going) };

@@ -1,5 +1,5 @@
 // Admits the newest valid version of each instance that is compatible with all others, within the limits for deletes
-// and capacity. An instance that is not admitted stays whole at its active version, or is excluded; nothing is computed
+// and capacity. An instance that is not admitted stays whole at its active version, or is excluded. No unit is computed
 // from files of two commits.
 
 import { instanceAddress, nameAt } from '../model/address.ts';
@@ -25,18 +25,18 @@ export interface AdmittedInstances extends AdmittedSet {
 /** The facts that limit which deletes may happen; without them, all may. */
 export interface Safety {
   readonly deletions: DeletionFacts;
-  /** What counts for instances that lose servers; omitted: what their active versions say. */
+  /** The policies of instances that lose servers; omitted: those of their active versions. */
   readonly losses?: LossPolicies;
   /** Servers that no commit wants and that still have a row; none if omitted. */
   readonly going?: ReadonlySet<string>;
 }
 
-/** What was judged when a commit was activated, as the rows have it. */
+/** The judgement at the activation of a commit, as recorded in the rows. */
 export interface RecordedJudgement extends Pick<Safety, 'going'> {
   readonly losses: LossPolicies;
   /** The instances that are held whole, by name. */
   readonly held: DeleteJudgement['held'];
-  /** Keys of the other instances that are not at their newest version, for whatever reason. */
+  /** Keys of the other instances that are not at their newest version, for any reason. */
   readonly pinned: ReadonlySet<string>;
 }
 
@@ -66,27 +66,26 @@ export function admitInstances(
   const holdOf = (instance: string): string | undefined => losses?.get(instanceAddress(instance))?.hold;
   for (let settled = first; ; ) {
     const { admission, admitted } = settled;
-    // Of a waiting instance the newest version counts, of the others the one that is active meanwhile: an instance that
-    // is pinned because of a waiting one does not want its removed servers back for that.
+    // A waiting instance is judged by its newest version, all others by their admitted version. So an instance that is
+    // pinned because of a waiting one does not want its removed servers back.
     const versionsFor = (instance: string): Admission =>
       waiting.has(instanceAddress(instance)) ? first.admission : admission;
     const judgement = judgeDeletions({ removed, versionsFor, holdOf, receiversOf }, safety.deletions);
     const more = [...judgement.held.keys()].filter((name) => !admission.isPinned(name));
-    // Each iteration holds at least one more instance, so there are at most as many iterations as instances; usually
-    // one.
+    // Each iteration holds at least one more instance, so there are at most as many iterations as instances.
     if (more.length === 0) return { ...admitted, ...judgement };
     for (const name of more) waiting.add(instanceAddress(name));
     settled = attempt(input);
-    // Held instances keep their servers, so a version that lacked one may be admitted now, and lose servers that are
-    // not judged yet.
+    // Held instances keep their servers, so a version that needs one may be admitted now, and lose servers that are not
+    // judged yet.
     for (const [instance, servers] of settled.admission.losses())
       removed.set(instance, removed.get(instance) ?? servers);
   }
 }
 
 /**
- * Returns the active instances of a commit that was activated before, `baseline` being what the rows say of it: the
- * facts of that time, such as recent deletes, are not there any more, so what they led to is taken from the rows.
+ * Returns the active instances of a commit that was activated before. `baseline` comes from the rows. The facts of that
+ * time, such as recent deletes, no longer exist, so the recorded judgement is used.
  */
 export function admitAsRecorded(
   { candidates }: Pick<Proposal, 'candidates'>,
@@ -95,7 +94,8 @@ export function admitAsRecorded(
 ): AdmittedInstances {
   const waiting = new Set<string>();
   const { going = NONE, losses } = recorded;
-  // Those that other refusals and the held ones do not explain were refused for want of capacity, so they come last.
+  // Pinned instances that other refusals and holds do not explain were refused for lack of capacity, so these come
+  // last.
   for (let pinned = NONE; ; ) {
     const capacity = ({ newest }: Versions): readonly Refusal[] =>
       [...newest].flatMap(([key, unit]) => (pinned.has(key) ? [noCapacity(key, unit)] : []));
@@ -112,7 +112,7 @@ export function admitAsRecorded(
 
 const NONE: ReadonlySet<string> = new Set();
 const NO_LOSSES: LossPolicies = new Map();
-/** The judgement of deletes where nothing limits them. */
+/** The judgement of deletes without limits. */
 const UNJUDGED = { held: new Map(), approved: NONE, spent: NONE, unused: NONE };
 
 interface Attempt {

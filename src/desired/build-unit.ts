@@ -49,7 +49,7 @@ interface KnownExpansion {
 /** The last expansion of each instance's file. */
 const expansions = new WeakMap<Entry<StackInstance>, KnownExpansion>();
 
-/** Two files determine the servers: a commit that changes only their configuration expands nothing again. */
+/** Two files determine the servers, so a commit that changes only configuration expands nothing again. */
 function expandOnce(...[instance, template]: Parameters<typeof expandStack>): Expansion {
   const known = expansions.get(instance);
   if (known?.template === template) return known.expansion;
@@ -58,7 +58,7 @@ function expandOnce(...[instance, template]: Parameters<typeof expandStack>): Ex
   return expansion;
 }
 
-/** Returns a clientcert that no stack makes, as defined in this catalog. */
+/** Returns a hand-written clientcert as defined in this catalog. */
 export function buildClientcert([name, entry]: NamedEntry<TypedObject>, catalog: Catalog): Unit {
   const reads = new TrackedReads(catalog);
   reads.use(addressOf('clientcert', name), entry);
@@ -120,7 +120,7 @@ function wantedServer(
 
 function selectableObjects(reads: TrackedReads, owner: StackInstance | TypedObject): SelectableObjects {
   const { hierarchy, tree } = reads;
-  invariant(isValidEntry(hierarchy) && tree !== null, 'a commit with a wrong tree or hierarchy is not taken at all');
+  invariant(isValidEntry(hierarchy) && tree !== null, 'a commit with an invalid tree or hierarchy is refused');
   return {
     hierarchy,
     tree,

@@ -17,14 +17,14 @@ type TemplateProblems = DesiredState['templateProblems'];
 /** All units of one type in a commit, and the cost of building them. */
 export interface Candidates {
   readonly units: ReadonlyMap<string, Unit>;
-  /** Number of units that were built and not reused, and of the records merged for them. */
+  /** The number of units that were built instead of reused, and of the records that were merged for them. */
   readonly built: number;
   readonly recordsMerged: number;
 }
 
 /**
- * Returns every hand-written clientcert: one whose name no active stack makes. `owners`: the unit that makes each
- * server.
+ * Returns every hand-written clientcert, which is one that no active instance has as a server. `owners`: the unit of
+ * each server.
  */
 export function buildClientcerts(
   catalog: Catalog,
@@ -62,7 +62,7 @@ interface Wanted {
   readonly named: readonly [name: string, entry: Unit['entry']];
 }
 
-/** Reuses units that would be built equally, and counts those that were built. */
+/** Reuses units whose reads are unchanged, and counts the units that were built. */
 class Reuse implements Candidates {
   readonly units = new Map<string, Unit>();
   readonly #catalog: Catalog;
@@ -88,7 +88,7 @@ class Reuse implements Candidates {
     this.units.set(key, unit);
   }
 
-  /** An exception of Treeline's own invalidates only the unit that causes it. */
+  /** A defect of Treeline invalidates only the unit that causes the exception. */
   #guarded({ type, named: [name, entry] }: Wanted, build: () => Unit): Unit {
     try {
       return build();

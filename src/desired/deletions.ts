@@ -9,29 +9,29 @@ import { undeterminedText } from './undetermined.ts';
 
 /** The facts about deletes and replacements from rows and settings. */
 export interface DeletionFacts {
-  /** How many without approval may be in progress or have happened within the last hour. */
+  /** The most removals without approval that may be in progress or have begun within the last hour. */
   readonly limit: number;
-  /** Number of those that began within the last hour, or are not over. */
+  /** The number of removals without approval that began within the last hour or are in progress. */
   readonly recent: number;
-  /** Returns true if a removal is among these. */
+  /** Returns true if `recent` counts a removal. */
   readonly isRecent: (removal: Removal) => boolean;
-  /** Removals that are wanted and not done, by instance. */
+  /** Removals that are wanted and not finished, by instance. */
   readonly underWay: ReadonlyMap<string, readonly Removal[]>;
   /**
-   * Returns true if a removal in progress continues when that spec is wanted of the server; undefined: it is unwanted.
+   * Returns true if a removal in progress continues when the server has this wanted spec; undefined: it is unwanted.
    */
   readonly goesOn: (server: string, spec: Spec | undefined) => boolean;
   /** Returns the incarnation of a server; undefined if none was made, so that nothing can be deleted. */
   readonly incarnationOf: (server: string) => number | undefined;
   /** Returns true if an operator approved a held set with this digest. */
   readonly isApproved: (digest: string) => boolean;
-  /** The previous holds, by instance: a hold stays while one of its servers would go, however much time passes. */
+  /** The previous holds, by instance. A hold stays as long as one of its servers would be removed. */
   readonly heldBefore: ReadonlyMap<string, HeldBefore>;
   /**
    * The largest number in a `Treeline-Approve-Deletes` trailer of the commits that are being activated; 0 without one.
    */
   readonly approvedCount: number;
-  /** What is recorded may not be what was done: all wait that are not approved. Omitted: no recovery. */
+  /** During a recovery the rows may be wrong, so all removals without approval wait. Omitted: no recovery. */
   readonly isRecovering?: boolean;
 }
 
@@ -45,7 +45,7 @@ export interface HeldDeletes {
   readonly removals: readonly Removal[];
   readonly reason: string;
   /**
-   * They wait even if the budget would allow them: they may be meant for an invalid instance, or to be protected or
+   * The deletes wait even within the budget: the servers may be meant for an invalid instance, or be protected or
    * retained.
    */
   readonly isHandOver?: boolean;
@@ -55,19 +55,17 @@ export interface HeldDeletes {
 export interface DeleteJudgement {
   /** Instances that are held whole, by name. */
   readonly held: ReadonlyMap<string, HeldDeletes>;
-  /** Instances whose deletes an operator or a trailer approved, by name. These deletes do not count. */
+  /** Instances whose deletes an operator or a trailer approved, by name. The budget does not count these deletes. */
   readonly approved: ReadonlySet<string>;
-  /** The digests of the approved deletes that happen: each approval is used up. */
+  /** The digests of approved deletes that this commit carries out. Each uses up its approval. */
   readonly spent: ReadonlySet<string>;
-  /**
-   * The digests of approved deletes that do not happen yet, as their instance cannot become active for another reason.
-   */
+  /** The digests of approved deletes that do not happen yet, because their instance is pinned for another reason. */
   readonly unused: ReadonlySet<string>;
 }
 
 /** The versions of a commit that become active. */
 export interface Admitted {
-  /** Returns the spec that they want of a server; undefined: the server is unwanted. */
+  /** Returns the wanted spec of a server; undefined: the server is unwanted. */
   specOf(server: string): Spec | undefined;
   /** Returns true if an instance leaves unwanted servers as they are. */
   retains(instance: string): boolean;
@@ -77,13 +75,13 @@ export interface Admitted {
 
 /** The consequences of a commit for servers, if all of it becomes active. */
 export interface Consequences {
-  /** The servers that it takes away, by instance. */
+  /** The servers that the commit removes, by instance. */
   readonly removed: ReadonlyMap<string, readonly string[]>;
   /** Returns the versions that decide about the servers which an instance owned before. */
   readonly versionsFor: (instance: string) => Admitted;
-  /** Returns why the deletes of an instance wait whatever the budget and a trailer say; undefined if they do not. */
+  /** Returns why the deletes of an instance wait regardless of budget and trailer; undefined if they do not. */
   readonly holdOf: (instance: string) => string | undefined;
-  /** Returns what of this commit may be meant to take over the servers of an instance; see undetermined.ts. */
+  /** Returns the names and paths that may be meant to take over the servers of an instance; see undetermined.ts. */
   readonly receiversOf: (instance: string) => readonly string[];
 }
 
@@ -97,7 +95,7 @@ export function judgeDeletions(consequences: Consequences, facts: DeletionFacts)
   const isOpen = (instance: string): boolean => count > facts.approvedCount || holdOf(instance) !== undefined;
   const open = new Map([...asked].filter(([instance]) => isOpen(instance)));
   const isApproved = (instance: string): boolean => all.has(instance) && !open.has(instance);
-  // Deletes that have begun count once, and not at all if they are approved by now.
+  // Deletes in progress count once, and not at all if they have been approved since.
   const begun = [...all.values()].flat().filter(facts.isRecent).length;
   const recent = facts.recent - begun;
   const isOver = facts.isRecovering === true || recent + count > facts.limit;
@@ -113,7 +111,7 @@ export function judgeDeletions(consequences: Consequences, facts: DeletionFacts)
     const handOver = handOverReason(loss, consequences) ?? holdOf(instance);
     if (handOver !== undefined) held.set(instance, { digest, removals, reason: handOver, isHandOver: true });
     else if (isOver) held.set(instance, { digest, removals, reason });
-    // What an operator was asked about does not go silently, because a commit asks for less or time has passed.
+    // Held deletes stay held even if a commit removes fewer servers or the hour has passed: the operator was asked.
     else if (before !== undefined && isAnyOf(removals, before.servers))
       held.set(instance, { digest, removals, reason: ASKED });
   }
@@ -129,8 +127,8 @@ interface Loss {
 }
 
 /**
- * Returns why servers wait that may be meant for an invalid instance; undefined if there are none. They wait as long as
- * one of them would be removed, even if other servers join them later.
+ * Returns the reason if removed servers may be meant for an invalid instance, else undefined. They wait as long as one
+ * of them would be removed, even if further servers are added.
  */
 function handOverReason(
   { instance, removals, lost = [], before }: Loss,
@@ -179,7 +177,7 @@ function removalsByInstance(
     if (going.length > 0) all.set(instance, going);
   }
   for (const [instance, servers] of removed) {
-    // A server that is being replaced is in progress already.
+    // A server that is being replaced is already counted.
     const known = all.get(instance) ?? [];
     const counted = new Set(known.map(({ server }) => server));
     const removals = servers.flatMap((server) => {

@@ -22,8 +22,7 @@ export interface ActiveVersion<Value> {
 export type ActiveVersions<Value> = ReadonlyMap<string, ActiveVersion<Value>>;
 
 /**
- * The policies of instances that lose servers, by unit key. An instance that is left out has that of its active
- * version.
+ * The policies of instances that lose servers, by unit key. A missing instance has the policy of its active version.
  */
 export type LossPolicies = ReadonlyMap<string, LossPolicy>;
 
@@ -37,7 +36,7 @@ interface Counts {
 
 /** The state that the next commit is compared with. */
 export interface Baseline {
-  /** By unit key; only valid ones. No two of them make a server of the same name. */
+  /** Valid units by unit key. No two of them have a server of the same name. */
   readonly units: ReadonlyMap<string, Unit>;
   /** Server name to the key of the unit that makes it. */
   readonly owners: ReadonlyMap<string, string>;
@@ -47,11 +46,11 @@ export interface Baseline {
   readonly clients: ActiveVersions<Client>;
   /** True if hierarchy.yaml defines the merge rules, false for the defaults. */
   readonly hasHierarchy: boolean;
-  /** What the followed commit has that may be meant as an instance. */
+  /** The names and paths of the followed commit that may be meant as instances. */
   readonly receivers: Receivers;
   /**
-   * The same of the commit in which each pinned instance was last at its newest version, by unit key. After a restart,
-   * of the commit from which its active version was built.
+   * By unit key of a pinned instance: the receivers of the commit in which it was last at its newest version. After a
+   * restart, those of the commit from which its active version was built.
    */
   readonly receiversOfPinned: ReadonlyMap<string, Receivers>;
   /** All paths of the followed commit. */
@@ -68,7 +67,7 @@ export interface DesiredState extends Baseline {
   readonly candidates: ReadonlyMap<string, Unit>;
   /** Problems of each template, without any instance. */
   readonly templateProblems: ReadonlyMap<Entry<StackTemplate>, readonly Problem[]>;
-  /** Names of the instances whose newest version is invalid, with or without an older active one. */
+  /** Names of the instances whose newest version is invalid, with or without an active version. */
   readonly invalid: ReadonlySet<string>;
   /** Instances that are held whole, at their active version, until their deletes are approved. By name. */
   readonly held: ReadonlyMap<string, HeldDeletes>;
@@ -76,9 +75,9 @@ export interface DesiredState extends Baseline {
   readonly approved: ReadonlySet<string>;
   /** The digests of these deletes: an approval of one is used up. */
   readonly spent: ReadonlySet<string>;
-  /** The digests of approved deletes that do not happen yet, as their instance cannot become active. */
+  /** The digests of approved deletes that do not happen yet, because their instance is pinned. */
   readonly unused: ReadonlySet<string>;
-  /** What was judged to count for instances that lose servers; see loss-policy.ts. */
+  /** The policies by which instances that lose servers were judged; see loss-policy.ts. */
   readonly losses: LossPolicies;
   readonly problems: readonly Problem[];
   /** Servers that have to be gone before a refused version can become active. */
@@ -98,7 +97,7 @@ export const EMPTY_BASELINE: Baseline = {
   places: new Map(),
 };
 
-/** What accepting a commit does to servers. */
+/** The effect on servers of accepting a commit. */
 export interface AcceptedEffect {
   /** How many servers it deletes, updates, creates and leaves, in words. */
   readonly text: string;
@@ -110,8 +109,8 @@ export interface AcceptedEffect {
 export interface RefusedCommit {
   readonly commit: string;
   /**
-   * Null: the commit is invalid, and only another commit helps. Else an operator may accept it under `digest`. `check`:
-   * what to do first, before that. `effect`: what accepting it does to servers, if that is known.
+   * Null: the commit is invalid, and only another commit helps. Else an operator may accept it with `digest`. `check`:
+   * what the operator has to do before that. `effect`: the effect of accepting it, if known.
    */
   readonly hold: {
     readonly kind: HoldKind;
@@ -121,7 +120,7 @@ export interface RefusedCommit {
   } | null;
   readonly reason: string;
   /**
-   * The signature that is bad or missing, in one line; the commit is judged again at each poll, as the keys may change.
+   * The bad or missing signature, in one line. The commit is judged again at each poll, because the keys may change.
    */
   readonly signature?: string;
   readonly problems: readonly Problem[];

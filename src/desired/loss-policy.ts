@@ -1,12 +1,12 @@
-// Finds the protection and the retention that count for an instance that loses servers: those of the newest version
-// before the loss that still makes all of its servers. Later versions can only add to them. docs/decisions/0012.
+// Finds the protection and retention of an instance that loses servers: those of the newest version before the loss
+// that has all its servers. Later versions can only make them stricter. docs/decisions/0012.
 import type { LossPolicy } from '../model/rows.ts';
 import type { Baseline, DesiredState, LossPolicies } from './desired-state.ts';
 import { isProtected, isRetaining, isValidUnit, type Unit, unitAddress } from './unit.ts';
 
 type Units = ReadonlyMap<string, Unit>;
 
-/** What a commit makes of the instances, each judged by itself. */
+/** The instances of a commit, each judged alone. */
 export interface Proposed {
   readonly candidates: Units;
   /** The valid version that makes each server. */
@@ -43,7 +43,7 @@ export function proposedBy(candidates: Units): Proposed {
   return { candidates, makers };
 }
 
-/** Returns the active instances that can lose servers by a commit: those that it does not make whole. */
+/** Returns the active instances that may lose servers by a commit, because it does not have all their servers. */
 function losingInstances(candidates: Units, { units }: Pick<Baseline, 'units'>): Units {
   return new Map([...units].filter(([key, unit]) => unit.servers.size > 0 && !isWhole(candidates.get(key), unit)));
 }
@@ -57,15 +57,15 @@ function isWhole(unit: Unit | undefined, active: Unit): boolean {
 export class LossSearch {
   readonly #key: string;
   readonly #active: Unit;
-  /** What the versions that were searched add. */
+  /** The policy of the versions that were searched. */
   #added = NOTHING;
-  /** The last searched commit in which the instance is not invalid, and which of the active servers that makes. */
+  /** The last searched commit in which the instance is not invalid, and the active servers that the commit has. */
   #later: Proposed;
   #made: ReadonlySet<string>;
-  /** A version that makes all servers was found. */
+  /** True once a version with all servers was found. */
   isEnded = false;
 
-  /** `newest`: the commit that takes servers away, or in which the instance is invalid. */
+  /** `newest`: the commit that removes servers, or in which the instance is invalid. */
   constructor(key: string, active: Unit, newest: Proposed) {
     this.#key = key;
     this.#active = active;
@@ -79,7 +79,7 @@ export class LossSearch {
   }
 
   /**
-   * Adds the commit before. Each version counts that a later commit takes a server from, as if that one had come alone.
+   * Adds the previous commit. A version counts if the next commit removes one of its servers, as if it had come alone.
    */
   add(commit: Proposed): void {
     const own = commit.candidates.get(this.#key);
@@ -95,18 +95,18 @@ export class LossSearch {
     this.#later = commit;
   }
 
-  /** Adds a version that loses servers, and whether the one that replaces it retains them. */
+  /** Adds a version that loses servers, and the retention of its successor. */
   #addMaker(unit: Unit): void {
     this.#add(policyOf(unit));
     if (isRetaining(this.#later.candidates.get(unitAddress(unit)))) this.#add({ ...NOTHING, deletion: 'retain' });
   }
 
-  /** Adds a version that cannot be derived; undefined: its file cannot be read either. */
+  /** Adds a version that cannot be derived; undefined: its file cannot be read. */
   addInvalid(own: Pick<Unit, 'entry'> | undefined): void {
     this.#add(own === undefined ? { ...NOTHING, hold: UNREADABLE } : policyOf(own));
   }
 
-  /** Ends the search before a version that makes all servers is found. */
+  /** Ends the search before a version with all servers is found. */
   addUnknown(hold: string): void {
     this.#add({ ...NOTHING, hold });
   }
@@ -124,10 +124,7 @@ export class LossSearch {
   }
 }
 
-/**
- * Returns the policies that the searches lead to. `followed`: the desired state before all commits that were searched,
- * if there is one.
- */
+/** Returns the policies that the searches found. `followed`: the desired state before all searched commits, if any. */
 export function policiesOf(
   searches: ReadonlyMap<string, LossSearch>,
   { units }: Pick<Baseline, 'units'>,
@@ -139,7 +136,7 @@ export function policiesOf(
     const active = units.get(key);
     if (active === undefined) continue;
     const own = policyOf(active);
-    // The version of the followed commit may be another one, if the instance is held or invalid there.
+    // If the instance is held or invalid, the followed commit may have another version.
     const isActive = followed === undefined || followed.candidates.get(key) === active;
     if (!isActive && !search.isEnded) {
       proposed ??= proposedBy(followed.candidates);
@@ -152,7 +149,7 @@ export function policiesOf(
   return policies;
 }
 
-/** Returns a search for each instance that a commit does not make whole, by unit key. */
+/** Returns a search for each instance that may lose servers, by unit key. */
 export function searchesFor(candidates: Units, baseline: Pick<Baseline, 'units'>): ReadonlyMap<string, LossSearch> {
   const losing = losingInstances(candidates, baseline);
   const newest = proposedBy(losing.size === 0 ? losing : candidates);

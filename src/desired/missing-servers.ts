@@ -1,12 +1,12 @@
-// Finds instances that need a server which no version makes, and explains why it is missing: no instance makes it, or
-// the one that does cannot become active.
+// Finds instances that depend on a server that no version has, and explains why: no instance has it, or the instance
+// that has it cannot become active.
 
 import { didYouMean } from '../base/wording.ts';
 import { type ProblemText, problemAt } from '../model/entry.ts';
 import { isValidUnit, type Refusal, type Unit } from './unit.ts';
 import type { Versions } from './versions.ts';
 
-/** A unit that needs a missing server. `owner`: the active instance that makes it. */
+/** A unit that depends on a missing server. `owner`: the active instance that has the server. */
 interface Need {
   readonly key: string;
   readonly unit: Unit;
@@ -15,9 +15,9 @@ interface Need {
 }
 
 /**
- * Returns refusals of instances that need a server which no version makes. If an active instance gives the server up,
- * another refusal may still pin that instance and keep the server: such a need is refused only if `isFinal`, after all
- * other checks.
+ * Returns refusals of instances that depend on a missing server. If an active instance gives the server up, another
+ * refusal may still pin that instance and keep the server, so such a need is refused only if `isFinal`, after all other
+ * checks.
  */
 export function missingRefusals(
   versions: Versions,
@@ -40,22 +40,22 @@ function needOf(key: string, unit: Unit, { claims, baseline }: Versions): readon
   return missing === undefined ? [] : [{ key, unit, missing, owner: baseline.owners.get(missing.server) }];
 }
 
-/** Returns the needs whose owner needs nothing that is missing itself; the first one if all owners do. */
+/** Returns the needs whose owner does not itself miss a server; if all owners do, the first need. */
 function decided(needs: readonly Need[]): readonly Need[] {
   const keys = new Set(needs.map(({ key }) => key));
   const found = needs.filter(({ key, owner = key }) => owner === key || !keys.has(owner));
   return found.length > 0 ? found : needs.slice(0, 1);
 }
 
-/** Number of missing names for which a similar name is searched. */
+/** The most missing names for which a similar name is searched. */
 const SUGGESTIONS_MAX = 20;
-/** Number of invalid instances that a problem names. */
+/** The most invalid instances that a problem names. */
 const NAMED_MAX = 5;
 
-/** Versions that cannot become active, by the servers that they would make. */
+/** Versions that cannot become active, by their servers. */
 export class MissingServers {
   readonly makers = new Map<string, Unit>();
-  /** Instances without an active version, of whose newest version the servers are not known. */
+  /** Instances without an active version whose servers are unknown. */
   readonly #unknownMakers: string[] = [];
   readonly #hints = new Map<string, string | null>();
 
@@ -66,13 +66,13 @@ export class MissingServers {
   }
 
   /**
-   * Returns the text for a missing dependency. If another problem is the cause, that one has to be fixed, and this is a
-   * warning. `names`: the existing servers.
+   * Returns the text for a missing dependency. If another problem is the cause, this one is only a warning. `names`:
+   * the existing servers.
    */
   textFor({ of, server }: Unit['outside'][number], { keys }: Unit, names: () => Iterable<string>): ProblemText {
     const wanted = `"${of}" depends on "${server}"`;
     const maker = this.makers.get(server);
-    if (maker !== undefined) return waitingText(`${wanted}, a server of "${maker.name}", which cannot come into force`);
+    if (maker !== undefined) return waitingText(`${wanted}, a server of "${maker.name}", which cannot become active`);
     if (this.#unknownMakers.length > 0)
       return waitingText(`${wanted}, which may be a server of ${this.#unknownMakersText()}`);
     return {
@@ -88,7 +88,7 @@ export class MissingServers {
     return `${names.join(', ')}${more > 0 ? ` or ${more} more` : ''}, which ${names.length > 1 ? 'are' : 'is'} wrong`;
   }
 
-  /** A thousand stacks may miss a server, and searching similar names is slow. */
+  /** Searching for similar names is slow, and a thousand stacks may miss one server. */
   #suggest(missing: string, names: () => Iterable<string>): string | null {
     const known = this.#hints.get(missing);
     if (known !== undefined || this.#hints.size === SUGGESTIONS_MAX) return known ?? null;
@@ -98,7 +98,7 @@ export class MissingServers {
   }
 }
 
-/** The cause is reported where it has to be fixed: this text only names the units that wait for the fix. */
+/** The cause has a problem of its own; this text names the units that wait for its correction. */
 function waitingText(message: string): ProblemText {
   const hint = 'correct that instance first; until then nothing of this one changes';
   return { code: 'dependency_waits', severity: 'warning', message, hint };

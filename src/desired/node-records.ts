@@ -14,7 +14,7 @@ import type { NodeRow, ServerRow } from '../model/rows.ts';
 import type { Baseline, DesiredState } from './desired-state.ts';
 import { type Unit, unitAddress } from './unit.ts';
 
-/** A desired state, and the rows that hold outputs and times. */
+/** A desired state, and the rows with outputs and times. */
 interface NodeView<Desired = Baseline> {
   readonly desired: Desired;
   readonly rows: {
@@ -24,15 +24,12 @@ interface NodeView<Desired = Baseline> {
   };
 }
 
-/**
- * Returns a node of the desired state: a server of a stack, or a hand-written clientcert; undefined if neither has the
- * name.
- */
+/** Returns a node of the desired state, a server of a stack or a hand-written clientcert, or undefined. */
 export function nodeOf(desired: Baseline, name: string): HieraNode | undefined {
   return unitOfNode(desired, name)?.nodes.get(name);
 }
 
-/** Returns the unit that makes a server, or that of a hand-written clientcert; undefined where there is neither. */
+/** Returns the unit of a server or of a hand-written clientcert, or undefined. */
 export function unitOfNode({ owners, units }: Baseline, name: string): Unit | undefined {
   return units.get(owners.get(name) ?? addressOf('clientcert', name));
 }
@@ -42,7 +39,7 @@ export function* nodeNames(desired: Baseline): Generator<string> {
   for (const unit of desired.units.values()) yield* unit.nodes.keys();
 }
 
-/** Returns the message for a name that none of the nodes has. */
+/** Returns the message for an unknown node. */
 export function noSuchNode(name: string, nodes: Iterable<string>): string {
   const advice =
     didYouMean(name, nodes) ?? 'no valid instance makes it, and no clientcert has that name: see "treeline validate"';
@@ -55,7 +52,7 @@ export function* recordedNodes({ desired, rows }: NodeView): Generator<string> {
   for (const [name, row] of rows.list('server')) if (row.lastRecord !== null && !nodeOf(desired, name)) yield name;
 }
 
-/** Returns all nodes that are meant and have a record, sorted by name. Each keeps its row as it is now. */
+/** Returns all nodes that `isMeant` accepts and that have a record, sorted by name. Each keeps its row as it is now. */
 export function nodesAtMoment(
   view: NodeView,
   isMeant: (name: string) => boolean = () => true,
@@ -64,7 +61,7 @@ export function nodesAtMoment(
   return names.flatMap((name) => nodeAtMoment(view, name) ?? []);
 }
 
-/** Returns a node, or undefined if there is none of that name, or its record is not known. */
+/** Returns a node, or undefined if there is no such node or its record is not known. */
 export function nodeAtMoment({ desired, rows }: NodeView, name: string): NodeAtMoment | undefined {
   const server = rows.server(name);
   const node = nodeOf(desired, name);
@@ -83,7 +80,7 @@ function presentNode(node: HieraNode, row: ServerRow | NodeRow | undefined): Omi
   };
 }
 
-/** A server that no commit wants any more keeps the record that it had. */
+/** An unwanted server keeps its last record. */
 function unwantedNode(name: string, lastRecord: ExplainedRecord): Omit<NodeAtMoment, 'group'> {
   return {
     name,
@@ -94,8 +91,8 @@ function unwantedNode(name: string, lastRecord: ExplainedRecord): Omit<NodeAtMom
 }
 
 /**
- * Returns all layers of a node with the statements about every key, or about one key, without computing those of
- * another node; undefined if there is no such node.
+ * Returns all layers of a node with the statements about every key, or about one key; undefined if there is no such
+ * node.
  */
 export function explanationOfNode(
   { desired, rows }: Pick<NodeView<DesiredState>, 'desired'> & { readonly rows: Omit<NodeView['rows'], 'list'> },
@@ -112,7 +109,7 @@ export function explanationOfNode(
   return row?.lastRecord == null ? undefined : explainLastRecord(name, row.instance, { record: row.lastRecord, key });
 }
 
-/** Returns the newest commit that has all files of a unit as they are; null for a directory. */
+/** Returns the newest commit that has the current version of all files of a unit; null for a directory. */
 function commitOf(unit: Unit, { candidates, commit }: DesiredState): string | null {
   const newest = candidates.get(unitAddress(unit)) === unit ? commit : unit.commit;
   return newest === '' ? null : newest;
@@ -124,7 +121,7 @@ function rootOf({ inputs }: Unit): string {
   return isMap(tree) ? String(tree.name) : '';
 }
 
-/** Returns what the row of a node adds to its record. */
+/** Returns the facts for a record from the row of a node. */
 export function factsOf(row: ServerRow | NodeRow | undefined): NodeFacts {
   const updated = row?.updated ?? '';
   if (row === undefined || !('outputs' in row)) return { outputs: NO_OUTPUTS, updated };

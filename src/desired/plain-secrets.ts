@@ -1,6 +1,6 @@
-// Finds secrets in plain text in every object of a commit, whether or not a node selects it: every reader of the
-// repository knows them already. See docs/concepts.md, merging.
-// Only values of templates without placeholders are looked at: an instance is checked when it is expanded.
+// Finds plain-text secrets in all objects of a commit, including objects that no node selects: every reader of the
+// repository can see them. See docs/concepts.md, merging. In templates, only values without placeholders are checked.
+// The others are checked when an instance is expanded.
 import type { Catalog } from '../catalog/catalog.ts';
 import { isLiteral, literalOf, tokenize } from '../expand/placeholders.ts';
 import { layerOf } from '../hiera/layers.ts';
@@ -23,8 +23,8 @@ type Checked = WeakMap<Entry<unknown>, Entry<unknown> | null>;
 const checkedUnder = new WeakMap<Hierarchy, Checked>();
 
 /**
- * Returns the catalog in which every object with a plain secret is invalid: with an error at the value, which is never
- * quoted. Without a valid hierarchy the secrets are unknown, and the catalog is returned unchanged.
+ * Returns the catalog in which every object with a plain secret is invalid. The error is at the value, which is never
+ * quoted. Without a valid hierarchy it is unknown which keys are secret, so the catalog is returned unchanged.
  */
 export function withoutPlainSecrets(catalog: Catalog): Catalog {
   const { hierarchy } = catalog;
@@ -85,7 +85,7 @@ class Check {
 function layersOfTemplate(entry: ValidEntry<StackTemplate>): readonly Layer[] {
   return Object.entries(entry.object.resources).flatMap(([name, { properties }]) => {
     const at = below('/resources', name, 'properties');
-    // Those of the members, if it is a group.
+    // The properties of the members, if the resource is a group.
     const own = mapIn(mapIn(properties, 'resource_def'), 'properties');
     const parts = [[at, properties] as const, [below(at, 'resource_def', 'properties'), own ?? {}] as const];
     return parts.map(([pointer, written]): Layer => {

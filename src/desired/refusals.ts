@@ -1,7 +1,7 @@
-// Finds the versions that an admission refuses because of other instances: those that claim a server name which another
-// one has, those that would remove servers which must stay (of protected instances, or handed over to an instance that
-// cannot become active; ARCHITECTURE.md, "Unreadable files"), and those that close a cycle of dependencies over several
-// instances.
+// Finds the versions that an admission refuses because of other instances. Such a version claims a server name that
+// another instance has, closes a dependency cycle over several instances, or would remove servers that must stay:
+// servers of protected instances, or servers handed over to an instance that cannot become active (ARCHITECTURE.md,
+// "Unreadable files").
 
 import { dependencyOrder, printCycle } from '../expand/dependency-order.ts';
 import { nameAt } from '../model/address.ts';
@@ -13,7 +13,7 @@ import type { MissingServers } from './missing-servers.ts';
 import { isProtected, type Refusal, type Unit, unitAddress } from './unit.ts';
 import type { NameClaim, Versions } from './versions.ts';
 
-/** Returns a refusal of each instance that loses a name which several instances claim. */
+/** Returns a refusal of each instance that loses a contested name. */
 export function nameRefusals(versions: Versions): readonly Refusal[] {
   const refused = new Map<string, Refusal>();
   const rank = ({ key }: NameClaim): number => rankOf(key, versions);
@@ -30,15 +30,15 @@ export function nameRefusals(versions: Versions): readonly Refusal[] {
   return [...refused.values()];
 }
 
-/** Returns the rank of a claim: active versions first, then their newer versions, then new instances. */
+/** Returns the rank of a claim: active versions first, then newer versions of active instances, then new instances. */
 function rankOf(key: string, versions: Versions): number {
   if (versions.isStaying(key)) return 0;
   return versions.baseline.units.has(key) ? 1 : 2;
 }
 
 /**
- * Returns the losers of two claims, each with the winner: the later one, unless it had the name before; both, if both
- * are new.
+ * Returns the losers of two claims, each with the winner. The instance that had the name before wins; if neither had
+ * it, both lose.
  */
 function judgeClaims(
   late: NameClaim,
@@ -49,7 +49,8 @@ function judgeClaims(
   const losers = had(late) ? [early] : had(early) ? [late] : [late, early];
   const lost = losers.map((loser) => [loser, loser === late ? early : late] as const);
   const moving = lost.filter(([{ key }]) => versions.newest.has(key));
-  // Active versions never conflict; should the baseline be inconsistent, one is removed and its servers are left alone.
+  // Active versions never conflict. If the baseline is inconsistent, one version is removed and its servers are left
+  // alone.
   return moving.length > 0 ? moving : lost.slice(0, 1);
 }
 
@@ -68,8 +69,8 @@ interface CaseClash {
 }
 
 /**
- * Returns the first server of a version that is not active yet and whose name differs only in case from one that
- * exists: many sites take both for one name.
+ * Returns the first server of a version that is not active yet and whose name differs only in case from an existing
+ * server: many systems treat both names as equal.
  */
 export function findCaseClash(
   unit: Unit,
@@ -83,7 +84,7 @@ export function findCaseClash(
   return undefined;
 }
 
-/** Reports at the value in the instance's file that is the name of a server, else at its parameters. */
+/** Reports at the value in the instance's file that gives the server's name, else at its parameters. */
 function nameProblem(unit: Unit, server: string, text: ProblemText): Problem {
   const origin = unit.nodes.get(server)?.own[0]?.blame?.('name');
   const pointer = origin !== undefined && origin.entry === unit.entry ? origin.pointer : '/parameters';
@@ -91,8 +92,8 @@ function nameProblem(unit: Unit, server: string, text: ProblemText): Problem {
 }
 
 /**
- * Returns refusals of instances that were protected before and would lose servers: retained servers too, and servers
- * that move to an instance without protection.
+ * Returns refusals of instances that were protected before and would lose servers, including retained servers and
+ * servers that move to an unprotected instance.
  */
 export function protectedRefusals(versions: Versions): readonly Refusal[] {
   const guarded = [...versions.baseline.units].filter(
@@ -109,7 +110,9 @@ export function protectedRefusals(versions: Versions): readonly Refusal[] {
   });
 }
 
-/** Returns the servers that move from a protected instance to others, where they may be replaced or deleted. */
+/**
+ * Returns the servers that move from a protected instance to unprotected ones, where they could be replaced or deleted.
+ */
 function handedToUnprotected(unit: Unit, versions: Versions): ProtectedLoss['given'] {
   return [...unit.servers.keys()].flatMap((server) => {
     const receiver = versions.makerOf(server);
@@ -138,7 +141,8 @@ export function handOverRefusals(versions: Versions, missing: MissingServers): r
 
 /**
  * Returns a refusal of every new version in a cycle, located at the dependency that continues the cycle in another
- * instance. Cycles that share an instance with a refused one are left to the next round: the refusal may break them.
+ * instance. A cycle that shares an instance with a refused one waits for the next round, because the refusal may break
+ * it.
  */
 export function cycleRefusals(versions: Versions): readonly Refusal[] {
   const starts = [...versions.newest.values()].flatMap((unit) => unit.outside.map(({ of }) => of));
@@ -166,14 +170,14 @@ function refuseCycle(cycle: readonly string[], versions: Versions): readonly Ref
   });
 }
 
-/** Number of servers or instances that a text names. */
+/** The most servers or instances that a text names. */
 const NAMED_MAX = 5;
 
-/** Returns the text for a server that is given to an instance that cannot become active. */
+/** Returns the text for a server that is handed over to an instance that cannot become active. */
 function handOverText(server: string, receiver: string): ProblemText {
   return {
     code: 'hand_over_waits',
-    message: `"${server}" is handed over to the instance "${receiver}", which cannot come into force`,
+    message: `"${server}" is handed over to the instance "${receiver}", which cannot become active`,
     hint: `correct "${receiver}" first; until then nothing of either changes`,
   };
 }
@@ -186,7 +190,7 @@ interface ProtectedLoss {
 }
 
 /**
- * Returns the text for a commit that would remove servers from a protected instance. `isGone`: it has no file any more.
+ * Returns the text for a commit that would remove servers from a protected instance. `isGone`: its file was removed.
  */
 function protectedText(instance: string, { deleted, given }: ProtectedLoss, isGone: boolean): ProblemText {
   const losses = [
@@ -225,7 +229,7 @@ function nameTaken(loser: NameClaim, winner: NameClaim): ProblemText {
   };
 }
 
-/** Returns the text for a name that differs only in case from that of a server that exists. */
+/** Returns the text for a name that differs only in case from that of an existing server. */
 function differsInCase(server: string, other: string): ProblemText {
   return {
     code: 'server_name_taken',
@@ -234,7 +238,7 @@ function differsInCase(server: string, other: string): ProblemText {
   };
 }
 
-/** Returns the text for a cycle of dependencies, in the same words as for a cycle within a stack. */
+/** Returns the text for a dependency cycle, with the same message as for a cycle within a stack. */
 function circleText(cycle: readonly string[]): ProblemText {
   return {
     code: 'dependency_cycle',

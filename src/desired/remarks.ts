@@ -12,7 +12,7 @@ import { isError, type Problem, sortProblems } from '../model/problem.ts';
 import type { DesiredState } from './desired-state.ts';
 import type { Unit } from './unit.ts';
 
-/** Objects of these types take effect, if any, without being selected. */
+/** Types whose objects are never selected by a node. */
 const SELECTED_BY_NONE: ReadonlySet<string> = new Set(['action', 'stack-snapshot', 'clientcert']);
 
 const known = new WeakMap<DesiredState, readonly Problem[]>();
@@ -62,7 +62,7 @@ const SUGGESTIONS_MAX = 100;
 
 function* unusedObjects({ catalog, candidates, units }: DesiredState): Generator<Problem> {
   const nodes = [...candidates.values(), ...units.values()];
-  // The selections of an invalid instance are unknown; and a layout without any nodes has a warning of its own.
+  // The selections of an invalid instance are unknown. A layout without any nodes has its own warning.
   if (nodes.some(isUnknown) || nodes.every((unit) => unit.nodes.size === 0)) return;
   const reads = collectReads(nodes);
   let suggestionsLeft = SUGGESTIONS_MAX;
@@ -91,15 +91,15 @@ function isBase({ type, name }: TypedObject, root: string | undefined): boolean 
   return type === 'common' && name === root;
 }
 
-/** A place of the tree is in use also before it has its first server. */
+/** A node of the tree counts as used even before it has a server. */
 function isInTree({ type, name }: TypedObject, { tree }: DesiredState['catalog']): boolean {
   return tree.object !== null && isTreeType(type) && treeIndex(tree.object).pathsTo({ type, name }).length > 0;
 }
 
 interface Reads {
-  /** Addresses of the objects that nodes have read. */
+  /** Addresses of the objects that nodes read. */
   readonly found: ReadonlySet<string>;
-  /** Names that nodes have read and that do not exist, by type. */
+  /** Names that nodes read and that do not exist, by type. */
   readonly inVain: ReadonlyMap<string, ReadonlySet<string>>;
 }
 

@@ -4,7 +4,7 @@ import { compareNames } from '../model/names.ts';
 import type { Baseline } from './desired-state.ts';
 import type { Refusal, Unit } from './unit.ts';
 
-/** The maximum number of servers of all instances together, including unwanted servers that are not gone yet. */
+/** The maximum number of servers of all instances together, including unwanted servers that are not deleted yet. */
 export const ALL_SERVERS_MAX = 200_000;
 
 /** The recorded servers at the time of admission. */
@@ -14,7 +14,7 @@ interface Recorded {
   readonly going: number;
 }
 
-/** Returns refusals of the units that exceed the limit: as few as possible, those that grow most. */
+/** Returns as few refusals as possible if the limit is exceeded: of the units that grow most. */
 export function capacityRefusals(
   units: ReadonlyMap<string, Unit>,
   { baseline, going }: Recorded,

@@ -1,5 +1,5 @@
-// Finds what a commit may have meant to take over the servers that it removes: invalid instances whose servers cannot be
-// determined, and paths that are not read. ARCHITECTURE.md, "Unreadable files".
+// Finds receivers: invalid instances whose servers cannot be determined, and paths that are not read. A commit may mean
+// them to take over the servers that it removes. ARCHITECTURE.md, "Unreadable files".
 
 import { quoteSome } from '../base/wording.ts';
 import type { Catalog } from '../catalog/catalog.ts';
@@ -40,8 +40,8 @@ export function receiversIn({ candidates, catalog: { files, places } }: Proposed
 
 /**
  * Returns a function that returns the receivers for the servers of an instance: undetermined instances that are new or
- * have other files since it was last at its newest version. If its file is gone, also paths that are new or changed
- * since, and the path to which this commit moves that file unchanged.
+ * changed since the instance was last at its newest version. If the instance's file was removed, also paths that are
+ * new or changed since then, and the path to which this commit moves the file unchanged.
  */
 export function newReceivers(proposed: Proposed, baseline: Followed): (instance: string) => readonly string[] {
   const receivers = receiversIn(proposed);
@@ -54,7 +54,7 @@ export function newReceivers(proposed: Proposed, baseline: Followed): (instance:
     const meant = found.map(([name]) => name).filter((name) => isGone || !name.includes('/'));
     const entry = isGone ? baseline.units.get(key)?.entry : undefined;
     if (entry === undefined) return meant;
-    // The newest version of a pinned instance is another one than the active version, and invalid.
+    // The newest version of a pinned instance is invalid and differs from the active one.
     const blobs = [entry.oid, baseline.places.get(entry.path)?.oid];
     return [...new Set([...meant, ...blobs.flatMap((oid) => moved.get(oid) ?? [])])];
   };
@@ -75,7 +75,7 @@ function newPathsByBlob(
   return paths;
 }
 
-/** A path has a slash, and the name of an instance has none. */
+/** Marks paths with a slash: names of instances have none. */
 function shown(path: string): string {
   return path.includes('/') ? path : `./${path}`;
 }
@@ -91,7 +91,7 @@ function versionOf({ entry, inputs }: Unit): string {
   return [entry.oid, ...templates.map(([address, template]) => `${address} ${template?.oid ?? ''}`)].join('\n');
 }
 
-/** Returns the reason for which the servers that a commit removes are held. `receivers`: at least one. */
+/** Returns the reason why removed servers are held. `receivers`: at least one. */
 export function undeterminedText(receivers: readonly string[]): string {
   const paths = receivers.filter((receiver) => receiver.includes('/')).length;
   const fault = paths === 0 ? 'wrong' : paths === receivers.length ? 'not read' : 'wrong or not read';

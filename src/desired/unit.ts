@@ -10,7 +10,7 @@ import { hasNoErrors, type Problem } from '../model/problem.ts';
 import type { WantedServer } from '../model/spec.ts';
 
 /**
- * The tracked reads of the unit, by address; undefined for a missing object, so that a new file counts as a change too.
+ * The tracked reads of the unit, by address. A missing object is undefined, so that adding its file counts as a change.
  */
 export type Inputs = ReadonlyMap<string, Entry<unknown> | undefined>;
 
@@ -20,7 +20,7 @@ export interface Unit {
   readonly name: string;
   /** Its own file. */
   readonly entry: Entry<StackInstance> | Entry<TypedObject>;
-  /** The one commit from which all of it was computed, and that commit's time. */
+  /** The one commit from which the whole unit was computed, and that commit's time. */
   readonly commit: string;
   readonly time: string;
   /** Resource keys in the order of the template. Empty for a clientcert. */
@@ -51,7 +51,7 @@ export function isValidUnit(unit: Unit): boolean {
   return hasNoErrors(unit.problems);
 }
 
-/** Returns true if both were computed from the same files, whichever commits these were read from. */
+/** Returns true if both were computed from the same files, even in different commits. */
 export function isSameVersion(a: Unit, b: Unit): boolean {
   if (a === b) return true;
   const addresses = [...a.inputs.keys()];
@@ -61,7 +61,7 @@ export function isSameVersion(a: Unit, b: Unit): boolean {
   );
 }
 
-/** Returns true if no commit may remove a server of the instance, nor replace one. */
+/** Returns true if no commit may remove or replace a server of the instance. */
 export function isProtected({ entry: { object } }: Pick<Unit, 'entry'>): boolean {
   return object !== null && 'protected' in object && object.protected === true;
 }
@@ -75,8 +75,8 @@ export function isRetaining(unit: Pick<Unit, 'entry'> | undefined): boolean {
 type KnownParts = Pick<Unit, 'name' | 'entry' | 'commit' | 'time'>;
 
 /**
- * Returns an instance of which only the servers are known, by name, as where rows have them and no commit that can be
- * read has. It has no nodes: their records are not known.
+ * Returns an instance that is known only from the rows of its servers, because no readable commit has it. It has no
+ * nodes, because their records are not known.
  */
 export function unitOfServers(known: KnownParts, recorded: ReadonlyMap<string, WantedServer>): Unit {
   const servers = new Map([...recorded].map(([name, one]) => [name, { ...one, spec: asWritten(one.spec) }]));

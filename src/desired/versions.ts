@@ -1,5 +1,4 @@
-// Tracks the version of each instance while an admission pins those that are not compatible. It does not know the
-// reasons.
+// Tracks the version of each instance while an admission pins those that are not compatible. Does not know the reasons.
 import { nameAt } from '../model/address.ts';
 import type { LossPolicy } from '../model/rows.ts';
 import type { Baseline, LossPolicies } from './desired-state.ts';
@@ -11,9 +10,9 @@ export class Versions {
   readonly baseline: Baseline;
   readonly #policies: LossPolicies;
   readonly #newest = new Map<string, Unit>();
-  /** Instances at their active version; these were compatible before, and still are. */
+  /** Instances that stay at their active version. Active versions are compatible with one another. */
   readonly #staying = new Map<string, Unit>();
-  /** Instances that are not at their newest version; some have no other. */
+  /** Instances that are not at their newest version. Some have no active version. */
   readonly #pinned = new Set<string>();
   readonly #claims = new NameOwners();
 
@@ -94,7 +93,7 @@ export class Versions {
     return unit;
   }
 
-  /** Returns the active servers that no version makes any more, by instance. */
+  /** Returns the active servers that no version has any more, by instance. */
   losses({ withRetained = false } = {}): ReadonlyMap<string, readonly string[]> {
     const losses = new Map<string, string[]>();
     for (const [server, key] of this.baseline.owners) {
@@ -108,18 +107,18 @@ export class Versions {
     return losses;
   }
 
-  /** Returns the policy that counts if an instance loses servers. */
+  /** Returns the policy that applies if an instance loses servers. */
   policyFor(key: string): LossPolicy | undefined {
     const active = this.baseline.units.get(key);
     return this.#policies.get(key) ?? (active && policyOf(active));
   }
 
-  /** Returns true if the servers that an instance loses stay: by the policy before, or by the version that comes. */
+  /** Returns true if the previous policy or the new version retains the servers that an instance loses. */
   isRetained(key: string): boolean {
     return this.policyFor(key)?.deletion === 'retain' || isRetaining(this.of(key));
   }
 
-  /** Its file exists, but has no valid version: nothing shows that its servers are unwanted. */
+  /** The file exists but has no valid version, so it is unknown whether its servers are unwanted. */
   #isUnreadable(key: string): boolean {
     return this.#pinned.has(key) && !this.#staying.has(key);
   }
@@ -131,7 +130,7 @@ export interface NameClaim {
   readonly name: string;
 }
 
-/** Tracks claims without regard to case: most systems treat names that differ in case only as equal. */
+/** Tracks claims without regard to case: many systems treat names that differ only in case as equal. */
 class NameOwners {
   readonly #byName = new Map<string, NameClaim[]>();
   /** Names with several claims. */
@@ -164,7 +163,7 @@ class NameOwners {
     return [...this.#contested].map((name) => this.#byName.get(name) ?? []);
   }
 
-  /** Returns the key of the instance that makes a server of exactly this spelling, or undefined. */
+  /** Returns the key of the instance that has a server of exactly this spelling, or undefined. */
   ownerOf(server: string): string | undefined {
     const claim = this.#byName.get(server.toLowerCase())?.[0];
     return claim?.name === server ? claim.key : undefined;

@@ -1,6 +1,5 @@
-// Amends a template for one instance: lays the additions over it, then takes the substractions away. Members of a group
-// that substractions retire (`resources.<group>.index: ["2"]`) are no part of that: their indexes are kept for the
-// group.
+// Amends a template for one instance: merges the additions into it, then removes the substractions. Retired indexes of
+// a group (`resources.<group>.index: ["2"]`) are not removed here: group-members.ts skips them.
 
 import { didYouMean, quote } from '../base/wording.ts';
 import { below, type Entry, lastStep, type ProblemText, problemAt, type ValidEntry } from '../model/entry.ts';
@@ -18,26 +17,23 @@ const SUBSTRACTIONS = '/stackTemplateSubstractions';
 export interface AmendedTemplate {
   readonly parameters: JsonMap;
   readonly resources: JsonMap;
-  /** False for the template as it is written. */
+  /** False for the template without amendments. */
   readonly isAmended: boolean;
   /** By resource key. */
   readonly retired: ReadonlyMap<string, readonly Retired[]>;
-  /** Tells a value that the instance's additions bring from one of the template. */
+  /** Returns true if the value at a pointer comes from the instance's additions. */
   readonly isAdded: (pointer: string) => boolean;
   /** Returns where the value at a pointer is written: in the instance's additions, or in the template. */
   readonly originOf: (pointer: string) => Origin;
-  /** The substraction that took away the value at a pointer, or what it stood in; null where none did. */
+  /** Returns the substraction that removed the value at a pointer or a map around it; null if there is none. */
   readonly removedBy: (pointer: string) => Origin | null;
-  /** The substractions of what is not there. The schema of instances finds other mistakes. */
+  /** The substractions that match nothing. The schema of instances finds other mistakes. */
   readonly problems: readonly Problem[];
 }
 
 const templates = new WeakMap<ValidEntry<StackTemplate>, AmendedTemplate>();
 
-/**
- * Returns the template as it stands in its file: always the same one for the same entry, since thousands of instances
- * share it.
- */
+/** Returns the template without amendments: one object for each entry, because thousands of instances share it. */
 export function templateAsWritten(template: ValidEntry<StackTemplate>): AmendedTemplate {
   const known = templates.get(template);
   if (known !== undefined) return known;
@@ -55,7 +51,7 @@ export function templateAsWritten(template: ValidEntry<StackTemplate>): AmendedT
   return written;
 }
 
-/** Returns the template as `instance` amends it; as it is written where the instance amends nothing. */
+/** Returns the template as `instance` amends it, or {@link templateAsWritten} if the instance amends nothing. */
 export function amendTemplate(
   instance: ValidEntry<StackInstance>,
   template: ValidEntry<StackTemplate>,
@@ -64,9 +60,9 @@ export function amendTemplate(
   const { stackTemplateAdditions, stackTemplateSubstractions } = instance.object;
   if (isLeaf(stackTemplateAdditions) && isLeaf(stackTemplateSubstractions)) return written;
   const overridden = new Set<string>();
-  const lay = (section: 'parameters' | 'resources'): JsonMap =>
+  const mergeSection = (section: 'parameters' | 'resources'): JsonMap =>
     merge(written[section], mapAt(stackTemplateAdditions, section), { pointer: `/${section}`, overridden });
-  const [parameters, resources] = [lay('parameters'), lay('resources')];
+  const [parameters, resources] = [mergeSection('parameters'), mergeSection('resources')];
   const [retired, others] = splitRetired(instance, mapAt(stackTemplateSubstractions, 'resources'), resources);
   const found: Subtraction = { removed: new Set(), missing: new Map() };
   const named = mapAt(stackTemplateSubstractions, 'parameters');
@@ -85,7 +81,7 @@ export function amendTemplate(
       const removed = nearestIn(found.removed, pointer);
       return removed === null ? null : { entry: instance, pointer: SUBSTRACTIONS + removed };
     },
-    problems: [...found.missing].slice(0, MISTAKES_MAX).map((missing) => nothingThere(instance, missing)),
+    problems: [...found.missing].slice(0, MISTAKES_MAX).map((missing) => nothingToTakeAway(instance, missing)),
   };
 }
 
@@ -95,17 +91,17 @@ export function problemInTemplate(amended: AmendedTemplate, pointer: string, tex
   return problemAt(origin.entry, origin.pointer, text);
 }
 
-/** Returns the problem of a substraction whose victim `needed` names, at `pointer` of the template. */
+/** Returns the problem of a substraction that removes what `needed`, at `pointer` of the template, refers to. */
 export function subtractedButUsed(removal: Origin, needed: string, pointer: string): Problem {
   return problemAt(removal.entry, removal.pointer, {
     code: 'taken_away_but_used',
-    message: `this is taken away, and ${quote(needed)} at ${pointer} still needs it`,
+    message: `this is taken away, but ${quote(needed)} at ${pointer} still needs it`,
     hint: 'take that away too, or give it another value in stackTemplateAdditions',
     part: 'key',
   });
 }
 
-function nothingThere(instance: Entry<StackInstance>, [pointer, present]: [string, JsonMap]): Problem {
+function nothingToTakeAway(instance: Entry<StackInstance>, [pointer, present]: [string, JsonMap]): Problem {
   const key = lastStep(pointer);
   return problemAt(instance, SUBSTRACTIONS + pointer, {
     code: 'nothing_to_take_away',
@@ -121,7 +117,7 @@ function mapAt(map: JsonMap, key: string): JsonMap {
   return isMap(value) ? value : emptyMap();
 }
 
-/** Returns the pointer, or the nearest above it, that is in the set; null where none is. */
+/** Returns the pointer or its nearest ancestor in the set; null if the set has neither. */
 function nearestIn(pointers: ReadonlySet<string>, pointer: string): string | null {
   for (let nearest = pointer; nearest !== ''; nearest = nearest.slice(0, nearest.lastIndexOf('/'))) {
     if (pointers.has(nearest)) return nearest;
@@ -130,8 +126,8 @@ function nearestIn(pointers: ReadonlySet<string>, pointer: string): string | nul
 }
 
 /**
- * Returns both maps as one, merged key by key where both have a map. `overridden` gets the pointers of values of the
- * upper map: everything below them is the upper map's too. Neither map is changed.
+ * Returns the two maps merged: recursively for a key at which both have a map. `overridden` receives the pointers of
+ * values of the upper map; everything below such a pointer comes from the upper map, too. Neither map is changed.
  */
 function merge(
   lower: JsonMap,
@@ -152,19 +148,19 @@ function merge(
   return merged;
 }
 
-/** What came of the names in a substraction, by pointer. */
+/** The result of a substraction, by pointer. */
 interface Subtraction {
   readonly removed: Set<string>;
-  /** Those that name nothing, with the map in which they were looked up. */
+  /** The names that match nothing, with the map in which they were looked up. */
   readonly missing: Map<string, JsonMap>;
 }
 
-/** Returns true for what removes the key where it stands: `{}`, `null`, `""` and `true`. */
+/** Returns true for a value that removes its key: `{}`, `null`, `""` or `true`. */
 function isLeaf(value: Json): boolean {
   return value === null || value === '' || value === true || (isMap(value) && Object.keys(value).length === 0);
 }
 
-/** Returns `whole` without what `named` names: a leaf removes the key where it stands. Neither map is changed. */
+/** Returns `whole` without the keys that `named` has a leaf for. Neither map is changed. */
 function subtract(whole: JsonMap, named: JsonMap, walk: Subtraction & { readonly pointer: string }): JsonMap {
   const left = Object.assign(emptyMap(), whole);
   for (const [key, value] of Object.entries(named)) {
@@ -178,7 +174,7 @@ function subtract(whole: JsonMap, named: JsonMap, walk: Subtraction & { readonly
     } else if (isMap(present)) {
       left[key] = subtract(present, mapAt(named, key), { ...walk, pointer });
     } else {
-      // A value that is no map contains nothing: each name below it is missing.
+      // A value that is not a map contains nothing, so each name below it is missing.
       subtract(emptyMap(), mapAt(named, key), { ...walk, pointer });
     }
   }
@@ -191,7 +187,7 @@ export interface Retired {
   readonly origin: Origin;
 }
 
-/** Returns the retired indexes of `substractions.resources` by resource key, and what remains to be taken away. */
+/** Returns the retired indexes of `substractions.resources` by resource key, and the substractions without them. */
 function splitRetired(
   entry: Entry<StackInstance>,
   named: JsonMap,
@@ -205,7 +201,7 @@ function splitRetired(
       continue;
     }
     const { index, ...rest } = value;
-    // A map that held nothing but the index must not become a leaf, which would remove the whole group.
+    // A map with only an index must not become a leaf, which would remove the whole group.
     if (Object.keys(rest).length > 0) others[key] = rest;
     const indexes = value.index.map((item: Json, position): Retired => {
       const pointer = below(`${SUBSTRACTIONS}/resources`, key, 'index', position);

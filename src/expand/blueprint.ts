@@ -1,5 +1,5 @@
-// Reads blueprints, which are resources with typed properties, tokenized texts and known places, from the resources of
-// an amended template. Additions may contain anything, so the schema of templates checks the amended template.
+// Reads the resources of an amended template as blueprints: typed properties, tokenized texts, and their places.
+// Additions may contain anything, so the amended template is checked against the schema of templates.
 
 import { checkValue, type ShapeFault } from '../catalog/schemas.ts';
 import { below, problemAt } from '../model/entry.ts';
@@ -30,7 +30,7 @@ export interface PropertyText {
   readonly texts: readonly Text[];
 }
 
-/** The properties of a group itself; those that are left out are missing. */
+/** The properties of the group itself, without those that are left out. */
 type GroupText = ReadonlyMap<GroupField, Text>;
 
 /** A resource of a template, before any value is computed. */
@@ -42,13 +42,13 @@ export interface Blueprint {
   readonly group: GroupText | null;
   /** The pointer of the servers' properties. */
   readonly propertiesPointer: string;
-  /** The servers' properties by name, sorted; structural ones are not among them. */
+  /** The servers' properties, sorted by name, without structural ones. */
   readonly properties: ReadonlyMap<string, PropertyText>;
   /** The structural properties that are written. */
   readonly structure: ReadonlyMap<StructuralProperty, PropertyText>;
 }
 
-/** Returns all texts of a resource, each with the servers' property that it stands in; null: one of the group itself. */
+/** Returns all texts of a resource, each with its server property; null for a text of the group itself. */
 export function* textsOf(blueprint: Blueprint): Generator<{ readonly text: Text; readonly property: string | null }> {
   for (const text of blueprint.group?.values() ?? []) yield { text, property: null };
   for (const [property, { texts }] of [...blueprint.properties, ...blueprint.structure]) {
@@ -56,7 +56,7 @@ export function* textsOf(blueprint: Blueprint): Generator<{ readonly text: Text;
   }
 }
 
-/** Returns the keys of the resources whose outputs a blueprint takes, each with the first text that does. */
+/** Returns the keys of the resources whose outputs a blueprint uses, each with the first text that does. */
 export function sourcesOf({ properties }: Blueprint): ReadonlyMap<string, Text> {
   const sources = new Map<string, Text>();
   for (const text of [...properties.values()].flatMap(({ texts }) => texts)) {
@@ -65,7 +65,7 @@ export function sourcesOf({ properties }: Blueprint): ReadonlyMap<string, Text> 
   return sources;
 }
 
-/** Returns true if a property takes outputs, so that its value is not known here. */
+/** Returns true if a property uses outputs, so that expansion does not know its value. */
 export function takesOutputs(property: PropertyText | null | undefined): boolean {
   return property?.texts.some(({ tokens }) => outputTokensIn(tokens).length > 0) ?? false;
 }
@@ -75,7 +75,7 @@ export function pointerOf({ properties, pointer }: Blueprint, property: string):
   return properties.get(property)?.pointer ?? pointer;
 }
 
-/** Returns every resource that has the shape of one, in order, and what is wrong with the others. */
+/** Returns every well-formed resource, in order, and the mistakes of the others. */
 export function readBlueprints(amended: AmendedTemplate): {
   readonly blueprints: readonly Blueprint[];
   readonly problems: readonly Problem[];
@@ -90,7 +90,9 @@ export function readBlueprints(amended: AmendedTemplate): {
   return { blueprints, problems: faults.map((fault) => shapeProblem(amended, fault)) };
 }
 
-/** Reports at the amendment: the substraction that left a hole, or the type that asks for another shape. */
+/**
+ * Reports the mistake at the amendment that causes it: a substraction, or an added type that needs other properties.
+ */
 function shapeProblem(amended: AmendedTemplate, { pointer, missing, value, fault }: ShapeFault): Problem {
   const removal = amended.removedBy(missing ?? pointer);
   if (removal !== null) return problemAt(removal.entry, removal.pointer, { ...fault, part: 'value' });

@@ -1,4 +1,4 @@
-// Finds properties whose values need one another in a circle, and resources that depend on one another in one.
+// Finds cycles of properties that need one another's values, and of resources that depend on one another.
 import { lastStep, type ProblemText } from '../model/entry.ts';
 import type { Problem } from '../model/problem.ts';
 import { type AmendedTemplate, problemInTemplate } from './amend-template.ts';
@@ -7,7 +7,7 @@ import { dependencyOrder, printCycle } from './dependency-order.ts';
 import { isLiteral, literalOf } from './placeholders.ts';
 import { allNodes, labelOf, needsOf, pointerOfNode, valueGraph } from './value-graph.ts';
 
-/** Returns the circles that Array placeholders make. */
+/** Returns the cycles of Array placeholders. */
 export function checkValueCycles(amended: AmendedTemplate, blueprints: readonly Blueprint[]): Problem[] {
   const graph = valueGraph(blueprints);
   const { cycles } = dependencyOrder(allNodes(graph), ({ text }) => needsOf(graph, text));
@@ -24,7 +24,7 @@ export function checkValueCycles(amended: AmendedTemplate, blueprints: readonly 
   );
 }
 
-/** Returns the circles among resource keys as written; resolve-dependencies.ts finds those that only values close. */
+/** Returns the cycles among literal resource keys; resolve-dependencies.ts finds cycles that depend on values. */
 export function checkDependencyCycles(amended: AmendedTemplate, blueprints: readonly Blueprint[]): Problem[] {
   const byKey = new Map(blueprints.map((blueprint) => [blueprint.key, blueprint]));
   const { cycles } = dependencyOrder(blueprints, (blueprint) =>
@@ -40,13 +40,13 @@ export function checkDependencyCycles(amended: AmendedTemplate, blueprints: read
   );
 }
 
-/** One turn of a cycle: what it is called, and where it is written. */
+/** One node of a cycle, and where its dependency is written. */
 export interface CycleStep {
   readonly label: string;
   readonly pointer: string;
 }
 
-/** Returns the problem of dependencies that go in a circle. */
+/** Returns the problem of a dependency cycle. */
 export function dependencyCycle(amended: AmendedTemplate, steps: readonly CycleStep[]): Problem {
   const message = 'dependencies go in a circle';
   const isWritten = steps.every(({ pointer }) => lastStep(pointer) === 'depends_on');
@@ -55,7 +55,7 @@ export function dependencyCycle(amended: AmendedTemplate, steps: readonly CycleS
 }
 
 /**
- * Returns where the dependencies of a resource are written: in `depends_on`, else where it takes outputs, else the
+ * Returns where the dependencies of a resource are written: `depends_on`, else its first use of outputs, else the
  * resource.
  */
 export function dependsOnPointer(blueprint: Blueprint): string {
@@ -63,15 +63,15 @@ export function dependsOnPointer(blueprint: Blueprint): string {
   return blueprint.structure.get('depends_on')?.pointer ?? output?.pointer ?? blueprint.pointer;
 }
 
-/** Reports at a step that the instance added, if there is one: without it the template has no such cycle. */
+/** Reports the cycle at a step that the instance added, if any: the template alone does not have this cycle. */
 function cycleProblem(amended: AmendedTemplate, steps: readonly CycleStep[], text: ProblemText): Problem {
   const start = Math.max(
     steps.findIndex(({ pointer }) => amended.isAdded(pointer)),
     0,
   );
-  const round = [...steps.slice(start), ...steps.slice(0, start)];
-  const message = `${text.message}: ${printCycle(round.map(({ label }) => label))}`;
-  return problemInTemplate(amended, (round[0] as CycleStep).pointer, { ...text, message });
+  const rotated = [...steps.slice(start), ...steps.slice(0, start)];
+  const message = `${text.message}: ${printCycle(rotated.map(({ label }) => label))}`;
+  return problemInTemplate(amended, (rotated[0] as CycleStep).pointer, { ...text, message });
 }
 
 function literalsOf(property: PropertyText | undefined): readonly string[] {

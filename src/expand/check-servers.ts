@@ -1,5 +1,5 @@
-// Checks the servers of a stack once their values are known: that each has a valid name of its own, and that
-// `configuration_only` names properties. Names that two stacks share are refused by desired/admission.ts.
+// Checks the servers of a stack once their values are known: each has a valid, unique name, and `configuration_only`
+// lists existing properties. desired/admission.ts refuses names that two stacks share.
 
 import { didYouMean, quote, withForeignCharacter } from '../base/wording.ts';
 import { problemAt } from '../model/entry.ts';
@@ -11,10 +11,13 @@ import type { ResourceValues, ServerValues, WrittenName } from './evaluate.ts';
 import { MISTAKES_MAX } from './limits.ts';
 import { blameOf, type StackInput } from './resolve-parameters.ts';
 
-/** Returns at most two problems a resource: for the first name that is unfit, and for the first that is taken. */
+/** Returns at most two problems for each resource: its first invalid name, and its first repeated one. */
 export function checkServerNames(resources: readonly ResourceValues[], input: StackInput): Problem[] {
   const holders = new Map<string, NameHolder>();
-  return resources.flatMap((resource) => [...unfit(resource, input), ...repeated(resource, holders, input.amended)]);
+  return resources.flatMap((resource) => [
+    ...invalidName(resource, input),
+    ...repeatedName(resource, holders, input.amended),
+  ]);
 }
 
 interface NameHolder {
@@ -22,7 +25,7 @@ interface NameHolder {
   readonly key: string;
 }
 
-function unfit({ members: { blueprint }, servers }: ResourceValues, input: StackInput): Problem[] {
+function invalidName({ members: { blueprint }, servers }: ResourceValues, input: StackInput): Problem[] {
   for (const { name } of servers) {
     const fault = name === 'all' ? 'is kept for the list of all records' : nameFault(name);
     if (fault === undefined) continue;
@@ -33,8 +36,8 @@ function unfit({ members: { blueprint }, servers }: ResourceValues, input: Stack
   return [];
 }
 
-/** Notes the names, and reports the first that differs from an earlier one in case at most. */
-function repeated(
+/** Adds the names to `holders`, and reports the first that equals an earlier one if case is ignored. */
+function repeatedName(
   { members: { blueprint }, servers }: ResourceValues,
   holders: Map<string, NameHolder>,
   amended: AmendedTemplate,
@@ -68,14 +71,14 @@ function clashText(
   return { message, hint: 'give one of them another name' };
 }
 
-/** Returns the names of properties that `configuration_only` names, sorted, without repeats and what is no property. */
+/** Returns the properties that `configuration_only` lists, sorted, without repeats and unknown names. */
 export function configurationOnlyOf(server: ServerValues): readonly string[] {
   const known = propertyNames(server);
   const names = server.configurationOnly.map(({ name }) => name).filter((name) => known.has(name));
   return [...new Set(names)].sort(compareNames);
 }
 
-/** Returns a warning for each name in `configuration_only` that is no property. An empty name names nothing. */
+/** Returns a warning for each name in `configuration_only` that is not a property. Empty names are ignored. */
 export function checkConfigurationOnly({ servers }: ResourceValues, amended: AmendedTemplate): Problem[] {
   const warnings = new Map<string, Problem>();
   for (const server of servers) {
@@ -96,7 +99,7 @@ function noProperty({ name, text }: WrittenName, properties: readonly string[], 
   return problemInTemplate(amended, text.pointer, {
     code: 'unknown_configuration_only',
     severity: 'warning',
-    message: `configuration_only names ${quote(name)}, which is no property here`,
+    message: `configuration_only names ${quote(name)}, which is not a property here`,
     hint: didYouMean(name, properties) ?? 'remove it, or add the property',
   });
 }

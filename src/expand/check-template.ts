@@ -1,4 +1,4 @@
-// Finds what is wrong with a template before any value is known: alone, or as an instance amends it.
+// Finds the mistakes of a template that need no values: in the template alone, or as an instance amends it.
 
 import { didYouMean, quote, quoteSome, withForeignCharacter } from '../base/wording.ts';
 import { below, type ProblemText, type ValidEntry } from '../model/entry.ts';
@@ -22,8 +22,8 @@ import {
 import { checkParameters } from './resolve-parameters.ts';
 
 /**
- * Returns the mistakes of a right file that need no instance to be seen. expandStack finds those that an amendment
- * leaves in place again, at the same places and in the same words, so that sortProblems joins the two.
+ * Returns the mistakes of a valid file that are visible without an instance. expandStack finds them again unless an
+ * amendment corrects them, with the same places and messages, so sortProblems joins the two.
  */
 export function checkTemplate(template: ValidEntry<StackTemplate>): readonly Problem[] {
   return sortProblems(readTemplate(templateAsWritten(template)).problems);
@@ -36,7 +36,7 @@ interface ReadTemplate {
 
 const readTemplates = new WeakMap<AmendedTemplate, ReadTemplate>();
 
-/** Returns the resources of a template, and its mistakes. Instances that amend nothing share them. */
+/** Returns the resources and the mistakes of a template, which all instances without amendments share. */
 export function readTemplate(amended: AmendedTemplate): ReadTemplate {
   const known = readTemplates.get(amended);
   if (known !== undefined) return known;
@@ -59,7 +59,7 @@ function checkAmended(amended: AmendedTemplate, blueprints: readonly Blueprint[]
 
 function checkGroup(amended: AmendedTemplate, { key, group }: Blueprint): Problem[] {
   return [...(group ?? [])].flatMap(([field, { tokens, pointer }]) => {
-    // With a placeholder in it the value is known only together with an instance; see group-members.ts.
+    // A value with a placeholder needs an instance; group-members.ts checks it.
     const fault = isLiteral(tokens) ? groupFieldFault(key, field, literalOf(tokens)) : undefined;
     return fault === undefined ? [] : [problemInTemplate(amended, pointer, fault)];
   });
@@ -80,19 +80,21 @@ interface PlaceholderUse {
   readonly amended: AmendedTemplate;
   readonly byKey: ReadonlyMap<string, Blueprint>;
   readonly blueprint: Blueprint;
-  /** That of the servers; null: one of the group itself. */
+  /** The server property; null for a property of the group itself. */
   readonly property: string | null;
 }
 
 /** The fault of a placeholder. */
 interface PlaceholderFault extends ProblemText {
-  /** The pointer of what is named, which a substraction may have taken away. */
+  /**
+   * The pointer of the parameter, resource or property that the placeholder names. A substraction may have removed it.
+   */
   readonly named?: string;
 }
 
 /**
- * Returns the mistakes of placeholders: each has to name something that exists, and stand where it has a meaning. Those
- * that only look like one are warnings.
+ * Returns the mistakes of placeholders: each must name something that exists, and be at a place where it has a meaning.
+ * Texts that only look like placeholders are warnings.
  */
 function checkPlaceholders(amended: AmendedTemplate, blueprints: readonly Blueprint[]): Problem[] {
   const errors = findErrors(amended, blueprints).take(MISTAKES_MAX);
@@ -151,7 +153,7 @@ function indexFault({ blueprint, property }: PlaceholderUse): PlaceholderFault |
   if (property !== null && blueprint.group !== null) return undefined;
   return {
     code: 'index_outside_group',
-    message: '"<<index>>" has a meaning in resource_def of a group only',
+    message: '"<<index>>" has a meaning only in resource_def of a group',
     hint: 'write "<<<index>>" for the text itself',
   };
 }
@@ -159,14 +161,13 @@ function indexFault({ blueprint, property }: PlaceholderUse): PlaceholderFault |
 function arrayInGroupField({ text }: ArrayToken): PlaceholderFault {
   return {
     code: 'array_in_group_property',
-    message: `${quote(text)} cannot stand in a property of the group itself`,
+    message: `${quote(text)} cannot be in a property of the group itself`,
     hint: 'use a parameter',
   };
 }
 
 /**
- * Properties of a server that no output may stand in: they say what it is, who makes it and what it needs, before
- * anything is made.
+ * Returns true for a property that may not contain outputs, because its value is needed before any server is created.
  */
 function isKnownEarly(property: string): boolean {
   return DESCRIBING_FIELDS.has(property) || SELECTORS.has(property) || property === PROXY_TAG || isStructural(property);
@@ -179,12 +180,12 @@ function outputFault(token: OutputToken, place: PlaceholderUse): PlaceholderFaul
   const what = property === null ? 'a property of the group itself' : `"${property}"`;
   return {
     code: 'misplaced_output',
-    message: `${quote(token.text)} cannot stand in ${what}: its value has to be known before anything is created`,
+    message: `${quote(token.text)} cannot be in ${what}: its value must be known before any server is created`,
     hint: 'use a parameter, or put the output into another property',
   };
 }
 
-/** An answer with such an output counts as lost, so that a server would wait for it for ever. */
+/** A provider's answer with an output of an invalid name counts as lost, so the server would wait for it forever. */
 function outputNameFault({ name, text }: OutputToken): PlaceholderFault | undefined {
   const fault = recordKeyFault(name);
   if (fault === undefined) return undefined;
@@ -197,7 +198,7 @@ function resourceFault(
   code: ProblemText['code'],
   { amended, byKey }: PlaceholderUse,
 ): PlaceholderFault | undefined {
-  // A resource without the shape of one is reported where it stands.
+  // A malformed resource is reported at its own place.
   if (Object.hasOwn(amended.resources, resource)) return undefined;
   return {
     named: below('/resources', resource),
@@ -231,7 +232,7 @@ function lookalike(written: string): ProblemText {
   return {
     code: 'not_a_placeholder',
     severity: 'warning',
-    message: `${quote(written)} looks like a placeholder and is none`,
+    message: `${quote(written)} looks like a placeholder but is not one`,
     hint: "write <<parameter>>, <<index>>, <<(Array)['resource']['property']>> or <<(Output)['resource']['name']>>, without spaces",
   };
 }

@@ -4,9 +4,9 @@ const CYCLES_MAX = 10;
 const CYCLE_SHOWN_MAX = 20;
 
 interface Ordering<Node> {
-  /** Every node that can be reached, each after all it needs, but for the needs that close a cycle. */
+  /** Every reachable node, each after all nodes that it needs, except needs that close a cycle. */
   readonly order: readonly Node[];
-  /** Each from one node along its needs back to the same node, which is not repeated. At most ten of them. */
+  /** At most ten cycles. Each begins with one node and ends before the same node. */
   readonly cycles: readonly (readonly Node[])[];
 }
 
@@ -15,12 +15,12 @@ interface Visit<Node> {
   readonly needs: Iterator<Node>;
 }
 
-/** Returns an order of nodes by what they need, the same for the same input. Nodes are distinguished by identity. */
+/** Returns the nodes ordered by their needs. The order is deterministic. Nodes are compared by identity. */
 export function dependencyOrder<Node>(nodes: Iterable<Node>, needsOf: (node: Node) => Iterable<Node>): Ordering<Node> {
   const order: Node[] = [];
   const cycles: (readonly Node[])[] = [];
   const seen = new Map<Node, 'open' | 'done'>();
-  // A path of our own instead of recursion: a chain may be longer than the runtime's stack.
+  // An explicit stack instead of recursion: a chain may be longer than the runtime's stack allows.
   const path: Visit<Node>[] = [];
   function open(node: Node): void {
     seen.set(node, 'open');
@@ -48,10 +48,14 @@ function cycleTo<Node>(node: Node, path: readonly Visit<Node>[]): readonly Node[
   return names.slice(names.lastIndexOf(node));
 }
 
-/** Returns a cycle as an operator reads it: `a → b → a`, with the middle left out where it is very long. */
+/** Returns a cycle for messages: `a → b → a`. Leaves out the middle of a very long one. */
 export function printCycle(labels: readonly string[]): string {
-  const round = [...labels, ...labels.slice(0, 1)];
-  if (round.length <= CYCLE_SHOWN_MAX) return round.join(' → ');
+  const labelsInCycle = [...labels, ...labels.slice(0, 1)];
+  if (labelsInCycle.length <= CYCLE_SHOWN_MAX) return labelsInCycle.join(' → ');
   const half = CYCLE_SHOWN_MAX / 2;
-  return [...round.slice(0, half), `… (${round.length - CYCLE_SHOWN_MAX} more)`, ...round.slice(-half)].join(' → ');
+  return [
+    ...labelsInCycle.slice(0, half),
+    `… (${labelsInCycle.length - CYCLE_SHOWN_MAX} more)`,
+    ...labelsInCycle.slice(-half),
+  ].join(' → ');
 }

@@ -1,6 +1,6 @@
-// Evaluates the properties of every server of a stack: one property after the other, each for all servers of its
-// resource. A value without <<index>> is evaluated once. One budget of characters limits the work and the result, since
-// a file of 1 MiB can ask for gigabytes.
+// Evaluates the properties of every server of a stack, one property at a time for all servers of a resource. A value
+// without <<index>> is evaluated once. A budget of characters limits work and result, because a file of 1 MiB can
+// describe gigabytes.
 
 import { invariant } from '../base/invariant.ts';
 import type { ProblemText } from '../model/entry.ts';
@@ -40,8 +40,8 @@ export interface ServerValues {
   readonly properties: Properties;
   readonly reads: OutputTexts | undefined;
   /**
-   * The names in `depends_on`, and of the resources whose outputs are taken. Servers with the same names share the
-   * list; so with the next field.
+   * The names in `depends_on`, and the resources whose outputs are used. Servers with the same names share one list,
+   * also in the next field.
    */
   readonly needs: readonly WrittenName[];
   readonly configurationOnly: readonly WrittenName[];
@@ -51,11 +51,11 @@ export interface ServerValues {
 export interface ResourceValues {
   readonly members: Members;
   readonly servers: readonly ServerValues[];
-  /** The resources whose servers' values are read, those included whose values came by way of another one. */
+  /** The resources whose values these servers use, directly or through another resource. */
   readonly sources: ReadonlySet<Blueprint>;
 }
 
-/** Returns the values of every resource in the order of `members`; or none, and which values are too large. */
+/** Returns the values of every resource in the order of `members`, or no values and the problems of those too large. */
 export function evaluate(
   all: readonly Members[],
   input: StackInput,
@@ -66,10 +66,10 @@ export function evaluate(
   return { resources, problems };
 }
 
-/** One value for each server of a resource, in their order. */
+/** One value for each server of a resource, in the order of the servers. */
 type Column<Value> = readonly Value[];
 
-/** What an item of a list takes beside its characters, and what a resource takes that another one reads. */
+/** The cost of a list item in addition to its characters, and the cost of each resource that a value reads. */
 const ITEM_CHARACTERS = 8;
 const SOURCE_CHARACTERS = 32;
 
@@ -103,7 +103,7 @@ class Evaluation {
     }
   }
 
-  /** Returns the values of the servers of a resource; only if there are no problems. */
+  /** Returns the values of a resource's servers. Call it only if there are no problems. */
   resource(members: Members): ResourceValues {
     const { blueprint, indexes } = members;
     const nodes = [...(this.#graph.get(blueprint.key) ?? [])];
@@ -130,7 +130,7 @@ class Evaluation {
     return { members, servers, sources: new Set(all.flatMap((node) => [...this.#sourcesOf(node)])) };
   }
 
-  /** Returns a function that gives the names of one server after the other, the same list while they are the same. */
+  /** Returns a function that returns the names of each server in turn, and the same list while the names are equal. */
   #namesAt(texts: readonly Text[], others: readonly WrittenName[]): (position: number) => readonly WrittenName[] {
     const columns = texts.flatMap((text) => {
       const node = this.#structure.get(text);
@@ -149,7 +149,7 @@ class Evaluation {
     };
   }
 
-  /** A node whose value is too large has an empty column: what lists it has no further mistake by that. */
+  /** A node whose value is too large gets an empty column, so that nodes that list it cause no further problem. */
   #add(node: ValueNode): void {
     if (this.#left < 0) return;
     const sources = new Set<Blueprint>();
@@ -167,7 +167,7 @@ class Evaluation {
     return this.#sources.get(node) ?? new Set();
   }
 
-  /** Calls `evaluate` for each server, or once for all of them; null: the value is too large. */
+  /** Calls `evaluate` for each server, or once if all share the value. It returns null if the value is too large. */
   #column<Value extends PropertyValue | OutputText>(
     node: ValueNode,
     evaluate: (node: ValueNode, index: string | null) => Value | null,
@@ -203,7 +203,7 @@ class Evaluation {
     const texts: (readonly OutputPiece[])[] = [];
     for (const { tokens } of text?.texts ?? []) {
       const [only] = tokens;
-      // In a list, an Array placeholder alone brings all its items.
+      // In a list, an item that is only an Array placeholder contributes all its items.
       if (tokens.length === 1 && only?.kind === 'array')
         for (const item of this.#listOf(only).items) texts.push([item]);
       else {
@@ -215,7 +215,7 @@ class Evaluation {
     return { isList: text?.isList === true, texts };
   }
 
-  /** Returns a text with everything in it that is known; null if that is too large. */
+  /** Returns a text as known strings and outputs; null if the strings are too large. */
   #piecesOf(tokens: readonly Token[], index: string | null): readonly OutputPiece[] | null {
     const pieces: OutputPiece[] = [];
     let known: Token[] = [NO_TEXT];
@@ -230,11 +230,11 @@ class Evaluation {
       known = [NO_TEXT];
       if (token !== null) pieces.push({ output: token.name, of: this.#serversOf(token.resource) });
     }
-    // Beside a parameter that is empty, an output is a part of a longer text all the same, in which lists are joined.
+    // An output next to an empty parameter is still part of a longer text, in which lists are joined.
     return tokens.length > 1 && pieces.length === 1 ? [...pieces, ''] : pieces;
   }
 
-  /** Returns the name of a single server, or those of a group, the same list each time. */
+  /** Returns the name of a single server, or the names of a group, always as the same list. */
   #serversOf(resource: string): string | readonly string[] {
     const node = this.#graph.get(resource)?.get('name');
     invariant(node !== undefined, 'a placeholder that names nothing was refused before');
@@ -256,14 +256,14 @@ class Evaluation {
     return this.#valuesOf(node);
   }
 
-  /** Lists do not nest: a property that is a list brings all its items. */
+  /** Lists do not nest: a property that is a list contributes all its items. */
   #valuesOf(node: ValueNode): ValueList {
     const list = this.#lists.get(node) ?? valueList((this.#columns.get(node) ?? []).flat());
     this.#lists.set(node, list);
     return list;
   }
 
-  /** Returns false if the stack has become too large, and reports it once: nothing more is evaluated. */
+  /** Returns false if the stack has become too large, and reports that once. Evaluation then stops. */
   #charge(node: ValueNode, characters: number): boolean {
     if (this.#left < 0) return false;
     this.#left -= characters;
@@ -279,7 +279,7 @@ class Evaluation {
   }
 }
 
-/** Beside it, the values of a placeholder are joined. */
+/** An empty literal next to a placeholder makes `substitute` join lists. */
 const NO_TEXT: Token = { kind: 'literal', text: '' };
 
 function variesByIndex({ text }: ValueNode): boolean {

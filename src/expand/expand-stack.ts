@@ -17,19 +17,19 @@ import { blameOf, resolveParameters, type StackInput } from './resolve-parameter
 
 /** The result of an expansion. */
 export interface Expansion {
-  /** Resource keys in the order of the amended template; also those that make no server now. */
+  /** Resource keys in the order of the amended template, including resources without servers. */
   readonly keys: readonly string[];
-  /** In the order of keys and indexes. Not to be used when `problems` holds an error. */
+  /** In the order of keys and indexes. Empty if `problems` contains an error. */
   readonly servers: readonly ExpandedServer[];
   readonly problems: readonly Problem[];
 }
 
-/** A stage answers with problems, and with servers where it could continue to the end. */
+/** The result of a stage: problems, and servers if all stages could run. */
 type Stage = Omit<Expansion, 'keys'>;
 
 /**
- * Returns the servers of an instance, or what is wrong with it. Both files are right by themselves. Errors name the
- * instance; those of a template, unless an amendment corrects them, are the same as checkTemplate finds.
+ * Returns the servers of an instance, or its problems. Both files are valid alone. Errors name the instance. Errors of
+ * the template that no amendment corrects are the same as those of checkTemplate.
  */
 export function expandStack(instance: ValidEntry<StackInstance>, template: ValidEntry<StackTemplate>): Expansion {
   const amended = amendTemplate(instance, template);
@@ -41,7 +41,7 @@ export function expandStack(instance: ValidEntry<StackInstance>, template: Valid
   };
 }
 
-/** Reads and checks everything that is written; only where that is right are values computed. */
+/** Checks everything that is written, and computes values only if it has no errors. */
 function expandAmended(instance: ValidEntry<StackInstance>, amended: AmendedTemplate): Stage {
   const template = readTemplate(amended);
   const parameters = resolveParameters(instance, amended);
@@ -75,7 +75,7 @@ function countServers(
 function expandMembers(members: readonly Members[], input: StackInput): Stage {
   const values = evaluate(members, input);
   const named = [...values.problems, ...checkServerNames(values.resources, input)];
-  // Servers that share a name cannot be distinguished by what they depend on.
+  // Dependencies on servers that share a name would be ambiguous.
   if (!hasNoErrors(named)) return { servers: [], problems: named };
   const { resolved, problems } = resolveDependencies(values.resources, input);
   const warnings = resolved.flatMap((resource) => checkConfigurationOnly(resource, input.amended));
@@ -92,9 +92,7 @@ function tooManyServers({ group, pointer }: Blueprint, { amended, parameters }: 
   });
 }
 
-/**
- * Returns the servers, in the order of resources and members: it joins the results of all stages, and decides nothing.
- */
+/** Returns the servers in the order of resources and members, joining the results of all stages. */
 function assembleServers(resources: readonly ResolvedResource[], input: StackInput): readonly ExpandedServer[] {
   const names = new Map(resources.map(({ members, servers }) => [members.blueprint, servers.map(({ name }) => name)]));
   return resources.flatMap(({ members, servers, sources }) => {

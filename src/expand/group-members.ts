@@ -14,7 +14,7 @@ interface Rule {
   readonly accepts: (text: string) => boolean;
   readonly expected: string;
   readonly example: string;
-  /** The value of a property that is left out. */
+  /** The default. */
   readonly fallback: string;
 }
 
@@ -23,7 +23,7 @@ const RULES: Readonly<Record<GroupField, Rule>> = {
     accepts: (text) => isWhole(text, { least: 0, most: MEMBERS_MAX }),
     expected: 'a whole number from 0 to 10,000',
     example: '"2"',
-    // It is never left out.
+    // Required, so the default is never used.
     fallback: '',
   },
   index_start: {
@@ -48,7 +48,7 @@ const RULES: Readonly<Record<GroupField, Rule>> = {
   },
 };
 
-/** Returns what is wrong with a field of the group `key`, in a message that quotes its value, or undefined. */
+/** Returns the fault of a field of the group `key`, or undefined. The message quotes the value. */
 export function groupFieldFault(key: string, field: GroupField, value: string): ProblemText | undefined {
   const { accepts, expected, example } = RULES[field];
   if (accepts(value)) return undefined;
@@ -66,7 +66,7 @@ export interface Members {
   readonly pauseSeconds: number;
 }
 
-/** Returns the servers of a resource, and what is wrong with the numbers of a group. */
+/** Returns the servers of a resource, and the mistakes in the fields of a group. */
 export function listMembers(
   blueprint: Blueprint,
   { amended, parameters }: StackInput,
@@ -107,7 +107,7 @@ function readFields(
 
 function textValue({ tokens, raw }: Text, { values }: Parameters): string {
   const value = substitute(tokens, { parameters: values, index: '', listOf: () => valueList([]) });
-  // Too long to be a number: shown as it is written.
+  // A value that is too long is not a number: the message shows it as written.
   return typeof value === 'string' ? value : raw;
 }
 
@@ -128,7 +128,7 @@ function belowStart({ index, origin: { entry, pointer } }: Retired, start: strin
   });
 }
 
-/** Returns true for a text that can be a member's index: digits only, and few enough to count with. */
+/** Returns true for a text that can be a member's index: at most nine digits. */
 function isIndex(text: string): boolean {
   return /^\d{1,9}$/.test(text);
 }

@@ -3,7 +3,7 @@ import { invariant } from '../base/invariant.ts';
 import { TEXT_LENGTH_MAX } from '../model/keys.ts';
 import type { PropertyValue } from '../model/objects.ts';
 
-/** A piece of a text. `text` is what is meant for a literal, and what is written for a placeholder. */
+/** A part of a text. `text` is the unescaped text of a literal, or a placeholder as written. */
 export type Token =
   | { readonly kind: 'literal'; readonly text: string }
   | { readonly kind: 'parameter'; readonly text: string; readonly name: string }
@@ -19,7 +19,7 @@ export interface ArrayToken {
   readonly property: string;
 }
 
-/** `<<(Output)['resource']['name']>>`: what the provider of a resource's servers reports under that name. */
+/** `<<(Output)['resource']['name']>>`: the value that the provider of a resource's servers reports under that name. */
 export interface OutputToken {
   readonly kind: 'output';
   readonly text: string;
@@ -28,13 +28,13 @@ export interface OutputToken {
 }
 
 const PLACEHOLDER = /(<?)<<(?:(\w[\w.-]*)|\((Array|Output)\)\['([^'<>]*)'\]\['([^'<>]*)'\])>>/g;
-/** No two runs of blanks side by side: which of them takes which blank would be tried for every one. */
+/** Two adjacent runs of blanks would make matching try every way to divide the blanks between them. */
 const LOOKALIKE = /(?<!<)<<(?:(?:\s*(?:\(\s*)?(?:Array|Output)s?\b[^<>]*|\s+\w[\w.-]*\s*)>>|\w[\w.-]*>(?!>))/gi;
 const FOREIGN = /\$\{(\w[\w.-]*)\}|\{\{ ?(\w[\w.-]*) ?\}\}/g;
 
 /**
- * Returns the pieces of a text in order, no two literals side by side. `<<` that opens none of the four forms is
- * literal; `<<<` before one of them stands for a literal `<<`, and the rest of that form is literal too.
+ * Returns the parts of a text in order, without adjacent literals. `<<` that opens none of the four forms is literal.
+ * `<<<` before one of the forms is an escaped `<<`, and the rest of that form is literal, too.
  */
 export function tokenize(text: string): readonly Token[] {
   const tokens: Token[] = [];
@@ -56,24 +56,26 @@ export function tokenize(text: string): readonly Token[] {
   return literal === '' ? tokens : [...tokens, { kind: 'literal', text: literal }];
 }
 
-/** Returns what looks like a placeholder in a text and is none, as written: `<< zone >>`, `<<(Array)["a"]["b"]>>`. */
+/** Returns texts that look like placeholders but are not, as written: `<< zone >>`, `<<(Array)["a"]["b"]>>`. */
 export function lookalikes(text: string): readonly string[] {
   return [...text.matchAll(LOOKALIKE)].map(([written]) => written).filter((written) => isLiteral(tokenize(written)));
 }
 
-/** Returns what other template languages would replace, as written: `${zone}`, `{{ zone }}`. Only these names count. */
+/**
+ * Returns placeholders of other template languages, as written: `${zone}`, `{{ zone }}`. Only those of `names` count.
+ */
 export function foreignPlaceholders(text: string, names: Readonly<Record<string, unknown>>): readonly string[] {
   return [...text.matchAll(FOREIGN)].flatMap(([written, dollar, braces]) =>
     Object.hasOwn(names, dollar ?? braces ?? '') ? [written] : [],
   );
 }
 
-/** Returns true where no placeholder is among the tokens. */
+/** Returns true if no token is a placeholder. */
 export function isLiteral(tokens: readonly Token[]): boolean {
   return tokens.every(({ kind }) => kind === 'literal');
 }
 
-/** Returns the text that tokens without placeholders stand for. */
+/** Returns the text of literal tokens. */
 export function literalOf(tokens: readonly Token[]): string {
   return tokens.map(({ text }) => text).join('');
 }
@@ -96,7 +98,7 @@ export function outputTokensIn(tokens: readonly Token[]): readonly OutputToken[]
   return tokens.filter((token) => token.kind === 'output');
 }
 
-/** The values of placeholders, which were checked before; outputs are not among them. */
+/** The values of placeholders, which were checked before. Outputs have no values here. */
 interface PlaceholderValues {
   readonly parameters: ReadonlyMap<string, string>;
   /** The member's index as written; empty for a single server. */
@@ -105,7 +107,7 @@ interface PlaceholderValues {
 }
 
 /**
- * Returns the value of a text: a list where the whole text is one Array placeholder, else a string; null where the
+ * Returns the value of a text: a list if the whole text is one Array placeholder, else a string. Returns null if the
  * string would be longer than {@link TEXT_LENGTH_MAX}.
  */
 export function substitute(tokens: readonly Token[], scope: PlaceholderValues): PropertyValue | null {
@@ -124,11 +126,11 @@ function textOf(token: Token, { parameters, index, listOf }: PlaceholderValues):
   if (token.kind === 'literal') return token.text;
   if (token.kind === 'index') return index;
   if (token.kind === 'array') return listOf(token).joined;
-  invariant(token.kind === 'parameter', 'no values are known while a server is expanded that an output gives');
+  invariant(token.kind === 'parameter', 'outputs have no values during expansion');
   return parameters.get(token.name) ?? '';
 }
 
-/** Returns items as a list that is joined once, however often it is asked for. */
+/** Returns items as a list that is joined at most once. */
 export function valueList(items: readonly string[]): ValueList {
   const length = items.reduce((sum, item) => sum + item.length + 1, -1);
   return { items, joined: length > TEXT_LENGTH_MAX ? null : items.join(',') };

@@ -1,5 +1,5 @@
-// Resolves the dependencies of each server: a resource key of its own stack stands for all servers of that resource,
-// any other name stays.
+// Resolves the dependencies of each server: a resource key of its own stack becomes all servers of that resource. Any
+// other name is kept.
 import { below } from '../model/entry.ts';
 import type { OutsideDependency } from '../model/expanded.ts';
 import { compareNames } from '../model/names.ts';
@@ -23,7 +23,7 @@ export interface ResolvedResource extends ResourceValues {
   readonly servers: readonly (ServerValues & Dependencies)[];
 }
 
-/** Returns the resources with the dependencies of every server, and the circles that they make. */
+/** Returns the resources with the dependencies of every server, and the problems, such as cycles. */
 export function resolveDependencies(
   resources: readonly ResourceValues[],
   input: StackInput,
@@ -35,21 +35,19 @@ export function resolveDependencies(
 
 const NO_DEPENDENCIES: Dependencies = { dependsOn: [], outside: [] };
 
-/**
- * A server, or a resource key that stands for all its servers. Keys keep the graph small: n + m edges and not n × m.
- */
+/** A server, or a resource key, which needs all its servers. Keys keep the graph small: n + m edges, not n × m. */
 interface DependencyNode extends CycleStep {
   readonly isKey: boolean;
   readonly needs: DependencyNode[];
 }
 
-/** The servers of a stack by the names under which they can be depended on. */
+/** The servers of a stack, by the names that `depends_on` can use. */
 class Stack {
   readonly problems: Problem[] = [];
   readonly #input: StackInput;
   readonly #keys = new Map<string, DependencyNode>();
   readonly #servers = new Map<string, DependencyNode>();
-  /** By the very list, which servers share. */
+  /** By identity of the list, which servers share. */
   readonly #known = new Map<readonly WrittenName[], Dependencies>();
   #left = DEPENDENCIES_MAX;
 
@@ -67,7 +65,7 @@ class Stack {
   resolve(resource: ResourceValues): ResolvedResource {
     const { blueprint } = resource.members;
     const servers = resource.servers.map((server) => {
-      // Once there are too many they are not even collected.
+      // Beyond the limit, dependencies are not collected.
       if (this.#left < 0) return { ...server, ...NO_DEPENDENCIES };
       const dependencies = this.#known.get(server.needs) ?? this.#resolveNeeds(server.needs);
       this.#known.set(server.needs, dependencies);
@@ -99,7 +97,7 @@ class Stack {
     return { dependsOn: [...dependsOn].sort(compareNames), outside };
   }
 
-  /** A name of the template that means a resource which the instance took away is no server of another stack. */
+  /** A name in the template that refers to a resource that the instance removed is not a server of another stack. */
   #removed(name: string, pointer: string): Problem | null {
     const { amended } = this.#input;
     const removal = amended.removedBy(below('/resources', name));
@@ -122,7 +120,7 @@ class Stack {
   }
 }
 
-/** A server that stands in a circle because its whole resource does is covered by the key before it. */
+/** Hides a server after a key: it is in the cycle only because its resource is. */
 function isShown(step: DependencyNode, position: number, cycle: readonly DependencyNode[]): boolean {
   const before = cycle.at(position - 1);
   return step.isKey || before === undefined || !before.isKey;

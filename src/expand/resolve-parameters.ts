@@ -14,7 +14,9 @@ import { isLiteral, tokenize } from './placeholders.ts';
 /** The values of the parameters of one stack. */
 export interface Parameters {
   readonly values: ReadonlyMap<string, string>;
-  /** Returns where the value of `text` is written: at the parameter it consists of, or else at the text itself. */
+  /**
+   * Returns where the value of `text` is written: the parameter if the text is only a parameter, else the text itself.
+   */
   readonly blame: (text: Text) => Origin;
   readonly problems: readonly Problem[];
 }
@@ -33,7 +35,7 @@ export function blameOf(blueprint: Blueprint, property: string, { amended, param
   return parameters.blame(text);
 }
 
-/** Returns the value of every parameter: the instance's, else the default. An empty default counts as none. */
+/** Returns the value of every parameter: the instance's value, else the default. An empty default is not a value. */
 export function resolveParameters(instance: ValidEntry<StackInstance>, amended: AmendedTemplate): Parameters {
   const values = new Map<string, string>();
   const problems: Problem[] = [];
@@ -54,7 +56,7 @@ export function resolveParameters(instance: ValidEntry<StackInstance>, amended: 
   return { values, problems, blame };
 }
 
-/** Returns the default values with placeholders; the schemas of the files check everything else. */
+/** Reports default values with placeholders; the schemas check everything else. */
 export function checkParameters(amended: AmendedTemplate): Problem[] {
   return Object.entries(amended.parameters).flatMap(([name, value]) => {
     const fault = defaultFault(value);
@@ -90,6 +92,6 @@ function defaultFault(value: Json): ProblemText | undefined {
   return {
     code: 'placeholder_in_parameter',
     message: `the placeholder in ${quote(value)} would never be replaced`,
-    hint: 'parameters hold plain text; put the placeholder into the property',
+    hint: 'parameters contain plain text; put the placeholder into the property',
   };
 }

@@ -1,5 +1,5 @@
-// Builds the graph of properties that need the values of others: it gives the order in which Array placeholders are
-// filled.
+// Builds the graph of properties that need other properties' values. It determines the order in which Array
+// placeholders are replaced.
 
 import { type Blueprint, type PropertyText, sourcesOf, takesOutputs } from './blueprint.ts';
 import type { ArrayToken } from './placeholders.ts';
@@ -8,14 +8,14 @@ import type { ArrayToken } from './placeholders.ts';
 export interface ValueNode {
   readonly blueprint: Blueprint;
   readonly property: string;
-  /** Null for the name of servers that are given none: it is made of the instance's name, the key and the index. */
+  /** Null for a generated server name, which consists of the instance's name, the key and the index. */
   readonly text: PropertyText | null;
 }
 
 /** By resource key, then by property. Every resource has a `name`. */
 type ValueGraph = ReadonlyMap<string, ReadonlyMap<string, ValueNode>>;
 
-/** Returns a node for every property of every resource; structural ones have no values that could be listed. */
+/** Returns a node for every property of every resource, except structural properties, which Array cannot list. */
 export function valueGraph(blueprints: readonly Blueprint[]): ValueGraph {
   return new Map(blueprints.map((blueprint) => [blueprint.key, nodesOf(blueprint)]));
 }
@@ -25,12 +25,12 @@ export function allNodes(graph: ValueGraph): readonly ValueNode[] {
   return [...graph.values()].flatMap((properties) => [...properties.values()]);
 }
 
-/** Returns the node that an Array placeholder names, if it is there. */
+/** Returns the node that an Array placeholder names, if it exists. */
 export function nodeFor(graph: ValueGraph, { resource, property }: ArrayToken): ValueNode | undefined {
   return graph.get(resource)?.get(property);
 }
 
-/** Returns the nodes whose values a property is made of. Names of what is not there are passed over. */
+/** Returns the nodes whose values a property uses. Unknown names are ignored. */
 export function needsOf(graph: ValueGraph, property: PropertyText | null): readonly ValueNode[] {
   return (property?.texts ?? []).flatMap(({ tokens }) =>
     tokens.flatMap((token) => (token.kind === 'array' ? (nodeFor(graph, token) ?? []) : [])),
@@ -38,8 +38,8 @@ export function needsOf(graph: ValueGraph, property: PropertyText | null): reado
 }
 
 /**
- * Returns the nodes that are computed before a property: beside its values, the names of servers whose outputs it
- * takes.
+ * Returns the nodes that are computed before a property: the values that it uses, and the names of the servers whose
+ * outputs it uses.
  */
 export function earlierThan(graph: ValueGraph, { blueprint, property, text }: ValueNode): readonly ValueNode[] {
   if (!takesOutputs(blueprint.properties.get(property))) return needsOf(graph, text);
@@ -52,7 +52,7 @@ export function pointerOfNode({ blueprint, text }: ValueNode): string {
   return text?.pointer ?? blueprint.pointer;
 }
 
-/** Returns how a message names a node. */
+/** Returns the name of a node for messages. */
 export function labelOf({ blueprint, property }: ValueNode): string {
   return `${blueprint.key}.${property}`;
 }

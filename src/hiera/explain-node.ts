@@ -1,5 +1,5 @@
-// Explains the configuration of one node: all its layers, also those that say nothing, and the statements of each about
-// every key. The record of `?info=true` is a projection of it.
+// Explains the configuration of one node: all its layers, including empty ones, and what each layer sets for every key.
+// The record of `?info=true` is derived from it.
 import type { Origin } from '../model/expanded.ts';
 import type {
   ExplainedKey,
@@ -16,9 +16,9 @@ import { computedLayer, mergedLayers, type NodeFacts, outputsIn } from './record
 import { compileSecrets } from './secrets.ts';
 import { nameAtLevel, readSelectors } from './select-layers.ts';
 
-/** The inputs of {@link explainNode} beside the node. */
+/** The inputs of {@link explainNode} in addition to the node. */
 interface ExplainOptions extends NodeFacts {
-  /** The name of the tree's root: the common object has it. */
+  /** The name of the tree's root, which is also that of the common object. */
   readonly root: string;
   /** The commit from which the node is computed; null for a directory. */
   readonly commit: string | null;
@@ -26,15 +26,15 @@ interface ExplainOptions extends NodeFacts {
   readonly key?: string | undefined;
 }
 
-/** A layer as it is shown, and the layer that is merged, if there is one. */
+/** A layer for display, and the merged layer, if there is one. */
 interface Level {
   readonly shown: ExplainedLayer;
   readonly layer: Layer | undefined;
 }
 
 /**
- * Returns all layers of a node, and the statements about every key, or about one: then `keys` is empty where no layer
- * sets or removes it. The size grows with what the layers hold, not with layers times keys.
+ * Returns all layers of a node, and the statements about every key, or about one key. `keys` is empty if no layer sets
+ * or removes that key. The size grows with the content of the layers, not with layers times keys.
  */
 export function explainNode(node: HieraNode, options: ExplainOptions): FilelessExplanation {
   const { key, commit } = options;
@@ -71,7 +71,7 @@ function layersOf(node: HieraNode, facts: NodeFacts): readonly Layer[] {
   return [...mergedLayers(node, facts), computedLayer(node, facts)].toReversed();
 }
 
-/** The other layers that set the key are its overrides; under the rule `unique` their lists are joined in. */
+/** The other layers that set the key are the overrides. Under the rule `unique` their lists are joined. */
 function projected({ value, merge, statements }: ExplainedKey, layers: readonly Layer[]): ExplainedValue | undefined {
   const [first, ...others] = statements;
   if (first === undefined || value === null) return undefined;
@@ -83,8 +83,8 @@ function projected({ value, merge, statements }: ExplainedKey, layers: readonly 
 }
 
 /**
- * Returns the explanation of a server that is not wanted any more, from its last record: the layers are those that set
- * a key. The commit is not known.
+ * Returns the explanation of a server that is no longer wanted, from its last record. It has only layers that set a
+ * key, and no commit.
  */
 export function explainLastRecord(
   node: string,
@@ -128,10 +128,7 @@ function serverLevels(node: HieraNode, [properties, clientcert]: readonly Layer[
   ];
 }
 
-/**
- * The levels of the hierarchy, general to specific. The shared layers of the node are those that exist, in the same
- * order.
- */
+/** Returns the levels of the hierarchy, general to specific. `shared` has the layers that exist, in the same order. */
 function sharedLevels({ own, shared, hierarchy }: HieraNode, root: string): readonly Level[] {
   const [selecting] = own;
   if (selecting === undefined) return shared.map(objectLevel);
@@ -152,7 +149,7 @@ function sharedLevels({ own, shared, hierarchy }: HieraNode, root: string): read
 
 function objectLevel(layer: Layer): Level {
   const { type, name } = layer;
-  // Every key of an object has the same file, whether or not it is there.
+  // All keys of an object are in one file, so any key gives it.
   const file = layer.origin('')?.entry.path ?? null;
   return { shown: { kind: 'object', type, name, file, status: 'present' }, layer };
 }
@@ -161,13 +158,13 @@ function described({ name }: Pick<HieraNode, 'name'>): Pick<ExplainedLayer, 'typ
   return { type: 'clientcert', name, status: 'present' };
 }
 
-/** The computed keys, then the others by code unit: the order of a record. */
+/** Returns keys in the order of a record: the computed keys, then the others by code unit. */
 function keysIn([computed, ...others]: readonly (Layer | undefined)[]): ReadonlySet<string> {
   const keys = others.flatMap((layer) => Object.keys(layer?.values ?? {}));
   return new Set([...Object.keys(computed?.values ?? {}), ...keys.sort(compareNames)]);
 }
 
-/** `layers` come specific to general, and begin with the computed one. */
+/** Explains one key. `layers` are specific to general, and begin with the computed one. */
 function explainKey(key: string, layers: readonly (Layer | undefined)[], { hierarchy }: HieraNode): ExplainedKey {
   const rules = hierarchy.merge;
   const isComputed = isIn(layers[0], key);
@@ -195,7 +192,7 @@ function isIn(layer: Layer | undefined, key: string): boolean {
 }
 
 /**
- * Adds the items of a list to those that are joined, and returns the new ones. What is no list counts as a list of one.
+ * Adds the items of a list to `joined`, and returns the new ones. A value that is not a list counts as a list of one.
  */
 function added(joined: Set<string>, value: RecordValue | null): readonly string[] {
   const items = value === null ? [] : typeof value === 'object' ? value : [String(value)];
@@ -216,7 +213,7 @@ function placeOf({ entry, pointer }: Origin): FilePlace {
   return { file: entry.path, line: entry.locate(pointer, 'key').line };
 }
 
-/** Adds the layers that are not there yet. The merge rule says whether a value was overridden or joined. */
+/** Adds missing layers to `layers`. The merge rule determines whether a value was overridden or joined. */
 function recordedKey({ value, merge, overrides, ...source }: ExplainedValue, layers: ExplainedLayer[]): ExplainedKey {
   const sources = [{ ...source, value }, ...overrides];
   const end = sources.findIndex((other, index) => index > 0 && other.value === null);
@@ -240,7 +237,7 @@ function indexIn(
   return layers.push({ kind, type, name, file, status: 'present' }) - 1;
 }
 
-/** Returns the paths of the files that an explanation names, each once, sorted. */
+/** Returns the paths of all files in an explanation, sorted, without repeats. */
 export function filesIn({ layers, keys }: Pick<FilelessExplanation, 'layers' | 'keys'>): readonly string[] {
   const files = new Set<string>();
   for (const { file } of layers) if (file !== null) files.add(file);

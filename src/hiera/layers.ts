@@ -14,10 +14,7 @@ import type { Layer, LayerValues } from './node.ts';
 
 const layers = new WeakMap<Entry<unknown>, Layer>();
 
-/**
- * Returns the layer that an object's file makes: always the same one for the same entry, since thousands of nodes share
- * it.
- */
+/** Returns the layer of an object's file: one layer for each entry, because thousands of nodes share it. */
 export function layerOf(entry: ValidEntry<TypedObject>): Layer {
   const known = layers.get(entry);
   if (known !== undefined) return known;
@@ -28,13 +25,13 @@ export function layerOf(entry: ValidEntry<TypedObject>): Layer {
   return layer;
 }
 
-/** Returns the layer of a server's own properties. It removes the keys that take outputs, until these are known. */
+/** Returns the layer of a server's own properties. It removes keys that use outputs, until the outputs are known. */
 export function propertiesLayer({ name, properties, reads, originOf: origin, blameOf: blame }: ExpandedServer): Layer {
   const layer: Layer = { type: 'clientcert', name, values: valuesOf(properties), origin, blame };
   return reads === undefined ? layer : { ...withRead(layer, reads, {}), reads };
 }
 
-/** Returns the layer of a server's own properties with those values of keys that take outputs that are known. */
+/** Returns the layer of a server's own properties, with the known values of keys that use outputs. */
 export function withRead(layer: Layer, reads: OutputTexts, known: Properties): Layer {
   const values = Object.assign(emptyMap<RecordValue | null>(), layer.values);
   for (const key of Object.keys(reads)) values[key] = fieldOf(known, key) ?? null;
@@ -42,9 +39,9 @@ export function withRead(layer: Layer, reads: OutputTexts, known: Properties): L
 }
 
 /**
- * Returns the layer of what a provider reported of a server. A user cannot correct a provider, so whatever could not
- * be in a record is left out: maps, lists of anything but strings, nulls, forbidden keys, keys that select layers or
- * say how a server is handled, and the tags of proxies: a proxy must not decide who manages its servers.
+ * Returns the layer of the outputs that a provider reported. A user cannot correct a provider, so values that cannot be
+ * in a record are left out: maps, lists of anything but strings, nulls and forbidden keys. Structural keys, keys that
+ * select layers and the tags of proxies are left out, too: a proxy must not decide who manages its servers.
  */
 export function outputsLayer(name: string, outputs: JsonMap): Layer {
   const values = emptyMap<RecordValue>();
@@ -62,7 +59,7 @@ export function problemInLayer(layer: Layer, key: string, text: ProblemText): Pr
   return problemAt(origin.entry, origin.pointer, text);
 }
 
-/** Leaves out what can be in no record; where a file holds such a value, that is a problem of the file already. */
+/** Leaves out values that cannot be in a record. If a file contains one, the catalog has reported it. */
 function valuesOf(object: JsonMap): LayerValues {
   const values = emptyMap<RecordValue | null>();
   for (const [key, value] of Object.entries(object)) {

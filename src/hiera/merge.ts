@@ -12,9 +12,9 @@ export interface Sourced {
 /**
  * Returns the merged value of every key that is not removed.
  *
- * Layers come general to specific. Unless a rule says `unique`, a later value replaces an earlier one whole, so that a
- * reader has to open one file only to know a value. `unique` joins lists, most specific first, without repeats. Null
- * removes what earlier layers set, under either rule.
+ * Layers are general to specific. Unless a rule says `unique`, a later value replaces the whole earlier one, so one
+ * file shows the value. `unique` joins lists, most specific first, without repeats. Under either rule, null removes the
+ * values of earlier layers.
  */
 export function mergeValues(
   layers: readonly Layer[],
@@ -47,7 +47,7 @@ function isJoined(key: string, rules: Readonly<Record<string, MergeRule>>): bool
   return Object.hasOwn(rules, key) && rules[key] === 'unique';
 }
 
-/** A value that is no list counts as a list of one: files never get here with one, providers may. */
+/** A value that is not a list counts as a list of one. Only outputs can have such a value; files are checked before. */
 function joinLists(key: string, setters: readonly Layer[]): readonly string[] {
   const joined = new Set<string>();
   for (const { values } of setters.toReversed()) {

@@ -1,4 +1,4 @@
-// Defines the configuration of one node before merging: its layers in order, by reference to the files that hold them.
+// Defines the configuration of one node before merging: its layers in order, as references to files.
 
 import type { Entry, ValidEntry } from '../model/entry.ts';
 import type { ExpandedServer, Origin } from '../model/expanded.ts';
@@ -18,26 +18,27 @@ export interface Layer {
   readonly name: string;
   /** Without prototype, and without name, description, type and tenant, which are never keys. */
   readonly values: LayerValues;
-  /** Returns where a key of `values` is written, or null where it is computed. */
+  /** Returns where a key of `values` is written, or null if it is computed. */
   readonly origin: (key: string) => Origin | null;
-  /** Returns the place to correct where the value of a key is wrong; `origin` unless the value came from elsewhere. */
+  /** Returns the place to correct a wrong value of a key. Omitted if that is always `origin`. */
   readonly blame?: (key: string) => Origin;
-  /** The keys of a server's own properties that take outputs. */
+  /** The keys of a server's own properties that use outputs. */
   readonly reads?: OutputTexts;
 }
 
 /**
- * The objects that can be selected. The caller notes every lookup, so that adding an absent object counts as a change.
+ * The objects that can be selected. The caller records every lookup, so that adding a missing object counts as a
+ * change.
  */
 export interface SelectableObjects {
   readonly hierarchy: ValidEntry<Hierarchy>;
   readonly tree: TreeNode;
-  /** The tenant of the nodes; empty for none. Their layers are of this tenant, or of none. */
+  /** The tenant of the nodes, or ''. Their layers belong to this tenant or to none. */
   readonly tenant: string;
   readonly object: (type: PlainTypeName, name: string) => Entry<TypedObject> | undefined;
 }
 
-/** A server of a stack, or a clientcert that no stack makes. */
+/** A server of a stack, or a hand-written clientcert. */
 export type NodeOwner =
   | { readonly server: ExpandedServer; readonly clientcert: Entry<TypedObject> | undefined }
   | { readonly server: null; readonly clientcert: Entry<TypedObject> };
@@ -46,23 +47,23 @@ export type NodeOwner =
 export interface HieraNode {
   readonly name: string;
   readonly description: string;
-  /** The place of the description; left out where there is none. */
+  /** The place of the description, if it has one. */
   readonly descriptionOrigin?: Origin | undefined;
   /** The instances that make it: one, or none for a hand-written clientcert. */
   readonly stackInstance: readonly string[];
-  /** General to specific, up to the provider's outputs, which join when a record is built. */
+  /** General to specific. The provider's outputs follow when a record is built. */
   readonly shared: readonly Layer[];
   /** General to specific, after the outputs: the server's own properties, then its clientcert file. */
   readonly own: readonly Layer[];
-  /** How the layers are merged, and which keys are for secrets. */
+  /** The rules for merging and for secrets. */
   readonly hierarchy: Hierarchy;
 }
 
-/** A node, what its provisioning layers apply, and its problems. */
+/** A node, the content of its provisioning layers, and its problems. */
 export interface ResolvedNode {
   readonly node: HieraNode;
   /** The content of the objects of the provisioning layers, by type, without name, type, description and tenant. */
   readonly provisioning: Readonly<Record<string, JsonMap>>;
-  /** Problems at this node's own files, and those of every wrong object it draws on. */
+  /** Problems of this node's own files, and of every invalid object that it uses. */
   readonly problems: readonly Problem[];
 }

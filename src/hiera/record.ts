@@ -1,5 +1,5 @@
-// Builds the record of a node as hiera serves it: its merged layers, the outputs of its provider, and the computed
-// keys. See docs/concepts.md, records.
+// Builds the record of a node: its merged layers, the outputs of its provider, and the computed keys. See
+// docs/concepts.md, records.
 import { emptyMap, fieldOf, type JsonMap } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
 import type { Properties } from '../model/objects.ts';
@@ -10,13 +10,13 @@ import { mergeValues } from './merge.ts';
 import type { HieraNode, Layer } from './node.ts';
 import { compileSecrets } from './secrets.ts';
 
-/** Facts that only the provider of a node knows. */
+/** Facts about a node that come from its row. */
 export interface NodeFacts {
-  /** The outputs that its provider reported last; empty for a hand-written clientcert. */
+  /** The last reported outputs; empty for a hand-written clientcert. */
   readonly outputs: JsonMap;
   /** `last_stack_update`, RFC 3339 in UTC. */
   readonly updated: string;
-  /** The wanted properties of a server, which have the values that take outputs; omitted where nothing is recorded. */
+  /** The wanted properties of a server, with the values that use outputs; omitted if none are recorded. */
   readonly properties?: Properties;
 }
 
@@ -31,21 +31,21 @@ export function buildPlainRecord(node: HieraNode, facts: NodeFacts): NodeRecord 
   return record;
 }
 
-/** Returns the layers of a node that are merged, general to specific; without outputs there is no layer of them. */
+/** Returns the layers of a node to be merged, general to specific. Outputs are a layer only if there are any. */
 export function mergedLayers(node: HieraNode, facts: NodeFacts): Layer[] {
   const own = ownLayers(node, facts);
   if (Object.keys(facts.outputs).length === 0) return [...node.shared, ...own];
   return [...node.shared, withoutPlainSecrets(outputsLayer(node.name, facts.outputs), node), ...own];
 }
 
-/** Outputs that a server takes are known from its row. */
+/** The row of a server has the values of properties that use outputs. */
 function ownLayers(node: HieraNode, { properties }: NodeFacts): readonly Layer[] {
   const [first, ...others] = node.own;
   if (first?.reads === undefined || properties === undefined) return node.own;
   return [withoutPlainSecrets(withRead(first, first.reads, properties), node), ...others];
 }
 
-/** Returns the layer without values of secret keys that are no reference. */
+/** Returns the layer without values of secret keys that are not references. */
 function withoutPlainSecrets(layer: Layer, { hierarchy }: HieraNode): Layer {
   const exposed = compileSecrets(hierarchy).exposedIn(layer);
   if (exposed.length === 0) return layer;
@@ -55,8 +55,8 @@ function withoutPlainSecrets(layer: Layer, { hierarchy }: HieraNode): Layer {
 }
 
 /**
- * Returns the layer of the keys that every record has; of these, people write the description only. It stands above
- * every other layer, and is merged with none.
+ * Returns the layer of the keys that every record has. Users write only the description. This layer overrides all
+ * others and is merged with none.
  */
 export function computedLayer(node: HieraNode, facts: NodeFacts): Layer {
   const { name, description, descriptionOrigin = null, stackInstance } = node;
@@ -76,7 +76,7 @@ export function plainRecord(explained: ExplainedRecord): NodeRecord {
   return record;
 }
 
-/** Returns, as a field, the outputs that give the value of a key; nothing where none does. */
+/** Returns the field `outputs` with the outputs that a key uses, or no field if it uses none. */
 export function outputsIn({ reads }: Layer, key: string): Pick<ValueSource, 'outputs'> {
   const text = reads && fieldOf(reads, key);
   return text === undefined ? {} : { outputs: outputsOf(text) };

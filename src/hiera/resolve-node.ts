@@ -1,5 +1,5 @@
-// Resolves the configuration layers of one node, and reports every mistake in them: in the keys that a stack's server
-// sets itself, and in values that break a rule of hierarchy.yaml. The catalog checks what applies to every file.
+// Resolves the configuration layers of one node, and reports mistakes in the keys that a stack's server sets and in
+// values that break a rule of hierarchy.yaml. The catalog has checked the files.
 
 import { quote, withForeignCharacter } from '../base/wording.ts';
 import { below, type Entry, isValidEntry, type ProblemText, problemAt } from '../model/entry.ts';
@@ -15,8 +15,8 @@ import { compileSecrets, type Secrets } from './secrets.ts';
 import { checkTenant, type Selection, selectLayers } from './select-layers.ts';
 
 /**
- * Returns a node with its layers, and all problems of its own files, of what it selects and of its values. Never throws
- * for a mistake of the user. A node with errors holds what could be found, and is not to be used.
+ * Returns a node with its layers, and all problems of its own files, its selected objects and its values. Never throws
+ * for a mistake of the user. A node with errors is incomplete and must not be used.
  */
 export function resolveNode(owner: NodeOwner, scope: SelectableObjects): ResolvedNode {
   const { object: hierarchy } = scope.hierarchy;
@@ -35,7 +35,7 @@ export function resolveNode(owner: NodeOwner, scope: SelectableObjects): Resolve
   };
 }
 
-/** The node's own layers, general to specific; the first of them selects the shared layers. */
+/** Returns the node's own layers, general to specific. The first one selects the shared layers. */
 function ownLayers({ server, clientcert }: NodeOwner): Layer[] {
   const properties = server === null ? [] : [propertiesLayer(server)];
   return clientcert !== undefined && isValidEntry(clientcert) ? [...properties, layerOf(clientcert)] : properties;
@@ -82,7 +82,7 @@ function nameInPath({ path }: Entry<TypedObject>): string {
   return path.slice(path.lastIndexOf('/') + 1).replace(/\.yaml$/, '');
 }
 
-/** Compound levels make several layers of one type; the more specific one is laid over the other. */
+/** Compound levels give several layers of one type. The more specific layer overrides the other. */
 function mergeProvisioning(
   layers: readonly Layer[],
   types: readonly PlainTypeName[],
@@ -97,11 +97,12 @@ function mergeProvisioning(
   return content;
 }
 
-/** Fields of a record that no property can set, although they may be meant for the provider. */
-const UNSEEN: ReadonlySet<string> = new Set(['type', 'tenant']);
+/** Properties that reach the provider but not the record, where they describe an object. */
+const NOT_IN_RECORDS: ReadonlySet<string> = new Set(['type', 'tenant']);
 
 /**
- * Returns an error for each property whose name can be no key of a record, a warning for each that is not shown in it.
+ * Returns an error for each property whose name cannot be a key of a record, and a warning for each that the record
+ * does not show.
  */
 function checkProperties(server: ExpandedServer): readonly Problem[] {
   return [...Object.keys(server.properties), ...Object.keys(server.reads ?? {})].flatMap((property) => {
@@ -112,7 +113,7 @@ function checkProperties(server: ExpandedServer): readonly Problem[] {
   });
 }
 
-/** Returns an error for each selector in the clientcert file of a stack's server: there it would select nothing. */
+/** Returns an error for each selector in the clientcert file of a stack's server, where it has no effect. */
 function checkClientcert(clientcert: Layer, server: ExpandedServer): readonly Problem[] {
   const selectors = Object.keys(clientcert.values).filter((key) => SELECTORS.has(key));
   return selectors.map((key) =>
@@ -130,11 +131,11 @@ function checkClientcert(clientcert: Layer, server: ExpandedServer): readonly Pr
 function propertyProblem(property: string): ProblemText | undefined {
   const fault = recordKeyFault(property);
   if (fault !== undefined) {
-    const message = `the property "${property}"${withForeignCharacter(property)} ${fault}, so it can be no key of a record`;
+    const message = `the property "${property}"${withForeignCharacter(property)} ${fault}, so it cannot be a key of a record`;
     return { code: 'bad_key', message, hint: 'rename it' };
   }
-  if (!UNSEEN.has(property)) return undefined;
-  const message = `the property "${property}" is in no record: there "${property}" describes an object`;
+  if (!NOT_IN_RECORDS.has(property)) return undefined;
+  const message = `the property "${property}" is not in the record, where "${property}" describes an object`;
   return { code: 'unseen_key', severity: 'warning', message, hint: 'rename it if configuration needs it' };
 }
 
@@ -155,7 +156,7 @@ function* checkUnique(layers: readonly Layer[], hierarchy: SelectableObjects['hi
       const { line } = hierarchy.locate(below('', 'merge', key), 'key');
       yield problemInLayer(layer, key, {
         code: 'unique_not_list',
-        message: `"${key}" is merged as a list (${hierarchy.path}:${line}), and ${what} is none`,
+        message: `"${key}" is merged as a list (${hierarchy.path}:${line}), but ${what} is not a list`,
         hint: isSecret(key) ? 'write a list of references' : `write ${quote([String(value)])}${listAt(list, key)}`,
       });
     }
@@ -168,16 +169,13 @@ function listAt(list: Layer | undefined, key: string): string {
   return `; it is a list at ${origin.entry.path}:${origin.entry.locate(origin.pointer, 'key').line}`;
 }
 
-/**
- * Yields a problem for every key that is for a secret and holds something else than a reference; the value is not
- * quoted.
- */
+/** Yields a problem for every secret key whose value is not a reference. The value is not quoted. */
 export function* checkSecrets(layers: readonly Layer[], { exposedIn, reference }: Secrets): Generator<Problem> {
   for (const layer of layers) {
     for (const key of exposedIn(layer)) {
       yield problemInLayer(layer, key, {
         code: 'secret_not_reference',
-        message: `"${key}" holds something else than a reference to a secret`,
+        message: `"${key}" is not a reference to a secret`,
         hint: `write a reference that matches ${reference}; a secret that was committed is known and has to be changed`,
       });
     }

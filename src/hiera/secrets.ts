@@ -1,11 +1,11 @@
-// Decides which keys hold secrets, and checks their values. See docs/concepts.md, hierarchy.
+// Decides which keys are for secrets, and checks their values. See docs/concepts.md, hierarchy.
 
 import { compilePatterns } from '../base/pattern.ts';
 import type { Json } from '../model/json.ts';
 import type { Hierarchy } from '../model/objects.ts';
 import type { Layer } from './node.ts';
 
-/** Stands for a value of a secret key that is not shown. */
+/** Replaces a value of a secret key that is not shown. */
 export const SECRET_VALUE = '(secret)';
 
 /** The rules of hierarchy.yaml for secrets. */
@@ -13,7 +13,7 @@ export interface Secrets {
   readonly isSecret: (key: string) => boolean;
   /** Returns true if a value is a reference, or a list of references. */
   readonly isReference: (value: Json) => boolean;
-  /** Returns the keys of a layer whose value is something else than a reference. */
+  /** Returns the secret keys of a layer whose value is not a reference. */
   readonly exposedIn: (layer: Layer) => readonly string[];
   /** The pattern of a reference, for hints. */
   readonly reference: string;
@@ -22,14 +22,14 @@ export interface Secrets {
 /** The longest text that can be a reference, in characters. */
 const REFERENCE_LENGTH_MAX = 1_000;
 
-/** The number of keys that are remembered: few are different, however many servers there are. */
+/** The most keys whose result is cached. Servers share most of their keys. */
 const KNOWN_KEYS_MAX = 10_000;
 
 const compiled = new WeakMap<Hierarchy, Secrets>();
 
 /**
- * Returns what a hierarchy says of secrets; without `secrets`, no key is for one. The patterns are known to compile.
- * They are searched for, not anchored, like those of JSON Schema.
+ * Returns the rules of a hierarchy for secrets. Without `secrets`, no key is for one. The patterns are known to
+ * compile. Like those of JSON Schema, they are not anchored.
  */
 export function compileSecrets(hierarchy: Hierarchy): Secrets {
   const known = compiled.get(hierarchy);
@@ -43,7 +43,7 @@ function compile({ keys, reference }: NonNullable<Hierarchy['secrets']>): Secret
   const keyPatterns = compilePatterns(keys);
   const referencePattern = compilePatterns(keys.length === 0 ? [] : [reference]);
   const knownKeys = new Map<string, boolean>();
-  // Thousands of nodes share a layer; its keys are matched once.
+  // Thousands of nodes share a layer, so its keys are matched once.
   const checked = new WeakMap<Layer, readonly string[]>();
   function isSecret(key: string): boolean {
     const known = knownKeys.get(key);
@@ -68,7 +68,7 @@ function compile({ keys, reference }: NonNullable<Hierarchy['secrets']>): Secret
   return { isSecret, isReference, exposedIn, reference };
 }
 
-/** Returns the texts of a value that may be references; undefined where one of them cannot be. */
+/** Returns the texts of a value if all of them may be references, else undefined. */
 function textsOf(value: Json): readonly string[] | undefined {
   const items: readonly unknown[] = Array.isArray(value) ? value : [value];
   const texts = items.filter((item) => typeof item === 'string').filter((item) => item.length <= REFERENCE_LENGTH_MAX);

@@ -1,5 +1,5 @@
-// Selects the layers that a node shares with others, in the order of the hierarchy: reads the names by which it selects
-// them, finds the objects, and checks that the tree's levels form one path. See docs/concepts.md, hierarchy and tree.
+// Selects the layers that a node shares with others, in the order of the hierarchy: reads the node's selectors, finds
+// the objects, and checks that the tree's levels form one path. See docs/concepts.md, hierarchy and tree.
 
 import { quote, quoteSome } from '../base/wording.ts';
 import { isValidEntry, type ProblemText, problemAt, type ValidEntry } from '../model/entry.ts';
@@ -13,7 +13,7 @@ import { layerOf, problemInLayer } from './layers.ts';
 import type { Layer, SelectableObjects } from './node.ts';
 import { isTreeType, type TreeStep, treeIndex } from './tree-index.ts';
 
-/** An object as a level selects it. */
+/** An object that a level selects. */
 interface ObjectStep {
   readonly type: PlainTypeName;
   readonly name: string;
@@ -21,14 +21,14 @@ interface ObjectStep {
 
 /** The layers that a node selects. */
 export interface Selection {
-  /** General to specific. Wrong objects are left out. */
+  /** General to specific. Invalid objects are left out. */
   readonly layers: readonly Layer[];
   readonly problems: readonly Problem[];
 }
 
 /**
- * Returns the layers that the keys of `selecting` select, with all problems of doing so and the errors of wrong
- * objects; warnings of an object do not stop the units that use it.
+ * Returns the layers that the keys of `selecting` select, all problems of the selection, and the errors of invalid
+ * objects. Warnings of an object do not stop units that use it.
  */
 export function selectLayers(selecting: Layer, scope: SelectableObjects): Selection {
   const { order } = scope.hierarchy.object;
@@ -55,9 +55,7 @@ export function selectLayers(selecting: Layer, scope: SelectableObjects): Select
   return { layers, problems };
 }
 
-/**
- * Returns true for an object of another tenant than that of the nodes of `scope`. An object without tenant is for all.
- */
+/** Returns true for an object of another tenant than that of `scope`. An object without tenant is for all. */
 function isForeign({ object }: ValidEntry<TypedObject>, scope: SelectableObjects): boolean {
   return tenantOf(object) !== '' && tenantOf(object) !== scope.tenant;
 }
@@ -68,7 +66,7 @@ interface SelectedObject {
   readonly entry: ValidEntry<TypedObject>;
 }
 
-/** Reported at the text that selects the object; for the root, which every node has, at the tenant of the object. */
+/** Reports at the value that selects the object; for the root, which every node has, at the tenant of the object. */
 function foreignObject(
   selecting: Layer,
   { level, selectors, entry }: SelectedObject,
@@ -88,12 +86,12 @@ function foreignText({ type, name, tenant }: TypedObject, scope: SelectableObjec
   return { code: 'foreign_layer', message, hint: `use ${own}` };
 }
 
-/** Returns an error for the clientcert file of a stack's server that is of another tenant than the stack. */
+/** Returns an error if the clientcert file of a stack's server has another tenant than the stack. */
 export function checkTenant(clientcert: ValidEntry<TypedObject>, scope: SelectableObjects): readonly Problem[] {
   return isForeign(clientcert, scope) ? [problemAt(clientcert, '/tenant', foreignText(clientcert.object, scope))] : [];
 }
 
-/** A node of the tree needs no object: its layer is then empty. */
+/** A node of the tree needs no object. Without one, its layer is empty. */
 function isInTree({ type, name }: TreeStep, scope: SelectableObjects): boolean {
   return isTreeType(type) && treeIndex(scope.tree).pathsTo({ type, name }).length > 0;
 }
@@ -103,7 +101,7 @@ function unknownObject(selecting: Layer, missing: ObjectStep): Problem {
   return problemInLayer(selecting, missing.type, { code: 'unknown_object', message, missing });
 }
 
-/** The selected name by type. A type that is left out, or whose selector is empty, is not in it. */
+/** The selected name by type, without types whose selector is missing or empty. */
 type Selectors = ReadonlyMap<string, string>;
 
 interface ReadSelectors {
@@ -111,7 +109,7 @@ interface ReadSelectors {
   readonly problems: readonly Problem[];
 }
 
-/** Returns the selectors among the keys that a node sets itself, and a problem for each that is no string. */
+/** Returns the selectors among the keys that a node sets itself, and a problem for each that is not a string. */
 export function readSelectors(selecting: Layer, order: readonly HierarchyLevel[]): ReadSelectors {
   const selectors = new Map<string, string>();
   const problems: Problem[] = [];
@@ -124,18 +122,18 @@ export function readSelectors(selecting: Layer, order: readonly HierarchyLevel[]
   return { selectors, problems };
 }
 
-/** Returns true for a level that a property of its own name selects: neither compound nor the tree's root. */
+/** Returns true for a level that the property of the same name selects: neither compound nor the tree's root. */
 function isSelected(level: HierarchyLevel): level is { readonly type: PlainTypeName } {
   return level.name === undefined && level.type !== 'common';
 }
 
-/** Returns the name of the object that a level selects, or undefined where it selects none. `root`: the tree's name. */
+/** Returns the name of the object that a level selects, or undefined if it selects none. `root`: the tree's name. */
 export function nameAtLevel(level: HierarchyLevel, selectors: Selectors, root: string): string | undefined {
   if (level.name !== undefined) return fillName(level.name, selectors);
   return isSelected(level) ? selectors.get(level.type) : root;
 }
 
-/** Returns the name of a compound level with its placeholders filled in, or undefined where a selector is missing. */
+/** Returns the name of a compound level with its placeholders replaced, or undefined if a selector is missing. */
 function fillName(name: string, selectors: Selectors): string | undefined {
   const parts = partsOf(name).map((part, at) => (isType(at) ? selectors.get(part) : part));
   return parts.includes(undefined) ? undefined : parts.join('');
@@ -169,9 +167,9 @@ function kindOf(value: RecordValue): string {
 }
 
 /**
- * Returns a problem unless `steps`, general to specific, lie on one path from the root of the tree. Levels may be left
- * out. It is reported at the most specific one that the instance itself gives, since a default of its template is right
- * for others; where it gives none, at the most specific one, whose paths are listed.
+ * Returns a problem unless `steps`, general to specific, are on one path from the root of the tree. Levels may be left
+ * out. The problem is at the most specific selector that the instance sets, because other instances share the template.
+ * If the instance sets none, it is at the most specific selector.
  */
 function checkTreePath(steps: readonly TreeStep[], selecting: Layer, tree: TreeNode): readonly Problem[] {
   const index = treeIndex(tree);
@@ -188,7 +186,7 @@ function checkTreePath(steps: readonly TreeStep[], selecting: Layer, tree: TreeN
   return [problem];
 }
 
-/** True where what has to change stands in the file of a stack instance. */
+/** Returns true if the value of the key comes from the file of a stack instance. */
 function isGivenByInstance(selecting: Layer, key: string): boolean {
   const object = selecting.blame?.(key).entry.object;
   return isMap(object) && object.type === 'stack-instance';

@@ -1,4 +1,4 @@
-// Finds nodes of the hierarchy tree by type and name. Knows nothing of objects; see docs/concepts.md, tree.
+// Finds nodes of the tree by type and name. Knows nothing about objects; see docs/concepts.md, tree.
 import type { PlainTypeName } from '../model/names.ts';
 import type { TreeNode } from '../model/objects.ts';
 
@@ -9,7 +9,7 @@ export function isTreeType(type: string): boolean {
   return TREE_TYPES.has(type);
 }
 
-/** One node of the tree, named by type and name. */
+/** The type and name of a node of the tree. */
 export interface TreeStep {
   readonly type: string;
   readonly name: string;
@@ -21,18 +21,15 @@ type TreePath = readonly TreeStep[];
 interface TreeIndex {
   /** Returns the names of all nodes of a type, each once. */
   readonly namesOf: (type: string) => readonly string[];
-  /**
-   * Returns every path to a node of this type and name, as `prod/eu/eu-1`, in the order of the tree; none: it is not
-   * there.
-   */
+  /** Returns every path to a node of this type and name, such as `prod/eu/eu-1`, in the order of the tree. */
   readonly pathsTo: (step: TreeStep) => readonly string[];
-  /** Returns true where some path holds all of `steps`; general to specific, levels may be left out. */
+  /** Returns true if one path contains all `steps`, which are general to specific. Levels may be left out. */
   readonly hasPath: (steps: readonly TreeStep[]) => boolean;
 }
 
 const indexes = new WeakMap<TreeNode, TreeIndex>();
 
-/** Returns the index of a tree: always the same one for the same tree, since every node of every stack asks for it. */
+/** Returns the index of a tree: one index for each tree, because every node of every stack needs it. */
 export function treeIndex(tree: TreeNode): TreeIndex {
   const known = indexes.get(tree);
   if (known !== undefined) return known;
@@ -60,7 +57,7 @@ function buildIndex(tree: TreeNode): TreeIndex {
   };
 }
 
-/** As deep as the tree's file, whose depth is limited where it is read. */
+/** The depth of the recursion is limited, because the YAML reader limits the depth of a file. */
 function* nodesBelow(
   parent: TreeNode,
   above: TreePath,

@@ -53,7 +53,7 @@ describe('names that two files claim', () => {
     ['clients/AB.yaml', 'clients/x/AB.yaml', 'client "AB"', 'role: proxy'],
   ])('%s and %s', (first, second, what, own) => {
     const catalog = loadCatalog(snapshotOf({ ...SHOP, [second]: own, [first]: own }));
-    const message = `the ${what} stands in two files: ${first} and ${second}`;
+    const message = `the ${what} is defined in two files: ${first} and ${second}`;
     expect(catalog.problems).toMatchObject([first, second].map((file) => ({ code: 'duplicate_name', file, message })));
     expect(catalog.fatal).toEqual([]);
   });
@@ -63,7 +63,7 @@ describe('a mistake that stops the whole commit', () => {
   test('is a missing tree, with advice', () => {
     const hintOf = (texts: Record<string, string>) => loadCatalog(snapshotOf(texts)).fatal[0]?.hint;
     expect(hintOf({})).toBe(
-      'add it with at least "name:" and "type: common"; if the layout stands in a folder, name that one (treeline validate DIR, repository.directory)',
+      'add it with at least "name:" and "type: common"; if the layout is in a folder, name that folder (treeline validate DIR, repository.directory)',
     );
     expect(hintOf({ 'tree.yml': TREE })).toBe('rename tree.yml to tree.yaml');
     expect(loadCatalog(snapshotOf({})).tree.locate('/name')).toEqual({ line: 1, column: 1 });
@@ -88,7 +88,7 @@ describe('a mistake that stops the whole commit', () => {
         line: 1,
         column: 1,
         pointer: '',
-        message: 'the layout holds 20001 files, and at most 20000 are read',
+        message: 'the layout has 20001 files, and at most 20000 are read',
         hint: 'split the repository',
       },
     ]);

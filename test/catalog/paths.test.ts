@@ -38,19 +38,19 @@ test.each([
   expect(placePath(path, '100644')).toBeUndefined();
 });
 
-const NAME_HINT = 'a name holds letters, digits, ".", "_" and "-", and begins with a letter or digit';
+const NAME_HINT = 'a name contains letters, digits, ".", "_" and "-", and begins with a letter or digit';
 
 test.each([
   [
     'types/network/x.yaml',
     'unknown_type_folder',
-    'the folder "network" bears no type\'s name',
+    'the folder "network" is not named after a type',
     'the types are: zone, environment, shape, stack-snapshot, role, location, action, configuration, clientcert, common',
   ],
   [
     'types/all/x.yaml',
     'unknown_type_folder',
-    'objects of the type "all" do not stand below "types"',
+    'objects of the type "all" do not belong below "types"',
     'the types are: zone, environment, shape, stack-snapshot, role, location, action, configuration, clientcert, common',
   ],
   ['types/zone/-a.yaml', 'bad_name', 'the name "-a" does not begin with a letter or digit', NAME_HINT],

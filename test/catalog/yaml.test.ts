@@ -94,30 +94,30 @@ describe('parseYaml refuses', () => {
     [
       'a: 1\nb: {c: 1, "c": 2}\na: 2\na: 3',
       [
-        '2:11 duplicate_key /b/c the key "c" stands here again; it was first set in line 2',
-        '3:1 duplicate_key /a the key "a" stands here again; it was first set in line 1',
-        '4:1 duplicate_key /a the key "a" stands here again; it was first set in line 1',
+        '2:11 duplicate_key /b/c the key "c" is repeated; it was first set in line 2',
+        '3:1 duplicate_key /a the key "a" is repeated; it was first set in line 1',
+        '4:1 duplicate_key /a the key "a" is repeated; it was first set in line 1',
       ],
     ],
     [
       '--- \na: 1\n---\nb: 2\n--- \n',
-      ['3:1 yaml_documents  a second document begins here, but a file holds one object'],
+      ['3:1 yaml_documents  a second document begins here, but a file contains one object'],
     ],
-    ['a: 1\n...\nb: 2', ['3:1 yaml_documents  a second document begins here, but a file holds one object']],
-    ['a: 1\n---\n', ['2:1 yaml_documents  a second document begins here, but a file holds one object']],
+    ['a: 1\n...\nb: 2', ['3:1 yaml_documents  a second document begins here, but a file contains one object']],
+    ['a: 1\n---\n', ['2:1 yaml_documents  a second document begins here, but a file contains one object']],
     [
       'a: 1e400\nb: [-1E+999, +.5e400]\nc: 1.5e309',
       [
-        '1:4 unsafe_number /a "1e400" is no number that JSON can hold',
-        '2:5 unsafe_number /b/0 "-1E+999" is no number that JSON can hold',
-        '2:14 unsafe_number /b/1 "+.5e400" is no number that JSON can hold',
-        '3:4 unsafe_number /c "1.5e309" is no number that JSON can hold',
+        '1:4 unsafe_number /a "1e400" is not a number that JSON can represent',
+        '2:5 unsafe_number /b/0 "-1E+999" is not a number that JSON can represent',
+        '2:14 unsafe_number /b/1 "+.5e400" is not a number that JSON can represent',
+        '3:4 unsafe_number /c "1.5e309" is not a number that JSON can represent',
       ],
     ],
     ...[`${'1'.repeat(310)}`, `-${'9'.repeat(310)}.5`, `0x${'f'.repeat(300)}`, `0o${'7'.repeat(400)}`].map(
       (written): [string, string[]] => [
         `a: ${written}`,
-        [`1:4 unsafe_number /a ${quote(written)} is no number that JSON can hold`],
+        [`1:4 unsafe_number /a ${quote(written)} is not a number that JSON can represent`],
       ],
     ),
     [`a: 0.${'9'.repeat(1000)}`, [`1:4 number_spelling /a 0.${'9'.repeat(38)}… is read as the number 1`]],
@@ -132,11 +132,13 @@ describe('parseYaml refuses', () => {
     ],
     [
       'a: "\\0"',
-      ['1:4 yaml_character /a the text holds an escape that is no character: NUL or half of a surrogate pair'],
+      ['1:4 yaml_character /a the text contains an escape that is not a character: NUL or half of a surrogate pair'],
     ],
     [
       '"\\ud800": 1',
-      ['1:1 yaml_character /\ud800 the text holds an escape that is no character: NUL or half of a surrogate pair'],
+      [
+        '1:1 yaml_character /\ud800 the text contains an escape that is not a character: NUL or half of a surrogate pair',
+      ],
     ],
     [`a: ${'['.repeat(70)}${']'.repeat(70)}`, ['1:67 yaml_depth  the file is nested deeper than 64 levels']],
   ])('%j', (text, problems) => {
@@ -145,7 +147,9 @@ describe('parseYaml refuses', () => {
 
   test('parseYaml refuses a file of half a million values, and accepts one of 40,000', () => {
     const listOf = (count: number): string => `a: [${'1,'.repeat(count)}1]`;
-    expect(problemsOf(listOf(500_000))).toEqual(['1:1 yaml_values  the file holds more than 50,000 keys and values']);
+    expect(problemsOf(listOf(500_000))).toEqual([
+      '1:1 yaml_values  the file contains more than 50,000 keys and values',
+    ]);
     expect(problemsOf(listOf(40_000))).toEqual([]);
   });
 
@@ -153,7 +157,11 @@ describe('parseYaml refuses', () => {
     ['a byte of Latin-1', [...Buffer.from('a: 1\nb: zw\xf6lf', 'latin1')], '1:1 not_utf8  the file is not UTF-8'],
     ['a truncated character at the end', [...Buffer.from('a: '), 0xc3], '1:1 not_utf8  the file is not UTF-8'],
     ['UTF-16', [0xff, 0xfe, 0x61, 0x00], '1:1 not_utf8  the file is not UTF-8'],
-    ['a zero byte', [...Buffer.from('a: x'), 0], '1:5 yaml_syntax  this is no YAML: null byte is not allowed in input'],
+    [
+      'a zero byte',
+      [...Buffer.from('a: x'), 0],
+      '1:5 yaml_syntax  this is not YAML: null byte is not allowed in input',
+    ],
   ])('%s', (_, bytes, problem) => {
     expect(problemsOf(Uint8Array.from(bytes))).toEqual([problem]);
   });

@@ -196,7 +196,7 @@ describe('a server that is handed over to a refused instance', () => {
     const desired = commit(started({ a: two('x', 'y') }), { a: one('y'), b: one('x', 'nobody') });
     expect(ownersIn(desired)).toEqual(['x: a', 'y: a']);
     expect(describeProblems(desired.problems)).toEqual([
-      'a.yaml:1:16 hand_over_waits: "x" is handed over to the instance "b", which cannot come into force (correct "b" first; until then nothing of either changes) [a]',
+      'a.yaml:1:16 hand_over_waits: "x" is handed over to the instance "b", which cannot become active (correct "b" first; until then nothing of either changes) [a]',
       expect.stringMatching(/^b\.yaml:.* unknown_dependency: "x" depends on "nobody"/),
     ]);
   });

@@ -263,7 +263,7 @@ describe('a cycle of dependencies across stacks', () => {
     expect(ownersIn(after)).toEqual(['z: z']);
     expect(after.problems.find(({ instances }) => instances?.includes('d'))).toMatchObject({
       ...{ code: 'dependency_waits', severity: 'warning' },
-      message: '"w" depends on "x", a server of "a", which cannot come into force',
+      message: '"w" depends on "x", a server of "a", which cannot become active',
     });
   });
 });

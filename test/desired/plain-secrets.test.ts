@@ -30,7 +30,7 @@ const GROUP = `resources:
       resource_def:
         properties:
 `;
-const SAID = '"db_password" holds something else than a reference to a secret';
+const SAID = '"db_password" is not a reference to a secret';
 
 describe('a secret in plain text', () => {
   test.each<readonly [title: string, path: string, text: string, place: string]>([

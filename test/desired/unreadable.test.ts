@@ -87,7 +87,7 @@ describe('an object that cannot be read', () => {
     const { repository } = followed();
     const after = repository.commit({ [GLOBAL]: null, 'types/common/global.yml': 'ntp: b\n' });
     expect(describeProblems(after.problems)).toEqual([
-      'global.yml:1:1 wrong_extension: a file ending in ".yml" is not read (rename it to types/common/global.yaml; until then what was there stays as it is; to remove that, remove this too) [farm, shop]',
+      'global.yml:1:1 wrong_extension: a file ending in ".yml" is not read (rename it to types/common/global.yaml; until then the object stays as it is; to remove it, remove this path too) [farm, shop]',
     ]);
   });
 

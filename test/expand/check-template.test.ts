@@ -79,7 +79,7 @@ describe('placeholders', () => {
     '%s of a parameter is not accepted as a placeholder here',
     (written) => {
       expect(problemsOf(server(`{ a: "${written}" }`), '{ zone: x }')).toEqual([
-        `warning web.yaml:7:22 not_a_placeholder: "${written}" looks like a placeholder and is none (write <<parameter>>, <<index>>, <<(Array)['resource']['property']>> or <<(Output)['resource']['name']>>, without spaces)`,
+        `warning web.yaml:7:22 not_a_placeholder: "${written}" looks like a placeholder but is not one (write <<parameter>>, <<index>>, <<(Array)['resource']['property']>> or <<(Output)['resource']['name']>>, without spaces)`,
       ]);
       expect(problemsOf(server(`{ a: "${written}" }`), '{ other: x }')).toEqual([]);
     },
@@ -87,7 +87,7 @@ describe('placeholders', () => {
 
   test('report a placeholder in a default value', () => {
     expect(problemsOf('', '{ a: "<<b>>", b: "" }')).toEqual([
-      'web.yaml:3:18 placeholder_in_parameter: the placeholder in "<<b>>" would never be replaced (parameters hold plain text; put the placeholder into the property)',
+      'web.yaml:3:18 placeholder_in_parameter: the placeholder in "<<b>>" would never be replaced (parameters contain plain text; put the placeholder into the property)',
     ]);
   });
 

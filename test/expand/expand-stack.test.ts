@@ -282,7 +282,7 @@ describe('configuration_only', () => {
     [
       'is a structural property',
       group('count: "2"', '{ configuration_only: depends_on }'),
-      'warning web.yaml:6:69 unknown_configuration_only: configuration_only names "depends_on", which is no property here (remove it, or add the property)',
+      'warning web.yaml:6:69 unknown_configuration_only: configuration_only names "depends_on", which is not a property here (remove it, or add the property)',
     ],
   ])('warns about a name that %s', (_what, template, warning) => {
     const { servers, problems } = expand(template);
@@ -337,14 +337,14 @@ resources:
       'a resource that others depend on',
       'stackTemplateSubstractions: { resources: { web: {}, db: { properties: { peers: {} } } } }',
       [
-        `shop.yaml:2:44 taken_away_but_used: this is taken away, and "web" at /resources/db/properties/depends_on ${needs}`,
+        `shop.yaml:2:44 taken_away_but_used: this is taken away, but "web" at /resources/db/properties/depends_on ${needs}`,
       ],
     ],
     [
       'a property that an Array placeholder lists',
       'stackTemplateSubstractions: { resources: { web: { properties: { resource_def: { properties: { zone: {} } } } } } }',
       [
-        `shop.yaml:2:95 taken_away_but_used: this is taken away, and "<<(Array)['web']['zone']>>" at /resources/db/properties/peers ${needs}`,
+        `shop.yaml:2:95 taken_away_but_used: this is taken away, but "<<(Array)['web']['zone']>>" at /resources/db/properties/peers ${needs}`,
       ],
     ],
     [

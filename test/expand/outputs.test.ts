@@ -91,20 +91,20 @@ describe('a property with outputs has text parts instead of a value', () => {
 });
 
 describe('an invalid Output placeholder', () => {
-  const placed = 'its value has to be known before anything is created';
+  const placed = 'its value must be known before any server is created';
   const advice = 'use a parameter, or put the output into another property';
   test.each<[what: string, resources: string, problem: string]>([
     ...['name', 'description', 'role', 'environment', 'ProxyTag', 'depends_on', 'configuration_only'].map(
       (property): [string, string, string] => [
         `in ${property}`,
         web(`{ ${property}: "${ADDRESS}" }`),
-        `web.yaml:5:${50 + property.length} misplaced_output: "${ADDRESS}" cannot stand in "${property}": ${placed} (${advice})`,
+        `web.yaml:5:${50 + property.length} misplaced_output: "${ADDRESS}" cannot be in "${property}": ${placed} (${advice})`,
       ],
     ),
     [
       'in a count',
       `  web: { type: Platform::ResourceGroup, properties: { count: "${ADDRESS}", resource_def: { properties: {} } } }\n`,
-      `web.yaml:5:62 misplaced_output: "${ADDRESS}" cannot stand in a property of the group itself: ${placed} (${advice})`,
+      `web.yaml:5:62 misplaced_output: "${ADDRESS}" cannot be in a property of the group itself: ${placed} (${advice})`,
     ],
     ...[
       ['', '"" is empty'],

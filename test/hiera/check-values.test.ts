@@ -20,7 +20,7 @@ describe('unique', () => {
     const files = { 'types/common/base.yaml': '\nntp:\n  - a\n', 'types/role/web.yaml': 'ntp: 5' };
     expect(check(RULES, files)).toMatchObject([
       {
-        message: '"ntp" is merged as a list (hierarchy.yaml:3), and 5 is none',
+        message: '"ntp" is merged as a list (hierarchy.yaml:3), but 5 is not a list',
         hint: 'write ["5"]; it is a list at types/common/base.yaml:2',
       },
     ]);
@@ -31,7 +31,7 @@ describe('unique', () => {
     const problems = check(secrets, { 'types/role/web.yaml': 'tokens: hunter2' });
     expect(problems.map(({ code }) => code)).toEqual(['unique_not_list', 'secret_not_reference']);
     expect(problems[0]).toMatchObject({
-      message: '"tokens" is merged as a list (hierarchy.yaml:1), and this value is none',
+      message: '"tokens" is merged as a list (hierarchy.yaml:1), but this value is not a list',
       hint: 'write a list of references',
     });
     expect(JSON.stringify(problems)).not.toContain('hunter2');
@@ -67,7 +67,7 @@ describe('secrets', () => {
         line: 2,
         column: expect.any(Number),
         pointer: '/db_password',
-        message: '"db_password" holds something else than a reference to a secret',
+        message: '"db_password" is not a reference to a secret',
         hint: 'write a reference that matches ^secret/[a-z/]+$; a secret that was committed is known and has to be changed',
       },
     ]);

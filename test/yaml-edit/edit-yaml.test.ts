@@ -193,7 +193,7 @@ test.each<readonly [what: string, before: string, wanted: JsonMap, reason: RegEx
     { a: { b: { c: 1, d: 1 } } },
     /^other values .*: line 4: .*bad indent/,
   ],
-  ['a character that no file can hold', 'a: 1\n', { a: 'x\0' }, /other values .*: line 1: the text holds an escape/],
+  ['a character that no file can hold', 'a: 1\n', { a: 'x\0' }, /other values .*: line 1: the text contains an escape/],
   ['an empty key', 'a: 1\n', { a: 1, '': 1 }, /: line 2: a key is empty$/],
   [
     'a long list that is turned round',
