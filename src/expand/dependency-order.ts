@@ -50,12 +50,8 @@ function cycleTo<Node>(node: Node, path: readonly Visit<Node>[]): readonly Node[
 
 /** Returns a cycle for messages: `a → b → a`. Leaves out the middle of a very long one. */
 export function printCycle(labels: readonly string[]): string {
-  const labelsInCycle = [...labels, ...labels.slice(0, 1)];
-  if (labelsInCycle.length <= CYCLE_SHOWN_MAX) return labelsInCycle.join(' → ');
+  const loop = [...labels, ...labels.slice(0, 1)];
+  if (loop.length <= CYCLE_SHOWN_MAX) return loop.join(' → ');
   const half = CYCLE_SHOWN_MAX / 2;
-  return [
-    ...labelsInCycle.slice(0, half),
-    `… (${labelsInCycle.length - CYCLE_SHOWN_MAX} more)`,
-    ...labelsInCycle.slice(-half),
-  ].join(' → ');
+  return [...loop.slice(0, half), `… (${loop.length - CYCLE_SHOWN_MAX} more)`, ...loop.slice(-half)].join(' → ');
 }

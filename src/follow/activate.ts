@@ -1,4 +1,4 @@
-// Activates a desired state: one commit of the store writes every row that follows from it, then readers see it.
+// Activates a desired state: one store commit writes all rows that follow from it, then readers see it.
 
 import type { Breathe } from '../base/breathe.ts';
 import type { Clock } from '../base/clock.ts';
@@ -14,13 +14,13 @@ import { countEffects, followedChanges, type NewCommit } from './commit-rows.ts'
 import type { CurrentState } from './current-state.ts';
 import { syncChanges } from './sync.ts';
 
-/** One poll of the branch; its operation id goes through the log of everything that follows from it. */
+/** One poll of the branch. Log lines about its consequences contain its operation id. */
 export interface Poll {
   readonly operation: string;
   readonly log: Logger;
 }
 
-/** The parts that an activation reads and changes. */
+/** The parts that an activation uses. */
 export interface ActivationParts {
   readonly ledger: Ledger;
   readonly current: CurrentState;
@@ -30,28 +30,28 @@ export interface ActivationParts {
 }
 
 interface Activation extends Poll {
-  /** Where the commit was read. */
+  /** The repository and branch of the commit. */
   readonly place: FollowedPlace;
-  /** The desired state that was active until now; undefined: every server is enqueued. */
+  /** The desired state that was active before; undefined: every server is enqueued. */
   readonly before?: DesiredState | undefined;
-  /** The versions that were active until now, also at a start, where every server is enqueued; left out: `before`. */
+  /** The versions that were active before. Set at a start, where `before` is undefined; omitted: `before`. */
   readonly last?: Baseline | undefined;
   /** The newest commit of the branch, followed or not; undefined before the first poll. */
   readonly newest?: string | undefined;
-  /** For the history of commits; undefined: it has the commit already. */
+  /** For the history of commits; undefined if it has the commit already. */
   readonly judged?: NewCommit | undefined;
-  /** Returns the client that wrote an instance; left out: none is known. */
+  /** Returns the client that wrote an instance; omitted: none is known. */
   readonly clientOf?: (instance: string) => string | null;
 }
 
 /**
- * Activates a desired state. Runs in the exclusive section in which its deletes were judged: other work runs
- * meanwhile, but none that writes rows. Readers see the rows and the desired state change at once.
+ * Activates a desired state, in the exclusive section in which its deletes were judged. Other work may run during it,
+ * but no other work writes rows. Readers see the rows and the desired state change together.
  */
 export async function activate(parts: ActivationParts, desired: DesiredState, activation: Activation): Promise<void> {
   const { log } = activation;
   const changes = await record(parts, desired, activation);
-  enqueueConcerned(parts, activation, changes);
+  enqueueAffected(parts, activation, changes);
   const servers = changes.filter(({ kind }) => kind === 'server').length;
   log.info(
     { commit: desired.commit, ...desired.counts, servers, problems: desired.problems.length },
@@ -78,7 +78,7 @@ async function record(
   return changes;
 }
 
-/** Returns the change that ends the recovery whose commit an operator has accepted. */
+/** Returns the change that ends a recovery if an operator has accepted the commit. */
 function acceptedRecovery(ledger: Pick<Ledger, 'read'>, commit: string): readonly Change[] {
   const expected = ledger.read('recovery', RECOVERY);
   const isAccepted = ledger.read('approval', historyDigest(commit)) !== undefined;
@@ -87,10 +87,10 @@ function acceptedRecovery(ledger: Pick<Ledger, 'read'>, commit: string): readonl
 }
 
 /**
- * Enqueues the servers that a commit concerns: those whose rows changed, and those that may continue without such a
- * change.
+ * Enqueues the servers that a commit affects: servers whose rows changed, and servers that may continue without a
+ * change of their row.
  */
-function enqueueConcerned(
+function enqueueAffected(
   { ledger, reconciler }: ActivationParts,
   { operation, before }: Activation,
   changes: readonly Change[],
@@ -99,7 +99,7 @@ function enqueueConcerned(
   if (before === undefined) for (const name of ledger.list('server').keys()) enqueue(name);
   for (const { kind, name, value } of changes) {
     if (kind === 'server' && before !== undefined) enqueue(name);
-    // What was held and is not any more has rows that did not change.
+    // Servers whose hold ends may have unchanged rows.
     if (kind === 'held' && value === null) ledger.index.serversOf(name).forEach(enqueue);
   }
   // Another proxy may be responsible for a server now.
@@ -107,7 +107,7 @@ function enqueueConcerned(
     for (const name of ledger.list('server').keys()) if (reconciler.isAwaitingProxy?.(name)) enqueue(name);
 }
 
-/** Returns a function that returns the place of the first mistake of an invalid instance; undefined for a valid one. */
+/** Returns a function that returns the place of an instance's first mistake; undefined for a valid instance. */
 function mistakesIn({ invalid, problems }: DesiredState): (instance: string) => string | undefined {
   const first = new Map<string, Problem>();
   for (const problem of problems.filter(isError)) {
@@ -122,7 +122,7 @@ function mistakesIn({ invalid, problems }: DesiredState): (instance: string) => 
 
 const LOGGED_MAX = 20;
 
-/** Logs the first of them, a line each. */
+/** Logs the first problems, one line each. */
 export function logProblems(problems: readonly Problem[], log: Logger): void {
   for (const problem of problems.slice(0, LOGGED_MAX)) {
     log.warn({ code: problem.code, instances: problem.instances }, textOf(problem));

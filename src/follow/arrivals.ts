@@ -1,4 +1,4 @@
-// Keeps the requests that wait for a commit to be followed, and settles them after each poll. A write is answered once
+// Keeps the requests that wait until a commit is followed, and settles them after each poll. A write is answered once
 // reads show its commit or a later one.
 
 import { reasonOf } from '../base/wording.ts';
@@ -10,9 +10,9 @@ import type { CurrentState } from './current-state.ts';
 export class Arrivals {
   readonly #current: CurrentState;
   readonly #isAncestor: (ancestor: string, descendant: string) => Promise<boolean>;
-  /** The end of the poll under way. */
+  /** The end of the running poll. */
   #present = endOfPoll();
-  /** The end of the next poll: only one that begins after a request can have found its commit. */
+  /** The end of the next poll. A request waits for a poll that begins after it, which is certain to find its commit. */
   #next = endOfPoll();
   #isStopped = false;
 
@@ -22,7 +22,8 @@ export class Arrivals {
   }
 
   /**
-   * Resolves with the desired state once a commit, or one after it, is followed. Throws ServiceError where it is not.
+   * Resolves with the desired state once a commit, or a later one, is followed. Throws ServiceError if it is not
+   * followed.
    */
   async wait(commit: string, poll: () => void): Promise<DesiredState> {
     const desired = this.#current.get();
@@ -37,23 +38,23 @@ export class Arrivals {
     return this.#polled(null, poll);
   }
 
-  /** Notes that a poll begins. */
+  /** Records that a poll begins. */
   begin(): void {
     this.#present = this.#next;
     this.#next = endOfPoll();
   }
 
-  /** Settles the requests that came before the poll began. */
+  /** Settles the requests from before the start of the poll. */
   polled(): void {
     this.#present.resolve();
   }
 
-  /** Rejects the requests that came before the poll began: it has failed. */
+  /** Rejects the requests from before the start of the poll, which has failed. */
   failed(error: unknown): void {
     this.#present.reject(notReady(error));
   }
 
-  /** Rejects all requests: no more polls follow. */
+  /** Rejects all requests, because no more polls follow. */
   stop(): void {
     this.#isStopped = true;
     this.#present.reject(stopping());
@@ -72,11 +73,11 @@ export class Arrivals {
     }
   }
 
-  /** Returns the desired state that is active after a poll, if it has the commit that was waited for. */
+  /** Returns the active desired state after a poll, if it includes the commit. */
   async #found(commit: string | null): Promise<DesiredState> {
     const desired = this.#current.get();
     const refused = this.#current.refused;
-    // A branch that went back is refused, although its head comes before what is followed.
+    // If the branch went back, its head is refused although it is an ancestor of the followed commit.
     const isRefused = refused !== undefined && (commit ?? refused.commit) === refused.commit;
     const isThere = desired !== undefined && (commit === null || (await this.#isAncestor(commit, desired.commit)));
     if (isThere && !isRefused) return desired;
@@ -86,7 +87,7 @@ export class Arrivals {
 
 function endOfPoll(): PromiseWithResolvers<void> {
   const end = Promise.withResolvers<void>();
-  // Nobody may wait for it.
+  // Prevents an unhandled rejection if no request waits.
   end.promise.catch(() => undefined);
   return end;
 }
@@ -103,7 +104,9 @@ function stopping(): ServiceError {
   return new ServiceError('not_ready', 'The controller is stopping');
 }
 
-/** Returns the error for a poll that failed, also by a conflict in the store: the request has no answer yet. */
+/**
+ * Returns the error for a failed poll. A conflict in the store counts as failure, too: the request has no result yet.
+ */
 function notReady(error: unknown): ServiceError {
   const reason = reasonOf(error);
   return new ServiceError('not_ready', `The repository cannot be followed at the moment: ${reason}`);

@@ -1,5 +1,5 @@
-// One poll of the branch: fetches its newest commit and has it judged and followed, or notes why it is not. follower.ts
-// says when. follow-commit.ts decides about one commit.
+// Polls the branch: fetches its newest commit, and follows it or records why it is not followed. follower.ts decides
+// when to poll, follow-commit.ts judges a commit.
 import type { Logger } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { momentOf } from '../base/wording.ts';
@@ -12,12 +12,12 @@ import { refusedChanges } from './commit-rows.ts';
 import { CommitFollower, type CommitFollowerOptions, isElsewhere } from './follow-commit.ts';
 import { HEAD } from './object-rows.ts';
 
-/** The parts that a poll reads and changes. */
+/** The parts that a poll uses. */
 export interface BranchPollOptions extends CommitFollowerOptions {
   readonly reviews: Reviews;
-  /** Counts polls and fetches. Left out: nothing does. */
+  /** Counts polls and fetches. Omitted: they are not counted. */
   readonly metrics?: Metrics | undefined;
-  /** Ends a fetch that is under way, and later ones. */
+  /** Aborts the running fetch and later ones. */
   readonly signal: AbortSignal;
 }
 
@@ -25,13 +25,13 @@ export interface BranchPollOptions extends CommitFollowerOptions {
 export class BranchPoll {
   readonly #options: BranchPollOptions;
   readonly #commits: CommitFollower;
-  /** What was active before this part was built is restored, if there is anything. */
+  /** True once the first poll has restored what was active before the start. */
   #hasBegun = false;
-  /** The head that was polled last, followed or not. */
+  /** The last polled head, followed or not. */
   #polledHead: string | undefined;
-  /** The last requested review that was done without the remote. */
+  /** The last requested review that was made without the remote. */
   #reviewed = 0;
-  /** Why the newest commit is not followed, or why nothing is followed yet; empty where it is. */
+  /** Why the newest commit is not followed, or why nothing is followed yet; empty if it is followed. */
   notReadyReason = 'the first fetch has not ended';
 
   constructor(options: BranchPollOptions) {
@@ -39,7 +39,7 @@ export class BranchPoll {
     this.#commits = new CommitFollower(options);
   }
 
-  /** The desired state of the head that was polled last; undefined where that is not followed, or not yet. */
+  /** The desired state of the last polled head; undefined if that is not followed, or not yet. */
   get followed(): DesiredState | undefined {
     const { current } = this.#options;
     const desired = current.get();
@@ -48,17 +48,17 @@ export class BranchPoll {
   }
 
   /**
-   * Polls the branch once, has its newest commit followed, and returns what became of it. Throws where the remote, the
+   * Polls the branch once, follows its newest commit if possible, and returns the outcome. Throws if the remote, the
    * local copy or the store fails.
    */
   async poll(poll: Poll): Promise<'unchanged' | 'followed' | 'refused'> {
     const { source, ledger, current, reviews } = this.#options;
     const recorded = ledger.read('head', HEAD);
-    // If a rewritten history is held and the recorded head is lost, only a fetch can bring that back.
+    // If a rewritten history is held and the recorded head is lost, only a fetch can restore that head.
     const isAway = current.get() === undefined && this.#polledHead === undefined;
     if (recorded !== undefined && (isAway || !this.#hasBegun)) await this.#resume(poll);
     this.#hasBegun = true;
-    // An operator approves what is held here, so neither the remote nor a newer commit decides whether it counts.
+    // An approval is for what is held here, so it is judged before the fetch: a newer commit must not decide about it.
     if (reviews.isOpen && reviews.asked !== this.#reviewed) await this.#review(poll);
     const head = await this.#fetch(recorded?.commit ?? null);
     const { asked } = reviews;
@@ -68,7 +68,7 @@ export class BranchPoll {
     const isThere = recorded !== undefined && (await source.has(recorded.commit));
     if (isThere && current.get() === undefined) await this.#commits.restore(poll);
     await this.#judge(head.oid, { isReview, poll });
-    // The keys of a signature that is refused may change.
+    // A commit with a refused signature is judged again, because the keys may change.
     this.#polledHead = current.refused?.signature === undefined ? head.oid : undefined;
     reviews.judged(asked);
     return current.refused === undefined ? 'followed' : 'refused';
@@ -86,7 +86,7 @@ export class BranchPoll {
     }
   }
 
-  /** Judges again what is active and what is held of it, by what is here already; where that fails, after the fetch. */
+  /** Judges the active state and its holds again without the remote. If that fails, the fetch comes first. */
   async #review(poll: Poll): Promise<void> {
     const { current, reviews } = this.#options;
     const { asked } = reviews;
@@ -98,18 +98,18 @@ export class BranchPoll {
         await this.#judge(newest, { isReview: true, poll });
         reviews.judged(asked);
       } else if (followed !== undefined) {
-        // The newest commit may be another one, so this review is finished by the poll that finds it.
+        // The newest commit is not known, so the poll that finds it finishes this review.
         await this.#follow(followed, { ...poll, newest: undefined, isReview: true });
       }
     } catch (error) {
       poll.log.warn(
         { err: error },
-        'what was approved could not be judged by what is here; fetching before it is judged again',
+        'the approval could not be judged with the local copy; it is judged again after the fetch',
       );
     }
   }
 
-  /** Returns true if a server is gone for whose name or room an instance was refused. */
+  /** Returns true if a server is gone whose name or capacity an instance waits for. */
   #isAwaitedGone(): boolean {
     const { ledger, current } = this.#options;
     return [...(current.get()?.awaited ?? [])].some((name) => ledger.read('server', name) === undefined);
@@ -126,12 +126,12 @@ export class BranchPoll {
       current.catchUp();
       this.notReadyReason = '';
     } else if (isReview && followed !== undefined) {
-      // What is approved of the followed commit happens, although the newest one is not followed.
+      // Approvals for the followed commit take effect although the newest commit is not followed.
       await this.#follow(followed, { ...poll, newest: commit, isReview });
     }
   }
 
-  /** Returns false where the commit is refused. */
+  /** Returns false if the commit is refused. */
   async #follow(commit: string, poll: Parameters<CommitFollower['follow']>[1]): Promise<boolean> {
     const refused = await this.#commits.follow(commit, poll);
     if (refused !== undefined) await this.#refuse(refused, poll.log);
@@ -139,13 +139,14 @@ export class BranchPoll {
   }
 
   /**
-   * Serves what was active before, without the remote. If the local copy is gone, the fetch that follows restores it.
+   * Restores the state that was active before, without the remote. If the local copy is gone, the next fetch restores
+   * it.
    */
   async #resume(poll: Poll): Promise<void> {
     try {
       await this.#commits.restore(poll);
     } catch (error) {
-      // A standby may have shown something else.
+      // This process may have shown another state as a standby.
       this.#options.current.forget();
       poll.log.warn({ err: error }, 'the followed commit is not in the local copy; fetching it');
     }
@@ -164,7 +165,7 @@ export class BranchPoll {
     await this.#recordRefused(commit, { isHeld: refused.hold !== null, reason: publicReason(refused) });
   }
 
-  /** Records a refused commit and an event of that, unless it is recorded already, as after a restart. */
+  /** Records a refused commit with an event, unless it is recorded already, such as after a restart. */
   async #recordRefused(oid: string, refused: { readonly isHeld: boolean; readonly reason: string }): Promise<void> {
     const { source, ledger, gate, clock } = this.#options;
     const commit = await source.describe(oid);
@@ -176,8 +177,8 @@ export class BranchPoll {
   }
 
   /**
-   * The followed commit cannot be derived, or the settings name another place: an operator decides before anything
-   * happens.
+   * Begins a recovery if the followed commit cannot be derived, or if the settings name another place: an operator has
+   * to decide before any action starts.
    */
   async #beginRecovery(reason: string): Promise<void> {
     const { current, clock, ledger, gate, source, reviews } = this.#options;
@@ -187,12 +188,12 @@ export class BranchPoll {
     const now = clock.now();
     const change = recoveryChange(ledger, { cause: 'repository', reason, now, runsMs: 0 });
     await gate.exclusive(() => ledger.commit([change], { kind: 'pass', now }));
-    // What is under way is held from now on.
+    // Deletes in progress are judged again, so that they are held.
     if (current.get() !== undefined) reviews.request();
   }
 }
 
-/** Returns the reason without the text of files, since messages quote them and proxies read events. */
+/** Returns the reason without messages that quote files, because proxies read events. */
 function publicReason({ reason, hold, problems }: Omit<RefusedCommit, 'since'>): string {
   const first = problems.find(isError);
   return hold === null && first !== undefined ? `${placeAndCode(first)}; see treeline problems` : reason;

@@ -1,5 +1,5 @@
-// Computes what a commit of the branch changes, with the code of `treeline plan`: derives it and the commit before it,
-// and compares both. Reads no rows: servers count as made.
+// Computes the changes of a commit of the branch with the code of `treeline plan`: derives the commit and the one
+// before, and compares both. Reads no rows: all servers count as created.
 
 import { keepNewest } from '../base/lists.ts';
 import { problemsOf } from '../derive.ts';
@@ -20,9 +20,9 @@ import { approvedCountOf } from './safety.ts';
 /** The parts of a repository that a plan reads. */
 type PlannedSource = Pick<Source, 'has' | 'snapshot' | 'describe' | 'commitsBetween'>;
 
-/** The commits to compare, and what limits the deletes between them. */
+/** The commits to compare, and the delete budget. */
 interface CommitPlanOrder {
-  /** Null: nothing was followed before. */
+  /** Null if no commit was followed before. */
   readonly base: string | null;
   readonly head: string;
   readonly budget: DeleteBudget;
@@ -30,11 +30,11 @@ interface CommitPlanOrder {
   readonly earlier?: DesiredState | undefined;
 }
 
-/** Returns the effect of a commit. Throws SourceError if one of the two commits is not here any more. */
+/** Returns the effect of a commit. Throws SourceError if one of the two commits is no longer in the local copy. */
 async function planCommit(source: PlannedSource, order: CommitPlanOrder): Promise<Plan> {
   const { base, head, budget, earlier } = order;
   const { before, problemsBefore } = base === null ? NOTHING : await stateAt(source, base, earlier);
-  // Files that one of these has are parsed already; those of the other one are read.
+  // Only files that the base does not have are read and parsed.
   const snapshot = await readCommit(source, head, { earlier: before });
   const commits = base === null ? [] : await source.commitsBetween(base, head, COMMITS_MAX + 1);
   const safety = before && safetyOfServers(before, { budget, approvedCount: approvedCountOf(commits) });
@@ -59,8 +59,8 @@ interface PlannerParts {
 }
 
 /**
- * Returns a function that plans one commit after the other, so that the memory for one is enough. It keeps the last
- * plans, until other values are secret. Throws `not_ready` if several wait already.
+ * Returns a function that plans one commit at a time, to limit memory. It keeps the last plans until the rules for
+ * secrets change. The function throws `not_ready` if several requests wait already.
  */
 export function createPlanner({ source, current, budget }: PlannerParts) {
   const kept = new Map<string, Promise<Plan>>();
@@ -85,18 +85,18 @@ export function createPlanner({ source, current, budget }: PlannerParts) {
   };
 }
 
-interface StateInForce {
+interface ActiveState {
   readonly before: DesiredState | undefined;
   readonly problemsBefore: readonly Problem[];
 }
 
-const NOTHING: StateInForce = { before: undefined, problemsBefore: [] };
+const NOTHING: ActiveState = { before: undefined, problemsBefore: [] };
 
 /**
- * Returns the state in force at a commit: of what is wrong in it, the version of the newest commit in which nothing was
- * wrong.
+ * Returns the state that was active at a commit: invalid objects have their version from the newest earlier commit
+ * without errors.
  */
-export async function stateAt(source: PlannedSource, commit: string, earlier?: DesiredState): Promise<StateInForce> {
+export async function stateAt(source: PlannedSource, commit: string, earlier?: DesiredState): Promise<ActiveState> {
   const alone = await deriveAt(source, commit, { baseline: EMPTY_BASELINE, earlier });
   const problems = problemsOf(alone);
   if (alone.isFollowed && !problems.some(isError)) return { before: alone.desired, problemsBefore: problems };
@@ -107,8 +107,7 @@ export async function stateAt(source: PlannedSource, commit: string, earlier?: D
 }
 
 /**
- * Returns the desired state of the newest commit before one in which nothing is wrong; undefined if there is none that
- * is near.
+ * Returns the desired state of the newest earlier commit without errors; undefined if none of the last commits is one.
  */
 async function lastRight(source: PlannedSource, commit: string): Promise<DesiredState | undefined> {
   let earlier: DesiredState | undefined;

@@ -1,5 +1,6 @@
-// The history of commits: a row for each commit that was followed or refused, or that waits for an approval. Counts what
-// a commit changes against the state before it, what is held of it included, and notes when its last server is done.
+// Keeps the history of commits: a row for each commit that was followed or refused, or that waits for an approval.
+// Counts the changes of a commit against the state before, including held changes, and records when its last server is
+// done.
 import type { Breathe } from '../base/breathe.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
@@ -28,7 +29,7 @@ const NONE: CommitCounts = { created: 0, updated: 0, replaced: 0, deleted: 0, re
 
 type Counts = CommitRow['counts'];
 
-/** A commit that is being followed for the first time. */
+/** A commit that is followed for the first time. */
 export interface NewCommit {
   readonly commit: Commit;
   readonly signature: string | null;
@@ -37,8 +38,8 @@ export interface NewCommit {
 type Before = Baseline & Partial<Pick<DesiredState, 'invalid'>>;
 
 /**
- * Returns what a desired state changes once everything of it is approved, by instance. An instance that becomes invalid
- * counts as changed, with none of its servers.
+ * Returns the changes of a desired state by instance, as if all holds were approved. An instance that becomes invalid
+ * counts as changed, with zero counts.
  */
 export async function countEffects(before: Before, desired: DesiredState, breathe: Breathe): Promise<Counts> {
   const counts: Record<string, CommitCounts> = {};
@@ -52,7 +53,7 @@ export async function countEffects(before: Before, desired: DesiredState, breath
   return counts;
 }
 
-/** Returns what happens to servers if the desired state follows the baseline. */
+/** Returns the effect on servers if the desired state follows the baseline. */
 export async function acceptedEffect(
   before: Baseline,
   desired: DesiredState,
@@ -70,12 +71,12 @@ export async function acceptedEffect(
   return { text, deletes };
 }
 
-/** What happens to the servers and the records of a unit. */
+/** The changes to the servers and records of a unit. */
 interface UnitEffect {
   readonly unit: Unit;
   readonly effect: CommitCounts;
   readonly deleted: readonly string[];
-  /** How many servers are not wanted any more and stay. */
+  /** The number of servers that are no longer wanted but retained. */
   readonly retained: number;
 }
 
@@ -116,7 +117,7 @@ function addCounts(counts: Record<string, CommitCounts>, name: string, found: Co
   };
 }
 
-/** A server that moves to another instance counts as one of that. */
+/** Returns the changes of a unit. A server that moves to another instance counts for that instance. */
 function unitEffect(
   { before, after }: ChangedUnit,
   baseline: Baseline,
@@ -143,7 +144,7 @@ function unitEffect(
   return { unit, effect, deleted: deleted.map(({ name }) => name), retained: gone.length - deleted.length };
 }
 
-/** Returns the changes that record a commit as followed. It is done if it leaves all servers as they are. */
+/** Returns the changes that record a commit as followed. It is done already if it changes no server. */
 export function followedChanges(
   ledger: Read,
   { commit, signature, counts }: NewCommit & Pick<CommitRow, 'counts'>,
@@ -162,7 +163,7 @@ export function followedChanges(
     done: changesServers ? null : time,
     approvals: known?.approvals ?? [],
   };
-  // A newer commit was followed, so nobody can approve these any more.
+  // Pending commits can no longer be approved, because a newer one was followed.
   const over = [...ledger.list('commit')].flatMap(([name, expected]): Change[] =>
     expected.state !== 'pending' || name === commit.oid
       ? []
@@ -174,7 +175,9 @@ export function followedChanges(
   ];
 }
 
-/** Returns the changes that record a commit as refused, or as one that waits for an approval; none if it is known. */
+/**
+ * Returns the changes that record a commit as refused or as waiting for an approval; none if that is recorded already.
+ */
 export function refusedChanges(
   ledger: Read,
   commit: Commit,
@@ -208,7 +211,7 @@ function rowChanges(ledger: Read, name: string, value: CommitRow): Change[] {
   return [{ kind: 'commit', name, value, expected }, ...removed];
 }
 
-/** Returns the commit whose row gives way to that of a new one; undefined if there is room. */
+/** Returns the commit whose row a new one replaces; undefined if there is room. */
 function oldestOf(ledger: Read, name: string): string | undefined {
   const rows = ledger.list('commit');
   if (rows.size < COMMITS_MAX || rows.has(name)) return undefined;
@@ -225,11 +228,11 @@ interface ProgressOptions {
   readonly log: Logger;
 }
 
-/** Notes which servers a followed commit replaces, and when its last one is done. The caller closes it. */
+/** Records which servers a followed commit replaces, and when its last server is done. The caller closes it. */
 export class CommitProgress {
   readonly #options: ProgressOptions;
   readonly #loop: WokenLoop;
-  /** The servers that began to be replaced since the rows were written last, by commit and name: their instance. */
+  /** The instance of each server whose replacement began since the last write, by commit and server name. */
   readonly #replaced = new Map<string, Map<string, string>>();
 
   constructor(options: ProgressOptions) {

@@ -1,6 +1,6 @@
-// Holds the active desired state, and the newest commit where it is not followed. Only the follower sets them, the
-// desired state once it is durable; beside a leader, the standby follower. The functions answer what reconciling asks of
-// it: records, secrets, registered proxies.
+// Keeps the active desired state, and the newest commit if it is not followed. Only the follower sets them, once they
+// are durable; on a standby, the standby follower. Also provides records, secrets and registered proxies for
+// reconciling.
 import { momentOf } from '../base/wording.ts';
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 import { nodeAtMoment } from '../desired/node-records.ts';
@@ -25,17 +25,17 @@ export class CurrentState {
     return this.#desired;
   }
 
-  /** Increases with every desired state that is shown. */
+  /** Increases with every shown desired state. */
   get version(): number {
     return this.#version;
   }
 
-  /** Calls `watcher` after each change of the desired state or of the newest commit. It must not throw. */
+  /** Calls `watcher` after each change of the desired state or the newest commit. `watcher` must not throw. */
   watch(watcher: () => void): void {
     this.#watchers.push(watcher);
   }
 
-  /** Forgets the watchers: this process does not lead any more, and what watched is stopped. What is shown stays. */
+  /** Removes the watchers, because this process no longer leads. The shown state stays. */
   forgetWatchers(): void {
     this.#watchers = [];
   }
@@ -45,14 +45,17 @@ export class CurrentState {
     return this.#refused;
   }
 
-  /** Returns since when this process has seen the newest version of an instance invalid, RFC 3339; undefined: it is valid. */
+  /**
+   * Returns since when this process has known an instance's newest version as invalid, RFC 3339; undefined if it is
+   * valid.
+   */
   invalidSince(instance: string): string | undefined {
     return this.#invalid.get(instance);
   }
 
   /**
-   * Sets the active desired state, at a time. That of the same commit, judged again, does not make a refused newer
-   * commit valid.
+   * Sets the active desired state. If its commit is unchanged, because it was judged again, a refused newer commit
+   * stays refused.
    */
   set(desired: DesiredState, now: number): void {
     this.#invalid = new Map([...desired.invalid].map((name) => [name, this.#invalid.get(name) ?? momentOf(now)]));
@@ -62,7 +65,7 @@ export class CurrentState {
     this.#notify();
   }
 
-  /** Shows nothing, as at a start: what was shown is not what is recorded. */
+  /** Shows nothing, as at a start, because the shown state is not the recorded one. */
   forget(): void {
     if (this.#desired === undefined) return;
     this.#desired = undefined;
@@ -70,14 +73,14 @@ export class CurrentState {
     this.#notify();
   }
 
-  /** Notes that the newest commit is followed. */
+  /** Records that the newest commit is followed. */
   catchUp(): void {
     if (this.#refused === undefined) return;
     this.#refused = undefined;
     this.#notify();
   }
 
-  /** Notes that a commit is not followed; the time of a commit that was refused for the same before stays. */
+  /** Records that a commit is not followed. If it was refused before with the same kind of hold, `since` stays. */
   refuse(refused: RefusedCommit): void {
     const last = this.#refused;
     const isKnown = last?.commit === refused.commit && last.hold?.kind === refused.hold?.kind;
@@ -90,7 +93,9 @@ export class CurrentState {
   }
 }
 
-/** Returns a function from a server to its record. It throws where nothing is active, or the server has none. */
+/**
+ * Returns a function that returns the record of a server. It throws if nothing is active or the server has no record.
+ */
 export function activeRecords(current: CurrentState, rows: Ledger): (server: string) => NodeRecord {
   return (server) => {
     const desired = current.get();
@@ -100,20 +105,20 @@ export function activeRecords(current: CurrentState, rows: Ledger): (server: str
   };
 }
 
-/** Returns a function that returns whether a key is for a secret. Every key may be where nothing is active. */
+/** Returns a function that returns whether a key is for a secret: true for every key if nothing is active. */
 export function activeSecrets(current: CurrentState): (key: string) => boolean {
   return (key) => secretRulesOf(current.get())?.isSecret(key) ?? true;
 }
 
 /**
- * Returns a function that returns whether a value is a reference to a secret. Every value may be where nothing is
+ * Returns a function that returns whether a value is a reference to a secret: true for every value if nothing is
  * active.
  */
 export function activeReferences(current: CurrentState): (value: Json) => boolean {
   return (value) => secretRulesOf(current.get())?.isReference(value) ?? true;
 }
 
-/** Returns the rules of a desired state; undefined where its hierarchy is not known. */
+/** Returns the rules for secrets of a desired state; undefined if its hierarchy is not known. */
 export function secretRulesOf(desired: Partial<Pick<DesiredState, 'catalog'>> | undefined): Secrets | undefined {
   const hierarchy = desired?.catalog?.hierarchy;
   return hierarchy !== undefined && isValidEntry(hierarchy) ? compileSecrets(hierarchy.object) : undefined;
@@ -122,7 +127,7 @@ export function secretRulesOf(desired: Partial<Pick<DesiredState, 'catalog'>> | 
 type Clients = DesiredState['clients'];
 
 /**
- * Returns a function that returns the registered proxies, the same array for the same clients; undefined where nothing
+ * Returns a function that returns the registered proxies, as the same array for the same clients; undefined if nothing
  * is active.
  */
 export function registeredProxies(current: CurrentState): () => readonly RegisteredProxy[] | undefined {

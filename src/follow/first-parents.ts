@@ -1,15 +1,13 @@
-// Walks a branch back along first parents: the commits of the branch itself, without those that merges bring.
+// Walks a branch back along first parents: the commits of the branch itself, without commits from merged branches.
 import type { Commit, Source } from '../repository/source.ts';
 
-/** How many commits of a branch are searched, or read because of a merge. */
+/** The most commits of a branch that are searched. */
 export const COMMITS_MAX = 1_000;
 
-/** How many new commits are read, those that merges bring included. */
+/** The most new commits that are read, including those from merged branches. */
 export const NEW_COMMITS_MAX = 10_000;
 
-/**
- * Yields a commit and its first parents, newest first, at most `countMax`. Reads a commit only for the one before it.
- */
+/** Yields a commit and its first parents, newest first, at most `countMax`. Reads a commit only to find its parent. */
 export async function* firstParents(
   source: Pick<Source, 'describe'>,
   newest: string,
@@ -24,8 +22,8 @@ export async function* firstParents(
 }
 
 /**
- * Returns the commits of the branch itself, newest first: the first parents of the newest one, as long as they come
- * after the followed one. The others are those that merges bring.
+ * Returns the commits of the branch itself, newest first: the first parents of the newest one that descend from the
+ * followed one. All other commits are from merged branches.
  */
 export function firstParentLine(commits: readonly Commit[], followed: string): Commit[] {
   const children = new Map<string, string[]>();
@@ -33,7 +31,7 @@ export function firstParentLine(commits: readonly Commit[], followed: string): C
     for (const parent of parents) children.set(parent, [...(children.get(parent) ?? []), oid]);
   }
   const after = new Set(children.get(followed));
-  // Grows while it is walked: a Set hands out members in the order in which they joined.
+  // The set grows during the iteration, which visits members in the order of insertion.
   for (const commit of after) for (const child of children.get(commit) ?? []) after.add(child);
   const byId = new Map(commits.map((commit) => [commit.oid, commit]));
   const line: Commit[] = [];

@@ -1,5 +1,5 @@
-// Judges the newest commit against the active state, and activates the desired state that follows from it, or reports
-// why it is not followed. A commit that cannot be read changes nothing. docs/concepts.md, wrong commits.
+// Judges the newest commit against the active state, and activates its desired state or reports why it is not followed.
+// A commit that cannot be read changes nothing. docs/concepts.md, wrong commits.
 import { invariant } from '../base/invariant.ts';
 import { judgeAgain, judgeInTurns, type RefusedDerivation, type Reusable } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
@@ -27,13 +27,13 @@ import { proposeAt } from './read-commit.ts';
 import { recordedBaseline, restoreDesired } from './restore.ts';
 import { approvedCountOf, readSafety, withoutApprovals } from './safety.ts';
 
-/** The source, the delete budget, the lock between passes and commits, and the parts of an activation. */
+/** The parts that following a commit uses. */
 export interface CommitFollowerOptions extends ActivationParts {
   readonly source: Source;
   readonly gate: CommitGate;
   readonly pushes: OwnPushes;
   readonly deleteBudget: DeleteBudget;
-  /** Left out: commits need no signature. */
+  /** Omitted: commits need no signature. */
   readonly signatures?: Signatures | undefined;
 }
 
@@ -44,36 +44,35 @@ interface Followed {
   readonly commit: string;
   readonly baseline: Baseline;
   readonly place: FollowedPlace;
-  /** No copy has the commit any more, or it does not make what is recorded: `baseline` is from the rows. */
+  /** The commit is no longer in the local copy, or it does not match the rows, so `baseline` is built from the rows. */
   readonly isLost: boolean;
-  /** What the recorded head makes otherwise than recorded, in words; undefined: nothing, or it is not known. */
+  /**
+   * A description of how the recorded head differs from the rows; undefined if it does not, or if that is not known.
+   */
   readonly difference?: string | undefined;
 }
 
-/** A poll, and what is known of the commit that it judges. */
+/** A poll, and facts about the commit that it judges. */
 interface JudgingPoll extends Poll {
-  /** The newest commit of the branch, if it is known. */
+  /** The newest commit of the branch, if known. */
   readonly newest: string | undefined;
-  /** The commit is the followed one, and is read where it was followed. */
+  /** The commit is the followed one, and is read from the place where it was followed. */
   readonly isReview?: boolean;
 }
 
-/** How a commit comes after what is followed. */
+/** The relation of a commit to the followed one. */
 interface Arrival {
   readonly followed: Followed | undefined;
-  /** It continues what is followed. */
+  /** The commit descends from the followed one. */
   readonly isNext: boolean;
   readonly place: FollowedPlace;
-  /** The commits after the followed one, newest first: their trailers count. None of another history do. */
+  /** The commits after the followed one, newest first, whose trailers count. Empty for another history. */
   readonly commits: readonly Commit[];
   /** See LosingCommit. */
   readonly between: readonly string[] | undefined;
 }
 
-/**
- * Follows the commits of the branch. Each method throws where the source or the store fails; then everything stays as
- * it is.
- */
+/** Follows the commits of the branch. Each method throws if the source or the store fails; then nothing changes. */
 export class CommitFollower {
   readonly #options: CommitFollowerOptions;
   /** See Followed. */
@@ -84,8 +83,8 @@ export class CommitFollower {
   }
 
   /**
-   * Activates what was active before; nothing if the recorded head makes something else. What was approved since is
-   * judged after that, when it is known what would go.
+   * Activates the state that was active before; nothing if the recorded head does not match the rows. Approvals since
+   * then are judged later, when the resulting deletes are known.
    */
   async restore(poll: Poll): Promise<void> {
     const { source, ledger: rows, breathe, current } = this.#options;
@@ -95,7 +94,7 @@ export class CommitFollower {
     else await this.#resume(restored, poll);
   }
 
-  /** Judges by the present facts what was active before, and has every server examined. */
+  /** Judges the previous active state by the current facts, and enqueues every server. */
   async #resume(active: DesiredState, poll: Poll): Promise<void> {
     const { source, ledger, gate, deleteBudget: budget, clock } = this.#options;
     const { place } = ledger.read('head', HEAD) ?? source;
@@ -108,8 +107,8 @@ export class CommitFollower {
   }
 
   /**
-   * Follows a commit of the branch, if it continues what is followed and can be followed as a whole. Returns why it is
-   * not followed; undefined if it is.
+   * Follows a commit of the branch if it descends from the followed one and can be followed as a whole. Returns why it
+   * is not followed; undefined if it is.
    */
   async follow(commit: string, poll: JudgingPoll): Promise<Refusal | undefined> {
     const { source } = this.#options;
@@ -122,7 +121,7 @@ export class CommitFollower {
     }
     const broken = await breakBefore(source, commit, followed);
     if (broken === undefined) return await this.#takeNext(commit, poll, followed);
-    // Anything else is followed only when an operator has accepted that very commit, or one that it comes after.
+    // Any other commit is followed only if an operator has accepted it or one of its ancestors.
     if (isApproved(this.#options.ledger, historyDigest(commit))) {
       const arrival = { followed, isNext: false, place: source.place, commits: [], between: undefined };
       return await this.#take(commit, poll, arrival);
@@ -136,7 +135,7 @@ export class CommitFollower {
     return heldHistory(commit, reason, { check: broken.check, effect });
   }
 
-  /** Returns what accepting a commit does; undefined if it cannot be followed. */
+  /** Returns the effect of accepting a commit; undefined if it cannot be followed. */
   async #effectOf(commit: string, baseline: Baseline): Promise<AcceptedEffect | undefined> {
     const { source, current, breathe } = this.#options;
     const before = { baseline, earlier: current.get(), isAccepted: true };
@@ -146,7 +145,7 @@ export class CommitFollower {
   }
 
   /**
-   * Follows a commit that comes after the followed one: up to the last one before the first without a valid signature.
+   * Follows a commit after the followed one. If a commit on the way has no valid signature, follows the one before it.
    */
   async #takeNext(commit: string, poll: JudgingPoll, followed: Followed): Promise<Refusal | undefined> {
     const { source, signatures } = this.#options;
@@ -164,7 +163,9 @@ export class CommitFollower {
     return unsigned(commit, bad);
   }
 
-  /** Checks commits of the branch, oldest first: those after the last one that an operator has accepted. */
+  /**
+   * Checks the signatures of commits, oldest first, from the one after the last commit that an operator has accepted.
+   */
   async #firstBad(line: readonly string[]): Promise<BadSignature | undefined> {
     const { signatures, ledger } = this.#options;
     const accepted = line.findLastIndex((oid) => isApproved(ledger, historyDigest(oid)));
@@ -172,8 +173,8 @@ export class CommitFollower {
   }
 
   /**
-   * Derives a commit beside other work, and judges and activates it in the exclusive section, in which nothing is read
-   * from Git.
+   * Derives a commit concurrently with other work, then judges and activates it in the exclusive section, where nothing
+   * is read from Git.
    */
   async #take(commit: string, poll: JudgingPoll, arrival: Arrival): Promise<Refusal | undefined> {
     const { source, ledger, gate, current, pushes, breathe } = this.#options;
@@ -185,7 +186,7 @@ export class CommitFollower {
       earlier: before,
       directory: place.directory,
       breathe,
-      // What is followed was accepted once.
+      // The followed commit was accepted before.
       isAccepted: (isNext && commit === before?.commit) || isApproved(ledger, nothingLeftDigest(commit)),
     });
     if (!proposed.isFollowed) return wrong(commit, proposed);
@@ -201,7 +202,7 @@ export class CommitFollower {
     return undefined;
   }
 
-  /** Returns a commit and its signer; undefined for one that is followed already, and is only judged again. */
+  /** Returns a commit and its signer; undefined for the followed commit, which is only judged again. */
   async #describe(oid: string): Promise<NewCommit | undefined> {
     const { source, signatures, ledger } = this.#options;
     if (ledger.read('head', HEAD)?.commit === oid) return undefined;
@@ -210,12 +211,12 @@ export class CommitFollower {
 
   #safety(commits: readonly Commit[]): Safety {
     const { ledger, deleteBudget: budget, clock } = this.#options;
-    // The numbers of trailers are for servers of which a store that is behind may know nothing.
+    // During a recovery, trailers do not count: they may be for servers that the rows do not have.
     const approvedCount = ledger.read('recovery', RECOVERY) === undefined ? approvedCountOf(commits) : 0;
     return readSafety(ledger, { budget, now: clock.now(), approvedCount });
   }
 
-  /** Reads the commits between, if there are any: else the active state has all that counts. */
+  /** Finds the policies of instances that lose servers. If no commits are in between, the active state has them. */
   async #lossesOf(
     proposed: Reusable,
     baseline: Baseline,
@@ -227,9 +228,7 @@ export class CommitFollower {
     return { losses: await findLosses({ source, breathe, directory }, losing) };
   }
 
-  /**
-   * Returns a commit whose history an operator has accepted, and that a commit comes after; undefined if there is none.
-   */
+  /** Returns an ancestor of a commit whose history an operator has accepted; undefined if there is none. */
   async #acceptedBefore(commit: string): Promise<string | undefined> {
     const { source, ledger } = this.#options;
     const known = [commit, this.#followed()?.commit];
@@ -241,7 +240,7 @@ export class CommitFollower {
     return undefined;
   }
 
-  /** The commit that was followed last, and what was active then; undefined before the first. */
+  /** Returns the last followed commit and its active state; undefined before the first one. */
   #followed(): Followed | undefined {
     const { ledger, current } = this.#options;
     const head = ledger.read('head', HEAD);
@@ -254,24 +253,24 @@ export class CommitFollower {
   }
 }
 
-/** What a commit may continue. */
+/** The followed commit that a new one is compared with. */
 type Earlier = Omit<Followed, 'baseline'>;
 
-/** Why a commit does not continue what is followed. */
+/** Why a commit does not descend from the followed one. */
 interface Break {
   readonly reason: string;
-  /** What to do first, before the commit is accepted; undefined: nothing else. */
+  /** What the operator has to try before accepting the commit; undefined: nothing. */
   readonly check: string | undefined;
 }
 
-/** Returns true where what is recorded was followed by other settings. */
+/** Returns true if the recorded head was followed at another place than that of the settings. */
 export function isElsewhere({ place }: Pick<HeadRow, 'place'>, now: FollowedPlace): boolean {
   return changedKeys(place, now).length > 0;
 }
 
 /**
- * Returns why a commit of the branch, read where the settings say now, does not continue what is followed; undefined if
- * it does.
+ * Returns why a commit of the branch, read from the place of the settings, does not descend from the followed one;
+ * undefined if it does.
  */
 async function breakBefore(source: Source, commit: string, followed: Earlier): Promise<Break | undefined> {
   const { place: now } = source;
@@ -303,7 +302,7 @@ interface HistoryFacts extends Pick<NonNullable<RefusedCommit['hold']>, 'check' 
   readonly signature?: string;
 }
 
-/** Returns the refusal of a commit that an operator may accept with all that comes before it. */
+/** Returns the refusal of a commit that an operator may accept together with its history. */
 function heldHistory(commit: string, reason: string, facts: HistoryFacts = {}): Refusal {
   const { signature, check, effect } = facts;
   const hold = { kind: 'history', digest: historyDigest(commit), check, effect } as const;
@@ -320,8 +319,8 @@ function isApproved(ledger: Pick<Ledger, 'read'>, digest: string): boolean {
 }
 
 /**
- * Returns the refusal of the newest commit where nothing is active, since the followed one is lost or does not make
- * what is recorded.
+ * Returns the refusal of the newest commit if nothing is active, because the followed one is lost or does not match the
+ * rows.
  */
 export async function refusalOfLost(
   source: Source,
@@ -334,9 +333,9 @@ export async function refusalOfLost(
 }
 
 function wrong(commit: string, { problems: all, nothingLeft, cause }: RefusedDerivation): Refusal {
-  // What is left is no matter of a place in a file.
+  // The reason for `nothing left` is not at a place in a file.
   const reason = nothingLeft?.message ?? textOf(cause);
-  // The first one is reported as the cause.
+  // The cause is listed first.
   const problems = [cause, ...all.filter((problem) => problem !== cause)];
   const hold = nothingLeft && ({ kind: 'nothing left', digest: nothingLeftDigest(commit) } as const);
   return { commit, reason, problems, hold: hold ?? null };

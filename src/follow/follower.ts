@@ -1,5 +1,5 @@
-// Follows the branch: polls when asked to, has the newest commit followed, and answers the requests that wait for a
-// commit. branch-poll.ts does one poll.
+// Follows the branch: polls it on request, follows the newest commit, and answers the requests that wait for a commit.
+// branch-poll.ts makes one poll.
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '../base/log.ts';
 import { type LogOnceAMinute, logOnceAMinute } from '../base/log-once-a-minute.ts';
@@ -14,23 +14,20 @@ import { CommitProgress } from './commit-rows.ts';
 import { HEAD } from './object-rows.ts';
 import { OwnPushes } from './own-pushes.ts';
 
-/** How soon a poll that failed is tried again, unless something asks earlier; twice as long each time. */
+/** The pause after a failed poll, unless a poll is requested. It doubles with each failure. */
 const RETRY_MS = 5_000;
-/** Some hosts lock an account that asks with a wrong password too often. */
+/** Some hosts lock an account after too many wrong passwords. */
 const RETRY_MS_MAX = 120_000;
 const BRANCH = 'branch';
 
 interface FollowerOptions extends Omit<BranchPollOptions, 'pushes' | 'signal'> {
   readonly triggers: readonly Trigger[];
   readonly log: Logger;
-  /**
-   * Returns whether this process leads, decided at the moment of the call; what fails in one that does not is no error.
-   * Left out: it always does.
-   */
+  /** Returns whether this process leads now. If it does not, failures are not errors. Omitted: it always leads. */
   readonly leads?: (() => boolean) | undefined;
 }
 
-/** Polls the branch, and has each new commit followed. */
+/** Polls the branch, and follows each new commit. */
 export class Follower {
   readonly #options: FollowerOptions;
   readonly #queue: Queue;
@@ -40,11 +37,11 @@ export class Follower {
   readonly #pushes = new OwnPushes();
   readonly #progress: CommitProgress;
   readonly #stopping = new AbortController();
-  /** Polls that failed, one after the other. */
+  /** The number of consecutive failed polls. */
   #failures = 0;
-  /** Since when the branch cannot be read or copied; until a poll has done both, since this process has started. */
+  /** Since when the branch cannot be read or copied. Before the first success, the start of this process. */
   #unread: { readonly since: string } | undefined;
-  /** Why the last poll could not read or copy the branch, and since when; undefined where it did. */
+  /** Why the last poll could not read or copy the branch, and since when; undefined if it could. */
   failure: { readonly reason: string; readonly since: string } | undefined;
 
   constructor(options: FollowerOptions) {
@@ -64,7 +61,7 @@ export class Follower {
     return this.#branch.notReadyReason;
   }
 
-  /** The desired state of the head that was polled last; undefined where that is not followed, or not yet. */
+  /** The desired state of the last polled head; undefined if that is not followed, or not yet. */
   get followed(): DesiredState | undefined {
     return this.#branch.followed;
   }
@@ -74,33 +71,33 @@ export class Follower {
     this.poll();
   }
 
-  /** Asks for a poll of the branch; many such requests make one poll. */
+  /** Requests a poll of the branch. Many requests lead to one poll. */
   poll(): void {
     this.#queue.add(BRANCH);
   }
 
   /**
-   * Resolves with the desired state once a commit, or one after it, is followed. Throws ServiceError `conflict` where
-   * that commit was polled and is not followed, `not_ready` where it cannot be polled.
+   * Resolves with the desired state once a commit, or a later one, is followed. Throws ServiceError `conflict` if the
+   * polled commit is not followed, `not_ready` if the branch cannot be polled.
    */
   desiredAt(commit: string): Promise<DesiredState> {
     return this.#arrivals.wait(commit, () => this.poll());
   }
 
-  /** Takes commits before they are pushed, with the clients that write them. */
+  /** Records the clients of commits that are about to be pushed. */
   announce(writings: Writings): void {
     this.#pushes.add(writings);
   }
 
-  /** Asks for a poll, and resolves with the desired state of the commit that it finds; see Arrivals. Throws like {@link desiredAt}. */
+  /**
+   * Requests a poll, and resolves with the desired state of the commit that it finds; see Arrivals. Throws like {@link
+   * desiredAt}.
+   */
   newest(): Promise<DesiredState> {
     return this.#arrivals.newest(() => this.poll());
   }
 
-  /**
-   * Resolves with true if `head` comes after a commit that is in the local copy and not in the history that is
-   * followed.
-   */
+  /** Resolves with true if `head` descends from a commit that is in the local copy but not in the followed history. */
   async isBefore(commit: string, head: string): Promise<boolean> {
     const { source, ledger } = this.#options;
     const followed = ledger.read('head', HEAD)?.commit;
@@ -109,7 +106,7 @@ export class Follower {
     return !isKnown || !(await source.isAncestor(commit, followed));
   }
 
-  /** Ends a fetch that is under way: a stop never waits for the remote. The source stays open. */
+  /** Aborts a running fetch, so that a stop never waits for the remote. The source stays open. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the follower is stopped'));
     this.#arrivals.stop();
@@ -118,7 +115,7 @@ export class Follower {
     await this.#progress.close();
   }
 
-  /** Never throws: the one place where a poll that failed is caught. */
+  /** Never throws: this is where errors of a poll are caught. */
   async #handle(): Promise<void> {
     const operation = randomUUID();
     const log = this.#options.log.child({ operation });
@@ -136,7 +133,7 @@ export class Follower {
       this.#options.metrics?.count('treeline_polls_total', { outcome: 'failed' });
       const reason = reasonOf(error);
       this.#branch.notReadyReason = reason;
-      // The store reports its own failure; the branch was read.
+      // The store logs its own failure, and the branch was read.
       const wasRead = error instanceof Error && error.name === 'StoreError';
       this.#unread = wasRead ? undefined : (this.#unread ?? { since: momentOf(this.#options.clock.now()) });
       this.failure = this.#unread && { reason, ...this.#unread };

@@ -12,7 +12,7 @@ import type { RowIndex } from '../reconcile/row-index.ts';
 /** A change of a server's row that does not remove it. */
 export type ServerRowChange = Extract<Change, { kind: 'server' }> & { readonly value: ServerRow };
 
-/** Returns the held instances by name; one that was held for the same before keeps its time. */
+/** Returns the rows of held instances, by name. A hold with an unchanged digest keeps its time. */
 export function heldRows(
   { held, commit }: Pick<DesiredState, 'held' | 'commit'>,
   recorded: ReadonlyMap<string, HeldRow>,
@@ -29,7 +29,7 @@ export function heldRows(
   return rows;
 }
 
-/** How long an administrator's request to delete waits for the commit that it becomes. */
+/** How long the approval of a requested delete waits for its commit. */
 const REQUEST_MS = 15 * 60 * 1000;
 
 interface Activated {
@@ -42,8 +42,8 @@ interface Activated {
 }
 
 /**
- * Returns the approvals that remain after a commit was activated: those that this commit made no use of and that may be
- * used yet. Approved deletes are marked in the servers' own rows. A commit may need two approvals, one after the other.
+ * Returns the approvals that remain after the activation of a commit: those that it did not use and that can still be
+ * used. Approved deletes are marked in the servers' rows. A commit may need two approvals, one after the other.
  */
 export function keptApprovals(
   recorded: ReadonlyMap<string, ApprovalRow>,
@@ -61,7 +61,7 @@ export function keptApprovals(
   return new Map([...recorded].filter(([digest, approval]) => isKept(digest, approval)));
 }
 
-/** Returns false where an approval was for a commit to come, and has waited for it too long. */
+/** Returns false if an approval has waited too long for its commit. */
 export function isApprovalOpen({ what, time }: Pick<ApprovalRow, 'what' | 'time'>, now: number): boolean {
   return what !== 'requested delete' || Date.parse(time) > now - REQUEST_MS;
 }
@@ -72,11 +72,11 @@ function commitDigests(commit: string): readonly string[] {
 
 interface Suspended {
   readonly desired: Pick<DesiredState, 'units' | 'invalid'>;
-  /** Instances that have rows of servers. */
+  /** Instances with rows of servers. */
   readonly recorded: ReadonlySet<string>;
 }
 
-/** Returns the suspensions that continue: one ends with its instance. */
+/** Returns the suspensions whose instance still exists. */
 export function suspensionRows(
   suspensions: ReadonlyMap<string, SuspensionRow>,
   { desired: { units, invalid }, recorded }: Suspended,
@@ -86,7 +86,7 @@ export function suspensionRows(
   return new Map([...suspensions].filter(([name]) => isPresent(name) || invalid.has(name)));
 }
 
-/** Returns the numbers of servers with an open update by commit, as they will be after these changes. */
+/** Returns the number of servers with an open update after these changes, by commit. */
 export function openUpdatesAfter(
   index: Pick<RowIndex, 'openUpdates'>,
   changes: readonly ServerRowChange[],
@@ -103,8 +103,8 @@ export function openUpdatesAfter(
 }
 
 /**
- * Returns how many updates each commit wanted, for the commits that have open ones. An update that heals is one of the
- * commit that last changed its server.
+ * Returns the number of updates of each commit with open updates. A healing update belongs to the commit that last
+ * changed its server.
  */
 export function rolloutRows(
   recorded: ReadonlyMap<string, RolloutRow>,
@@ -112,7 +112,7 @@ export function rolloutRows(
 ): ReadonlyMap<string, RolloutRow> {
   const rollouts = new Map([...recorded].filter(([name]) => open.has(name)));
   for (const [name, updates] of open) {
-    // Where the first failures that would hold the rest are all there is, nothing has to be remembered.
+    // A commit with fewer updates than may fail needs no row.
     if (!rollouts.has(name) && updates > failuresMax({ updates })) rollouts.set(name, { updates });
   }
   return rollouts;

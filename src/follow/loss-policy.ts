@@ -1,5 +1,5 @@
-// Reads the commits between the followed one and the newest, for the protection and the retention of instances that
-// lose servers; see desired/loss-policy.ts. Most commits come alone, and then nothing is read.
+// Reads the commits between the followed one and the newest, for the protection and retention of instances that lose
+// servers; see desired/loss-policy.ts. Usually there are none, and nothing is read.
 import type { Breathe } from '../base/breathe.ts';
 import { loadCatalog } from '../catalog/load-catalog.ts';
 import { proposeInTurns, type Reusable } from '../derive.ts';
@@ -10,7 +10,7 @@ import { orContentError } from '../model/snapshot.ts';
 import type { Source } from '../repository/source.ts';
 import { readCommit } from './read-commit.ts';
 
-/** How many commits before the newest one are searched. */
+/** The most commits before the newest one that are searched. */
 export const SEARCHED_MAX = 100;
 
 const TOO_MANY =
@@ -22,23 +22,23 @@ const ELSEWHERE =
 interface SearchParts {
   readonly source: Pick<Source, 'snapshot'>;
   readonly breathe: Breathe;
-  /** Left out: the one that is followed. */
+  /** Omitted: the followed directory. */
   readonly directory?: string | undefined;
 }
 
-/** A commit that may take servers away. */
+/** A commit that may remove servers. */
 export interface LosingCommit extends Reusable {
   readonly baseline: Baseline;
-  /** The desired state of the followed commit; undefined: there is none. */
+  /** The desired state of the followed commit, if any. */
   readonly followed: DesiredState | undefined;
   /**
-   * The commits of the branch after the followed one and before this one, newest first; undefined: it does not come
-   * after that one.
+   * The commits of the branch between the followed one and this one, newest first; undefined if this commit does not
+   * descend from the followed one.
    */
   readonly between: readonly string[] | undefined;
 }
 
-/** Returns the policies for the instances of which a commit takes servers away. */
+/** Returns the policies of the instances from which a commit removes servers. */
 export async function findLosses(parts: SearchParts, commit: LosingCommit): Promise<LossPolicies> {
   const { candidates, baseline, followed, between } = commit;
   const searches = searchesFor(candidates, baseline);
@@ -64,7 +64,7 @@ interface Searched {
   readonly earlier: Reusable;
 }
 
-/** Adds the versions of one commit, and returns what spares work for the next. */
+/** Adds the versions of one commit. Returns a derivation that the next one can reuse. */
 async function searchCommit(
   { source, breathe, directory }: SearchParts,
   oid: string,

@@ -1,4 +1,4 @@
-// Computes the rows of a desired state beside those of servers: the head, pinned objects, terminating instances.
+// Computes the rows of a desired state other than those of servers: the head, pinned objects, terminating instances.
 // Pure.
 
 import type { Baseline, DesiredState } from '../desired/desired-state.ts';
@@ -33,8 +33,8 @@ export function pinnedRows(desired: DesiredState): ReadonlyMap<string, PinnedRow
   }
   for (const [address, unit] of desired.units) {
     const newest = desired.candidates.get(address);
-    // Also where its file is gone and it stays all the same: held, protected, or waiting to hand a server over. Not one
-    // that is held at the version of files that a later commit has brought back.
+    // A unit whose file is gone is pinned, too: it is held, protected, or waits to hand a server over. A held unit is
+    // not pinned if a later commit has restored its version.
     if (newest !== undefined && isValidUnit(newest) && isSameVersion(newest, unit)) continue;
     const loss = desired.losses.get(address);
     rows.set(address, { commit: unit.commit, ...documentOf(unit.entry), ...(loss === undefined ? {} : { loss }) });
@@ -46,7 +46,7 @@ export function pinnedRows(desired: DesiredState): ReadonlyMap<string, PinnedRow
   return rows;
 }
 
-/** Returns a row for every hand-written clientcert: its time stays as long as its content does. */
+/** Returns a row for every hand-written clientcert. Its time stays until its content changes. */
 export function nodeRows(
   { units, time }: Pick<DesiredState, 'units' | 'time'>,
   recorded: ReadonlyMap<string, NodeRow>,
@@ -67,7 +67,7 @@ interface Terminating {
 }
 
 /**
- * Returns the instances that are no longer active and still have servers, by name. `recorded` are those that have
+ * Returns the instances that are no longer active but still have servers, by name. `recorded`: all instances with
  * servers.
  */
 export function terminatingRows(

@@ -1,5 +1,5 @@
-// Remembers which client wrote which commit that this process has pushed. The clients are not read from the commits: a
-// user who may push could name another client there.
+// Remembers which client wrote each commit that this process pushed. Clients are not read from commits, because a user
+// with push access could name another client there.
 import { instanceAddress } from '../model/address.ts';
 import type { Writing, Writings } from '../model/writing.ts';
 import type { Commit } from '../repository/source.ts';
@@ -18,8 +18,8 @@ export class OwnPushes {
   }
 
   /**
-   * Returns which client changed an instance with these commits, newest first: the one that wrote its file, else the
-   * one that wrote all of them; null if that is not known.
+   * Returns a function that returns which client changed an instance with these commits (newest first): the client that
+   * wrote its file, else the client of all the commits; null if not known.
    */
   findClients(commits: readonly Commit[]): (instance: string) => string | null {
     const known = commits.map(({ oid }) => this.#writings.get(oid));

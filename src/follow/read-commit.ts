@@ -21,11 +21,11 @@ type SnapshotSource = Pick<Source, 'snapshot'>;
 interface ReadOptions extends Omit<Before, 'parsedFiles'> {
   /** Default: by the machine's clock. */
   readonly breathe?: Breathe | undefined;
-  /** Left out: the one that is followed. */
+  /** Omitted: the followed directory. */
   readonly directory?: string | undefined;
 }
 
-/** Reads a commit and derives it, reusing the work of another desired state. It yields to other work often. */
+/** Reads a commit and derives it, reusing parts of another desired state. Lets other work run often. */
 export async function deriveAt(
   source: SnapshotSource,
   commit: string,
@@ -35,7 +35,7 @@ export async function deriveAt(
   return snapshot instanceof Error ? unreadable(commit, snapshot) : await deriveInTurns(snapshot, before, breathe);
 }
 
-/** Reads a commit and returns what it proposes. One that can never be read is not followed. */
+/** Reads a commit and returns what it proposes. A commit that can never be read is not followed. */
 export async function proposeAt(
   source: SnapshotSource,
   commit: string,
@@ -53,7 +53,7 @@ function unreadable(commit: string, { message: reason }: Error): RefusedDerivati
   return { isFollowed: false, filesCount: 0, problems: [problem], nothingLeft: undefined, cause: problem };
 }
 
-/** Reads a commit, with the content of the files that are not parsed yet. */
+/** Reads a commit with the content of files that are not parsed yet. */
 export async function readCommit(
   source: SnapshotSource,
   commit: string,

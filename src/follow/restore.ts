@@ -1,7 +1,6 @@
-// Restores the desired state of the recorded head from the rows and the recorded commits: that which the leader has
-// activated. It reads only: follow-commit.ts activates it after a start, standby-follower.ts shows it beside a leader.
-// Where no copy of the repository has the recorded head any more, the baseline is built from the rows alone: it has no
-// records, and no objects but the pinned ones.
+// Restores the desired state that was activated with the recorded head, from the rows and the recorded commits.
+// Read-only: follow-commit.ts activates it after a start, standby-follower.ts shows it on a standby. If the recorded
+// head is lost, the baseline is built from the rows alone, without records and with pinned objects only.
 
 import type { Breathe } from '../base/breathe.ts';
 import { invariant } from '../base/invariant.ts';
@@ -24,22 +23,21 @@ import type { Source } from '../repository/source.ts';
 import { HEAD } from './object-rows.ts';
 import { proposeAt, readCommit } from './read-commit.ts';
 
-/** The rows that a desired state is restored from. */
+/** The rows from which a desired state is restored. */
 type RecordedRows = Pick<Ledger, 'read' | 'list' | 'server' | 'index'>;
 
-/** The parts that a desired state is restored with. */
+/** The sources of a restored desired state. */
 interface RestoreParts {
   readonly source: Source;
   readonly rows: RecordedRows;
   readonly breathe: Breathe;
-  /** A desired state to reuse, such as that of the head before; the result does not depend on it. */
+  /** A desired state to reuse, such as that of the previous head. The result does not depend on it. */
   readonly earlier?: DesiredState | undefined;
 }
 
 /**
- * Returns the desired state that was activated with the recorded head, where it was followed; or what of it is not as
- * recorded, in words: then nothing may follow from it. What was judged then is taken from the rows, and is not judged
- * again. Throws where that commit is not here any more.
+ * Returns the desired state that was activated with the recorded head, or a description of its difference from the
+ * rows; then it must not be used. The recorded judgement is used and not made again. Throws if the commit is lost.
  */
 export async function restoreDesired(parts: RestoreParts): Promise<DesiredState | string> {
   const { source, rows, breathe, earlier } = parts;
@@ -61,9 +59,9 @@ export async function restoreDesired(parts: RestoreParts): Promise<DesiredState 
   const baseline: Baseline = { ...EMPTY_BASELINE, units, owners: recordedOwners(rows), ...kept, receiversOfPinned };
   const difference = differenceFromRows(units, rows);
   if (difference !== undefined) return difference;
-  // Errors of the recorded head were known when it was activated: the rows have what they hold.
+  // The errors of the recorded head were known at its activation, and the rows show their effect.
   const known = { baseline, earlier: proposed, recorded: recordedJudgement(rows), isAccepted: true };
-  // All files are parsed by now, so their bytes are not needed any more.
+  // All files are parsed, so their bytes are no longer needed.
   const restored = await deriveInTurns({ ...snapshot, blobs: new Map() }, known, breathe);
   invariant(restored.isFollowed, `the recorded head ${head.commit} was taken once, so it is right`);
   return restored.desired;
@@ -88,8 +86,8 @@ function heldDeletes({ servers, since: _since, ...held }: HeldRow, rows: Recorde
 }
 
 /**
- * Returns a server that these units and the rows do not want alike, in words; undefined where there is none. An
- * activation writes both at once: so another directory was read, or the rows are those of another repository.
+ * Returns a description of a server that these units and the rows want differently; undefined if there is none. An
+ * activation writes both together, so a difference means that another directory or repository was read.
  */
 function differenceFromRows(units: Baseline['units'], rows: RecordedRows): string | undefined {
   const derived = new Set<string>();
@@ -103,7 +101,7 @@ function differenceFromRows(units: Baseline['units'], rows: RecordedRows): strin
   const pinned = rows.list('pinned');
   for (const [name, { instance, wanted }] of rows.list('server')) {
     if (wanted === null || derived.has(name)) continue;
-    // An instance that is invalid from the start has no version, and may have rows of servers.
+    // An instance without a valid version may have rows of servers.
     if (pinned.get(instanceAddress(instance))?.commit !== null) difference ??= `"${name}" is recorded besides`;
   }
   return difference;
@@ -114,14 +112,14 @@ function isAsRecorded(server: WantedServer, rows: RecordedRows): boolean {
   return row !== undefined && isWantedAs(row, server);
 }
 
-/** The active version of a pinned instance or clientcert, and what its commit has that may be meant as an instance. */
+/** The active version of a pinned instance or clientcert, and the receivers of its commit. */
 interface PinnedVersion {
   readonly unit: Unit;
   readonly receivers: Receivers;
 }
 
 /**
- * Returns the active version of each pinned instance and clientcert, derived from its own commit, where that is here.
+ * Returns the active version of each pinned instance and clientcert, derived from its own commit if that is available.
  */
 async function pinnedUnits(parts: RestoreParts, newest: Reusable): Promise<readonly PinnedVersion[]> {
   const { rows, earlier } = parts;
@@ -131,7 +129,7 @@ async function pinnedUnits(parts: RestoreParts, newest: Reusable): Promise<reado
     const [type] = splitAddress(address);
     if (row.commit === null || (type !== 'stack-instance' && type !== 'clientcert')) continue;
     const known = earlier?.units.get(address);
-    // Without nodes it was made of rows only.
+    // A unit without nodes was made from rows only.
     if (known?.commit === row.commit && known.nodes.size > 0 && isRecorded(known, rows))
       units.push({ unit: known, receivers: earlier?.receiversOfPinned.get(address) ?? new Map() });
     else keysByCommit.set(row.commit, [...(keysByCommit.get(row.commit) ?? []), address]);
@@ -140,7 +138,7 @@ async function pinnedUnits(parts: RestoreParts, newest: Reusable): Promise<reado
   return units;
 }
 
-/** Returns those of the units that their commit still makes as they are recorded. */
+/** Returns the units of a commit that match the rows. */
 async function unitsAt(
   parts: RestoreParts,
   { commit, keys }: { readonly commit: string; readonly keys: readonly string[] },
@@ -158,13 +156,13 @@ async function unitsAt(
   return recorded.map((unit) => ({ unit, receivers }));
 }
 
-/** Returns false for a version that is not the recorded one, such as that of another directory. */
+/** Returns false for a version that is not the recorded one, such as one from another directory. */
 function isRecorded(unit: Unit, rows: RecordedRows): boolean {
   const isAsWanted = [...unit.servers.values()].every((server) => isAsRecorded(server, rows));
   return isAsWanted && rows.read('pinned', unitAddress(unit))?.oid === unit.entry.oid;
 }
 
-/** Returns each pinned instance as its rows have it, in case the commit of its active version is gone. */
+/** Returns each pinned instance from its rows, in case the commit of its active version is lost. */
 function recordedUnits(rows: RecordedRows, time: string): Unit[] {
   return [...rows.list('pinned')].flatMap(([address, row]) => {
     const [type, name] = splitAddress(address);
@@ -173,17 +171,15 @@ function recordedUnits(rows: RecordedRows, time: string): Unit[] {
   });
 }
 
-/**
- * A clientcert that by itself an older commit would not take for a hand-written one: another stack made its name then.
- */
+/** Returns a clientcert that was not hand-written in an older commit, because a stack had a server of that name. */
 function clientcertAt({ catalog }: Reusable, key: string): Unit | undefined {
   const entry = catalog.objects.get(key);
   return entry === undefined ? undefined : buildClientcert([splitAddress(key)[1], entry], catalog);
 }
 
 /**
- * Returns what was active, as far as rows have it: instances that are not pinned are protected and retained as their
- * servers.
+ * Returns the active state as far as the rows have it. Instances that are not pinned get the protection and retention
+ * of their servers.
  */
 export function recordedBaseline(rows: RecordedRows, { commit, time }: HeadRow): Baseline {
   const units = [...recordedInstances(rows)].map((name) => {
@@ -198,18 +194,18 @@ export function recordedBaseline(rows: RecordedRows, { commit, time }: HeadRow):
     units: new Map(units.map((unit) => [unitAddress(unit), unit])),
     owners: recordedOwners(rows),
     ...keptObjects(rows.list('pinned')),
-    // Where the new head has one that cannot be read, the safe answer is that it was there.
+    // Safe if the new head has a hierarchy.yaml that cannot be read: it then counts as unreadable, not as new.
     hasHierarchy: true,
   };
 }
 
-/** Returns, for every wanted server, the address of the unit that makes it. */
+/** Returns the address of the unit of every wanted server. */
 function recordedOwners(rows: Pick<Ledger, 'list'>): ReadonlyMap<string, string> {
   const wanted = [...rows.list('server')].filter(([, row]) => row.wanted !== null);
   return new Map(wanted.map(([name, { instance }]) => [name, instanceAddress(instance)]));
 }
 
-/** Returns the pinned objects and clients, from the documents that were recorded with them. */
+/** Returns the pinned objects and clients from their recorded documents. */
 function keptObjects(pinned: ReadonlyMap<string, PinnedRow>): Pick<Baseline, 'objects' | 'clients'> {
   const objects = new Map<string, ActiveVersion<unknown>>();
   const clients = new Map<string, ActiveVersion<Client>>();
@@ -223,18 +219,18 @@ function keptObjects(pinned: ReadonlyMap<string, PinnedRow>): Pick<Baseline, 'ob
   return { objects, clients };
 }
 
-/** Returns an entry out of a recorded document. It has no places: its text is not what Git has now. */
+/** Returns an entry from a recorded document. It has no places, because Git may have another text now. */
 function entryOfRow({ path, oid, object }: Document): Entry<unknown> {
   return { path, oid, object, problems: [], locate: () => ({ line: 1, column: 1 }) };
 }
 
-/** Returns the instances of which a commit wanted servers. */
+/** Returns the instances with wanted servers. */
 function recordedInstances(rows: RecordedRows): ReadonlySet<string> {
   const wanted = [...rows.list('server').values()].filter((row) => row.wanted !== null);
   return new Set(wanted.map(({ instance }) => instance));
 }
 
-/** Returns a file that says what the rows of the servers say of their protection and retention. */
+/** Returns a document with the protection and retention from the rows of the servers. */
 function documentOfRows(rows: RecordedRows, name: string): Document {
   const policies = rows.index.serversOf(name).flatMap((server) => rows.server(server)?.policy ?? []);
   const isProtected = policies.some((policy) => policy.protected);
@@ -244,11 +240,11 @@ function documentOfRows(rows: RecordedRows, name: string): Document {
 }
 
 interface Lost extends Pick<Unit, 'name' | 'commit' | 'time'> {
-  /** It has the protection and the retention. */
+  /** Contains the protection and retention. */
   readonly entry: Unit['entry'];
 }
 
-/** Returns the instance with the servers that the rows want of it, and without nodes. */
+/** Returns the instance with the wanted servers from the rows, without nodes. */
 function recordedUnit(rows: Pick<RecordedRows, 'server' | 'index'>, { name, entry, commit, time }: Lost): Unit {
   const servers = new Map<string, WantedServer>();
   for (const server of rows.index.serversOf(name)) {

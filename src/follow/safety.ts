@@ -1,4 +1,4 @@
-// Collects the facts that decide which deletes a commit may bring: budget, approvals and trailers.
+// Collects the facts that decide which deletes a commit may cause: budget, approvals and trailers.
 import type { Safety } from '../desired/admit.ts';
 import { isMade, wantsTheSame } from '../machine/existence.ts';
 import { recentRemovals, removalName, removalsMax, removalsUnderWay, serverCount } from '../machine/removals.ts';
@@ -11,9 +11,8 @@ import { isApprovalOpen } from './hold-rows.ts';
 const TRAILER = /^Treeline-Approve-Deletes:[ \t]*(\d{1,6})[ \t]*$/gim;
 
 /**
- * Returns the facts by the rows. They are to be used in an exclusive section of the CommitGate: an approval that came
- * during a judgement would be used up for an instance that stays held. `approvedCount` comes from the commits that are
- * being followed.
+ * Returns the facts from the rows. Use them in an exclusive section of the CommitGate: otherwise an approval during the
+ * judgement could be used up although the instance stays held. `approvedCount` is from the commits to follow.
  */
 export function readSafety(
   ledger: Pick<Ledger, 'read' | 'list' | 'server' | 'index'>,
@@ -41,22 +40,22 @@ export function readSafety(
   };
 }
 
-/** Returns the facts as if nothing were approved. */
+/** Returns the facts without approvals. */
 export function withoutApprovals(safety: Safety): Safety {
   return { ...safety, deletions: { ...safety.deletions, isApproved: () => false } };
 }
 
-/** Activating a commit clears rows, so an approval that is over may still be there. */
+/** Only an activation removes rows, so there may be rows of expired approvals. */
 function isApproved(approval: ApprovalRow | undefined, now: number): boolean {
   return approval !== undefined && isApprovalOpen(approval, now);
 }
 
-/** Returns the incarnation of a made server; undefined also where an approved delete of it runs already. */
+/** Returns the incarnation of a created server; undefined if there is none, or if an approved delete of it runs. */
 function madeIncarnation(row: ServerRow | undefined): number | undefined {
   return row !== undefined && isMade(row) && row.action?.isApproved !== true ? row.incarnation : undefined;
 }
 
-/** Returns the largest number of deletes that a trailer of one of the commits approves; 0 without one. */
+/** Returns the largest number in a trailer of the commits; 0 without one. */
 export function approvedCountOf(commits: readonly Commit[]): number {
   const numbers = commits.flatMap(({ message }) =>
     [...trailersOf(message).matchAll(TRAILER)].map(([, number]) => Number(number)),
@@ -65,7 +64,7 @@ export function approvedCountOf(commits: readonly Commit[]): number {
 }
 
 /**
- * The last paragraph of a message, where git keeps trailers; a message of one paragraph has none. Web pages send
+ * Returns the last paragraph of a message, where git keeps trailers; '' for a message of one paragraph. Web pages send
  * `\r\n`.
  */
 function trailersOf(message: string): string {

@@ -1,6 +1,6 @@
-// Keeps what a standby shows: reads the rows that the leader has written, and then derives the desired state that they
-// name. If that cannot be derived yet, as while Git cannot be reached, the earlier one stays shown with the newer rows.
-// Writes nothing. docs/decisions/0043-the-leader.md.
+// Keeps a standby current: reads the rows that the leader has written, and derives their desired state. If that cannot
+// be derived yet, such as while Git cannot be reached, the earlier one stays shown with the newer rows. Writes nothing.
+// docs/decisions/0043-the-leader.md.
 
 import type { Breathe } from '../base/breathe.ts';
 import type { Clock } from '../base/clock.ts';
@@ -17,22 +17,24 @@ import { refusalOfLost } from './follow-commit.ts';
 import { HEAD } from './object-rows.ts';
 import { restoreDesired } from './restore.ts';
 
-/** Between two looks at the rows of the leader. */
+/** The pause between two reads of the leader's rows. */
 const POLL_MS = 500;
-/** How long the same derivation is not tried again after it failed: twice as long each time, from a poll on. */
+/**
+ * The longest pause before a failed derivation is tried again. It begins with POLL_MS and doubles with each failure.
+ */
 const RETRY_MS_MAX = 30_000;
-/** A longer silence is reported: a database that hangs refuses nothing for a while. */
+/** A longer silence is reported, because a database that hangs returns no error. */
 const UNANSWERED_MS = 5_000;
 const ROWS = 'rows';
 const UNREAD = 'what the leader has written is being read, and the database or the repository has not answered yet';
 
-/** The rows and the desired state to keep, and what announces newer ones. */
+/** The parts that a standby follower uses. */
 export interface StandbyFollowerOptions {
   readonly ledger: Ledger;
-  /** Has the ledger show what other processes have written; see LowdbStore.refresh. */
+  /** Updates the ledger with the rows that other processes have written; see LowdbStore.refresh. */
   readonly refresh: () => Promise<void>;
   readonly current: CurrentState;
-  /** With a local copy of this replica. */
+  /** Uses the local copy of this replica. */
   readonly source: Source;
   readonly clock: Clock;
   readonly log: Logger;
@@ -47,7 +49,7 @@ interface Lag {
 
 /** A derivation that failed. */
 interface FailedTry {
-  /** The commit. */
+  /** The row of the commit. */
   readonly head: HeadRow;
   readonly error: unknown;
   readonly count: number;
@@ -55,13 +57,13 @@ interface FailedTry {
   readonly until: number;
 }
 
-/** The followed commit is not here and the branch does not bring it, or it does not make what is recorded. */
+/** The followed commit is in neither the local copy nor the branch, or it does not match the rows. */
 class LostHead extends Error {}
 
 /**
- * Shows everything that earlier leaders have written. Throws if that cannot be done: then this process must not lead. If
- * the followed commit is lost, rows are shown and nothing is active, as at a start: an operator has to accept the new
- * history, which only a leader can record.
+ * Shows everything that earlier leaders have written. Throws if that is impossible: then this process must not lead. If
+ * the followed commit is lost, rows are shown but nothing is active. An operator has to accept the new history, which
+ * only a leader can record.
  */
 export async function showAllWritten(options: StandbyFollowerOptions): Promise<void> {
   const { current, log } = options;
@@ -78,19 +80,19 @@ export async function showAllWritten(options: StandbyFollowerOptions): Promise<v
   }
 }
 
-/** Shows what the leader shows. */
+/** Shows the state of the leader. */
 export class StandbyFollower {
   readonly #options: StandbyFollowerOptions;
   readonly #queue: Queue;
   readonly #logOnceAMinute: LogOnceAMinute;
   readonly #stopping = new AbortController();
   #last: Promise<void> = Promise.resolve();
-  /** The look that has not begun. */
+  /** The next read, which has not begun. */
   #next: Promise<void> | undefined;
   #failed: FailedTry | undefined;
-  /** Of the last poll; undefined where it has shown everything. */
+  /** The lag of the last poll; undefined if it has shown everything. */
   #lag: Lag | undefined;
-  /** When everything was shown last, by both clocks; at first, when this part was built. */
+  /** When everything was last shown, by both clocks; at first, when this object was created. */
   #shown: { readonly at: string; readonly ms: number };
 
   constructor(options: StandbyFollowerOptions) {
@@ -102,46 +104,46 @@ export class StandbyFollower {
     this.#queue = new Queue({ clock, concurrency: 1, handle: () => this.#handle() });
   }
 
-  /** Why the newest is not shown, and since when; undefined if it is. */
+  /** Why the newest state is not shown, and since when; undefined if it is shown. */
   get failure(): Lag | undefined {
     const { at: since, ms } = this.#shown;
     const isSilent = this.#options.clock.monotonic() - ms > UNANSWERED_MS;
     return this.#lag ?? (isSilent ? { reason: UNREAD, since } : undefined);
   }
 
-  /** Why nothing is shown yet, or not the newest, for an operator; empty if the newest is. */
+  /** Why nothing or an old state is shown, for an operator; empty if the newest is shown. */
   get notReadyReason(): string {
     const isNothing = this.#options.current.get() === undefined;
     return this.#lag?.reason ?? (isNothing ? 'the leader follows no commit yet' : '');
   }
 
-  /** Begins. What this process has shown as a leader stays shown until something newer is. */
+  /** Starts polling. The state that this process has shown as a leader stays shown until there is a newer one. */
   start(): void {
     const { current } = this.#options;
-    // The newest commit was judged when this process has led; the leader reports it now.
+    // The refused commit was judged when this process led. Now the leader reports it.
     if (current.get() !== undefined) current.catchUp();
     this.#queue.add(ROWS);
   }
 
   /**
-   * Resolves once everything is shown that was written before the call. Throws if it cannot be: then this process should
-   * not lead.
+   * Resolves once everything that was written before the call is shown. Throws if that is impossible: then this process
+   * must not lead.
    */
   catchUp(): Promise<void> {
-    // One look at a time, so that rows do not change while a desired state is derived from them.
-    this.#next ??= this.#last.then(() => this.#look());
+    // One read at a time, so that rows do not change while a desired state is derived from them.
+    this.#next ??= this.#last.then(() => this.#readRows());
     this.#last = this.#next.catch(() => undefined);
     return this.#next;
   }
 
-  /** Ends what is under way. What is shown stays. */
+  /** Ends the running read. The shown state stays. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the standby follower is stopped'));
     await this.#queue.stop();
     await this.#last;
   }
 
-  /** Never throws: the one place where a look that failed is caught. */
+  /** Never throws: this is where errors of a read are caught. */
   async #handle(): Promise<void> {
     const { clock, log } = this.#options;
     try {
@@ -157,7 +159,7 @@ export class StandbyFollower {
     this.#queue.addAfter(ROWS, POLL_MS);
   }
 
-  async #look(): Promise<void> {
+  async #readRows(): Promise<void> {
     this.#next = undefined;
     const { refresh, ledger, current } = this.#options;
     await refresh();
@@ -174,7 +176,8 @@ export class StandbyFollower {
   }
 
   /**
-   * The same that failed is not tried again at once: neither is Git asked, nor a large commit derived, every second.
+   * Returns the derived state. A failed derivation is not tried again before a pause, so that Git is not asked, or a
+   * large commit derived, at every poll.
    */
   async #try(head: HeadRow): Promise<DesiredState> {
     const { clock } = this.#options;
@@ -208,7 +211,7 @@ export class StandbyFollower {
     return oid;
   }
 
-  /** Nothing is active, as at a start of a leader: the newest commit is held, and reads answer from the rows. */
+  /** Holds the newest commit if nothing is active, as a leader would at its start. Reads answer from the rows. */
   async #refuse(newest: string, head: HeadRow, difference: string | undefined): Promise<void> {
     const { source, current, clock } = this.#options;
     const refused = await refusalOfLost(source, newest, { ...head, difference });

@@ -1,5 +1,5 @@
-// Compares a new desired state with the rows, and returns the changes that make the rows say what is wanted now. Pure.
-// All of them are committed together with the new head, so no crash leaves half a commit.
+// Compares a new desired state with the rows, and returns the changes that update the rows. Pure. All changes are
+// committed together with the new head, so no crash leaves half a commit.
 import type { Breathe } from '../base/breathe.ts';
 import type { Baseline, DesiredState } from '../desired/desired-state.ts';
 import { factsOf, nodeOf } from '../desired/node-records.ts';
@@ -27,14 +27,11 @@ import { headRow, nodeRows, pinnedRows, terminatingRows } from './object-rows.ts
 
 interface Sync {
   readonly desired: DesiredState;
-  /** Where the commit was read. */
+  /** The repository and branch of the commit. */
   readonly place: FollowedPlace;
   /** The baseline; undefined: compare every row and every unit. */
   readonly before: (Baseline & Partial<Pick<DesiredState, 'catalog'>>) | undefined;
-  /**
-   * The baseline, also where every row is compared; terminating instances keep their file from there. Left out:
-   * `before`.
-   */
+  /** The baseline even if every row is compared. Terminating instances keep their file from it. Omitted: `before`. */
   readonly last?: Baseline | undefined;
   /** The newest commit of the branch, followed or not; undefined before the first poll. */
   readonly newest?: string | undefined;
@@ -46,8 +43,8 @@ interface Sync {
 type Read = Pick<Ledger, 'read' | 'list' | 'index'>;
 
 /**
- * Returns the changes that make the rows agree with the desired state; none where they do already. With a baseline it
- * looks at the rows of servers of the units that changed, and of servers that are going, and at no others.
+ * Returns the changes that make the rows agree with the desired state. With a baseline it reads only the rows of
+ * servers of changed units, and of unwanted servers.
  */
 export async function syncChanges(store: Read, sync: Sync): Promise<readonly Change[]> {
   const { desired, place, before, last = before, newest, now } = sync;
@@ -85,7 +82,7 @@ async function serverChanges(store: Read, sync: Sync): Promise<ServerChanges> {
   return changes;
 }
 
-/** Returns the names of the instances that will have rows of servers. */
+/** Returns the names of the instances that have rows of servers after these changes. */
 function instancesAfter(index: Read['index'], changes: ServerChanges): ReadonlySet<string> {
   const instances = new Set(index.instances());
   const moved = [...changes.values()].filter(({ value, expected }) => value.instance !== expected?.instance);
@@ -97,7 +94,7 @@ function instancesAfter(index: Read['index'], changes: ServerChanges): ReadonlyS
   return instances;
 }
 
-/** Returns the acknowledgements that hold on: their instance is there, and their time is not over. */
+/** Returns the acknowledgements that continue: their instance exists, and their time is not over. */
 function acknowledgementRows(
   store: Read,
   { desired, terminating, now }: Pick<Sync, 'desired' | 'now'> & { readonly terminating: ReadonlyMap<string, unknown> },
@@ -146,7 +143,10 @@ async function addUnwanted(changes: ServerChanges, store: Read, sync: Sync): Pro
   }
 }
 
-/** Deletes and replacements that were approved no longer count, also those that wait since an earlier commit. */
+/**
+ * Marks approved deletes and replacements, including those that wait since an earlier commit, so that they do not
+ * count.
+ */
 function addApprovals(changes: ServerChanges, store: Read, { approved }: DesiredState): void {
   const ofApproved = [...approved].flatMap((instance) => store.index.serversOf(instance));
   for (const name of new Set([...ofApproved, ...(approved.size === 0 ? [] : changes.keys())])) {
@@ -159,8 +159,8 @@ function addApprovals(changes: ServerChanges, store: Read, { approved }: Desired
 }
 
 /**
- * A server that was wanted until now goes by the policy that was judged, and any is retained once its instance retains
- * servers.
+ * Returns the deletion policy: `retain` if the instance retains servers now. Else a server that was wanted until now
+ * has the policy that was judged.
  */
 function deletionOf({ instance, wanted, policy }: ServerRow, { units, losses }: DesiredState): 'delete' | 'retain' {
   const key = instanceAddress(instance);
@@ -172,7 +172,7 @@ function withDeletion(row: ServerRow, deletion: 'delete' | 'retain'): ServerRow 
   return row.policy.deletion === deletion ? row : { ...row, policy: { ...row.policy, deletion } };
 }
 
-/** Returns true where the file is there and no valid version of it was found: its servers may still be wanted. */
+/** Returns true if the instance has a file but no valid version, so its servers may still be wanted. */
 function isUnreadable(instance: string, desired: DesiredState): boolean {
   return desired.invalid.has(instance) && !desired.units.has(instanceAddress(instance));
 }
@@ -183,7 +183,7 @@ function* formerServers(desired: DesiredState, before: Baseline): Generator<stri
   }
 }
 
-/** Returns the changes from the recorded rows of one kind to the wanted ones. Equal values stay. */
+/** Returns the changes from the recorded rows of one kind to the wanted ones. Equal values are unchanged. */
 function tableChanges<Kind extends Exclude<RowKind, 'server'>>(
   store: Read,
   kind: Kind,
@@ -200,7 +200,7 @@ function tableChanges<Kind extends Exclude<RowKind, 'server'>>(
   return changes;
 }
 
-/** Returns the record of a server at the version that was active before; null if that is not known. */
+/** Returns the record of a server at its previous active version; null if not known. */
 function recordIn(before: Baseline | undefined, name: string, row: ServerRow): ExplainedRecord | null {
   const node = before === undefined ? undefined : nodeOf(before, name);
   return node === undefined ? null : explainRecord(node, factsOf(row));

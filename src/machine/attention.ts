@@ -1,12 +1,11 @@
-// Decides from its row whether a server needs an operator, and groups the servers of one cause. Pure.
-// See docs/concepts.md, what needs an operator.
+// Decides from a server's row whether it needs an operator, and groups servers by cause. Pure. See docs/concepts.md,
+// what needs an operator.
 import { PROXIED } from '../model/names.ts';
 import type { ServerRow } from '../model/rows.ts';
 import { effectiveState } from './reasons.ts';
 
 /**
- * A server that has failed counts as such until it has succeeded: else each try after a pause would end the cause and
- * begin another.
+ * A failed server counts as failed until it succeeds. Otherwise each later try would end the cause and begin a new one.
  */
 function kindOf(row: ServerRow): 'failed' | 'blocked' | 'drifted' | undefined {
   const state = effectiveState(row);
@@ -15,9 +14,9 @@ function kindOf(row: ServerRow): 'failed' | 'blocked' | 'drifted' | undefined {
 }
 
 /**
- * Returns the cause for which a server needs an operator, `<kind>:<what it is about>`, equal for all servers of one cause;
- * undefined if it needs none. A cause is about the instance, unless the servers of a whole site are gone, or no proxy
- * asks for them.
+ * Returns the cause for which a server needs an operator, `<kind>:<subject>`, equal for all servers of one cause;
+ * undefined if it needs none. The subject is the instance, unless the servers of a whole site are gone or no proxy asks
+ * for work.
  */
 export function attentionKeyOf(row: ServerRow): string | undefined {
   const { instance, reason, provider, proxyTags = [] } = row;

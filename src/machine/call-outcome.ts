@@ -1,5 +1,5 @@
-// Builds the rows that actions and checks share when they end: retry after a delay, give up, or continue with the spec
-// that is wanted now. Pure; used by conclude.ts and drift.ts.
+// Builds the row after the end of an action or check: retry after a delay, give up, or continue with the spec that is
+// wanted now. Pure; used by conclude.ts and drift.ts.
 
 import { momentOf } from '../base/wording.ts';
 import type { Answer } from '../model/call-result.ts';
@@ -12,7 +12,7 @@ import type { Spec } from '../model/spec.ts';
 import { differingProperties, isConverged, needsNoAction } from './existence.ts';
 import { advance, requeue } from './transitions.ts';
 
-/** The rules of the followed commit for secrets. Without them there are none. */
+/** The rules of the followed commit for secrets. A missing function means that there are no secrets. */
 export interface SecretRules {
   /** Returns true if a key is for a secret. */
   readonly isSecret?: (key: string) => boolean;
@@ -20,7 +20,7 @@ export interface SecretRules {
   readonly isReference?: (value: Json) => boolean;
 }
 
-/** The facts besides row and answer that the end of a call depends on. */
+/** The facts that conclude a call, in addition to row and answer. */
 export interface ConcludeContext extends SecretRules {
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -29,9 +29,9 @@ export interface ConcludeContext extends SecretRules {
   readonly random: () => number;
   /** Why the last action ended without an answer, if this process knows it. */
   readonly lostBecause?: string | undefined;
-  /** The tags of the proxies that the answer comes from; omitted if it comes from none. */
+  /** The tags of the proxies that gave the answer; omitted if it is not from a proxy. */
   readonly proxyTags?: readonly string[] | undefined;
-  /** Returns true if healing makes as many others of its site again within an hour as it may. */
+  /** Returns true if healing has reached its limit for recreating servers of this site within an hour. */
   readonly hasManyGone?: () => boolean;
   /** The drift policy of the provider entry; `report` if omitted. */
   readonly drift?: DriftPolicy;
@@ -49,13 +49,13 @@ interface FailedTry {
   readonly at: ConcludeContext;
 }
 
-/** Returns the row after one more failed try: it waits for the next try, or gives up for `failedSeconds`. */
+/** Returns the row after one more failed try: waiting for the next try, or given up for `failedSeconds`. */
 export function fail(row: ServerRow, failure: FailedTry): ServerRow {
   return waitForTry({ ...row, attempt: row.attempt + 1 }, failure);
 }
 
 /**
- * Returns the row that waits for its next try after `attempt` tries, or gives up if no try is left or the failure is
+ * Returns the row waiting for its next try after `attempt` tries, or given up if no try is left or the failure is
  * final.
  */
 export function waitForTry(row: ServerRow, { isFinal, reason, at }: FailedTry): ServerRow {
@@ -66,8 +66,8 @@ export function waitForTry(row: ServerRow, { isFinal, reason, at }: FailedTry): 
 }
 
 /**
- * Returns the row after an action. If a commit changed the wanted spec meanwhile, the server is queued at once. A spec
- * that needs no action is recorded as applied, since deletes follow the applied dependencies.
+ * Returns the row after an action. If a commit changed the wanted spec during the action, the server is queued again. A
+ * spec that needs no action is recorded as applied, because deletes follow the applied dependencies.
  */
 export function catchUp(row: ServerRow, at: ConcludeContext): ServerRow {
   return isConverged(row) ? { ...row, applied: row.wanted } : requeue(row, moment(at));
@@ -80,8 +80,8 @@ export function isOutdated(row: ServerRow, action: RunningAction): boolean {
 }
 
 /**
- * Returns the changes of a row whose server was present and is gone. A wanted server counts as away in its group until
- * it is created again.
+ * Returns the changes to a row whose server existed and is gone. A wanted server counts as away in its group until it
+ * is created again.
  */
 export function gone({ incarnation, wanted, applied, replacing }: ServerRow): Partial<ServerRow> {
   const nothing = { action: null, applied: null, outputs: NO_OUTPUTS, mayExist: false, dirty: false, approved: false };
@@ -106,7 +106,7 @@ function asProperty(value: unknown): string | readonly string[] {
   return Array.isArray(value) ? value.map(String) : String(value);
 }
 
-/** Returns the time and reason in the form that transitions take. */
+/** Returns the time and reason for a transition. */
 export function moment(
   at: ConcludeContext,
   reason: Reason | null = null,

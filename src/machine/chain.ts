@@ -1,17 +1,17 @@
-// Follows what servers wait for from one to the next: whether they continue without an operator, and whether they wait for
-// one another in a cycle. Pure. docs/concepts.md, states.
+// Follows the waits from server to server: whether they end without an operator, and whether they form a cycle. Pure.
+// docs/concepts.md, states.
 import { compareNames } from '../model/names.ts';
 import type { State } from '../model/state.ts';
 import type { Wait } from './wait.ts';
 
-/** The reason for which a waiting server does not continue until an operator acts. */
+/** The reason why a waiting server does not continue until an operator acts. */
 export type Stall = 'failed' | 'blocked';
 
-/** What is read of the servers. */
+/** The states and waits of all servers. */
 export interface WaitGraph {
-  /** Returns the state of a server; undefined if none of that name is recorded. */
+  /** Returns the state of a server; undefined if it has no row. */
   readonly stateOf: (server: string) => State | undefined;
-  /** Returns what a server waits for, as far as the rows say; undefined if nothing stops it, or it has begun. */
+  /** Returns the wait of a server that follows from the rows; undefined if nothing stops it, or its action runs. */
   readonly waitOf: (server: string) => Wait | undefined;
   /** Returns the members that occupy the slots of a group, and whether one of them failed. */
   readonly groupOf: (server: string) => { readonly away: Iterable<string>; readonly hasFailed: boolean };
@@ -20,7 +20,7 @@ export interface WaitGraph {
 }
 
 /**
- * Returns the stall of each of these waiting servers, or undefined as soon as one has none. Visits each server once.
+ * Returns the stall of each of these waiting servers, or undefined if one of them has none. Visits each server once.
  */
 export function findStalls(servers: Iterable<string>, graph: WaitGraph): readonly Stall[] | undefined {
   const known = new Map<string, Stall | undefined>();
@@ -33,7 +33,7 @@ export function findStalls(servers: Iterable<string>, graph: WaitGraph): readonl
   return stalls;
 }
 
-/** A chain of dependencies may be as long as the number of servers. */
+/** A loop, not recursion: a chain of dependencies may include all servers. */
 function stallOf(server: string, graph: WaitGraph, known: Map<string, Stall | undefined>): Stall | undefined {
   const path: string[] = [];
   let stall: Stall | undefined;
@@ -65,7 +65,7 @@ function ownStall(server: string, wait: Wait, { groupOf, isOccupied }: WaitGraph
 /** One wait of a cycle, and the server that waits. */
 interface Link {
   readonly server: string;
-  /** The server that it waits for; of the occupants of its group's slots, the first by name. */
+  /** The server that it waits for. If it waits for a slot, the first occupant by name. */
   readonly next: string;
   readonly wait: Wait;
 }
@@ -73,12 +73,12 @@ interface Link {
 /** Servers that wait for one another. Begins with the one that should go first. */
 export type Cycle = readonly [Link, ...Link[]];
 
-/** So many servers are looked at for one cycle. */
+/** The most servers that are visited for one cycle. */
 const SERVERS_MAX = 1_000;
 
 /**
- * Returns the cycle that a server waits in, or that it waits for; undefined if there is none, or one of the servers
- * behind it can continue.
+ * Returns the cycle that a server is in or waits for; undefined if there is none, or if a server that it waits for can
+ * continue.
  */
 export function cycleOf(server: string, graph: WaitGraph): Cycle | undefined {
   const nexts = new Map<string, readonly string[]>();
@@ -93,7 +93,7 @@ export function cycleOf(server: string, graph: WaitGraph): Cycle | undefined {
   const path: Link[] = [];
   for (let name = server; ; ) {
     const place = path.findIndex((link) => link.server === name);
-    if (place >= 0) return firstFirst(path.slice(place));
+    if (place >= 0) return startingFirst(path.slice(place));
     const [next = ''] = nexts.get(name) ?? [];
     const wait = graph.waitOf(name);
     if (wait === undefined) return undefined;
@@ -102,9 +102,7 @@ export function cycleOf(server: string, graph: WaitGraph): Cycle | undefined {
   }
 }
 
-/**
- * Returns the servers that a server waits for and that alone can end its wait, sorted; none if another thing ends it.
- */
+/** Returns the servers that alone can end a server's wait, sorted; none if something else can end it. */
 function neededBy(server: string, { waitOf, groupOf }: WaitGraph): readonly string[] {
   const wait = waitOf(server);
   if (wait?.kind === 'dependency' || wait?.kind === 'holder') return [wait.server];
@@ -114,11 +112,11 @@ function neededBy(server: string, { waitOf, groupOf }: WaitGraph): readonly stri
   return hasFailed ? [] : [...away].sort(compareNames);
 }
 
-/** The kinds of waits that do the least harm where a server does not heed them come first. */
+/** Kinds of waits, those first that are the least harmful to ignore. */
 const KINDS: readonly Wait['kind'][] = ['slot', 'dependency', 'holder'];
 
-/** Returns the cycle from the server on that should go first, by kind of wait, then by name. */
-function firstFirst(links: readonly Link[]): Cycle | undefined {
+/** Returns the cycle beginning with the server that should go first, by kind of wait, then by name. */
+function startingFirst(links: readonly Link[]): Cycle | undefined {
   const kind = KINDS.find((one) => links.some(({ wait }) => wait.kind === one));
   const candidates = links.filter(({ wait }) => wait.kind === kind).map(({ server }) => server);
   const smallest = candidates.toSorted(compareNames)[0];
@@ -132,12 +130,12 @@ export function breakingCommand([{ server }]: Cycle): string {
   return `treeline retry --resource ${server} --ignore-order`;
 }
 
-const LINKS_TOLD = 6;
+const LINKS_SHOWN = 6;
 
-/** Returns why the servers of a cycle do not continue. A long one is truncated. */
+/** Returns why the servers of a cycle do not continue. A long cycle is truncated. */
 export function cycleReason(links: Cycle): string {
-  const words = links.slice(0, LINKS_TOLD).map(linkWords);
-  const more = links.length > LINKS_TOLD ? `; and ${links.length - LINKS_TOLD} more` : '';
+  const words = links.slice(0, LINKS_SHOWN).map(linkWords);
+  const more = links.length > LINKS_SHOWN ? `; and ${links.length - LINKS_SHOWN} more` : '';
   return `these servers wait for one another: ${words.join('; ')}${more}`;
 }
 

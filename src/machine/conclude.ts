@@ -1,6 +1,5 @@
-// Computes the row of a server after an action or a check has ended: the first check, the one before a create, the one
-// after a failed create, and the one after a lost outcome; drift.ts concludes that of an idle server. Pure; the
-// counterpart of decide.ts.
+// Computes the row of a server after an action or a check: the first check, the checks before a create, after a failed
+// create and after a lost outcome. drift.ts concludes the check of an idle server. Pure; the counterpart of decide.ts.
 import type { Answer, CallResult } from '../model/call-result.ts';
 import { isSame, type JsonMap } from '../model/json.ts';
 import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
@@ -44,12 +43,12 @@ export function conclude(row: ServerRow, reported: CallResult, at: ConcludeConte
 }
 
 /**
- * A check may report outputs that were not known when the server was made, such as its address. A check without outputs
- * changes nothing.
+ * A check may report outputs that were not known at the creation, such as an address. A check without outputs changes
+ * nothing.
  */
 function withReported(row: ServerRow | null, { outcome, outputs }: Answer): ServerRow | null {
-  const isTold = row !== null && row.applied !== null && outcome === 'done' && Object.keys(outputs).length > 0;
-  return isTold && !isSame(outputs, row.outputs) ? { ...row, outputs } : row;
+  const hasOutputs = row !== null && row.applied !== null && outcome === 'done' && Object.keys(outputs).length > 0;
+  return hasOutputs && !isSame(outputs, row.outputs) ? { ...row, outputs } : row;
 }
 
 function concludeAction(row: ServerRow, action: RunningAction, { answer, at }: Ending): ServerRow | null {
@@ -61,12 +60,12 @@ function concludeAction(row: ServerRow, action: RunningAction, { answer, at }: E
     return concludeDone(row, action, { answer, at });
   } else if (outcome === 'absent' && action.operation === 'update') {
     if (row.wanted === null) return catchUp(advance(row, 'learn', { ...moment(at), ...gone(row) }), at);
-    // It counts as a try: a server that checks find, and updates do not, would be asked for without end.
+    // Counts as a try. Otherwise a server that checks find but updates do not would be updated forever.
     const attempt = row.attempt + 1;
     if (attempt <= at.retry.attempts)
       return advance(row, 'learn', { ...moment(at, driftReason(null)), ...missed(row, at), attempt });
   } else if (outcome === 'replace' && action.operation === 'update') {
-    // The spec wanted now may be reachable without a replacement; the provider is asked again.
+    // The spec wanted now may not need a replacement, so the provider is asked again.
     const replacing = !isOutdated(row, action);
     const reason: Reason = { code: 'must_replace', text: answer.message };
     const learned = advance(row, 'learn', { ...moment(at, reason), action: null, attempt: 0, replacing });
@@ -74,16 +73,14 @@ function concludeAction(row: ServerRow, action: RunningAction, { answer, at }: E
   }
   const words = outcome === 'retryable' || outcome === 'failed' ? answer.message : `answered "${outcome}"`;
   const reason: Reason = { code: 'action_failed', text: `${action.operation}: ${words}` };
-  // What a create may have left is looked up at once, whatever its next try waits for.
+  // A failed create may have left a server, so a check follows before the next try.
   const checked = row.checked && action.operation !== 'create';
   const failed = fail({ ...row, action: null, checked }, { isFinal: outcome === 'failed', reason, at });
   // The spec wanted now has not failed yet.
   return isOutdated(failed, action) ? requeue({ ...failed, gaveUp: row.gaveUp }, moment(at)) : failed;
 }
 
-/**
- * The program itself does not know: whatever its provider's rule, something of the action may run until its deadline.
- */
+/** The provider itself reported the outcome as lost, so the action may run until its deadline, whatever `ends` says. */
 function lost(row: ServerRow, action: RunningAction, { answer }: Ending): ServerRow {
   const text = `${lostText(action, answer.message || undefined)}; it is checked once its deadline has passed`;
   return { ...row, action: { ...action, ends: 'after its deadline' }, reason: { code: 'outcome_lost', text } };
@@ -91,7 +88,7 @@ function lost(row: ServerRow, action: RunningAction, { answer }: Ending): Server
 
 /**
  * Concludes a successful create or update. A create that finds differing values counts as a try: otherwise a provider
- * that always reports differences would be called for ever.
+ * that always reports differences would be called forever.
  */
 function concludeDone(row: ServerRow, action: RunningAction, { answer, at }: Ending): ServerRow {
   const applied = appliedBy(action, answer);
@@ -110,8 +107,8 @@ function concludeDone(row: ServerRow, action: RunningAction, { answer, at }: End
 }
 
 /**
- * Concludes a create in place of a server that could not be updated, which is made otherwise than asked: another update
- * would be answered by another replacement, without end. What differs is drift.
+ * Concludes a create that replaced a server and made it differ from the spec. An update could lead to another
+ * replacement, and so on forever, so the differences count as drift.
  */
 function concludeRebuild(row: ServerRow, { answer, at }: Ending): ServerRow {
   const made = advance(row, 'succeed', moment(at));
@@ -123,8 +120,8 @@ function concludeRebuild(row: ServerRow, { answer, at }: Ending): ServerRow {
 }
 
 /**
- * Returns the spec that the action has applied. A create may find what an earlier try for another commit left; then an
- * update follows.
+ * Returns the spec that the action has applied. A create may find the server of an earlier try for another commit; then
+ * an update follows.
  */
 function appliedBy({ operation, spec }: RunningAction, { observed }: Answer): Spec | null {
   return operation === 'create' && spec !== null ? withObserved(spec, observed) : spec;
@@ -148,7 +145,7 @@ function concludeCheck(row: ServerRow, result: CallResult, at: ConcludeContext):
     if (isAtRest(row) || isToBeConfirmed(row)) return concludeDrift(row, result.answer, at);
     return concludePresence(row, result, at);
   }
-  // A failed check on which nothing depends does not count as a failed try.
+  // A failed check counts as a failed try only if an action waits for it.
   if (row.state !== 'unknown' && (row.state !== 'pending' || row.wanted === null)) return row;
   const reason: Reason = { code: 'check_failed', text: result.answer.message || `the check answered "${outcome}"` };
   return fail(row, { isFinal: outcome === 'failed', reason, at });
@@ -160,13 +157,12 @@ type ProviderAnswer = Pick<CallResult, 'answer' | 'provider'>;
 function concludePresence(row: ServerRow, { answer, provider }: ProviderAnswer, at: ConcludeContext): ServerRow {
   const isOfOthers = row.adopting && answer.outcome === 'absent' && mayBeElsewhere(row, provider, at);
   if ((row.adopting && row.applied !== null) || isOfOthers) return takeOver(row, { answer, provider }, at);
-  // The server is applied by now, or the row no longer needs the answer.
+  // The server exists, so the answer only confirms that.
   if (row.applied !== null) return sighted(row);
-  // Failed creates keep counting: only a check that is the first step has a count of its own.
+  // Failed creates keep their count of tries. Only a check that is the first step starts at 0.
   if (answer.outcome === 'absent') {
     const isKnown = row.checked && !row.mayExist && !row.adopting;
-    // There is nothing to adopt or delete: a server created under this name later is not the one that the request
-    // meant.
+    // There is nothing to adopt or delete. The request was not about a server that is created later under this name.
     const requests = { adopting: false, approved: false };
     const facts = {
       checked: true,
@@ -176,7 +172,7 @@ function concludePresence(row: ServerRow, { answer, provider }: ProviderAnswer, 
     };
     return isKnown ? row : { ...row, ...facts, ...freed(row) };
   }
-  // A create of it began, and no check has found it absent since: the server is Treeline's own.
+  // A create began and no check has found the server absent since, so it is Treeline's own.
   if ((row.mayExist && !row.adopting) || row.wanted === null || row.state !== 'pending') return sighted(row);
   return row.policy.adopt || row.adopting
     ? adopt({ ...row, provider }, row.wanted, { answer, at })
@@ -184,17 +180,20 @@ function concludePresence(row: ServerRow, { answer, provider }: ProviderAnswer, 
 }
 
 /**
- * Returns true if a create of another entry, or of proxies of another site, may have left a server that `provider` does
- * not see.
+ * Returns true if a create by another entry, or by proxies of another site, may have left a server that `provider`
+ * cannot see.
  */
 function mayBeElsewhere(row: ServerRow, provider: string, { proxyTags }: ConcludeContext): boolean {
   if (!row.mayExist || row.provider === null) return false;
-  // A commit gave it up during the check: it is not known any more who carried that out.
+  // A commit removed it during the check, so it is no longer known which entry carried out the create.
   if (row.wanted === null) return true;
   return row.provider !== provider || hasOtherTags({ ...row, adopting: false }, proxyTags ?? []);
 }
 
-/** Another provider entry takes the server over, as an operator asked for. Where it finds nothing, all stays as it is. */
+/**
+ * Another provider entry takes the server over, as an operator requested. If it does not find the server, the row stays
+ * blocked.
+ */
 function takeOver(row: ServerRow, { answer, provider }: ProviderAnswer, at: ConcludeContext): ServerRow {
   if (row.wanted === null || row.state !== 'pending') return { ...row, adopting: false, checked: true };
   if (answer.outcome === 'done') return adopt({ ...row, provider }, row.wanted, { answer, at });
@@ -208,7 +207,7 @@ function notFoundText(maker: string | null, provider: string): string {
   return `the provider entry "${maker}" of the settings made it, and "${provider}" does not find it`;
 }
 
-/** An adopted server that the entry does not find is that entry's to create, whatever another one was asked before. */
+/** If a server to adopt is absent, the entry that matches now creates it, even if another entry was asked before. */
 function freed({ adopting }: ServerRow): Partial<ServerRow> {
   return adopting ? { provider: null } : {};
 }
@@ -217,7 +216,7 @@ function sighted(row: ServerRow): ServerRow {
   return row.checked ? row : { ...row, checked: true };
 }
 
-/** Concludes the check after a lost outcome. Every try counts, lost ones too. */
+/** Concludes the check after a lost outcome. Every try counts, including lost ones. */
 function concludeLost(row: ServerRow, answer: Answer, at: ConcludeContext): ServerRow | null {
   const { action } = row;
   if (answer.outcome === 'absent') {
@@ -233,7 +232,7 @@ function concludeLost(row: ServerRow, answer: Answer, at: ConcludeContext): Serv
   return waitAfterLoss(catchUp(learned, at), action, at);
 }
 
-/** A lost try that did not succeed is retried after a delay and given up in the end, like a failed one. */
+/** A lost try that did not succeed is retried after a delay, and finally given up, like a failed one. */
 function waitAfterLoss(row: ServerRow, action: RunningAction | null, at: ConcludeContext): ServerRow {
   // The spec wanted now has not been tried yet.
   if (isConverged(row) || action === null || isOutdated(row, action)) return row;
@@ -248,8 +247,8 @@ function tooOften(because: string | undefined): string {
 
 /**
  * Returns the facts that are known after a lost action and a check. A create has applied its spec except for observed
- * differences, and properties that were not observed are verified later. An update counts only if every property that
- * it was to change was observed changed.
+ * differences; properties that were not observed are verified later. An update counts only if all properties that it
+ * changes were observed with the new value.
  */
 function knownAfter(row: ServerRow, { spec }: RunningAction, observed: JsonMap): Partial<ServerRow> {
   if (spec === null) return {};
@@ -262,7 +261,7 @@ function knownAfter(row: ServerRow, { spec }: RunningAction, observed: JsonMap):
 }
 
 /**
- * Adopts a server that Treeline did not create: it starts no action, and shows the differences. Earlier incarnations no
+ * Adopts a server that Treeline did not create: starts no action, and shows the differences. Earlier incarnations no
  * longer count.
  */
 function adopt(row: ServerRow, wanted: Spec, { answer, at }: Ending): ServerRow {

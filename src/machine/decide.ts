@@ -1,4 +1,5 @@
-// Decides the next step of one server. Pure: takes a row and its decision context, returns the next row and the wait.
+// Decides the next step of one server. Pure: takes a row and its decision context, and returns the next row and what
+// follows.
 
 import { momentOf } from '../base/wording.ts';
 import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
@@ -22,12 +23,15 @@ import { advance, requeue } from './transitions.ts';
 import type { WaitOfKind } from './wait.ts';
 import { rereadRow } from './want.ts';
 
-/** A replacement that exceeds the delete budget is judged again after this time; it is usually held by then. */
+/** A replacement that exceeds the delete budget is judged again after this time. Usually it is held by then. */
 const REVIEW_MS = 30_000;
 
-/** An output may come later than its server, as an address does; after this time the server is blocked. */
+/**
+ * An output, such as an address, may be reported after the creation. After this time the server that needs it is
+ * blocked.
+ */
 const OUTPUT_MS = 10 * 60_000;
-/** Until then the server that has it is checked every so often, and later as rarely as that. */
+/** During that time, the server that should report it is checked at this interval. */
 export const OUTPUT_CHECK_MS = 60_000;
 
 function outputFight(times: number): Reason {
@@ -42,8 +46,8 @@ const PROTECTED: Reason = {
 };
 
 /**
- * Returns the next step of a server. An action starts only from a row that records it: intent comes first. Every row
- * has a next step, whatever its state: a pass that throws would be retried for ever.
+ * Returns the next step of a server. An action starts only from a row that records it: intent comes first. Every row in
+ * every state has a next step, because a pass that throws would be retried forever.
  */
 export function decide(row: ServerRow, context: DecisionContext): Step {
   if (context.isInFlight) return { row, next: REST };
@@ -60,13 +64,13 @@ export function decide(row: ServerRow, context: DecisionContext): Step {
   return (isToAdopt(row) ? decideOutputs(row, context) : undefined) ?? decideCheck(row, context);
 }
 
-/** Returns true for a server that no commit wants and whose row the next pass removes, without a call. */
+/** Returns true for an unwanted server whose row the next pass removes, without a call. */
 function isLetGo(row: ServerRow): boolean {
   const { wanted, action, due, state, policy } = row;
   if (wanted !== null || due !== null || (action !== null && state !== 'unknown')) return false;
-  // A server that is to be left as it is need not be looked at.
+  // A retained server needs no check.
   if (policy.deletion === 'retain' && (state === 'unknown' || state === 'marked for delete')) return true;
-  // Whatever exists under this name does not belong to Treeline.
+  // A server that may exist under this name does not belong to Treeline.
   return state !== 'unknown' && !mayBeThere(row);
 }
 
@@ -79,7 +83,7 @@ function decideQueued(row: ServerRow, context: DecisionContext): Step {
   return decide(requeue(row, { now: momentOf(context.now) }), context);
 }
 
-/** This process does not run the action, so its outcome is lost; it may still be running elsewhere. */
+/** This process does not run the action, so its outcome is lost. It may still run elsewhere. */
 function decideLost(row: ServerRow, action: RunningAction, context: DecisionContext): Step {
   const ends = context.lostActionEnds(action);
   if (ends > context.now) return { row, next: { kind: 'time', until: ends } };
@@ -99,8 +103,8 @@ function decideDue(row: ServerRow, due: number, context: DecisionContext): Step 
 }
 
 /**
- * Returns a check after a failed create, which may have made the server. The check runs at once, so that a server which
- * another party creates during the wait is not mistaken for it. Undefined if there is nothing to check now.
+ * Returns a check after a failed create, which may have made the server. The check does not wait for the next try, so
+ * that a server that another party creates during the wait is not mistaken for it. Undefined if no check is possible.
  */
 function checkAfterCreate(row: ServerRow, context: DecisionContext): Step | undefined {
   const isUnsure = !row.checked && row.mayExist && row.state !== 'unknown';
@@ -111,14 +115,14 @@ function checkAfterCreate(row: ServerRow, context: DecisionContext): Step | unde
 }
 
 /**
- * A row that is blocked for lack of a provider, proxy or output continues once there is one; all others wait for a
- * person.
+ * A row that is blocked for lack of a provider, proxy or output continues once there is one. All others wait for an
+ * operator.
  */
 function decideBlocked(row: ServerRow, context: DecisionContext): Step {
   if (isBlockedFor(row, 'no_output')) return decideOutputs(row, context) ?? decideQueued(row, context);
   if (!isBlockedFor(row, 'no_provider', 'no_proxy', 'provider_changed')) return { row, next: REST };
   const provider = context.providerFor(row);
-  // That another entry does not find it is more than that it matches.
+  // Keeps the recorded reason: that the other entry does not find the server says more than that it matches.
   if (provider.name === null && isBlockedFor(row, 'provider_changed')) return { row, next: REST };
   if (provider.name === null) return { row: withReason(row, provider.reason), next: REST };
   const silence = silenceOf(provider, context);
@@ -132,8 +136,8 @@ function silenceOf({ tags, isSilent }: ResponsibleEntry, { claimant }: DecisionC
 }
 
 /**
- * Returns the row of a server that is held since no proxy asks for it; it is offered to the first that does. Undefined:
- * it is not held.
+ * Returns the blocked row if no proxy asks for the server's work. The first proxy that asks gets it. Undefined: the
+ * server is not blocked.
  */
 function heldBySilence(row: ServerRow, provider: ResponsibleEntry, context: DecisionContext): ServerRow | undefined {
   const silence = silenceOf(provider, context);
@@ -151,8 +155,8 @@ function decideCheck(row: ServerRow, context: DecisionContext): Step {
 }
 
 /**
- * Returns the tags of a server that the proxy which asks for its next call has itself: what it finds or makes is at its
- * own site, and not at those of the other tags.
+ * Returns the tags of a server that the asking proxy also has: what the proxy finds or creates is at its own site, not
+ * at the sites of the other tags.
  */
 function claimedTags(
   { tags }: ResponsibleEntry,
@@ -189,21 +193,24 @@ function decideWanted(row: ServerRow, context: DecisionContext): Step {
   if (stopped !== undefined) return stopped;
   if (row.applied === null) return start(row, 'create', context);
   if (isToBeConfirmed(row)) return decideConfirmation(row, context);
-  // What was approved before the instance was protected counts like any other once it is not any more.
+  // The protection ends an earlier approval: after it, the replacement counts like any other.
   if (row.replacing && row.policy.protected) return hold({ ...row, approved: false }, PROTECTED, context);
   const next = waitsForBudget(row, context) ?? rolloutWait(row, context);
   if (next !== undefined) return { row, next };
   return start(row, row.replacing ? 'delete' : 'update', context);
 }
 
-/** A server that is not there reads outputs right before its create, or before the check that adopts it. */
+/**
+ * Returns true if the server exists, or if the next check may adopt it. Any other server reads outputs right before its
+ * create.
+ */
 function readsAtOnce(row: ServerRow): boolean {
   return (row.applied !== null || isToAdopt(row)) && !isBlockedFor(row, 'output_fight');
 }
 
 /**
- * Returns true if the next check may adopt the server. The check compares it with all values that are wanted, so the
- * outputs that it takes have to be known before: a later value would start an update.
+ * Returns true if the next check may adopt the server. The check compares it with all wanted values, so the outputs
+ * that it uses must be known before: a later value would start an update.
  */
 function isToAdopt({ state, checked, wanted, applied, adopting, policy, mayExist }: ServerRow): boolean {
   if (state !== 'pending' || checked || wanted === null || applied !== null) return false;
@@ -215,7 +222,7 @@ function reread(row: ServerRow, { outputs, now }: DecisionContext): ServerRow {
 }
 
 /**
- * Returns the step of a server that may start no action because of outputs that it uses: one is unknown, or they change
+ * Returns the step of a server that must not start an action because an output that it uses is unknown, or changes
  * again and again. Undefined: nothing stops it.
  */
 function decideOutputs(row: ServerRow, context: DecisionContext): Step | undefined {
@@ -231,24 +238,24 @@ function decideOutputs(row: ServerRow, context: DecisionContext): Step | undefin
   const until = Math.max(Math.min(Date.parse(since), now), outputs.sinceOf(server)) + OUTPUT_MS;
   const wait = { kind: 'output', server, output } as const;
   if (row.state !== 'blocked' && fault === null && now < until) {
-    // All that wait for one server have it checked at the same times.
+    // All servers that wait for one server request its checks at the same times.
     const nextCheck = (Math.floor(now / OUTPUT_CHECK_MS) + 1) * OUTPUT_CHECK_MS;
     return { row, next: { ...wait, until: Math.min(until, nextCheck) } };
   }
   const text = `the output "${output}" of ${server} ${fault ?? 'is not reported by its provider'}`;
   const reason: Reason = { code: 'no_output', text };
-  // It continues by itself: nobody else may have that server checked.
+  // The wait has an end, because no one else may request a check of that server.
   return { row: withReason(hold(row, reason, context).row, reason), next: { ...wait, until: now + OUTPUT_MS } };
 }
 
-/** Returns the wait of an idle server: for an output that is for configuration only, or none. */
+/** Returns the wait of an idle server for an output that only its configuration uses, or `rest`. */
 function restWait({ wanted }: ServerRow, { outputs, now }: DecisionContext): Next {
   const unknown = wanted === null ? undefined : missingOutput(wanted, outputs);
   if (unknown === undefined) return REST;
   return { kind: 'output', server: unknown.server, output: unknown.output, until: now + OUTPUT_MS };
 }
 
-/** A held or suspended server already waits for that to end; it is not judged again. */
+/** A held or suspended server is not judged: it waits for the end of that. */
 function waitsForBudget(row: ServerRow, context: DecisionContext): Next | undefined {
   if (!row.replacing || row.approved || context.stoppedUntil !== undefined) return undefined;
   const mayReplace = context.mayReplace();
@@ -256,7 +263,7 @@ function waitsForBudget(row: ServerRow, context: DecisionContext): Next | undefi
   return mayReplace ? undefined : { kind: 'budget', until: context.now + REVIEW_MS };
 }
 
-/** An idle server is checked from time to time. Its check waits for capacity behind all actions. */
+/** An idle server is checked on a schedule. Its check waits for capacity behind all actions. */
 function decideRest(row: ServerRow, context: DecisionContext): Step {
   if (isLeftGone(row) && hasChangedProvider(row, context)) return decide(soughtAgain(row, context.now), context);
   const rest = { row, next: restWait(row, context) };
@@ -275,8 +282,8 @@ function hasChangedProvider(row: ServerRow, context: DecisionContext): boolean {
 }
 
 /**
- * A server that one check has found gone is made again only if a second check finds the same, and another one of its
- * site was found since, or the answers name the place that is known.
+ * A server that a check found gone is created again only if a second check finds it gone, too. In addition, another
+ * server of its site must have been found since, or the answers must name the known place.
  */
 function decideConfirmation(row: ServerRow, context: DecisionContext): Step {
   const stop = stopWait(row, context);
@@ -311,7 +318,7 @@ function start(row: ServerRow, operation: Exclude<Operation, 'check'>, context: 
   }
   // Another party may have created the server during the wait.
   if (operation === 'create' && context.lastCheck !== 'answered') return decideCheck(row, context);
-  // If a delete began, the create makes another incarnation, whatever the result of that delete.
+  // If a delete began, the create makes a new incarnation, whether or not the delete succeeded.
   const incarnation = row.incarnation + (operation === 'create' && row.dirty ? 1 : 0);
   const action: RunningAction = {
     id: operation === 'create' ? `${incarnation}.create` : `${incarnation}.${operation}.${row.generation}`,
@@ -329,7 +336,7 @@ function start(row: ServerRow, operation: Exclude<Operation, 'check'>, context: 
   const site = operation === 'create' ? claimedTags(provider, context) : provider.tags;
   const tags = site === undefined ? {} : { proxyTags: site };
   const facts = { action, incarnation, provider: provider.name, ...tags, ...begun };
-  // The reason of an action that heals is the drift.
+  // The reason of a healing action is the drift.
   const reason = row.reason?.code === 'drifted' ? row.reason : null;
   return {
     row: advance(withoutObserved(row), `start ${operation}`, {
@@ -343,7 +350,7 @@ function start(row: ServerRow, operation: Exclude<Operation, 'check'>, context: 
 
 function hold(row: ServerRow, reason: Reason, context: DecisionContext): Step & { readonly row: ServerRow } {
   if (row.state === 'blocked') return { row, next: REST };
-  // The row stays unknown, and its reason says why no check runs.
+  // The state stays `unknown`, and the reason says why no check runs.
   if (row.state === 'unknown') return { row: withReason(row, reason), next: REST };
   return { row: advance(row, 'hold', { now: momentOf(context.now), reason }), next: REST };
 }

@@ -1,5 +1,5 @@
-// Compares what a check observed with what is wanted of an idle server, and reports or heals the difference. Pure;
-// conclude.ts calls it. docs/concepts.md, drift; docs/decisions/0018-a-check-before-every-create.md.
+// Compares the observed values of an idle server with its wanted spec, and reports or heals the difference. Pure;
+// called by conclude.ts. docs/concepts.md, drift; docs/decisions/0018-a-check-before-every-create.md.
 
 import { momentOf } from '../base/wording.ts';
 import type { Answer } from '../model/call-result.ts';
@@ -16,13 +16,16 @@ import { advance, type Moment, requeue } from './transitions.ts';
 const HEALS_MAX = 3;
 const FIGHT_MS = 24 * 3_600_000;
 /**
- * How many updates changed outputs may start within {@link FIGHT_MS}: this many, or one more than the servers whose
- * outputs are used.
+ * The most updates that changed outputs may start within {@link FIGHT_MS}; one more than the servers whose outputs are
+ * used, if that is higher.
  */
 const REREADS_MAX = 10;
-/** The name under which {@link ServerRow.healing} counts a server that was gone; no property has it. */
+/** The key under which {@link ServerRow.healing} counts a server that was gone. No property has this name. */
 const GONE = '';
-/** The share of the servers of a site that healing may make again within {@link GONE_MS}: one at least, and {@link GONE_MOST} at most. */
+/**
+ * The share of a site's servers that healing may recreate within {@link GONE_MS}: at least one, at most {@link
+ * GONE_MOST}.
+ */
 const GONE_SHARE = 0.05;
 const GONE_MOST = 20;
 const GONE_MS = 3_600_000;
@@ -33,77 +36,78 @@ const NAMES_MAX = 5;
 /** The observed values that differ from the wanted ones, by property; null: the server was gone. */
 export type Finding = JsonMap | null;
 
-/** Returns true if nothing is to be done for the server, so that a check only compares. */
+/** Returns true if the server is idle, so that a check only compares. */
 export function isAtRest({ state, wanted, applied }: ServerRow): boolean {
   return (state === 'done' || state === 'drifted') && wanted !== null && applied !== null;
 }
 
-/** Returns true if the server is to be made again as soon as another check has confirmed that it is gone. */
+/** Returns true if the server is to be created again once another check has confirmed that it is gone. */
 export function isToBeConfirmed({ state, wanted, applied, observed, adopting }: ServerRow): boolean {
   return state === 'pending' && wanted !== null && applied !== null && observed === null && !adopting;
 }
 
 /**
- * Returns when a server that is to be made again, as no operator has asked for, was found gone: milliseconds since 1970.
+ * Returns when a server that healing is to create again was found gone: milliseconds since 1970. Undefined if an
+ * operator requested it.
  */
 export function goneSince(row: ServerRow): number | undefined {
   const last = isToBeConfirmed(row) ? fieldOf(row.healing ?? {}, GONE)?.at(-1) : undefined;
   return last === undefined ? undefined : Date.parse(last);
 }
 
-/** Returns true if a server is gone with its site, and waits for an operator. No commit and no output ends that. */
+/** Returns true if a server is gone with its site, and waits for an operator. Commits and outputs do not end this. */
 export function isLeftGone({ state, reason }: Pick<ServerRow, 'state' | 'reason'>): boolean {
   return state === 'drifted' && reason?.code === 'many_gone';
 }
 
 /**
- * Returns true if such a server is not as the last commit wants it. Whatever the policy, a check that finds it is
- * followed by what the commit wants.
+ * Returns true if such a server also differs from the last commit. If a check finds it, an update follows under any
+ * drift policy.
  */
 export function isMissed({ state, wanted, applied, reason }: ServerRow): boolean {
   return isLeftGone({ state, reason }) && wanted !== null && applied !== null && !needsNoAction(wanted, applied);
 }
 
-/** Returns true if healing makes a server again, or may have done so at a time that a count still reads. */
+/** Returns true if healing recreates the server, or may have recreated it recently enough to be counted. */
 export function mayCountAsGone({ healing }: ServerRow): boolean {
   return fieldOf(healing ?? {}, GONE) !== undefined;
 }
 
-/** Returns true if healing makes a server again that was found gone within the last hour, or has done so. */
+/** Returns true if healing recreates or has recreated the server because it was found gone within the last hour. */
 export function countsAsGone({ healing }: ServerRow, now: number): boolean {
   return (fieldOf(healing ?? {}, GONE) ?? []).some((time) => Date.parse(time) > now - GONE_MS);
 }
 
-/** Returns how many of `size` servers of a site healing may make again within an hour. */
+/** Returns how many of a site's `size` servers healing may recreate within an hour. */
 export function goneMax(size: number): number {
   return Math.min(GONE_MOST, Math.max(1, Math.floor(size * GONE_SHARE)));
 }
 
-/** Returns what applies to a row: its instance's policy, or else that of its provider entry. */
+/** Returns the drift policy of a row: its instance's, else that of its provider entry, else `report`. */
 export function driftPolicyOf(row: Pick<ServerRow, 'policy'>, entry: DriftPolicy | undefined): DriftPolicy {
   return row.policy.drift ?? entry ?? 'report';
 }
 
-/** Returns the row without what a check observed. */
+/** Returns the row without the values that a check observed. */
 export function withoutObserved(row: ServerRow): ServerRow {
   if (row.observed === undefined) return row;
   const { observed: _observed, ...rest } = row;
   return rest;
 }
 
-/** Returns the row without the record of its heals, and of changed outputs, so that both counts start over. */
+/** Returns the row without its counts of heals and of changed outputs. */
 export function withoutHealing(row: ServerRow): ServerRow {
   if (row.healing === undefined && row.rereads === undefined) return row;
   const { healing: _healing, rereads: _rereads, ...rest } = row;
   return rest;
 }
 
-/** Returns the row with one more update that changed outputs have started; `before`: the earlier ones. */
+/** Returns the row with one more update because of changed outputs; `before`: the times of earlier ones. */
 export function withReread(row: ServerRow, before: ServerRow['rereads'], now: number): ServerRow {
   return { ...row, rereads: [...recentRereads(before, now), momentOf(now)].slice(-rereadsMax(row)) };
 }
 
-/** Returns how many updates changed outputs have started within 24 hours, if an operator has to look. */
+/** Returns the number of updates because of changed outputs within 24 hours if it is too high, else undefined. */
 export function tooManyRereads(row: ServerRow, now: number): number | undefined {
   const { length } = recentRereads(row.rereads, now);
   return length >= rereadsMax(row) ? length : undefined;
@@ -113,15 +117,15 @@ function recentRereads(rereads: ServerRow['rereads'], now: number): readonly str
   return (rereads ?? []).filter((time) => Date.parse(time) > now - FIGHT_MS);
 }
 
-/** The outputs of many servers may change once each. */
+/** Each server whose outputs are used may change them once. */
 function rereadsMax({ wanted }: ServerRow): number {
   return Math.max(REREADS_MAX, allServersRead(wanted?.reads).size + 1);
 }
 
 /**
- * Returns the observed values that differ from the wanted ones, shortened. Where a property was not observed, the
- * applied value counts. Properties that start no action are not compared, nor are secrets: of these only a reference is
- * known.
+ * Returns the observed values that differ from the wanted ones, shortened. For a property that was not observed, the
+ * applied value counts. Properties that start no action are not compared, and neither are secrets: only their
+ * references are known.
  */
 export function differences(
   { wanted, applied }: { readonly wanted: Spec; readonly applied: Spec },
@@ -137,14 +141,14 @@ export function differences(
   return found;
 }
 
-/** Returns the names of the properties in which a check found a server to differ, sorted. */
+/** Returns the names of the properties that a check found to differ, sorted. */
 export function differingNames(observed: ServerRow['observed']): readonly string[] {
   return Object.keys(observed ?? {}).sort();
 }
 
 /**
- * Returns the reason of a server that differs. It names properties and no values: events and proxies show it, and the
- * row holds the values.
+ * Returns the reason of a drifted server. It names properties but no values, because events and proxies show it. The
+ * row contains the values.
  */
 export function driftReason(found: Finding): Reason {
   if (found === null) {
@@ -155,8 +159,8 @@ export function driftReason(found: Finding): Reason {
 }
 
 /**
- * Returns the row after a check of an idle server, or of one that was gone, has answered. The same object if nothing
- * changes. A server that is gone is made again only after a second check: one wrong answer makes nothing.
+ * Returns the row after a check of an idle server, or of one that was gone; the same object if nothing changes. A gone
+ * server is created again only after a second check, so one wrong answer does not create a server.
  */
 export function concludeDrift(row: ServerRow, answer: Answer, at: ConcludeContext): ServerRow {
   const { wanted, applied } = row;
@@ -177,16 +181,16 @@ export function concludeDrift(row: ServerRow, answer: Answer, at: ConcludeContex
 }
 
 /**
- * Returns the row queued for the action that brings the server back to its wanted spec. The action gets an id of its
- * own: a provider that recognises repeated calls would take it for the update that it has done already.
+ * Returns the row queued for the action that restores the wanted spec. The action gets a new id, because a provider
+ * that recognises repeated calls would take it for the update that it has already done.
  */
 export function corrected(row: ServerRow, when: Moment): ServerRow {
   return requeue(row, { ...when, attempt: 0, generation: row.generation + 1 });
 }
 
 /**
- * Returns what changes in the row of a wanted server that its update has not found: like one that a check finds gone,
- * it is made again once a check has confirmed that.
+ * Returns the changes to the row of a wanted server that its update has not found. It is created again once a check has
+ * confirmed that it is gone.
  */
 export function missed(row: ServerRow, at: ConcludeContext): Partial<ServerRow> {
   const healing = { ...recentHeals(row, at.now), ...healed(row, null, at.now) };
@@ -194,8 +198,8 @@ export function missed(row: ServerRow, at: ConcludeContext): Partial<ServerRow> 
 }
 
 /**
- * Returns the row of a server that is gone with its site, queued for another check, which counts like the first one that
- * has found it gone.
+ * Returns the row of a server that is gone with its site, queued for another check. The server counts as found gone
+ * now.
  */
 export function soughtAgain(row: ServerRow, now: number): ServerRow {
   const healing = { ...recentHeals(row, now), ...healed(row, null, now) };
@@ -204,11 +208,11 @@ export function soughtAgain(row: ServerRow, now: number): ServerRow {
 
 function confirmed(row: ServerRow, found: Finding, at: ConcludeContext): ServerRow {
   const rest = withoutObserved(row);
-  // Others may have been found gone since. An operator's retry makes it again all the same.
+  // Other servers may have been found gone since. The limit does not apply to an operator's retry.
   const isHealed = fieldOf(recentHeals(row, at.now), GONE) !== undefined;
   if (found === null && isHealed && at.hasManyGone?.()) return leftGone(row, moment(at));
   if (found === null) return { ...rest, ...gone(rest), attempt: 0 };
-  // It is there after all. Without a difference the next decision settles it.
+  // The server exists after all. If it does not differ, the next decision settles it.
   return Object.keys(found).length === 0 ? rest : { ...rest, observed: found };
 }
 
@@ -229,7 +233,10 @@ function reported(row: ServerRow, { found, reason, at }: Report): ServerRow {
   return advance(row, 'drift', { ...moment(at, reason), observed: found, checked: true });
 }
 
-/** Returns the names that were healed as often as allowed and differ again; once healing has stopped, it stays so. */
+/**
+ * Returns the names that differ again although they were healed as often as allowed. Once healing has stopped, it does
+ * not resume.
+ */
 function foughtOver(row: ServerRow, found: Finding, at: ConcludeContext): readonly string[] {
   const names = namesOf(found);
   const heals = recentHeals(row, at.now);
@@ -244,12 +251,12 @@ const MANY_GONE: Reason = {
     'found since: check the site, then retry',
 };
 
-/** Returns the row of a server that healing does not make again: it waits for an operator. */
+/** Returns the row of a server that healing does not create again: it waits for an operator. */
 export function leftGone(row: ServerRow, when: Moment): ServerRow {
   return advance(withoutLastHeal(row), 'drift', { ...when, reason: MANY_GONE, observed: null, checked: true });
 }
 
-/** It was not made again, so this is no heal. */
+/** Removes the last heal from the count, because the server was not created again. */
 function withoutLastHeal(row: ServerRow): ServerRow {
   const { [GONE]: times = [], ...others } = row.healing ?? {};
   return { ...row, healing: times.length < 2 ? others : { ...others, [GONE]: times.slice(0, -1) } };
@@ -257,7 +264,7 @@ function withoutLastHeal(row: ServerRow): ServerRow {
 
 function fightReason(names: readonly string[], found: Finding): Reason {
   const times = `${HEALS_MAX} times within 24 hours; healing has stopped: find out`;
-  // A site that does not see it every time counts as well as an operator who removes it.
+  // The cause may be a site that does not always see the server, or someone who removes it.
   if (found === null) return { code: 'drift_fight', text: `it was found gone ${times} why, then retry` };
   return { code: 'drift_fight', text: `${someNames(names)} was corrected ${times} who changes it, then retry` };
 }
@@ -287,13 +294,13 @@ function someNames(names: readonly string[]): string {
   return `${[...names].sort().slice(0, NAMES_MAX).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
-/** Values of specs are strings or lists of strings; a provider may observe a number or a boolean. */
+/** Specs contain strings or lists of strings. A provider may observe a number or a boolean. */
 function isSameValue(wanted: string | readonly string[], seen: Json): boolean {
   if (isSame(wanted, seen)) return true;
   return !isMap(seen) && !Array.isArray(seen) && String(seen) === wanted;
 }
 
-/** Returns a value for rows and answers: a long one as the beginning of its text. */
+/** Returns a value for rows and answers. A long value is truncated. */
 export function shortenedValue(value: Json): Json {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   if (text.length <= VALUE_LENGTH_MAX) return value;

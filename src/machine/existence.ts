@@ -1,5 +1,5 @@
-// Decides which servers may exist under a row's name, and whether they match the wanted spec, value by value, so that
-// no action is needed. Pure. docs/concepts.md, updates and the delete budget.
+// Decides whether a row's server may exist, and whether it matches the wanted spec so that no action is needed. Pure.
+// docs/concepts.md, updates and the delete budget.
 
 import { emptyMap, isSame, type JsonMap } from '../model/json.ts';
 import type { ServerRow } from '../model/rows.ts';
@@ -26,8 +26,8 @@ export function isConverged({ wanted, applied, replacing, dirty, observed }: Ser
 }
 
 /**
- * Returns true if the server is to be deleted, for good or for a replacement. Only a created server can be; a retained
- * one is not, and a protected one is blocked instead of replaced.
+ * Returns true if the server is to be deleted, permanently or for a replacement. It must have been created. A retained
+ * server is not deleted, and a protected one is blocked instead of replaced.
  */
 export function isBeingRemoved(row: ServerRow): boolean {
   const { wanted, applied, replacing, policy } = row;
@@ -35,22 +35,22 @@ export function isBeingRemoved(row: ServerRow): boolean {
   return isGoing && isMade(row);
 }
 
-/** Properties that describe a server for people: changing them starts no action. */
+/** Properties that only describe a server. Changing them starts no action. */
 const DESCRIPTIVE: ReadonlySet<string> = new Set(['description']);
 
-/** Returns true if the property is for people only. */
+/** Returns true if the property only describes the server. */
 export function isDescriptive(property: string): boolean {
   return DESCRIPTIVE.has(property);
 }
 
 /**
- * Returns the part of a spec that an action applies to the server. docs/concepts.md, updates. `quiet` names properties
- * that are only for configuration: those of the wanted spec, also for an applied one.
+ * Returns the part of a spec that an action applies to the server. docs/concepts.md, updates. `quiet` lists properties
+ * that are only for configuration; for an applied spec, pass those of the wanted spec.
  */
 export function provisionedPart(spec: Spec, quiet: readonly string[] = spec.configurationOnly): JsonMap {
   const properties = emptyMap();
-  // What is not known yet differs from every value, and from other outputs. No server waits for it where it is for
-  // configuration.
+  // An unknown output counts as a value of its own, so it differs from every value. Outputs that are only for
+  // configuration do not count, because no action waits for them.
   const unknown = Object.entries(unknownReads(spec)).filter(([name]) => !spec.configurationOnly.includes(name));
   for (const [name, value] of [...unknown, ...Object.entries(spec.properties)]) {
     if (!quiet.includes(name) && !DESCRIPTIVE.has(name)) properties[name] = value;
@@ -65,26 +65,24 @@ export function needsNoAction(wanted: Spec, applied: Spec): boolean {
   return isSame(provisionedPart(wanted, quiet), provisionedPart(applied, quiet));
 }
 
-/**
- * Returns true if a commit wants of a server what its row wants, whatever outputs give; also where neither wants it.
- */
+/** Returns true if a commit and a row want the same, apart from values of outputs, or if neither wants the server. */
 export function wantsTheSame(spec: Spec | undefined, wanted: Spec | null | undefined): boolean {
   if (spec === undefined || wanted == null) return spec === undefined && wanted == null;
   return needsNoAction(spec, asWritten(wanted));
 }
 
-/** Spares the provisioned parts of the many specs that are equal as a whole. */
+/** A fast path: most specs are equal as a whole, so their provisioned parts need not be computed. */
 function hasSameContent(a: Spec, b: Spec): boolean {
   const isKnown = a.reads === undefined && b.reads === undefined;
   return isKnown && a.kind === b.kind && isSame(a.layers, b.layers) && isSame(a.properties, b.properties);
 }
 
-/** Returns true if the two are equal, order of dependencies included. */
+/** Returns true if the two are equal, including the order of dependencies. */
 export function isSameSpec(a: Spec, b: Spec): boolean {
   return a === b || isSame(asJson(a), asJson(b));
 }
 
-/** Returns the names of the properties of `wanted` that `observed` holds with another value, sorted. */
+/** Returns the properties of `wanted` that have another value in `observed`, sorted. */
 export function differingProperties(wanted: Spec, observed: JsonMap): string[] {
   return Object.keys(observed)
     .filter((name) => Object.hasOwn(wanted.properties, name) && !isSame(wanted.properties[name], observed[name]))

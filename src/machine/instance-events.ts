@@ -1,5 +1,5 @@
-// Makes the events of a commit of the store from its changes and their cause. Pure, and the only place that makes
-// events; reconcile/ledger.ts commits them together with the rows. ARCHITECTURE.md, "Events and messages".
+// Makes the events of a store commit from its changes and their cause. Pure, and the only place that makes events;
+// reconcile/ledger.ts commits them together with the rows. ARCHITECTURE.md, "Events and messages".
 
 import { momentOf } from '../base/wording.ts';
 import { type NewEvent, REASON_MAX } from '../model/instance-event.ts';
@@ -8,7 +8,7 @@ import type { State } from '../model/state.ts';
 import { isSameReason, reasonText } from './reasons.ts';
 import { EVERY_INSTANCE } from './suspension.ts';
 
-/** The cause of a commit of the store. */
+/** The cause of a store commit. */
 export type Cause = Moment & (PassCause | CommitCause | OperationCause);
 
 interface Moment {
@@ -31,15 +31,15 @@ interface CommitCause {
   readonly mistakeOf: (instance: string) => string | undefined;
 }
 
-/** An operation that an operator or program asked for. */
+/** An operation that a client requested. */
 interface OperationCause {
   readonly kind: 'operation';
   readonly operation: string;
-  /** Serial; null for the machine's own operator. */
+  /** The client's serial; null for the operator of the machine itself. */
   readonly client: string | null;
   /** As given by the client; may be empty. */
   readonly reason: string;
-  /** The instance that an approval is for; null if it is for no particular one. */
+  /** The instance that an approval is for; null if it is not for one instance. */
   readonly instance: string | null;
 }
 
@@ -65,10 +65,7 @@ function makeEvent(facts: Facts, cause: Cause): NewEvent {
   };
 }
 
-/**
- * Returns the event of an operation that changes no row: of one server, with its state, or of an instance
- * as a whole.
- */
+/** Returns the event of an operation that changes no row: of one server, with its state, or of an instance. */
 export function operationEvent(about: OperationTarget, cause: Moment & OperationCause): NewEvent {
   const { instance, server, step } = about;
   const state = server?.state ?? null;
@@ -113,16 +110,16 @@ function collectFacts(change: Change, cause: Cause): Facts[] {
 type ChangeOf<Kind extends Change['kind']> = Extract<Change, { readonly kind: Kind }>;
 
 function serverFacts({ name, expected: before, value: after }: ChangeOf<'server'>, cause: Cause): Facts[] {
-  // Every operation has an event, also if it changes nothing but the next try.
-  if (cause.kind !== 'operation' && !isToldStep({ before, after })) return [];
+  // Every operation has an event, even if it changes only the next try.
+  if (cause.kind !== 'operation' && !isReported({ before, after })) return [];
   const row = after ?? before;
   if (row === undefined) return [];
-  // A step of a pass goes back to the commit that last changed the server.
+  // The cause of a pass is the commit that last changed the server.
   const commit = cause.kind === 'pass' ? row.commit : commitOf(cause);
-  // The proxy that carries out an action, or has carried it out.
+  // The proxy that carries out or carried out the action.
   const client = cause.kind === 'pass' ? ((after?.action ?? before?.action)?.claim?.client ?? null) : null;
   const facts = { resource: name, from: before?.state ?? null, commit, client };
-  // The states say what an operation did.
+  // The states show the effect of an operation.
   const reason = cause.kind === 'operation' ? '' : stepText({ before, after });
   const step = { ...facts, instance: row.instance, to: after?.state ?? null, reason };
   if (before === undefined || before.instance === row.instance) return [step];
@@ -193,7 +190,7 @@ function approvalFacts({ name, value }: ChangeOf<'approval'>, cause: Cause): Fac
   return [{ instance: cause.instance ?? EVERY_INSTANCE, reason: `${value.what}, under the digest ${name}` }];
 }
 
-/** A commit that is not followed concerns every instance. */
+/** A commit that is not followed affects every instance. */
 function refusalFacts({ name, value }: ChangeOf<'commit'>, cause: Cause): Facts[] {
   if (value === null || cause.kind !== 'pass') return [];
   return [{ instance: EVERY_INSTANCE, to: 'Not followed', reason: value.reason ?? '', commit: name }];
@@ -203,7 +200,7 @@ function commitOf(cause: Cause): string | null {
   return cause.kind === 'commit' ? cause.commit : null;
 }
 
-/** Returns the serial of the client for whom something of an instance was done; null: for none. */
+/** Returns the serial of the client that caused a change of an instance; null if no client did. */
 function clientOfCause(cause: Cause, instance: string): string | null {
   if (cause.kind === 'operation') return cause.client;
   return cause.kind === 'commit' ? cause.clientOf(instance) : null;
@@ -218,14 +215,14 @@ function shortened(text: string): string {
   return text.length <= REASON_MAX ? text : `${text.slice(0, REASON_MAX - 1)}…`;
 }
 
-/** A row before and after; undefined or null: there is none. */
+/** A row before and after a change; undefined or null if there is none. */
 interface RowStep {
   readonly before: ServerRow | undefined;
   readonly after: ServerRow | null;
 }
 
-/** Returns true if people should be informed of the change: a wait that continues for the same reason is nothing new. */
-function isToldStep({ before, after }: RowStep): boolean {
+/** Returns true if the change deserves an event. A wait that continues for the same reason does not. */
+function isReported({ before, after }: RowStep): boolean {
   if (before === undefined || after === null) return before !== undefined || after !== null;
   if (before.state !== after.state || before.generation !== after.generation) return true;
   if (before.instance !== after.instance) return true;
@@ -233,7 +230,7 @@ function isToldStep({ before, after }: RowStep): boolean {
   return hasNewAction || (after.reason !== null && !isSameReason(before.reason, after.reason));
 }
 
-/** Returns the text of the change: the recorded reason, or the step itself; then the time of the next try. */
+/** Returns the text of the change: the recorded reason or a description of the step, then the time of the next try. */
 function stepText({ before, after }: RowStep): string {
   if (after === null) return endText(before);
   if (before !== undefined && before.instance !== after.instance) return `handed over by ${before.instance}`;
@@ -250,7 +247,7 @@ function plainText(before: ServerRow | undefined, after: ServerRow): string {
   const isSameCommit = before.commit === after.commit && after.wanted?.reads !== undefined;
   if (before.generation !== after.generation) return isSameCommit ? OUTPUTS_CHANGE_IT : 'a commit changes it';
   if (before.action !== null && after.action === null && after.state !== 'unknown') return outcomeText(before, after);
-  if (after.state === 'done') return 'what is there equals what is wanted';
+  if (after.state === 'done') return 'the server matches its wanted spec';
   return before.state === after.state ? '' : 'its wait is over';
 }
 

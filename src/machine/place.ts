@@ -1,5 +1,5 @@
-// Compares the place that an answer names with where its server was found before: an answer from elsewhere, such as a
-// folder whose disk is not mounted, says nothing about the server. Pure. docs/decisions/0020.
+// Compares the place of an answer with the place where the server was found before. An answer from another place, such
+// as a folder whose disk is not mounted, says nothing about the server. Pure. docs/decisions/0020.
 
 import { quote } from '../base/wording.ts';
 import type { Answer, CallResult } from '../model/call-result.ts';
@@ -15,17 +15,17 @@ export interface KnownPlaces {
   readonly rowOf: (server: string) => ServerRow | undefined;
 }
 
-/** Other outcomes say nothing about the server, wherever they come from. */
-const TELLING: ReadonlySet<Answer['outcome']> = new Set(['done', 'absent', 'replace']);
+/** Outcomes that say something about the server. */
+const CONCLUSIVE: ReadonlySet<Answer['outcome']> = new Set(['done', 'absent', 'replace']);
 
 /**
- * Returns the result as it counts: one from another place than before, or from none where there was one, is an error
- * and no answer. A server that is not made yet is compared with the others of its entry, or of its proxies' site and
+ * Returns the result, or an error in its place if it comes from another place than before, or names none although one
+ * is known. A server that is not created yet is compared with the others of its entry, or of its proxies' site and
  * entry.
  */
 export function judgePlace(row: ServerRow, result: CallResult, known: KnownPlaces): CallResult {
   const { answer, provider } = result;
-  if (!TELLING.has(answer.outcome)) return result;
+  if (!CONCLUSIVE.has(answer.outcome)) return result;
   const before = expectedPlace(row, result, known);
   if (before === undefined || before === answer.place) return result;
   const message = otherPlaceText(provider, before, answer.place);
@@ -33,9 +33,9 @@ export function judgePlace(row: ServerRow, result: CallResult, known: KnownPlace
   return { ...result, answer: { outcome: result.kind === 'check' ? 'retryable' : 'lost', ...nothing } };
 }
 
-/** Returns the row with the place of a result that counts; the same object if that is known. */
+/** Returns the row with the place of a conclusive result; the same object if the row already has it. */
 export function withPlace(row: ServerRow, { answer, provider, tags }: CallResult): ServerRow {
-  if (answer.place === undefined || !TELLING.has(answer.outcome)) return row;
+  if (answer.place === undefined || !CONCLUSIVE.has(answer.outcome)) return row;
   const place: ServerPlace = {
     name: answer.place,
     provider,
@@ -45,7 +45,7 @@ export function withPlace(row: ServerRow, { answer, provider, tags }: CallResult
   return row.place !== undefined && isSame({ ...row.place }, { ...place }) ? row : { ...row, place };
 }
 
-/** Returns the keys under which a row's place is known: that of its site and entry, and that of the place there. */
+/** Returns the keys of a row's place: the key of its site and entry, and the key of the place there. */
 export function placeKeys({ place, proxyTags }: ServerRow): readonly string[] {
   if (place === undefined) return [];
   const site = siteKey({ ...place, tags: place.tags ?? proxyTags });
@@ -53,8 +53,7 @@ export function placeKeys({ place, proxyTags }: ServerRow): readonly string[] {
 }
 
 function expectedPlace(row: ServerRow, { answer, provider, tags }: CallResult, known: KnownPlaces): string | undefined {
-  // Who adopts it says that it is to be found elsewhere; and it may be created at another site than that which was
-  // asked first.
+  // An adopted server may be at another place, and a server may be created at another site than the one asked first.
   const { place, proxyTags } = row;
   const isOfSite = place !== undefined && isSameSite({ ...place, tags: place.tags ?? proxyTags }, { provider, tags });
   if (isOfSite && mayBeThere(row) && !row.adopting) return place.name;

@@ -1,32 +1,32 @@
-// Gives properties that take outputs of other servers their values, from what providers have reported. Pure: the caller
-// passes the outputs. ARCHITECTURE.md, "Outputs".
+// Fills in properties that use outputs of other servers. Pure: the caller passes the reported outputs. ARCHITECTURE.md,
+// "Outputs".
 import { emptyMap, fieldOf, isMap, isSame, type JsonMap } from '../model/json.ts';
 import { TEXT_LENGTH_MAX } from '../model/keys.ts';
 import type { PropertyValue } from '../model/objects.ts';
 import { outputsOf, serversOf } from '../model/outputs.ts';
 import type { OutputPiece, OutputText, OutputTexts, Spec } from '../model/spec.ts';
 
-/** Characters of all values of one server that outputs give; its own outputs have the same limit. */
+/** The most characters of all values that one server gets from outputs. Its own outputs have the same limit. */
 const READ_LENGTH_MAX = 64 * 1024;
 
-/** What is known of the outputs of servers. */
+/** The known outputs of servers. */
 export interface OutputFacts {
-  /** Returns what the provider of a server reported last; undefined where no such server is recorded. */
+  /** Returns the last reported outputs of a server; undefined if it has no row. */
   readonly outputsOf: (server: string) => JsonMap | undefined;
-  /** Returns false where a property must not hold a value: it is for a secret, and the value is no reference. */
+  /** Returns false if a property must not have a value: it is for a secret, and the value is not a reference. */
   readonly mayHold?: (property: string, value: PropertyValue) => boolean;
 }
 
 /** An output that gives a property no value. */
 export interface UnknownOutput {
-  /** The server that has it or should have it. */
+  /** The server that reports or should report it. */
   readonly server: string;
   readonly output: string;
-  /** Why its value is of no use, as the end of a sentence that begins with the output; null: it was not reported. */
+  /** Why its value cannot be used, as the end of a sentence that begins with the output; null: it was not reported. */
   readonly fault: string | null;
 }
 
-/** Returns the texts of those properties whose value is not known. */
+/** Returns the texts of the properties whose value is not known. */
 export function unknownReads({ reads, properties }: Spec): OutputTexts {
   if (reads === undefined) return NO_READS;
   return Object.fromEntries(Object.entries(reads).filter(([name]) => !Object.hasOwn(properties, name)));
@@ -34,22 +34,22 @@ export function unknownReads({ reads, properties }: Spec): OutputTexts {
 
 const NO_READS: OutputTexts = {};
 
-/** Returns a spec without the values that outputs give, as expansion makes it. */
+/** Returns a spec without values from outputs, as expansion makes it. */
 export function asWritten(spec: Spec): Spec {
   return spec.reads === undefined ? spec : { ...spec, properties: writtenProperties(spec) };
 }
 
-/** The values that a server has had for a text. */
+/** The values that a text had in earlier specs of the server. */
 export interface LastValues {
-  /** Those that count first come first. */
+  /** In order of precedence. */
   readonly specs: readonly Spec[];
-  /** They stay, also where outputs give others now. */
+  /** True to keep these values even if outputs have changed. */
   readonly stay?: boolean;
 }
 
 /**
- * Returns a spec with the values that outputs give now; the same object where it has them. Where an output is not
- * reported, or of no use, a property keeps the last value of the same text.
+ * Returns a spec with the current values from outputs; the same object if nothing changes. If an output is not reported
+ * or cannot be used, the property keeps the last value of the same text.
  */
 export function takeOutputs(spec: Spec, last: LastValues, facts: OutputFacts): Spec {
   if (spec.reads === undefined) return spec;
@@ -62,20 +62,22 @@ export function takeOutputs(spec: Spec, last: LastValues, facts: OutputFacts): S
   return isSame(properties, spec.properties) ? spec : { ...spec, properties };
 }
 
-/** Returns the values that outputs give now, by property. */
+/** Returns the current values from outputs, by property. */
 export function readValues(reads: OutputTexts, facts: OutputFacts): Readonly<Record<string, PropertyValue>> {
   const found = [...evaluate(reads, facts)];
   return Object.fromEntries(found.flatMap(([name, one]) => ('value' in one ? [[name, one.value]] : [])));
 }
 
-/** Returns, by property, the outputs that give a spec no value now, whether or not it keeps an earlier one. */
+/**
+ * Returns the outputs that currently have no usable value, by property, even if the property keeps an earlier value.
+ */
 export function unknownOutputs({ reads = NO_READS }: Spec, facts: OutputFacts): ReadonlyMap<string, UnknownOutput> {
   const unknown = new Map<string, UnknownOutput>();
   for (const [name, found] of evaluate(reads, facts)) if (!('value' in found)) unknown.set(name, found);
   return unknown;
 }
 
-/** Returns the output for which the first property without a value waits; undefined where each has one. */
+/** Returns the output that the first property without a value waits for; undefined if all properties have values. */
 export function missingOutput(spec: Spec, facts: OutputFacts): UnknownOutput | undefined {
   const [name] = Object.keys(unknownReads(spec));
   return name === undefined ? undefined : unknownOutputs(spec, facts).get(name);
@@ -95,7 +97,7 @@ interface Keeping {
 
 function keptValue(name: string, { spec, last, facts }: Keeping): PropertyValue | undefined {
   const text = fieldOf(spec.reads ?? {}, name);
-  // An adopted server has observed values in its applied spec, which no output has given.
+  // The applied spec of an adopted server contains observed values, which do not come from outputs.
   const known = last.specs.find(({ reads = NO_READS }) => isSame(text, fieldOf(reads, name)));
   const value = known && fieldOf(known.properties, name);
   return value === undefined || facts.mayHold?.(name, value) === false ? undefined : value;
@@ -123,12 +125,12 @@ function* evaluate(reads: OutputTexts, facts: OutputFacts): Generator<readonly [
 
 const TOO_LONG = 'makes the values that the server takes longer than 64 KiB';
 
-/** An empty item takes room, too, and counts as one character. */
+/** An empty item counts as one character. */
 function lengthOf(value: PropertyValue): number {
   return typeof value === 'string' ? value.length : value.reduce((sum, item) => sum + Math.max(item.length, 1), 0);
 }
 
-/** Puts together no more than a server may take, and a little: many may report much. */
+/** Stops soon after the limit, because many servers may report long values. */
 function readText(text: OutputText, facts: OutputFacts): Found {
   const items: string[] = [];
   let left = READ_LENGTH_MAX;
@@ -138,13 +140,13 @@ function readText(text: OutputText, facts: OutputFacts): Found {
     if (!text.isList) return { value };
     items.push(...[value].flat());
     left -= lengthOf(value);
-    // The caller finds that it is too long.
+    // The caller reports that the value is too long.
     if (left < 0) break;
   }
   return { value: items };
 }
 
-/** Returns a list only where the whole text is one output, and that is a list, or of a group. */
+/** Returns a list only if the whole text is one output that is a list or comes from a group. */
 function textOf(pieces: readonly OutputPiece[], facts: OutputFacts): PropertyValue | UnknownOutput {
   let text = '';
   for (const piece of pieces) {

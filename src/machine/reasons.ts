@@ -2,15 +2,15 @@
 import type { Reason, ReasonCode, RunningAction, ServerRow } from '../model/rows.ts';
 import type { State } from '../model/state.ts';
 
-/** The reasons for which no check can find out a lost outcome. */
-const UNTOLD: ReadonlySet<ReasonCode> = new Set(['no_provider', 'no_proxy', 'provider_changed']);
+/** The reasons why no check can determine a lost outcome. */
+const CANNOT_CHECK: ReadonlySet<ReasonCode> = new Set(['no_provider', 'no_proxy', 'provider_changed']);
 
 /** Returns the text of a reason, `<code>: <text>`; empty if there is none. */
 export function reasonText(reason: Reason | null): string {
   return reason === null ? '' : `${reason.code}: ${reason.text}`;
 }
 
-/** Returns `<state>: <reason>`; a code of the reason that repeats the state is left out. */
+/** Returns `<state>: <reason>`, without the code of the reason if it repeats the state. */
 export function stateWithReason(state: string, reason: string): string {
   const prefix = `${state}: `;
   return reason === '' || reason.startsWith(prefix) ? reason || state : `${prefix}${reason}`;
@@ -32,27 +32,30 @@ export function lostText({ operation }: RunningAction, because: string | undefin
 }
 
 /**
- * Returns true if the outcome of an action was lost and no provider entry or proxy can find it out. An operator has to
+ * Returns true if the outcome of an action was lost and no provider entry or proxy can determine it. An operator has to
  * act.
  */
 export function isStuck({ state, reason }: Pick<ServerRow, 'state' | 'reason'>): boolean {
-  return state === 'unknown' && reason !== null && UNTOLD.has(reason.code);
+  return state === 'unknown' && reason !== null && CANNOT_CHECK.has(reason.code);
 }
 
-/** So many failed checks after a lost outcome, which is a failed try too, are no passing fault. */
+/**
+ * More failed checks than this after a lost outcome are not a transient fault. The lost outcome counts as a failed try,
+ * too.
+ */
 const FAILED_CHECKS = 3;
 
 /**
- * Returns true if the outcome of an action was lost and the checks that would find it out fail, several in a row or
- * until a long wait. The server continues once a check is answered; an operator has to see to that.
+ * Returns true if the outcome of an action was lost and the checks that would determine it fail, several times in a row
+ * or until they are given up. The server continues once a check is answered; an operator has to make that possible.
  */
-function isUntold({ state, reason, gaveUp, attempt }: CountedRow): boolean {
+function isUnchecked({ state, reason, gaveUp, attempt }: CountedRow): boolean {
   return state === 'unknown' && reason?.code === 'check_failed' && (gaveUp || attempt > FAILED_CHECKS);
 }
 
 type CountedRow = Pick<ServerRow, 'state' | 'reason' | 'gaveUp' | 'attempt'>;
 
-/** Returns the state that counts for the status of an instance: a server that cannot be checked counts as blocked. */
+/** Returns the state for the status of an instance: a server that cannot be checked counts as blocked. */
 export function effectiveState(row: CountedRow): State {
-  return isStuck(row) || isUntold(row) ? 'blocked' : row.state;
+  return isStuck(row) || isUnchecked(row) ? 'blocked' : row.state;
 }

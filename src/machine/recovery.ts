@@ -1,4 +1,4 @@
-// A recovery: what is recorded may not be what was done, so no action starts until an operator resumes. Pure.
+// Begins a recovery: the rows may differ from what was done, so no action starts until an operator resumes. Pure.
 // docs/decisions/0006-recovery.md.
 import { momentOf } from '../base/wording.ts';
 import type { Change, RecoveryRow, Rows } from '../model/rows.ts';
@@ -11,7 +11,7 @@ export const RECOVERY = 'recovery';
 export interface RecoveryCause extends Pick<RecoveryRow, 'cause' | 'reason'> {
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** How long an action may still run that is not recorded. */
+  /** How long an unrecorded action may still run. */
   readonly runsMs: number;
 }
 
@@ -21,7 +21,7 @@ interface RecoveredRows {
 
 const ID_BASE = 36;
 
-/** Returns the change that begins a recovery, in place of one that is not over. */
+/** Returns the change that begins a recovery. It replaces one that is not over. */
 export function recoveryChange(rows: RecoveredRows, { cause, reason, now, runsMs }: RecoveryCause): Change {
   const since = momentOf(now);
   const id = now.toString(ID_BASE);
@@ -31,9 +31,9 @@ export function recoveryChange(rows: RecoveredRows, { cause, reason, now, runsMs
 }
 
 /**
- * Returns the changes that begin a recovery where rows were lost, or are older than what was done since. Servers may
- * have been replaced since, with the incarnation numbers that come next: with a number that none of them can have, a
- * provider does not mistake an action for one that it has carried out. What was approved may have been used.
+ * Returns the changes that begin a recovery after rows were lost or set back. Servers may have been replaced since,
+ * with the next incarnation numbers. So each row gets an incarnation that none of them can have, and a provider does
+ * not mistake an action for an earlier one. Approvals are removed, because they may have been used.
  */
 export function recoverRows(rows: RecoveredRows, lost: Omit<RecoveryCause, 'cause'>): readonly Change[] {
   const servers = [...rows.list('server')].map(([name, expected]): Change => {
@@ -46,7 +46,7 @@ export function recoverRows(rows: RecoveredRows, lost: Omit<RecoveryCause, 'caus
   return [...servers, ...approvals, recoveryChange(rows, { cause: 'store', ...lost })];
 }
 
-/** Returns for how long an action runs at most, until it counts as ended. */
+/** Returns the longest time after which an action counts as ended. */
 export function longestActionMs({
   providers,
   proxied,

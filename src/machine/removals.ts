@@ -12,7 +12,7 @@ export interface Removal {
   readonly incarnation: number;
 }
 
-/** How long a delete that is not approved counts against the budget. */
+/** How long a delete without approval counts against the budget. */
 export const REMOVAL_MS = 60 * 60 * 1000;
 
 /** The recorded rows that the counts read. */
@@ -21,17 +21,17 @@ interface RemovalRows {
   read(kind: 'removal', name: string): RemovalRow | undefined;
   list(kind: 'removal'): ReadonlyMap<string, RemovalRow>;
   readonly index: {
-    /** How many servers are made; see isMade. */
+    /** The number of created servers; see isMade. */
     readonly madeCount: number;
     /** Names of the servers that are to be deleted or replaced without approval, by instance. */
     openRemovals(): ReadonlyMap<string, ReadonlySet<string>>;
   };
 }
 
-/** The upper limit of the default lower bound. */
+/** The maximum of the default lower bound. */
 const LEAST_MAX = 5;
 
-/** Returns how many deletes and replacements need no approval in a desired state of `servers` servers. */
+/** Returns how many deletes and replacements need no approval if there are `servers` servers. */
 export function removalsMax({ percent, least, most }: DeleteBudget, servers: number): number {
   return Math.min(most, Math.max(least ?? leastOf(servers), Math.floor((servers * percent) / 100)));
 }
@@ -42,9 +42,8 @@ function leastOf(servers: number): number {
 }
 
 /**
- * Returns the number of servers that the share refers to: those made, and those removed within the last hour. So the
- * limit does not shrink while permitted deletes are carried out, nor grow by servers that are only wanted, and may
- * never come.
+ * Returns the number of servers for the percentage of the budget: created servers, and those removed within the last
+ * hour. So the limit does not shrink during permitted deletes, nor grow by wanted servers that may never be created.
  */
 export function serverCount(rows: RemovalRows, now: number): number {
   const isThere = (row: ServerRow | undefined): boolean => row !== undefined && isMade(row);
@@ -52,14 +51,14 @@ export function serverCount(rows: RemovalRows, now: number): number {
   return rows.index.madeCount + new Set(gone).size;
 }
 
-/** Returns the names of the removal rows that count: those of the last hour, or of deletes that still run. */
+/** Returns the names of the removal rows that count: of the last hour, or of running deletes. */
 export function recentRemovals(rows: RemovalRows, now: number): ReadonlySet<string> {
   const rowOf = (server: string): ServerRow | undefined => rows.server(server);
   const kept = [...rows.list('removal')].filter((removal) => isRemovalKept(removal, { rowOf, now }));
   return new Set(kept.map(([name]) => name));
 }
 
-/** Returns the removals that are wanted and not done, by instance. */
+/** Returns the removals that are wanted and not finished, by instance. */
 export function removalsUnderWay(rows: RemovalRows): ReadonlyMap<string, readonly Removal[]> {
   const underWay = new Map<string, Removal[]>();
   for (const [instance, servers] of rows.index.openRemovals()) {
@@ -69,7 +68,7 @@ export function removalsUnderWay(rows: RemovalRows): ReadonlyMap<string, readonl
   return underWay;
 }
 
-/** Returns how many removals count now; one that has begun and is not over counts once. */
+/** Returns how many removals count now. A removal in progress counts once. */
 export function openRemovals(rows: RemovalRows, now: number): number {
   const underWay = rows.index.openRemovals();
   const isUnderWay = (name: string): boolean => {
@@ -92,8 +91,8 @@ interface Passed {
 }
 
 /**
- * Returns the changes of removal rows for a pass from `row` to `after`: a delete that is not approved counts from its
- * start, even if the server is wanted again later, until one hour after its end.
+ * Returns the changes of removal rows for a pass from `row` to `after`. A delete without approval counts from its start
+ * until one hour after its end, even if the server is wanted again later.
  */
 export function removalChanges(rows: RemovalRows, { server, row, after, now }: Passed): Change[] {
   const isBegun =
@@ -102,7 +101,7 @@ export function removalChanges(rows: RemovalRows, { server, row, after, now }: P
   if (!isBegun && !isOver) return [];
   const name = removalName({ server, incarnation: row.incarnation });
   const expected = rows.read('removal', name);
-  // Without a removal row the delete was approved when it began, or there was nothing to delete.
+  // If there is no removal row, the delete was approved when it began, or there was nothing to delete.
   if (!isBegun && expected === undefined) return [];
   return [{ kind: 'removal', name, value: { time: momentOf(now) }, expected }];
 }
@@ -113,7 +112,7 @@ interface Deletes {
   readonly now: number;
 }
 
-/** Returns the deletes that count against the budget; one that was approved meanwhile does not. */
+/** Returns the deletes that count against the budget. A delete that was approved after its start does not. */
 export function keptRemovals(
   recorded: ReadonlyMap<string, RemovalRow>,
   deletes: Deletes,
@@ -121,7 +120,7 @@ export function keptRemovals(
   return new Map([...recorded].filter((removal) => isRemovalKept(removal, deletes)));
 }
 
-/** Returns true if a delete is of the last hour or still runs, and was not approved since it began. */
+/** Returns true if a delete runs or began within the last hour, and was not approved since. */
 function isRemovalKept([name, { time }]: readonly [string, RemovalRow], { rowOf, now }: Deletes): boolean {
   const server = serverOf(name);
   const row = rowOf(server);

@@ -8,8 +8,8 @@ import { isBlockedFor, isStuck } from './reasons.ts';
 import { requeue } from './transitions.ts';
 
 /**
- * Returns the row for an immediate retry, or undefined if the server waits for no try. In the state `unknown` the next
- * try is a check.
+ * Returns the row for an immediate retry, or undefined if the server does not wait for a try. In the state `unknown`
+ * the next try is a check.
  */
 export function retriedRow(row: ServerRow, now: string): ServerRow | undefined {
   if (isBlockedFor(row, 'output_fight')) return requeue(withoutHealing(row), { now, attempt: 0 });
@@ -17,14 +17,14 @@ export function retriedRow(row: ServerRow, now: string): ServerRow | undefined {
   return waits ? requeue(row, { now, attempt: 0 }) : undefined;
 }
 
-/** Returns the row of a waiting server that continues without waiting for others; undefined for any other. */
+/** Returns the row of a waiting server that no longer waits for others; undefined for any other. */
 export function unorderedRow(row: ServerRow): ServerRow | undefined {
   return isWaiting(row.state) ? { ...row, ignoresOrder: row.generation } : undefined;
 }
 
 /**
- * Returns the row of a drifted server that is to be brought back to its wanted spec, or made again if it is gone;
- * undefined for any other. Healing that had stopped may start over.
+ * Returns the row of a drifted server that is to be corrected, or created again if it is gone; undefined for any other.
+ * Stopped healing may resume.
  */
 export function correctedRow(row: ServerRow, now: string): ServerRow | undefined {
   if (row.state !== 'drifted' || row.wanted === null) return undefined;
@@ -32,9 +32,9 @@ export function correctedRow(row: ServerRow, now: string): ServerRow | undefined
 }
 
 /**
- * Returns the row of a server whose replacement waits for an operator, and that is not replaced after all; undefined for
- * any other. Where it differs from what is wanted, the provider is asked again whether that takes a replacement.
- * `isHeld`: its instance is held.
+ * Returns the row of a server whose replacement waits for an operator and is now cancelled; undefined for any other. If
+ * the server differs from the wanted spec, the provider decides again whether it must be replaced. `isHeld`: its
+ * instance is held.
  */
 export function keptRow(row: ServerRow, now: string, isHeld: boolean): ServerRow | undefined {
   const isWaiting = isHeld && row.state === 'pending' && row.replacing && row.applied !== null && !row.approved;
@@ -42,7 +42,7 @@ export function keptRow(row: ServerRow, now: string, isHeld: boolean): ServerRow
   return requeue(row, { now, attempt: 0, replacing: false });
 }
 
-/** The provider entries of the settings, as requests read them. */
+/** The provider entries of the settings. */
 export interface Entries {
   readonly has: (name: string) => boolean;
   /** Returns the name of the entry that matches a spec; undefined if none does. */
@@ -50,13 +50,13 @@ export interface Entries {
 }
 
 /**
- * Returns the row of a server that is to be adopted: one that is blocked because it exists already, or because another
- * provider entry matches it now, or one whose outcome only a removed entry knows. The entry that matches now is
- * asked. Undefined for any other.
+ * Returns the row of a server to be adopted: one that is blocked because it exists already or because another provider
+ * entry matches it now, or one with a lost outcome that only a removed entry could determine. The entry that matches
+ * now is asked. Undefined for any other.
  */
 export function adoptedRow(row: ServerRow, now: string, entries: Pick<Entries, 'match'>): ServerRow | undefined {
   if (row.wanted === null) return undefined;
-  // A missing proxy is missing for any other entry as well: its reason stays.
+  // Adopting does not help if no proxy asks for work.
   if (isStuck(row)) {
     if (row.reason?.code === 'no_proxy') return undefined;
     const { proxyTags: _, ...rest } = row;
@@ -68,8 +68,8 @@ export function adoptedRow(row: ServerRow, now: string, entries: Pick<Entries, '
 }
 
 /**
- * Returns the row of a server whose provider entry has moved to another place: wherever the next answer comes from is
- * its place. Undefined where none is known.
+ * Returns the row of a server whose provider entry has moved: the next answer determines its place. Undefined if no
+ * place is known.
  */
 export function relocatedRow(row: ServerRow, now: string): ServerRow | undefined {
   const { place, ...rest } = row;
@@ -116,8 +116,8 @@ function notMade(row: ServerRow): string {
 }
 
 /**
- * Returns the row of a server that is to be deleted and created again. The request is the approval, so it does not
- * count against the budget.
+ * Returns the row of a server that is to be deleted and created again. The request is the approval, so the budget does
+ * not count it.
  */
 export function replacedRow(row: ServerRow, now: string): ServerRow {
   const begun = withoutHealing(withoutObserved(row));

@@ -1,12 +1,12 @@
 // Computes the status of an instance from the states of its servers.
 import type { InstanceStatus, State } from '../model/state.ts';
 
-/** The facts about an instance besides its servers. */
+/** The facts about an instance, in addition to the states of its servers. */
 export interface InstanceFacts {
   /** No commit wants it, and some of its servers still exist. */
   readonly isTerminating: boolean;
   readonly isSuspended: boolean;
-  /** Its newest version is invalid; it is pinned to an older one, or has none. */
+  /** Its newest version is invalid, so it is pinned to its active version or has none. */
   readonly isInvalid: boolean;
   readonly awaitsApproval: boolean;
 }

@@ -1,5 +1,5 @@
-// Limits how many members of a group may be away at once during a rollout, how fast one follows another, and how many
-// updates of a commit may fail. docs/concepts.md, updates. row-index.ts counts failed and away members.
+// Limits how many members of a group may be away during a rollout, how fast one follows another, and how many updates
+// of a commit may fail. docs/concepts.md, updates. row-index.ts counts failed and away members.
 import type { RolloutRow, ServerRow } from '../model/rows.ts';
 import { isConverged } from './existence.ts';
 
@@ -8,32 +8,34 @@ export function groupOf(row: ServerRow): string {
   return `${row.instance}/${row.key}`;
 }
 
-/** Returns true if an operator has a server continue without waiting for others, for the spec that it wants now. */
+/**
+ * Returns true if an operator requested that the server does not wait for others, and no commit has changed it since.
+ */
 export function ignoresOrder({ ignoresOrder, generation }: ServerRow): boolean {
   return ignoresOrder === generation;
 }
 
-/** A group as seen by one member. New members and members to be deleted count for the size only. */
+/** A group as seen by one member. New members and members to be deleted count only for the size. */
 export interface GroupView {
   /** All members, this one included. */
   readonly size: number;
   /** Another member gave up. */
   readonly hasFailed: boolean;
-  /** Number of other members that do not serve, or may not. */
+  /** The number of other members that do not serve, or may not. */
   readonly away: number;
-  /** When the last of the others came back: milliseconds since 1970; 0 if none did. */
+  /** When another member last came back: milliseconds since 1970; 0 if none did. */
   readonly lastBack: number;
 }
 
 /**
- * Returns true if one more member may go away at `now`, the time from which on it may, or false if another member has
- * to change first. Milliseconds since 1970.
+ * Returns true if one more member may go away at `now`, the time from which it may, or false if another member has to
+ * change first. Milliseconds since 1970.
  */
 export function hasSlot(row: ServerRow, group: GroupView, now: number): boolean | number {
-  // A member that gave up stops the others, whatever `max_unavailable` allows: the change itself is likely to be bad.
+  // A member that gave up stops the others regardless of `max_unavailable`: the change itself is probably bad.
   if (group.hasFailed) return false;
-  // A member that is away already makes the group no smaller; if two such members waited for each other, neither would
-  // come back.
+  // A member that is already away takes no further slot. If two such members waited for each other, neither would come
+  // back.
   if (row.dirty || ignoresOrder(row)) return true;
   if (group.away >= awayMax(row.policy.maxUnavailable, group.size)) return false;
   const { pauseSeconds } = row.policy;
@@ -43,14 +45,14 @@ export function hasSlot(row: ServerRow, group: GroupView, now: number): boolean 
   return from <= now || from;
 }
 
-/** Returns the number as written, or that percent of `size`, rounded down; at least 1. */
+/** Returns the number as written, or that percentage of `size`, rounded down; at least 1. */
 export function awayMax(maxUnavailable: string, size: number): number {
   const number = Number.parseInt(maxUnavailable, 10);
   const count = maxUnavailable.endsWith('%') ? Math.floor((number * size) / 100) : number;
   return Math.max(1, count);
 }
 
-/** Returns the commit whose update a server waits for, or is in; undefined if it needs none. */
+/** Returns the commit whose update a server waits for or carries out; undefined if it needs no update. */
 export function openUpdateOf(row: ServerRow): string | undefined {
   const isOpen = row.wanted !== null && row.applied !== null && !isConverged(row);
   return isOpen ? row.commit : undefined;

@@ -1,5 +1,5 @@
 // Keeps the values of secrets out of rows, and so out of the store, records, events, logs and calls. Treeline knows
-// references only; a program may report what a reference stands for. Pure; docs/decisions/0028-secrets.md.
+// only references, but a program may report the secret itself. Pure; docs/decisions/0028-secrets.md.
 import type { Answer } from '../model/call-result.ts';
 import { emptyMap, fieldOf, isSame, type Json, type JsonMap } from '../model/json.ts';
 import type { ServerRow } from '../model/rows.ts';
@@ -15,8 +15,8 @@ interface Reported {
 type Specs = readonly (Spec | null | undefined)[];
 
 /**
- * Returns the answer without secrets: `observed` without keys that are for one and values in place of a reference,
- * `outputs` without keys that are for one and hold no reference. Every answer passes here before it reaches a row.
+ * Returns the answer without secrets. Removes from `observed` secret keys and values in place of a reference, and from
+ * `outputs` secret keys without a reference. Every answer passes here before it reaches a row.
  */
 export function withoutSecrets(row: ServerRow, answer: Answer, rules: SecretRules): Answer {
   const specs = [row.action?.spec, row.wanted];
@@ -28,8 +28,8 @@ export function withoutSecrets(row: ServerRow, answer: Answer, rules: SecretRule
 }
 
 /**
- * Returns true if a value of a property must not be kept: that of a secret, or what a reference in a spec stands for. A
- * value that a commit wants is in Git already.
+ * Returns true if a value must not be kept: of a secret property, or in place of a reference in a spec. A value that a
+ * spec has is in Git already.
  */
 function isOfSecret(specs: Specs, { name, value }: Reported, { isSecret, isReference }: SecretRules): boolean {
   const known = specs.map((spec) => fieldOf<Json>(spec?.properties ?? {}, name)).filter((each) => each !== undefined);
@@ -38,12 +38,12 @@ function isOfSecret(specs: Specs, { name, value }: Reported, { isSecret, isRefer
   return known.some((each) => isReference?.(each) === true) && isReference?.(value) !== true;
 }
 
-/** Returns true if a property is for a secret, and the value is no reference to one. */
+/** Returns true if a property is for a secret, and the value is not a reference. */
 export function isPlainSecret({ name, value }: Reported, { isSecret, isReference }: SecretRules): boolean {
   return isSecret?.(name) === true && isReference?.(value) !== true;
 }
 
-/** Returns the entries that may stay; the same map if all may. */
+/** Returns the entries that `isKept` accepts; the same map if it accepts all. */
 function filtered(map: JsonMap, isKept: (one: Reported) => boolean): JsonMap {
   const entries = Object.entries(map);
   const kept = entries.filter(([name, value]) => isKept({ name, value }));

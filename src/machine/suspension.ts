@@ -1,4 +1,5 @@
-// Decides whether a suspension stops the actions of an instance. It ends on resume, or by itself at its time.
+// Decides whether a suspension stops the actions of an instance. It ends when an operator resumes the instance, or at a
+// set time.
 import type { SuspensionRow } from '../model/rows.ts';
 
 /** The name of the suspension of every instance. */

@@ -1,14 +1,14 @@
-// Defines the states of a server and all transitions between them, and applies an event to a row. No other file
-// produces a state: every change goes through `transition`. Pure: the caller passes the time.
+// Defines the transitions between the states of a server, and applies an event to a row. Every change of a state goes
+// through `transition`. Pure: the caller passes the time.
 import { invariant } from '../base/invariant.ts';
 import type { Reason, ServerRow } from '../model/rows.ts';
 import type { State } from '../model/state.ts';
 
 /** All events that may change the state of a server. A missing cell of the table is a bug of the caller. */
 export const EVENTS = [
-  // It is wanted, and its turn may come: a commit changed it, or a wait ended.
+  // The server is wanted and may continue: a commit changed it, or a wait ended.
   'want',
-  // No commit wants it any more, or a wait of its removal ended.
+  // No commit wants the server any more, or a wait of its removal ended.
   'unwant',
   // An operator or a site must act first.
   'hold',
@@ -18,19 +18,19 @@ export const EVENTS = [
   'start update',
   // The intent to delete it is being recorded.
   'start delete',
-  // The running action did what it should.
+  // The running action succeeded.
   'succeed',
-  // A try failed, another will follow at a known time.
+  // A try failed. Another follows at a known time.
   'fail',
-  // The last try failed; a long wait follows.
+  // The last try failed. A long wait follows.
   'give up',
   // The outcome of the running action will never be known.
   'lose',
-  // It is known how things are, and another action has to follow.
+  // The state of the server is known, and another action has to follow.
   'learn',
-  // What is there equals what is wanted, without an action.
+  // The server matches the wanted spec, and no action was needed.
   'settle',
-  // A check found something else than what was applied.
+  // A check found a difference from the applied spec.
   'drift',
 ] as const;
 /** An event of the table. */
@@ -40,7 +40,7 @@ export type Event = (typeof EVENTS)[number];
 export const FIRST_STATE = 'pending' satisfies State;
 
 // Each row maps events in that state to the next state. While an action runs, `want` and `unwant` change only the
-// wanted spec: the action ends first, so that two actions never run at once.
+// wanted spec: the action ends first, so that two actions never run together.
 const TRANSITIONS = {
   pending: {
     want: 'pending',

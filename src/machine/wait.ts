@@ -1,25 +1,25 @@
-// The wait of a server as data, and its text for people. A waiting server waits for one thing at a time; decide.ts says
-// for which.
+// Defines the wait of a server as data, and its text for operators. A server has at most one wait; decide.ts determines
+// it.
 
 import { momentOf } from '../base/wording.ts';
 import { failuresDigest } from './hold-digests.ts';
 import { tagWords } from './responsibility.ts';
 
-/** The one thing that a waiting server waits for. `until`: when it ends at the latest, milliseconds since 1970. */
+/** What a server waits for. `until`: when the wait ends at the latest, milliseconds since 1970. */
 export type Wait =
   /** It depends on that server, which is not up. */
   | { readonly kind: 'dependency'; readonly server: string }
   /**
-   * It takes an output of that server, which was not reported or is of no use. `until`: that server is checked, and
-   * then once more.
+   * It uses an output of that server that was not reported or cannot be used. `until`: when that server is checked
+   * again.
    */
   | { readonly kind: 'output'; readonly server: string; readonly output: string; readonly until?: number }
   /** It is to be deleted, and that server still needs it. */
   | { readonly kind: 'holder'; readonly server: string }
-  /** Its group has no free slot, or rests until a time. */
+  /** Its group has no free slot, or pauses until a time. */
   | { readonly kind: 'slot'; readonly group: string; readonly until: number | undefined }
   /**
-   * `tags`: a proxy has to take it, one with any of these tags, or one without tags where there are none. `isRoutine`: a
+   * `tags`: a proxy with one of these tags, or without tags if the list is empty, has to take the call. `isRoutine`: a
    * check that comes after all actions. `isChecked`: a create that comes before them, while its check is fresh.
    */
   | {
@@ -36,7 +36,7 @@ export type Wait =
   | { readonly kind: 'instance'; readonly instance: string; readonly until: number }
   /** Its replacement exceeds the delete budget, which is judged again at that time. */
   | { readonly kind: 'budget'; readonly until: number }
-  /** It is gone, and it is not known yet whether its whole site is. */
+  /** It is gone, and it is not known yet whether its whole site is gone. */
   | { readonly kind: 'site'; readonly until: number }
   | { readonly kind: 'time'; readonly until: number };
 
@@ -77,8 +77,8 @@ export function waitReason(wait: Wait): string {
 }
 
 /**
- * Returns a wait in the form that the interface shows; undefined if there is none. `requestWords` returns when a proxy
- * with these tags last asked for work. `cycle`: that in which the server waits.
+ * Returns a wait in the form of the interface; undefined if there is none. `requestWords` returns when a proxy with
+ * these tags last asked for work. `cycle`: the cycle that the server waits in.
  */
 export function toldWait(
   wait: Wait | undefined,
@@ -105,9 +105,9 @@ function untilWords(until: number): string {
 /** A wait in the form of the interface. */
 export interface ToldWait {
   readonly reason: string;
-  /** The server whose change ends the wait; null if something else does. */
+  /** The server whose change ends the wait; null if something else ends it. */
   readonly server: string | null;
-  /** The provider entry whose capacity the wait is for; null if the wait is for something else. */
+  /** The provider entry whose capacity is missing; null if the wait is for something else. */
   readonly provider: string | null;
   /** When it ends at the latest, RFC 3339 with milliseconds; null if unknown. */
   readonly until: string | null;

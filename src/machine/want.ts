@@ -16,23 +16,23 @@ import { advance, FIRST_STATE } from './transitions.ts';
 /** The commit that is activated, and when. */
 export interface CommitStamp {
   readonly commit: string;
-  /** Committer time of the followed head, RFC 3339: `last_stack_update` of what it changes. */
+  /** Committer time of the followed head, RFC 3339: the `last_stack_update` of the servers that it changes. */
   readonly time: string;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** The version was active before a restart: servers that wait for a time keep waiting for it. */
+  /** The version was active before a restart, so servers that wait for a time keep waiting. */
   readonly isRestored?: boolean;
 }
 
 /** States in which a server waits for something that a new commit may have changed. */
 const WAITING: ReadonlySet<State> = new Set(['failed', 'retrying', 'blocked']);
 
-/** With an unknown outcome and a failed check, the server waits for the next check. */
+/** In the state `unknown`, a due time means that a check failed and the next one is awaited. */
 function isWaiting({ state, due }: ServerRow): boolean {
   return WAITING.has(state) || (state === 'unknown' && due !== null);
 }
 
-/** Returns the first row of a server. It is checked before anything else, whatever it waits for. */
+/** Returns the first row of a server. A check is its first step. */
 export function firstRow(server: WantedServer, { commit, time, now }: CommitStamp): ServerRow {
   return {
     ...placeOf(server),
@@ -67,7 +67,7 @@ export function wantRow(row: ServerRow, server: WantedServer, stamp: CommitStamp
   const isOld = row.wanted !== null && isSameSpec(row.wanted, server.spec) && isSamePlace(row, server);
   if (isOld && (!isWaiting(row) || (isRestored && row.due !== null))) return row;
   const { next, changesServer } = changedRow(row, server, stamp);
-  // A commit does not say why many servers are gone. An operator retries, or a check finds the server.
+  // A commit does not explain why many servers are gone. An operator has to retry, or a check has to find the server.
   if (isLeftGone(row)) return next;
   if (changesServer || isWaiting(row)) {
     return advance(next, 'want', {
@@ -83,11 +83,11 @@ export function wantRow(row: ServerRow, server: WantedServer, stamp: CommitStamp
 
 interface ChangedRow {
   readonly next: ServerRow;
-  /** What is wanted now takes an action. */
+  /** The new wanted spec needs an action. */
   readonly changesServer: boolean;
 }
 
-/** Returns the row with another wanted spec, in the state in which it was. */
+/** Returns the row with another wanted spec and its state unchanged. */
 function changedRow(row: ServerRow, server: WantedServer, { commit, time }: CommitStamp): ChangedRow {
   const changesServer = row.wanted === null || !needsNoAction(server.spec, row.wanted);
   const next: ServerRow = {
@@ -107,8 +107,8 @@ function changedRow(row: ServerRow, server: WantedServer, { commit, time }: Comm
 }
 
 /**
- * Returns a server as it is wanted with the outputs of others. The values of texts that a commit leaves as they are
- * stay: what reports change is no commit's doing, and {@link rereadRow} applies it.
+ * Returns the wanted server with values from outputs of others. Texts that the commit does not change keep their
+ * values: {@link rereadRow} applies changed outputs.
  */
 export function withOutputs(
   server: WantedServer,
@@ -120,9 +120,8 @@ export function withOutputs(
 }
 
 /**
- * Returns the row with the outputs that others report now; the same object if they change nothing. It is no commit:
- * `attempt` and
- * `due` stay, so that outputs which change again and again start no try that is not due.
+ * Returns the row with the current outputs of others; the same object if they change nothing. Unlike after a commit,
+ * `attempt` and `due` stay, so that outputs that change again and again do not start a try before it is due.
  */
 export function rereadRow(row: ServerRow, facts: OutputFacts, now: number): ServerRow {
   const { wanted, commit, applied, rereads } = row;
@@ -132,7 +131,7 @@ export function rereadRow(row: ServerRow, facts: OutputFacts, now: number): Serv
   const stamp = { commit, time: momentOf(now).replace(/\.\d+/, ''), now };
   const { next, changesServer } = changedRow(row, { ...row, name: '', spec }, stamp);
   if (!changesServer) return next.state === 'done' && isConverged(next) ? { ...next, applied: next.wanted } : next;
-  // One that waits for its try, or for an operator, takes the newest value with that.
+  // A server that waits for its next try or for an operator uses the newest value then.
   if (row.due !== null || isLeftGone(row) || applied === null || (row.state === 'pending' && !row.replacing))
     return { ...next, ...(rereads && { rereads }) };
   return withReread(advance(next, 'want', { now: momentOf(now) }), rereads, now);
@@ -152,30 +151,31 @@ interface UnwantStamp extends Pick<CommitStamp, 'commit' | 'now'> {
 export function unwantRow(row: ServerRow, { lastRecord, commit, now }: UnwantStamp): ServerRow {
   if (row.wanted === null) return row;
   const requeued = { due: null, attempt: 0, gaveUp: false, replacing: false, generation: row.generation + 1 };
-  // A running delete was approved for this incarnation. The approval of a replacement is none of a delete for good.
+  // The approval of a running delete is for this incarnation. The approval of a replacement does not cover a permanent
+  // delete.
   const approved = row.action?.isApproved === true;
   const facts = { ...requeued, wanted: null, approved, lastRecord, commit };
   return advance(row, 'unwant', { now: momentOf(now), ...facts });
 }
 
 /**
- * Returns true if the server is there, and protected: what was approved before counts like any other once it is not any
- * more.
+ * Returns true if the server exists and becomes protected, which ends an earlier approval: after the protection ends,
+ * the replacement counts like any other.
  */
 function isToStay({ applied, action }: ServerRow, { policy }: WantedServer): boolean {
   return policy.protected && applied !== null && action === null;
 }
 
 /**
- * Returns true if no delete runs, so that the wanted spec may be reachable without one: the provider is asked again.
+ * Returns true if no action runs, so that the new spec may be reachable without a delete: the provider is asked again.
  */
 function isStillWhole(row: ServerRow): boolean {
   return row.applied !== null && row.action === null;
 }
 
 /**
- * Returns the applied spec of a server if a commit changes only its structure. This needs no action, so it applies at
- * once, also to a drifted or failed server: servers that it no longer needs can be deleted.
+ * Returns the applied spec of a server if a commit changes only its structure. This needs no action, so it applies
+ * immediately, even to a drifted or failed server, and servers that it no longer needs can be deleted.
  */
 function restructured({ applied, wanted }: ServerRow, { dependsOn, lists }: Spec): Spec | null {
   if (applied === null || wanted === null) return applied;
@@ -203,7 +203,7 @@ function placeOf({ instance, key, index, policy }: WantedServer): ServerPosition
 }
 
 /**
- * Returns true if a row says what a commit wants of its server, but for what needs no action and puts nothing at risk.
+ * Returns true if a row wants the same as a commit, apart from differences that need no action and put nothing at risk.
  */
 export function isWantedAs(row: ServerRow, server: WantedServer): boolean {
   const { instance, policy, wanted } = row;

@@ -1,7 +1,6 @@
-// Addresses of objects. A commit, the units and the rows name an instance by the same address. docs/rest.md lists the
-// types.
+// Defines the addresses of objects, which commits, units and rows share. docs/rest.md lists the types.
 
-/** Returns the address of an object: `<type>/<name>`. No name holds a slash. */
+/** Returns the address of an object: `<type>/<name>`. Names contain no slash. */
 export function addressOf<Type extends string>(type: Type, name: string): `${Type}/${string}` {
   return `${type}/${name}`;
 }

@@ -2,8 +2,8 @@
 import type { JsonMap } from './json.ts';
 
 /**
- * `absent` answers `check` and `delete`; `replace` answers `update` and asks for delete and create instead. `lost`: it is
- * not known what has happened, and something of the call may run until its deadline.
+ * `absent` answers `check` and `delete`. `replace` answers `update` and requests delete and create instead. `lost`: the
+ * outcome is unknown, and the call may still run until its deadline.
  */
 export type AnswerOutcome = 'done' | 'absent' | 'replace' | 'retryable' | 'failed' | 'lost';
 
@@ -11,15 +11,15 @@ export type AnswerOutcome = 'done' | 'absent' | 'replace' | 'retryable' | 'faile
 export interface Answer {
   readonly outcome: AnswerOutcome;
   readonly message: string;
-  /** The values that the server reports (addresses, ids): part of its record. */
+  /** The values that the server reports, such as addresses and ids. They become part of its record. */
   readonly outputs: JsonMap;
   /** The observed values by property name. A missing property was not checked. */
   readonly observed: JsonMap;
-  /** What the program looks at: the identity of its storage. Omitted: it names none. */
+  /** The identity of the storage that the program looks at. Omitted: the program names none. */
   readonly place?: string;
-  /** It came from another place than its server was found at, and is an error by that alone; see machine/place.ts. */
+  /** The answer came from another place than the server's, and so is an error; see machine/place.ts. */
   readonly isElsewhere?: true;
-  /** The provider entry of the proxy that gave the answer. Omitted: no proxy did, or it did not say. */
+  /** The provider entry of the proxy that answered. Omitted if no proxy answered, or if it named none. */
   readonly entry?: string;
 }
 
@@ -28,6 +28,6 @@ export interface CallResult {
   readonly kind: 'check' | 'action';
   readonly provider: string;
   readonly answer: Answer;
-  /** The proxy tags of the server that the proxy which answered has itself; omitted if no proxy did. */
+  /** The proxy tags of the server that the answering proxy also has; omitted if no proxy answered. */
   readonly tags?: readonly string[] | undefined;
 }

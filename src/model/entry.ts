@@ -18,13 +18,13 @@ export interface Entry<Value> {
   readonly locate: (pointer: string, part?: 'key' | 'value') => Place;
 }
 
-/** What is wrong with a text, without the file and the place; no hint and `error` unless said otherwise. */
+/** A mistake in a text, without file and place. The defaults are no hint, and the severity `error`. */
 export interface Fault {
   readonly code: ProblemCode;
   readonly message: string;
   readonly hint?: string | null;
   readonly severity?: 'error' | 'warning';
-  /** Report at the key instead of at its value. */
+  /** Report at the key instead of its value. */
   readonly part?: 'key' | 'value';
 }
 
@@ -41,7 +41,7 @@ export function problemAt(entry: Entry<unknown>, pointer: string, text: ProblemT
   return { ...problem, ...(missing && { missing }), ...(instances && { instances }) };
 }
 
-/** Returns the problem of a fault at a place that was found without an entry. */
+/** Returns the problem of a fault at a known place. */
 export function problemFrom(fault: Fault, at: Place & { readonly file: string; readonly pointer: string }): Problem {
   return {
     code: fault.code,

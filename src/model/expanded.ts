@@ -1,25 +1,23 @@
-// Defines a server after expansion: its own properties are final, its configuration layers are not read yet.
+// Defines a server after expansion: its own properties are final, but its configuration layers are not read yet.
 import type { Entry } from './entry.ts';
 import type { ServerPolicy, Spec, WantedServer } from './spec.ts';
 
 /** The place where a value is written: a pointer in one of the files of a stack. */
 export interface Origin {
   readonly entry: Entry<unknown>;
-  /** RFC 6901, of the value. */
+  /** The RFC 6901 pointer of the value. */
   readonly pointer: string;
 }
 
-/** A server name in `depends_on` that no resource of the stack itself has; admission checks it against all stacks. */
+/** A server name in `depends_on` that is not in the stack itself. Admission checks it against all stacks. */
 export interface OutsideDependency {
   readonly server: string;
   readonly origin: Origin;
 }
 
 /**
- * One server of an expanded stack: its wanted spec but for the layers, and the pace of its group. Its properties are
- * without
- * `depends_on` and `configuration_only`, which are structure; `name` is always among them, and what takes outputs never is.
- * `dependsOn` has no repeats.
+ * One server of an expanded stack: its wanted spec without layers, and the pace of its group. Its properties include
+ * `name`, but no structural properties and none that use outputs. `dependsOn` has no repeats.
  */
 export interface ExpandedServer
   extends Pick<WantedServer, 'name' | 'instance' | 'key' | 'index'>,

@@ -1,4 +1,4 @@
-// JSON values read from a file of the stacks repository. Maps have no prototype, so no user key can reach one.
+// Defines JSON values from files of the stacks repository. Maps have no prototype, so no user key can reach one.
 
 /** A JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonMap;
@@ -19,7 +19,7 @@ export function isMap(value: unknown): value is JsonMap {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Returns true for a number that is kept as it was written: finite, and not an integer beyond 2^53. */
+/** Returns true for a number that is kept exactly: finite, and not an integer beyond 2^53. */
 export function isExact(value: number): boolean {
   return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
 }
@@ -40,7 +40,7 @@ export function isSame(a: Json | undefined, b: Json | undefined): boolean {
   return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && isSame(a[key], b[key]));
 }
 
-/** Returns the value of a JSON text; undefined if it is no JSON. */
+/** Returns the value of a JSON text; undefined if it is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

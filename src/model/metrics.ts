@@ -1,21 +1,21 @@
-// Lists the metrics that a process shows at /metrics: names, kinds, words and labels. docs/operate.md has the same
-// table, and a test compares both. base/metrics.ts counts and writes them.
+// Lists the metrics at /metrics: names, kinds, help and labels. docs/operate.md has the same table, and a test compares
+// both. base/metrics.ts counts and writes them.
 import { ROLES } from './names.ts';
 import { HOLD_KINDS } from './rows.ts';
 import { DELIVERY_STATES, INSTANCE_STATUSES, STATES } from './state.ts';
 
-/** The values of a label: all that there are, or an open set of which the known ones are shown from the start. */
+/** The values of a label: all values, or the known ones of an open set. These are shown from the start. */
 export type LabelValues = readonly string[] | { readonly known: readonly string[] };
 
 type Labels = Readonly<Record<string, LabelValues>>;
 
 interface Limits {
   /**
-   * How many series there are at most where a label is open; a histogram counts as one. Beyond that, open labels are
+   * The most series of a metric with an open label; a histogram counts as one. Further open label values become
    * `other`.
    */
   readonly seriesMax?: number;
-  /** Upper bounds of a histogram, without that of all values. */
+  /** The upper bounds of a histogram, without infinity. */
   readonly buckets?: readonly number[];
 }
 
@@ -52,7 +52,7 @@ const ATTENTION = [
   ...['drifted', 'unchecked', 'unapplied', 'entry', 'certificate', 'replicas', 'statuses', 'notifications', 'audit'],
 ] as const;
 
-/** All metrics, by name. With these limits they are less than 5,000 series, however many servers there are. */
+/** All metrics, by name. Their limits keep them below 5,000 series for any number of servers. */
 export const METRICS = {
   treeline_build_info: gauge(
     '1, with the versions of program and Node, the id of the controller, and the replica',

@@ -19,7 +19,7 @@ export const TYPE_NAMES = [
 /** The name of a type of the interface. */
 export type TypeName = (typeof TYPE_NAMES)[number];
 
-/** The types whose objects are files of their own below `types/`. */
+/** The types whose objects are files below `types/`. */
 export type PlainTypeName = Exclude<TypeName, 'all' | 'stack-template' | 'stack-instance'>;
 
 /** The roles of clients. */
@@ -38,7 +38,7 @@ export const PROXIED = 'proxied';
 /** The maximum length of a name, in UTF-16 code units. */
 export const NAME_LENGTH_MAX = 250;
 
-/** Keys that no record may hold: Hiera's own, the computed ones, and those that would reach a prototype. */
+/** Keys that no record may contain: Hiera's own, computed keys, and keys that would reach a prototype. */
 export const RESERVED_KEYS: ReadonlySet<string> = new Set([
   'lookup_options',
   'stackInstance',
@@ -48,12 +48,12 @@ export const RESERVED_KEYS: ReadonlySet<string> = new Set([
   'prototype',
 ]);
 
-/** Returns true for the full id of a commit, of SHA-1 or SHA-256. */
+/** Returns true for the full SHA-1 or SHA-256 id of a commit. */
 export function isCommitId(text: string): boolean {
   return /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(text);
 }
 
-/** Returns true for the name of a type, `all` included. */
+/** Returns true for the name of a type, including `all`. */
 export function isTypeName(text: string): text is TypeName {
   return (TYPE_NAMES as readonly string[]).includes(text);
 }

@@ -1,4 +1,5 @@
-// Defines the objects that people commit, with the field names of the interface. See docs/rest.md and docs/concepts.md.
+// Defines the objects of the stacks repository, with the field names of the interface. See docs/rest.md and
+// docs/concepts.md.
 import type { JsonMap } from './json.ts';
 import type { PlainTypeName, Role } from './names.ts';
 
@@ -20,10 +21,12 @@ export interface StackTemplate {
   readonly resources: Readonly<Record<string, ResourceDefinition>>;
 }
 
-/** What happens to drift: it is reported, corrected, or not looked for. */
+/** Whether drift is reported, corrected, or not checked for. */
 export type DriftPolicy = 'report' | 'heal' | 'off';
 
-/** A stack instance. `protected`, `deletion`, `drift` and `adopt` are left out where they are not written. */
+/**
+ * A stack instance. `protected`, `deletion`, `drift`, `adopt` and `tenant` are omitted if the file does not set them.
+ */
 export interface StackInstance {
   readonly name: string;
   readonly type: 'stack-instance';
@@ -52,19 +55,19 @@ export interface Client {
   readonly serial: string;
   readonly tenant: string;
   readonly tags?: readonly string[];
-  /** The client reads and confirms the record of this node, which need not exist, and nothing else. */
+  /** The client only reads and confirms the record of this node, which need not exist. */
   readonly node?: string;
-  /** Left out: what `api.proxyReads` says for proxies, `all` for others. */
+  /** Omitted: `api.proxyReads` for proxies, `all` for others. */
   readonly reads?: ReadScope;
-  /** `none`: read-only whatever the role. Left out: `all`. */
+  /** `none`: read-only for any role. Omitted: `all`. */
   readonly writes?: (typeof WRITE_SCOPES)[number];
 }
 
-/** What a client reads: `site`, what belongs to servers with its tags only. */
+/** What a client reads; `site`: only servers with its tags. */
 export const READ_SCOPES = ['site', 'all'] as const;
 /** What a client reads. */
 export type ReadScope = (typeof READ_SCOPES)[number];
-/** What a client writes: `all` that its role may, or nothing. */
+/** What a client writes: all that its role permits, or nothing. */
 export const WRITE_SCOPES = ['none', 'all'] as const;
 
 /** An object below `types/`: any further field is a configuration key. */
@@ -89,14 +92,14 @@ export interface HierarchyLevel {
   readonly name?: string;
 }
 
-/** How the values of several layers become one: the most specific value, or all of them without repeats. */
+/** How values of several layers are merged: the most specific value, or all values without repeats. */
 export type MergeRule = 'first' | 'unique';
 
 /** The content of hierarchy.yaml. */
 export interface Hierarchy {
   readonly order: readonly HierarchyLevel[];
   readonly merge: Readonly<Record<string, MergeRule>>;
-  /** The types whose objects are applied to a server by an action, not only through its record. */
+  /** The types whose objects an action applies to a server; all others reach it only through its record. */
   readonly provisioning: readonly PlainTypeName[];
   readonly secrets?: { readonly keys: readonly string[]; readonly reference: string };
 }

@@ -1,10 +1,11 @@
-// Defines a problem in the user's files as a value: collected, never thrown, sorted at the edge and shown all at once.
+// Defines a problem in the user's files as a value: it is collected and never thrown, and all problems are shown
+// together.
 import type problemCodes from '../../schemas/problem-codes.json';
 import { compareNames, type PlainTypeName } from './names.ts';
 
 type CodeGroups = (typeof problemCodes)['groups'];
 
-/** A code of schemas/problem-codes.json: stable, snake_case. Another one does not compile. */
+/** A code of schemas/problem-codes.json: stable, snake_case. */
 export type ProblemCode = { [Group in keyof CodeGroups]: keyof CodeGroups[Group]['codes'] }[keyof CodeGroups];
 
 /** A position in a text. Both count from 1; columns count UTF-16 units. */
@@ -13,7 +14,7 @@ export interface Place {
   readonly column: number;
 }
 
-/** An error stops what depends on the file; a warning stops nothing. */
+/** An error stops everything that depends on the file; a warning stops nothing. */
 export type Severity = 'error' | 'warning';
 
 /** An object that a file names and that does not exist. */
@@ -35,21 +36,18 @@ export interface Problem extends Place {
   readonly message: string;
   /** A correction, if one is known. */
   readonly hint: string | null;
-  /** Set until the problem is listed: its hint is computed then. */
+  /** The missing object, from which the hint is computed when the problem is listed. */
   readonly missing?: MissingObject;
   /** The instances that the problem pins, sorted; absent if there are none. */
   readonly instances?: readonly string[];
 }
 
-/**
- * Returns the place of a problem and its code: all of it that every client may read, as messages quote what stands in
- * files.
- */
+/** Returns the place of a problem and its code. Every client may read these, but not messages, which quote files. */
 export function placeAndCode({ file, line, column, code }: Problem): string {
   return `${file}:${line}:${column} [${code}]`;
 }
 
-/** Returns problems sorted by file, place and message; merges those that differ only in their instances. */
+/** Returns problems sorted by file, place and message, and merges problems that differ only in their instances. */
 export function sortProblems(problems: Iterable<Problem>): Problem[] {
   const same = Map.groupBy(problems, identityOf);
   return [...same.values()].flatMap(joinInstances).sort(compareProblems);
@@ -59,10 +57,10 @@ function identityOf({ file, line, column, code, message }: Problem): string {
   return `${file}\n${line}:${column}\n${code}\n${message}`;
 }
 
-/** The folders that a problem names if a file is missing in them, also below the directory of a layout. */
+/** The folders in which a problem reports a missing file, with or without the directory of the layout. */
 const FOLDER = /^\.?$|(?:^|\/)(?:clients|stacks\/instances)$/;
 
-/** Returns the place of a problem as compilers print it; of a folder the name alone, '' for the whole layout. */
+/** Returns the place of a problem as compilers print it; for a folder only its name, for the whole layout ''. */
 export function placeOf(problem: Problem): string {
   const { file, line, column } = problem;
   if (isFolderProblem(problem)) return file === '.' ? '' : file;
@@ -86,7 +84,7 @@ export function affecting(problems: readonly Problem[], instance: string): reado
   );
 }
 
-/** Returns true if there is nothing worse than a warning. */
+/** Returns true if no problem is an error. */
 export function hasNoErrors(problems: readonly Problem[]): boolean {
   return !problems.some(isError);
 }

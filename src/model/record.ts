@@ -1,4 +1,4 @@
-// Defines a hiera record as it is served: flat keys, and the source of each value.
+// Defines the record of a node: flat keys, and the source of each value.
 import type { MergeRule } from './objects.ts';
 
 /** The value of a key of a record. */
@@ -7,7 +7,7 @@ export type RecordValue = string | number | boolean | readonly string[];
 /** The values of one node's record by key, in display order. */
 export type NodeRecord = Readonly<Record<string, RecordValue>>;
 
-/** An output, and the servers whose it is. */
+/** An output, and its servers. */
 export interface OutputSource {
   readonly output: string;
   readonly servers: readonly string[];
@@ -19,7 +19,7 @@ export interface ValueSource {
   readonly name: string;
   readonly file: string | null;
   readonly line: number | null;
-  /** The outputs of other servers that give the value. Omitted where none does. */
+  /** The outputs of other servers that the value uses. Omitted if it uses none. */
   readonly outputs?: readonly OutputSource[];
 }
 
@@ -34,7 +34,7 @@ export interface ExplainedValue extends ValueSource {
 /** A record with the sources of every value. */
 export type ExplainedRecord = Readonly<Record<string, ExplainedValue>>;
 
-/** A node at one moment. Its record is computed when it is asked for. */
+/** A node at one moment. Its record is computed on demand. */
 export interface NodeAtMoment {
   readonly name: string;
   /** The resource key of a server of a stack; null for a hand-written clientcert. */

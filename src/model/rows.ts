@@ -1,5 +1,4 @@
-// Defines the rows of the store. Git holds the desired state; the rows hold Treeline's actions on it and facts that Git
-// does not hold.
+// Defines the rows of the store. Git has the desired state; the rows have Treeline's actions and other facts.
 import type { JsonMap } from './json.ts';
 import type { ExplainedRecord } from './record.ts';
 import type { NotificationKind } from './settings.ts';
@@ -11,20 +10,20 @@ export interface HeadRow {
   readonly commit: string;
   /** Committer time, RFC 3339. */
   readonly time: string;
-  /** Where it was followed. */
+  /** The repository and branch in which it was followed. */
   readonly place: FollowedPlace;
 }
 
-/** What the settings name as `repository`: what is recorded belongs to it. */
+/** The repository of the settings. The recorded rows belong to it. */
 export interface FollowedPlace {
-  /** Without a password. */
+  /** Contains no password. */
   readonly url: string;
   readonly branch: string;
   /** Where the layout is in the repository; `.` is its root. */
   readonly directory: string;
 }
 
-/** A file as it was read, kept in case Git's newest commit has another version of it, or none. */
+/** A file as it was read, kept because the newest commit may have another version of it, or none. */
 export interface Document {
   readonly path: string;
   readonly oid: string;
@@ -33,11 +32,11 @@ export interface Document {
 }
 
 /**
- * What is recorded may not be what was done, so no action starts until an operator resumes. There is at most one, named
+ * The rows may differ from what was done, so no action starts until an operator resumes. At most one row, named
  * `recovery`. docs/decisions/0006-recovery.md.
  */
 export interface RecoveryRow {
-  /** Names it when it is resumed. */
+  /** The id by which an operator resumes it. */
   readonly id: string;
   /**
    * `store`: rows were lost. `repository`: the followed commit cannot be derived, or the settings name another place.
@@ -46,24 +45,24 @@ export interface RecoveryRow {
   readonly reason: string;
   /** RFC 3339, with milliseconds. */
   readonly since: string;
-  /** Until then, an action may run that is not recorded; RFC 3339, with milliseconds. */
+  /** Until then, an unrecorded action may run; RFC 3339, with milliseconds. */
   readonly notBefore: string;
 }
 
 /**
- * An object whose newest version is not active, under `<type>/<name>`: pinned to the last commit in which it was valid.
- * Most repositories have none of these.
+ * An object whose newest version is not active, under `<type>/<name>`. It is pinned to the last commit in which it was
+ * valid. Most repositories have no such row.
  */
 export interface PinnedRow extends Document {
-  /** Null: a new object without a valid version, so that none is active. */
+  /** Null for a new object without a valid version, so that no version is active. */
   readonly commit: string | null;
-  /** What counts if the instance loses servers; omitted: what its active version says. */
+  /** The policy if the instance loses servers; omitted: that of its active version. */
   readonly loss?: LossPolicy;
 }
 
-/** The protection and the retention that count if an instance loses servers. */
+/** The protection and retention that apply if an instance loses servers. */
 export interface LossPolicy extends Pick<ServerPolicy, 'protected' | 'deletion'> {
-  /** Why its deletes wait for approval whatever the budget; omitted: they do not. */
+  /** Why its deletes need approval even within the budget; omitted if they do not. */
   readonly hold?: string;
 }
 
@@ -77,17 +76,17 @@ export type HoldKind = (typeof HOLD_KINDS)[number];
 
 /** An instance that is held whole until an operator approves its deletes. Named after the instance. */
 export interface HeldRow {
-  /** Over the servers to be removed and their incarnations: an approval names it. */
+  /** Digest of the servers to be removed and their incarnations. An approval names it. */
   readonly digest: string;
   /** Names of the servers that would be deleted or replaced, sorted. */
   readonly servers: readonly string[];
   readonly reason: string;
   /** RFC 3339, with milliseconds. */
   readonly since: string;
-  /** The followed commit with which it began to be held. */
+  /** The followed commit that caused the hold. */
   readonly commit: string;
   /**
-   * The servers may be meant for an invalid instance, or to be protected or retained; omitted if only the budget holds
+   * The servers may be meant for an invalid instance, or may be protected or retained. Omitted if only the budget holds
    * them.
    */
   readonly isHandOver?: boolean;
@@ -96,7 +95,7 @@ export interface HeldRow {
 /** An operator's approval of a hold, named after its digest. Removed once it is used. */
 export interface ApprovalRow {
   readonly what: HoldKind | 'requested delete';
-  /** Serial of the client; null for the machine's own operator. */
+  /** Serial of the client; null for the operator of the machine itself. */
   readonly by: string | null;
   readonly reason: string;
   /** RFC 3339, with milliseconds. */
@@ -104,41 +103,41 @@ export interface ApprovalRow {
 }
 
 /**
- * A delete, or the delete of a replacement, that began without approval, under `<server>/<incarnation>`. Kept while it
- * runs and for an hour after.
+ * A delete that began without approval, possibly of a replacement, under `<server>/<incarnation>`. Kept while it runs
+ * and for an hour after.
  */
 export interface RemovalRow {
-  /** When it ended, or else last began; RFC 3339, with milliseconds. */
+  /** When it ended, else when it last began; RFC 3339, with milliseconds. */
   readonly time: string;
 }
 
-/** A suspended instance, of which no action starts, named after it; `*` is every instance. */
+/** A suspended instance, whose actions do not start. Named after the instance; `*` is every instance. */
 export interface SuspensionRow {
   readonly by: string | null;
   readonly reason: string;
   /** RFC 3339, with milliseconds. */
   readonly since: string;
-  /** When it ends by itself, RFC 3339; null: when an operator resumes it. */
+  /** When it ends, RFC 3339; null: when an operator resumes it. */
   readonly until: string | null;
 }
 
-/** The known causes of an instance, which notify nobody until a time; named after the instance. */
+/** The acknowledged causes of an instance, which send no notifications until a time; named after the instance. */
 export interface AcknowledgementRow {
-  /** Serial of the client; null for the machine's own operator. */
+  /** Serial of the client; null for the operator of the machine itself. */
   readonly by: string | null;
   readonly reason: string;
   /** RFC 3339, with milliseconds. */
   readonly since: string;
-  /** When it ends by itself; RFC 3339. */
+  /** When it ends; RFC 3339. */
   readonly until: string;
   /**
-   * The ids of the attention items that concerned the instance then. An id goes when its cause ends, and the row goes
-   * with the last id.
+   * The ids of the attention items of the instance at that time. An id is removed when its cause ends, and the row with
+   * the last id.
    */
   readonly causes: readonly string[];
 }
 
-/** Number of servers that a followed commit updates; named after the commit. */
+/** The number of servers that a followed commit updates; named after the commit. */
 export interface RolloutRow {
   readonly updates: number;
 }
@@ -147,45 +146,45 @@ export interface RolloutRow {
 export interface CommitCounts {
   readonly created: number;
   readonly updated: number;
-  /** Servers that could not be updated: they were deleted and created again. Not among `updated`. */
+  /** Servers that are deleted and created again because they cannot be updated. Not included in `updated`. */
   readonly replaced: number;
   readonly deleted: number;
   /** Nodes whose record changes, without created and deleted servers. */
   readonly records: number;
 }
 
-/** A client's approval of what a commit asks for. */
+/** A client's approval of a hold that a commit caused. */
 export interface CommitApproval extends Pick<ApprovalRow, 'by' | 'reason' | 'time'> {
   readonly instance: string | null;
-  /** The first 1,000 servers that it lets go. */
+  /** The first 1,000 servers that it allows to be removed. */
   readonly servers: readonly string[];
 }
 
-/** A commit of the branch that was judged, named after the commit. The newest 1,000 are kept. */
+/** A judged commit of the branch, named after the commit. The newest 1,000 are kept. */
 export interface CommitRow {
   /** `pending`: the whole commit waits for an approval. */
   readonly state: 'followed' | 'refused' | 'pending';
-  /** When it came into this state; RFC 3339, with milliseconds. */
+  /** When it entered this state; RFC 3339, with milliseconds. */
   readonly time: string;
   readonly subject: string;
   readonly author: string;
   /** Committer time, RFC 3339. */
   readonly committed: string;
-  /** Who signed it, if signatures are checked; null: not known. */
+  /** The signer, if signatures are checked; null if not known. */
   readonly signature: string | null;
-  /** The commit that was followed before it; null: none was. */
+  /** The commit that was followed before it; null if there was none. */
   readonly base: string | null;
-  /** Why it is refused or pending; null for a followed one. */
+  /** Why it is refused or pending; null if it is followed. */
   readonly reason: string | null;
-  /** By instance, at most 100 of them; under the empty name, those of hand-written clientcerts and of other instances. */
+  /** By instance, at most 100. The empty name has the counts of hand-written clientcerts and all other instances. */
   readonly counts: Readonly<Record<string, CommitCounts>>;
-  /** When no server of it was left to change; null: some are, or it is not followed. */
+  /** When its last server was changed; null if some are not, or if the commit is not followed. */
   readonly done: string | null;
   /** Oldest first. */
   readonly approvals: readonly CommitApproval[];
 }
 
-/** A commit status as forges show it. `superseded`: newer commits ended it before it was done. */
+/** A commit status as forges show it. `superseded`: a newer commit replaced it before it was done. */
 export interface CommitStatus {
   readonly state: 'in progress' | 'success' | 'failure' | 'superseded';
   /** At most 140 characters. */
@@ -193,14 +192,14 @@ export interface CommitStatus {
 }
 
 /**
- * The statuses of a commit that the forge accepted last, named after the commit. Kept while the forge should show
+ * The last statuses of a commit that the forge accepted, named after the commit. Kept while the forge should show
  * another one.
  */
 export interface CommitStatusRow {
-  /** Null: none was accepted. */
+  /** Null if none was accepted. */
   readonly validate: CommitStatus | null;
   readonly apply: CommitStatus | null;
-  /** The forge, the project and the name of the controller: what was sent elsewhere does not count. */
+  /** The forge, the project and the name of the controller. Statuses that were sent elsewhere do not count. */
   readonly sentTo: string;
 }
 
@@ -211,18 +210,15 @@ export interface NodeRow {
   readonly updated: string;
 }
 
-/**
- * When a registered client was seen last, and the dates of the certificate that it has shown; RFC 3339. Named after its
- * serial.
- */
+/** When a registered client was last seen, and the dates of its certificate; RFC 3339. Named after its serial. */
 export interface SeenRow {
-  /** An hour old at most while the client asks again and again. */
+  /** At most an hour old while the client keeps sending requests. */
   readonly lastSeen: string;
   readonly notBefore: string;
   readonly notAfter: string;
 }
 
-/** Result of applying the record of a node, as reported by its consumer; `noop`: it was not to change anything. */
+/** The result of applying the record of a node, as reported by its consumer. `noop`: a run without changes. */
 export const APPLY_OUTCOMES = ['applied', 'failed', 'noop'] as const;
 /** See {@link APPLY_OUTCOMES}. */
 export type ApplyOutcome = (typeof APPLY_OUTCOMES)[number];
@@ -231,9 +227,9 @@ export type ApplyOutcome = (typeof APPLY_OUTCOMES)[number];
 export interface DeliveryRow {
   /** Digest of the record, as in its ETag. */
   readonly digest: string;
-  /** The followed commit at that time; null if the record was an older one than that of the commit. */
+  /** The followed commit at that time; null if the record was older than that of the commit. */
   readonly commit: string | null;
-  /** That of the server; 0 for a hand-written clientcert. */
+  /** The server's incarnation; 0 for a hand-written clientcert. */
   readonly incarnation: number;
   readonly outcome: ApplyOutcome;
   readonly message: string;
@@ -243,7 +239,7 @@ export interface DeliveryRow {
   readonly time: string;
 }
 
-/** The reason for which a server does not progress. Programs read the code; docs/operate.md lists the codes. */
+/** The reason why a server does not progress. Programs read the code; docs/operate.md lists the codes. */
 export interface Reason {
   readonly code: ReasonCode;
   /** For an operator. */
@@ -274,14 +270,14 @@ export type ReasonCode = (typeof REASON_CODES)[number];
 
 /** The proxy that carries out an action. */
 export interface ProxyClaim {
-  /** SHA-256 of the lease, hexadecimal: the lease itself is known to the proxy only. */
+  /** SHA-256 of the lease, hexadecimal. Only the proxy knows the lease itself. */
   readonly lease: string;
   /** Serial of the client. */
   readonly client: string;
 }
 
 /**
- * When an action whose outcome was lost can no longer be running. The server is not checked before that.
+ * When an action whose outcome was lost must have ended. The server is not checked before that.
  * - with the controller: with the end of the process that calls the provider.
  * - with its call: once its provider is certain that nothing of the call runs any more; otherwise after its deadline.
  * - after its deadline: the grace time after the deadline.
@@ -299,11 +295,11 @@ export interface RunningAction {
   /** RFC 3339, with milliseconds. */
   readonly started: string;
   readonly deadline: string;
-  /** The rule of its provider, whatever the entry of that name is by now. */
+  /** The rule of its provider, recorded because the entry of that name may change. */
   readonly ends?: LostActionEnds;
-  /** An operator approved this delete: it never counts, whatever is wanted now. Omitted otherwise. */
+  /** An operator approved this delete, so it never counts, even if the wanted spec changes. Omitted otherwise. */
   readonly isApproved?: boolean;
-  /** The first create after the delete of a replacement, which a check has confirmed. Omitted otherwise. */
+  /** The first create of a replacement after a check has confirmed the delete. Omitted otherwise. */
   readonly isRebuild?: true;
   /** Set for an action that a proxy carries out; omitted otherwise. */
   readonly claim?: ProxyClaim;
@@ -314,16 +310,16 @@ export interface ServerPlace {
   readonly name: string;
   /** The provider entry that asked. */
   readonly provider: string;
-  /** The proxy tags of the server that the proxy which looked has itself; omitted if no proxy did. */
+  /** The proxy tags of the server that the answering proxy also has; omitted if no proxy answered. */
   readonly tags?: readonly string[];
-  /** That of the proxy, where one has said it. */
+  /** The entry that the proxy named, if any. */
   readonly entry?: string;
 }
 
-/** One server: its record and its job in one. Named after the server. */
+/** One server: its state and its job in one. Named after the server. */
 export interface ServerRow extends ServerPosition {
   readonly state: State;
-  /** The reason for which it does not progress; null if the state alone explains it. */
+  /** The reason why it does not progress; null if the state alone explains it. */
   readonly reason: Reason | null;
   /** When it entered this state; RFC 3339, with milliseconds. */
   readonly since: string;
@@ -332,23 +328,23 @@ export interface ServerRow extends ServerPosition {
   /** Incremented whenever the wanted spec changes. */
   readonly generation: number;
   /**
-   * The incarnation of the server, incremented when one has ended. Starts from the clock, so that a name which is given
-   * up and used again years later is not mistaken for the old server.
+   * The incarnation of the server, incremented when the server is gone. Starts from the clock, so that a server that
+   * reuses a name years later is not mistaken for the old one.
    */
   readonly incarnation: number;
   /** Null: unwanted. */
   readonly wanted: Spec | null;
   /** The spec that the last success applied. Null: no server exists that Treeline created or adopted. */
   readonly applied: Spec | null;
-  /** An operator approved its delete or replacement: it does not count against the budget. */
+  /** An operator approved its delete or replacement, so the budget does not count it. */
   readonly approved: boolean;
-  /** An operator asked to adopt it. */
+  /** An operator requested to adopt it. */
   readonly adopting: boolean;
-  /** A check has determined whether it exists, also since its last create has failed. Until then no other step runs. */
+  /** A check has determined whether it exists. False again after a failed create. Until a check, no other step runs. */
   readonly checked: boolean;
   /**
-   * A create began, of this incarnation or before a backup was restored, and has not been shown to leave nothing: the
-   * server that a check finds may be Treeline's own. Valid only if `applied` is null.
+   * A create began, of this incarnation or before a backup was restored, and no check has found the server absent
+   * since. So a server that a check finds may be Treeline's own. Valid only if `applied` is null.
    */
   readonly mayExist: boolean;
   /** The running action; in the state `unknown`, the one whose outcome was lost. */
@@ -358,66 +354,65 @@ export interface ServerRow extends ServerPosition {
    */
   readonly dirty: boolean;
   /**
-   * It is deleted and created again, since the provider reported that it cannot be updated, or it was found gone. Until
-   * then it counts as away in its group. Never set for an unwanted server.
+   * It is deleted and created again, because the provider cannot update it or because it was found gone. Until it is
+   * created it counts as away in its group. Never set for an unwanted server.
    */
   readonly replacing: boolean;
   /** Failed tries of the current step. */
   readonly attempt: number;
   /**
-   * It gave up on its wanted spec, and has not succeeded since. While it waits for its next try, it still counts as
+   * The wanted spec was given up and has not succeeded since. While the server waits for its next try, it counts as
    * failed.
    */
   readonly gaveUp: boolean;
-  /** The generation for which an operator has it continue without waiting for other servers. Omitted: for none. */
+  /** The generation for which an operator requested that it does not wait for other servers. Omitted: for none. */
   readonly ignoresOrder?: number;
-  /** When its wait ends: the next try, RFC 3339 with milliseconds. Null: it waits for no time. */
+  /** When the next try is due, RFC 3339 with milliseconds. Null: it waits for no time. */
   readonly due: string | null;
-  /** The provider entry that was asked to create it and is responsible for it since. Null: none was asked. */
+  /** The provider entry that was asked to create it and has been responsible since. Null: none was asked. */
   readonly provider: string | null;
   /**
-   * Its site: those of its proxy tags that the proxy which made or adopted it last had itself. They count while
-   * `provider` is that of proxies.
+   * Its site: the proxy tags that it shares with the proxy that last created or adopted it. Only valid if `provider` is
+   * that of proxies.
    */
   readonly proxyTags?: readonly string[];
-  /** Omitted where no answer has named one. */
+  /** Omitted if no answer has named a place. */
   readonly place?: ServerPlace;
   readonly outputs: JsonMap;
   /**
-   * The values of the last check that differ from the wanted ones, by property, long ones shortened; null: it was gone.
-   * Omitted where no difference is known, and once an action has begun that corrects it.
+   * The observed values that differ from the wanted ones, by property, shortened; null: it was gone. Omitted if no
+   * difference is known, and once an action that corrects it has begun.
    */
   readonly observed?: JsonMap | null;
   /**
-   * When healing began for each property within the last 24 hours, RFC 3339 with milliseconds; under the empty name,
-   * for the server that was gone. Omitted if there was none.
+   * The times within the last 24 hours when healing began, by property; the empty name is for a gone server. RFC 3339
+   * with milliseconds. Omitted if there are none.
    */
   readonly healing?: Readonly<Record<string, readonly string[]>>;
   /**
-   * When changed outputs of others started an update of it, within the last 24 hours; RFC 3339 with milliseconds.
-   * Omitted if none did.
+   * The times within the last 24 hours when changed outputs started an update; RFC 3339 with milliseconds. Omitted if
+   * there are none.
    */
   readonly rereads?: readonly string[];
   /** `last_stack_update` of its record, RFC 3339. */
   readonly updated: string;
-  /** Its last record, kept while it is unwanted and not gone. */
+  /** Its last record, kept while it is unwanted and not deleted yet. */
   readonly lastRecord: ExplainedRecord | null;
 }
 
 /**
- * Something that subscribers should know, and what each of them has accepted of it; ARCHITECTURE.md, "Events and
- * messages".
+ * A condition to notify subscribers of, and what each subscriber has accepted; ARCHITECTURE.md, "Events and messages".
  */
 export interface AlertRow {
   readonly kind: NotificationKind;
   readonly instances: readonly string[];
   /** When it began, RFC 3339 with milliseconds. */
   readonly since: string;
-  /** When it was over; null: it lasts. */
+  /** When it ended; null if it continues. */
   readonly until: string | null;
   /** The data of its events. */
   readonly data: JsonMap;
-  /** The event that a subscriber accepted last, by the name of the subscriber. */
+  /** The last event that each subscriber accepted, by the subscriber's name. */
   readonly accepted: Readonly<Record<string, 'firing' | 'resolved'>>;
 }
 
@@ -469,7 +464,7 @@ export type Change = {
     readonly name: string;
     readonly value: Rows[Kind] | null;
     /**
-     * The value that was read before deciding: the same object that `read` returned, or undefined if there was none.
+     * The value on which the decision is based: the same object that `read` returned, or undefined if there was none.
      */
     readonly expected: Rows[Kind] | undefined;
   };

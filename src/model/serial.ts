@@ -1,6 +1,6 @@
-// Normalizes certificate serials and fingerprints, which people and tools spell in many ways.
+// Normalizes certificate serials and fingerprints, which have many spellings.
 
-/** Hexadecimal digits, or pairs of them with the same separator between all: colons, dashes or blanks. */
+/** Hexadecimal digits, or pairs of them with one kind of separator: colons, dashes or blanks. */
 const DIGITS = /^(?:[0-9a-f]+|[0-9a-f]{2}(?:([: -])[0-9a-f]{2}(?:\1[0-9a-f]{2})*)?)$/i;
 const SERIAL_DIGITS_MAX = 64;
 const FINGERPRINT_DIGITS = 64;
@@ -17,7 +17,7 @@ export function canonicalSerial(text: string): string | undefined {
   return even.replace(/^(?:00)+(?=..)/, '');
 }
 
-/** Returns why a text that {@link canonicalSerial} does not accept is no serial, as the end of a sentence. */
+/** Returns why {@link canonicalSerial} does not accept a text, as the end of a sentence. */
 export function serialFault(text: string): string {
   const digits = text.replace(/^0x/i, '');
   if (digits === '') return 'it has no digits';
@@ -34,7 +34,7 @@ export function canonicalFingerprint(text: string): string | undefined {
   return digits?.length === FINGERPRINT_DIGITS ? digits.replace(/..(?=.)/g, '$&:') : undefined;
 }
 
-/** Returns the digits of a text without its separators, in upper case; undefined if something else is in it. */
+/** Returns the digits of a text without separators, in upper case; undefined if it contains anything else. */
 function digitsOf(text: string): string | undefined {
   return DIGITS.test(text) ? text.replace(/[: -]/g, '').toUpperCase() : undefined;
 }

@@ -25,7 +25,7 @@ export type ServiceErrorCode =
   | 'not_ready'
   | 'internal';
 
-/** One fault of a request, or one problem that the write would cause. */
+/** One mistake in a request, or one problem that the write would cause. */
 export interface ErrorDetail {
   readonly file?: string;
   readonly line?: number;

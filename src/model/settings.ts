@@ -5,17 +5,15 @@ import type { DriftPolicy, PropertyValue, ReadScope } from './objects.ts';
 export interface Settings {
   /** The name of this controller. */
   readonly id: string;
-  /**
-   * The full id of a commit whose history the operator of the host accepts with this start; it is no key of the file.
-   */
+  /** The full id of a commit whose history the operator of the host accepts with this start. Not a key of the file. */
   readonly acceptedHistory?: string | undefined;
   readonly api: {
     readonly host: string;
     /** 0: any free port. */
     readonly port: number;
-    /** What proxies read whose client file does not say. */
+    /** What a proxy reads if its client file does not set `reads`. */
     readonly proxyReads: ReadScope;
-    /** Of one client; 0: as many as it likes. */
+    /** The limit of one client; 0: no limit. */
     readonly requestsPerSecond: number;
     /** Paths. */
     readonly tls: {
@@ -28,7 +26,7 @@ export interface Settings {
   readonly management: {
     readonly host: string;
     readonly port: number;
-    /** The page is served here too, and read without a certificate; `host` is an address of this machine. */
+    /** The page is also served here, without a certificate; `host` is an address of this machine. */
     readonly dashboard: boolean;
   };
   /** Null: push hooks are disabled. `secretFile` is a path. */
@@ -47,11 +45,11 @@ export interface Settings {
   readonly log: { readonly level: LogLevel };
   /** Null: nothing is audited. `file` is a path. */
   readonly audit: { readonly file: string } | null;
-  /** The files that the settings name, but for programs; and the settings themselves where a password is in them. */
+  /** The files that the settings name, except programs; also the settings file if it contains a password. */
   readonly files: readonly SettingsFile[];
 }
 
-/** A file that the settings name, and where. */
+/** A file that the settings name. */
 export interface SettingsFile {
   /** The key of the settings that names the file. */
   readonly setting: string;
@@ -61,7 +59,7 @@ export interface SettingsFile {
   readonly isSecret: boolean;
 }
 
-/** What the page shows of this controller's environment. */
+/** How the page marks this controller, and where it links. */
 export interface PageSettings {
   /** `#rgb` or `#rrggbb`, such as red for production; null: none. */
   readonly colour: string | null;
@@ -69,30 +67,30 @@ export interface PageSettings {
   readonly links: { readonly commit: string | null; readonly file: string | null };
 }
 
-/** Where it is recorded what was done: in the directory, or in a database that several replicas share. */
+/** Where rows are stored: in the directory, or in a database that several replicas share. */
 export type StoreSettings = {
   /**
-   * A path. Belongs to one process, with a database too: the local copy of the repository and running programs are in
-   * it.
+   * A path. Belongs to one process, even with a database: it contains the local copy of the repository and the records
+   * of running programs.
    */
   readonly directory: string;
 } & ({ readonly kind: 'lowdb' } | ({ readonly kind: 'postgres' } & DatabaseSettings));
 
 /** A PostgreSQL database. */
 export interface DatabaseSettings {
-  /** Where its URL is. `settings`: in `file` itself. */
+  /** Where its URL is. `settings`: in the settings file `file`. */
   readonly url: SecretPlace | { readonly kind: 'settings'; readonly url: string; readonly file: string };
   /** Path of the trusted certificate authorities, PEM; null: those that Node trusts. */
   readonly caFile: string | null;
-  /** How many connections this process has at most, beside those of the lease and the replicas. */
+  /** The most connections of this process, in addition to those of the lease and the replicas. */
   readonly poolSize: number;
 }
 
-/** This process among those that share a database. */
+/** The settings of this replica. */
 export interface ReplicaSettings {
   /** At most 63 characters. */
   readonly name: string;
-  /** Host, and port if it is fixed, where other replicas reach this one; null: the address that reaches the database. */
+  /** Host, and port if fixed, at which other replicas reach this one; null: the address that reaches the database. */
   readonly address: string | null;
   /** How long the leader may be silent before another replica takes over. */
   readonly leaseSeconds: number;
@@ -106,7 +104,7 @@ export interface RepositorySettings {
   /** The directory of the layout in the repository, with forward slashes; `.` for its root. */
   readonly directory: string;
   readonly pollSeconds: number;
-  /** The result of a write through the REST interface; `off`: it is refused. */
+  /** What a write through the REST interface does; `off`: it is refused. */
   readonly writes: 'commit' | 'propose' | 'off';
   readonly access: RepositoryAccess;
   /** Null: commits need no signature. */
@@ -115,7 +113,7 @@ export interface RepositorySettings {
   readonly sign: { readonly sshKeyFile: string } | null;
 }
 
-/** The signatures that commits need, of one of these kinds. Paths; at least one is not null. */
+/** The keys of accepted signatures. Paths; at least one is not null. */
 export interface VerifySettings {
   /** The keys of ssh signatures, in the format of `ssh-keygen`'s allowed signers. */
   readonly allowedSigners: string | null;
@@ -146,7 +144,7 @@ export const NOTIFICATION_KINDS = ['attention', 'held', 'drift', 'commit', 'done
 /** A kind of events; see docs/install.md, notifications. */
 export type NotificationKind = (typeof NOTIFICATION_KINDS)[number];
 
-/** A subscriber, and what it is notified of. */
+/** A subscriber, and the events that it is notified of. */
 export interface NotificationTarget {
   readonly name: string;
   /** `https://`, or `http://` of this machine. */
@@ -160,7 +158,7 @@ export interface NotificationTarget {
   readonly kinds: readonly NotificationKind[];
 }
 
-/** Access to a repository at an `http(s)://` URL. It names the places of secrets and holds none. */
+/** Access to a repository at an `http(s)://` URL. Contains the places of secrets, not the secrets. */
 export interface RepositoryAccess {
   readonly username: SecretPlace | null;
   readonly password: SecretPlace | null;
@@ -178,7 +176,7 @@ export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', '
 /** A level of the log; `silent` writes nothing. */
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Sets when a failed step is tried again. */
+/** When a failed step is tried again. */
 export interface RetryPolicy {
   /** Tries before giving up for `failedSeconds`. */
   readonly attempts: number;
@@ -188,7 +186,7 @@ export interface RetryPolicy {
 }
 
 /**
- * Limits how many servers may be deleted or replaced without approval: a share of all that are made, within two bounds.
+ * How many servers may be deleted or replaced without approval: a percentage of all created servers, within two bounds.
  */
 export interface DeleteBudget {
   readonly percent: number;
@@ -220,7 +218,7 @@ export type ProxiedSettings = Omit<EntrySettings, 'match'>;
 /** The settings that every entry has. */
 export interface EntrySettings {
   readonly name: string;
-  /** A kind of null matches any kind. A server has to have all of the properties. */
+  /** Kind null matches any kind. A server must have all the properties. */
   readonly match: { readonly kind: string | null; readonly properties: Readonly<Record<string, PropertyValue>> };
   readonly timeoutSeconds: number;
   readonly checkSeconds: number;
@@ -248,7 +246,7 @@ export interface ProgramSettings {
 
 /** The options of a provider that asks a service. */
 export interface ServiceSettings {
-  /** Where calls are posted; polls stay at its origin. */
+  /** The URL to which calls are posted. Polls must have the same origin. */
   readonly url: string;
   /** Path of the secret that signs requests. */
   readonly secretFile: string;

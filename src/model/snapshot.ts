@@ -1,10 +1,7 @@
 // Defines one commit as plain data, the input of the pure stages. repository/ builds it from Git, or from a directory
 // for the command line.
 
-/**
- * The most bytes that the files of the layout have together: a reader of a commit, whole or what changed, takes no
- * more.
- */
+/** The most bytes of all files of the layout together, and of what one read of a commit may return. */
 export const LAYOUT_BYTES_MAX = 64 * 1024 * 1024;
 
 /** A file's mode in a Git tree. Symlinks (120000) and submodules (160000) are listed, never followed. */
@@ -18,7 +15,7 @@ export interface SnapshotFile {
 
 /** The files of one commit below the layout's directory. */
 export interface Snapshot {
-  /** Full object id of the commit; empty for a directory that is no commit. */
+  /** Full object id of the commit; empty for a directory. */
   readonly commit: string;
   /** Committer time, RFC 3339 in UTC with seconds: `2026-11-20T10:13:56Z`. */
   readonly time: string;
@@ -28,7 +25,9 @@ export interface Snapshot {
   readonly blobs: ReadonlyMap<string, Uint8Array>;
 }
 
-/** Returns what is read of a commit, or the error of a commit whose content is beyond a limit: it can never be read. */
+/**
+ * Returns the result of reading a commit, or the error if its content is beyond a limit, so that it can never be read.
+ */
 export async function orContentError<Value>(read: Promise<Value>): Promise<Value | Error> {
   try {
     return await read;

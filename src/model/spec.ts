@@ -3,39 +3,39 @@
 import type { JsonMap } from './json.ts';
 import type { DriftPolicy, Properties } from './objects.ts';
 
-/** A piece of a text: as it is written, or an output of one server, or of each server of a group. */
+/** A part of a text: literal, or an output of one server or of each server of a group. */
 export type OutputPiece = string | { readonly output: string; readonly of: string | readonly string[] };
 
-/** A property that takes outputs of other servers: the pieces of its text, or of each item of its list. */
+/** A property that uses outputs of other servers: the parts of its text, or of each item of its list. */
 export type OutputText = {
   readonly isList: boolean;
   readonly texts: readonly (readonly OutputPiece[])[];
 };
 
-/** The properties that take outputs, by name. */
+/** The properties that use outputs, by name. */
 export type OutputTexts = Readonly<Record<string, OutputText>>;
 
 /** All values that are applied to a server. Plain data: it is compared, recorded, and sent to providers. */
 export interface Spec {
   readonly kind: string;
-  /** Of one in `reads`, the value that the outputs give; missing while they are not known. */
+  /** A property in `reads` has the value from the outputs; it is missing while they are not known. */
   readonly properties: Properties;
-  /** The properties that take outputs of other servers, which are among `dependsOn`. Omitted where none does. */
+  /** The properties that use outputs of other servers. These servers are in `dependsOn`. Omitted if there are none. */
   readonly reads?: OutputTexts;
   /** The content of the objects of its provisioning layers, by type, without name, type and description. */
   readonly layers: Readonly<Record<string, JsonMap>>;
   /** Names of properties that are in the record but start no action, sorted. */
   readonly configurationOnly: readonly string[];
-  /** Names of servers that have to be up first, sorted. */
+  /** Names of servers that must be up first, sorted. */
   readonly dependsOn: readonly string[];
   /**
-   * Names of servers whose values its Array placeholders read, sorted. They imply no order, but hold up the deletion of
-   * these servers.
+   * Names of servers whose values its Array placeholders read, sorted. They do not order creation, but delay the
+   * deletion of these servers.
    */
   readonly lists: readonly string[];
 }
 
-/** The place of a server in a stack, and what is allowed there. Changing it does not change the server. */
+/** The place of a server in a stack, and its policy. Changing them does not change the server. */
 export interface ServerPosition {
   readonly instance: string;
   /** The resource key under `resources:` of the template. */
@@ -53,7 +53,7 @@ export interface WantedServer extends ServerPosition {
 
 /** The limits and permissions of actions on the server; not part of the applied spec. */
 export interface ServerPolicy {
-  /** Number or percent of the group that may be away at once, as written: `1`, `25%`. */
+  /** The number or percentage of the group that may be away at the same time, as written: `1`, `25%`. */
   readonly maxUnavailable: string;
   readonly pauseSeconds: number;
   readonly drift: DriftPolicy | null;

@@ -1,4 +1,4 @@
-// Defines the states of servers and the statuses of instances. machine/transitions.ts alone defines the transitions.
+// Defines the states of servers and the statuses of instances. machine/transitions.ts defines the transitions.
 
 /** The states of a server. */
 export const STATES = [
@@ -17,7 +17,7 @@ export const STATES = [
 /** The state of a server. */
 export type State = (typeof STATES)[number];
 
-/** The statuses of an instance; the first that applies, in this order. */
+/** The statuses of an instance. The first one that applies counts. */
 export const INSTANCE_STATUSES = [
   'Marked for delete',
   'Suspended',
@@ -35,7 +35,7 @@ export type InstanceStatus = (typeof INSTANCE_STATUSES)[number];
 /** The operations of a provider. */
 export type Operation = 'check' | 'create' | 'update' | 'delete';
 
-/** How far the record of a node has come. `outdated`: what was confirmed last is older, or nothing was. */
+/** The delivery of a node's record. `outdated`: the last confirmed record is older, or none was confirmed. */
 export const DELIVERY_STATES = ['delivered', 'outdated', 'failed'] as const;
 /** See {@link DELIVERY_STATES}. */
 export type DeliveryState = (typeof DELIVERY_STATES)[number];

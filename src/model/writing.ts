@@ -1,4 +1,4 @@
-// Defines what is known of a commit that a client writes through the interface.
+// Defines the facts about a commit that a client writes through the interface.
 
 /** The client that wrote a commit, and the object. */
 export interface Writing {

@@ -1,10 +1,10 @@
-// Separates passes, which write one row each concurrently, from activation, which writes many rows in one transaction,
-// so that activating a commit is not starved by rows that change all the time.
+// Separates passes, which write single rows concurrently, from activation, which writes many rows in one transaction,
+// so that changing rows do not starve the activation of a commit.
 
 /** A lock with shared and exclusive sections. A waiting exclusive section goes before new shared ones. */
 export class CommitGate {
   #shared = 0;
-  /** The last exclusive section that was requested; all later work waits for it. */
+  /** The last requested exclusive section. All later work waits for it. */
   #exclusive: Promise<void> = Promise.resolve();
   #exclusiveWaiting = 0;
   #emptied: () => void = () => undefined;

@@ -1,5 +1,5 @@
-// Joins the store and an index over its rows that is never behind it, for reconciling. Rows that other processes wrote
-// take the same way as its own commits.
+// Combines the store with an index over its rows, for reconciling. Rows from other processes are processed like own
+// commits.
 
 import type { Breathe } from '../base/breathe.ts';
 import { type Cause, eventsOf } from '../machine/instance-events.ts';
@@ -8,21 +8,19 @@ import type { Change, RowKind, Rows, ServerRow } from '../model/rows.ts';
 import type { Store } from '../store/store.ts';
 import { RowIndex } from './row-index.ts';
 
-/** The index follows so many changes at once. */
-const FEW = 100;
+/** The number of changes that are processed without a pause. */
+const BATCH_SIZE = 100;
 
-/** The kinds of rows that say, with the commits of the repository, what the desired state is. */
+/** The kinds of rows that determine the desired state, together with the commits of the repository. */
 const DESIRED_KINDS: ReadonlySet<RowKind> = new Set(['head', 'pinned', 'held']);
 
-/**
- * The kinds of rows that no answer is made of which is kept: clients would have all others forgotten with each request.
- */
+/** The kinds of rows that no cached answer depends on. Otherwise each request would invalidate all cached answers. */
 const UNREAD_KINDS: ReadonlySet<RowKind> = new Set(['seen', 'delivery']);
 
-/** Longer descriptions of clients are shortened in events. */
+/** The longest description of a client in an event; longer ones are truncated. */
 const NAME_LENGTH_MAX = 250;
 
-/** Also gets the cause of a change that this process has committed with one. */
+/** Receives a change, and its cause if this process committed it with one. */
 type Watcher = (change: Change, cause: Cause | undefined) => void;
 
 /** The rows of the store, and their index. */
@@ -32,15 +30,15 @@ export class Ledger {
   readonly #nameOf: (client: string) => string;
   readonly #index = new RowIndex();
   #version = 0;
-  /** Commits that are saved, and that the index or a watcher does not have as a whole. */
+  /** The number of saved commits that the index or a watcher has not processed completely. */
   #following = 0;
   #watchers: Watcher[] = [];
   readonly #eventWatchers: (() => void)[] = [];
   #isDesiredOld = false;
 
   /**
-   * `breathe` lets other work run while the index follows a large commit. `nameOf` returns the description of a client,
-   * which may be empty.
+   * `breathe` lets other work run while the index processes a large commit. `nameOf` returns the description of a
+   * client, which may be empty.
    */
   constructor(store: Store, breathe: Breathe, nameOf: (client: string) => string = () => '') {
     this.#store = store;
@@ -55,12 +53,12 @@ export class Ledger {
     return this.#index;
   }
 
-  /** Increases with every change of a row, as soon as the index includes it; but for {@link UNREAD_KINDS}. */
+  /** Increases with every change of a row except of {@link UNREAD_KINDS}, as soon as the index includes it. */
   get version(): number {
     return this.#version;
   }
 
-  /** True while the rows have changes that the index, or a watcher, does not have yet. */
+  /** True while the index or a watcher has not processed all changes of the rows. */
   get isFollowing(): boolean {
     return this.#following > 0;
   }
@@ -78,35 +76,36 @@ export class Ledger {
   }
 
   /**
-   * Calls `watcher` with every change once it is durable and the index includes all of its commit. It must not throw.
+   * Calls `watcher` with every change once it is durable and the index includes its whole commit. `watcher` must not
+   * throw.
    */
   watch(watcher: Watcher): void {
     this.#watchers.push(watcher);
   }
 
   /**
-   * Calls `watcher` once events are shown, and with each change of the desired state, whoever wrote them and for as
-   * long as the process lives. It must not throw.
+   * Calls `watcher` when events are visible and when the desired state changes, from this or another process, until the
+   * process ends. `watcher` must not throw.
    */
   watchEvents(watcher: () => void): void {
     this.#eventWatchers.push(watcher);
   }
 
   /**
-   * Forgets the watchers and the calls in flight: this process does not lead any more, and what watched is stopped. The
-   * rows and their index stay, and continue with what the next leader writes.
+   * Removes the watchers and the calls in flight, because this process no longer leads. The rows and their index stay,
+   * and continue with the changes of the next leader.
    */
   forgetWatchers(): void {
     this.#watchers = [];
     this.#index.forgetCalls();
   }
 
-  /** True while other processes have activated another desired state than this one shows. */
+  /** True while another process has activated a desired state that this process does not show yet. */
   get isDesiredOld(): boolean {
     return this.#isDesiredOld;
   }
 
-  /** The desired state that the rows name is shown. */
+  /** Records that this process shows the desired state of the rows. */
   noteShown(): void {
     this.#isDesiredOld = false;
     for (const watcher of this.#eventWatchers) watcher();
@@ -124,10 +123,9 @@ export class Ledger {
   }
 
   /**
-   * Saves all of `changes` or none, with their events; see Store.commit. Without a cause, there are
-   * none. `onSaved` is called as soon as they are saved. The index follows: at once where they are few;
-   * where they are many, other work runs in between, so that they have to be saved in an exclusive section of the
-   * CommitGate.
+   * Saves all of `changes` or none, with their events; see Store.commit. Without a cause there are no events. `onSaved`
+   * is called as soon as the changes are saved; then the index processes them. If there are many, other work runs in
+   * between, so the caller must be in an exclusive section of the CommitGate.
    */
   async commit(changes: readonly Change[], cause?: Cause, onSaved: () => void = () => undefined): Promise<void> {
     const events = cause === undefined ? [] : this.#nameClients(eventsOf(changes, cause));
@@ -135,7 +133,7 @@ export class Ledger {
     await this.#shown(changes, onSaved, cause);
   }
 
-  /** A client may be gone when its events are read. */
+  /** Events contain the client's description, because the client may be removed before they are read. */
   #nameClients(events: readonly NewEvent[]): readonly NewEvent[] {
     return events.map((event) => {
       const name = event.client === null ? '' : this.#nameOf(event.client).slice(0, NAME_LENGTH_MAX);
@@ -161,12 +159,12 @@ export class Ledger {
 
   async #follow(changes: readonly Change[], cause: Cause | undefined): Promise<void> {
     for (const [at, { kind, name, expected, value }] of changes.entries()) {
-      if (at % FEW === FEW - 1) await this.#breathe();
+      if (at % BATCH_SIZE === BATCH_SIZE - 1) await this.#breathe();
       if (kind === 'server') this.#index.follow(name, expected, value ?? undefined);
       if (!UNREAD_KINDS.has(kind)) this.#version += 1;
     }
     for (const [at, change] of changes.entries()) {
-      if (at % FEW === FEW - 1) await this.#breathe();
+      if (at % BATCH_SIZE === BATCH_SIZE - 1) await this.#breathe();
       for (const watcher of this.#watchers) watcher(change, cause);
     }
   }

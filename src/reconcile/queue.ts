@@ -1,14 +1,14 @@
-// Queues names for passes. It holds names, never events: a pass reads from the rows what has happened. After
-// client-go's workqueue: one name is never handled twice at once, and once more if it was added meanwhile.
+// Queues names for passes. It contains names, never events: a pass reads the rows. Like client-go's workqueue, it never
+// handles a name twice at the same time, and handles it once more if it was added during its handling.
 
 import { type Breathe, breatheBy } from '../base/breathe.ts';
 import type { Clock } from '../base/clock.ts';
 
 interface QueueOptions {
   readonly clock: Clock;
-  /** Number of names handled at once. */
+  /** The number of names that are handled concurrently. */
   readonly concurrency: number;
-  /** Handles one name. It must not throw. */
+  /** Handles one name. Must not throw. */
   readonly handle: (name: string) => Promise<void>;
 }
 
@@ -19,19 +19,19 @@ interface Delay {
   readonly cancel: () => void;
 }
 
-/** A queue of names that never handles one name twice at once. */
+/** A queue of names that never handles a name twice at the same time. */
 export class Queue {
   readonly #options: QueueOptions;
   readonly #breathe: Breathe;
   /** Disjoint from `#running`. */
   readonly #waiting = new Set<string>();
-  /** Kept: each new iterator would pass over the holes of all names that were taken. */
+  /** One iterator is kept: each new one would skip over the holes of all removed names. */
   #next = this.#waiting.values();
   readonly #running = new Set<string>();
-  /** Added while running; a subset of `#running`. */
+  /** Names that were added while running; a subset of `#running`. */
   readonly #again = new Set<string>();
   readonly #delays = new Map<string, Delay>();
-  /** True while passes are being started, one after the other. */
+  /** True while `#startMore` runs. */
   #isStarting = false;
   #isStopped = false;
   #idle: (() => void)[] = [];
@@ -41,18 +41,18 @@ export class Queue {
     this.#breathe = breatheBy(options.clock);
   }
 
-  /** Returns true if `name` is enqueued, also for later, or running. */
+  /** Returns true if `name` is enqueued, delayed or running. */
   has(name: string): boolean {
     return this.#running.has(name) || this.#waiting.has(name) || this.#delays.has(name);
   }
 
-  /** True if the time of a name has come that is about to be enqueued. */
+  /** True if a delayed name is due and about to be enqueued. */
   get hasDue(): boolean {
     const now = this.#options.clock.monotonic();
     return this.#delays.values().some(({ time }) => time <= now);
   }
 
-  /** Enqueues `name`. Drops an earlier `addAfter` of it: the pass sets a new one. */
+  /** Enqueues `name`. Cancels an earlier `addAfter` of it, because the pass sets a new one. */
   add(name: string): void {
     if (this.#isStopped) return;
     this.#endDelay(name);
@@ -61,18 +61,18 @@ export class Queue {
     void this.#startMore();
   }
 
-  /** Enqueues `name` after `ms` milliseconds, in place of its last `addAfter`. */
+  /** Enqueues `name` after `ms` milliseconds. Replaces an earlier `addAfter` of it. */
   addAfter(name: string, ms: number): void {
     if (this.#isStopped) return;
     this.#endDelay(name);
     const { clock } = this.#options;
-    // Timers take whole milliseconds: one that is rounded down would find nothing due.
+    // Timers take whole milliseconds. One that is rounded down would fire before the name is due.
     const wholeMs = Math.max(0, Math.ceil(ms));
     const cancel = clock.after(wholeMs, () => this.add(name));
     this.#delays.set(name, { time: clock.monotonic() + wholeMs, cancel });
   }
 
-  /** Accepts no more names, and resolves when all running handlers have ended. */
+  /** Accepts no more names, and resolves once all running handlers have ended. */
   stop(): Promise<void> {
     this.#isStopped = true;
     for (const name of [...this.#delays.keys()]) this.#endDelay(name);
@@ -87,7 +87,7 @@ export class Queue {
     this.#delays.delete(name);
   }
 
-  /** Passes that wait for nothing outside would otherwise all run in a single turn of the event loop. */
+  /** Breathes, because passes that await no I/O would otherwise all run in one turn of the event loop. */
   async #startMore(): Promise<void> {
     if (this.#isStarting) return;
     this.#isStarting = true;

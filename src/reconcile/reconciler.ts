@@ -1,5 +1,5 @@
-// Drives every server to its wanted spec: a queue of names, one pass over a server at a time, and the events that
-// enqueue a name. server-pass.ts implements the pass.
+// Drives every server to its wanted spec: queues names, runs one pass at a time over a server, and enqueues servers on
+// events. server-pass.ts implements the pass.
 import type { AuditLog } from '../base/audit-log.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
@@ -37,7 +37,7 @@ import { ProxyPresence, type RegisteredProxy } from './waits/proxy-presence.ts';
 import { Resync } from './waits/resync.ts';
 import { WakeUps } from './waits/wake-ups.ts';
 
-/** Concurrent passes. They mostly wait for the disk, which serves many at once. */
+/** Concurrent passes. They mostly wait for the disk, which serves many requests concurrently. */
 const PASSES_MAX = 256;
 const RETRY_PASS_MS = 1_000;
 
@@ -50,30 +50,28 @@ interface ReconcilerOptions extends SecretRules {
   /** Concurrent calls to providers. */
   readonly concurrency: number;
   readonly graceMs: number;
-  /** The longest that a server waits for its next try. */
+  /** The longest wait of a server for its next try. */
   readonly waitMsMax: number;
   readonly deleteBudget: DeleteBudget;
   /** Requests a new judgement of held deletes. */
   readonly review: () => void;
-  /**
-   * Returns true once a desired state is active. Before that no server is examined: its record could not be computed.
-   */
+  /** Returns true once a desired state is active. Before that no pass runs, because no record can be computed. */
   readonly isActive: () => boolean;
-  /** Returns whether this process leads, decided at the moment of the call. Left out: it always does. */
+  /** Returns whether this process leads now. Omitted: it always leads. */
   readonly leads?: (() => boolean) | undefined;
-  /** Counts passes and calls. Left out: nothing does. */
+  /** Counts passes and calls. Omitted: they are not counted. */
   readonly metrics?: Metrics | undefined;
   /** In [0, 1). */
   readonly random: () => number;
-  /** Gets a line for each delete that begins. Omitted: there is no audit log. */
+  /** Records each delete that begins. Omitted: there is no audit log. */
   readonly audit?: Pick<AuditLog, 'record'> | undefined;
   /** Returns the merged configuration of a server, for its provider. */
   readonly recordOf: (server: string) => NodeRecord;
-  /** Returns the registered proxies, the same array while they are the same. Omitted: none is registered. */
+  /** Returns the registered proxies, and the same array while they are unchanged. Omitted: no proxy is registered. */
   readonly proxies?: () => readonly RegisteredProxy[] | undefined;
 }
 
-/** A call that a proxy may claim, as it would be if it began now. */
+/** A call that a proxy may claim, as if it began now. */
 export interface OfferedCall {
   readonly call: Call;
   readonly row: ServerRow;
@@ -81,9 +79,9 @@ export interface OfferedCall {
 
 /** Observes calls. */
 export interface CallWatcher {
-  /** A call of a server has ended, with an answer or without. */
+  /** Called when a call of a server has ended, with or without an answer. */
   readonly ended: (server: string, isAnswered: boolean) => void;
-  /** A pass over a server has ended, and it is recorded how its last call ended. */
+  /** Called after a pass over a server, once the end of its last call is recorded. */
   readonly concluded: (server: string) => void;
 }
 
@@ -104,22 +102,22 @@ export class Reconciler {
   readonly offers = new ProxyOffers();
   readonly #executor: Executor;
   readonly checks: ServerChecks;
-  /** Which provider entries answer. */
+  /** Tracks which provider entries answer. */
   readonly answers: EntryAnswers;
   /** The calls of the last hour. */
   readonly history: CallHistory;
-  /** Which proxies ask for work. */
+  /** Tracks which proxies ask for work. */
   readonly presence: ProxyPresence;
   readonly #wakeUps: WakeUps;
   readonly #pass: ServerPass;
   readonly #absences: Absences;
   readonly #sources: ContextSources;
   readonly #resync: Resync;
-  /** When the first call of {@link stop} ends the calls that still run, by the monotonic clock. */
+  /** When {@link stop} ends the remaining calls, by the monotonic clock; set by its first call. */
   #stopAt: number | undefined;
   #watcher: CallWatcher | undefined;
   readonly #logOnceAMinute: LogOnceAMinute;
-  /** Servers whose last pass failed and is retried. */
+  /** Servers whose last pass failed and will be retried. */
   readonly #failed = new Set<string>();
 
   constructor(options: ReconcilerOptions) {
@@ -164,13 +162,13 @@ export class Reconciler {
     this.#resync = new Resync({ ...options, queue: this.#queue });
   }
 
-  /** Returns what a server waits for now; undefined if it does not wait. `waitReason` returns its text. */
+  /** Returns the current wait of a server; undefined if it does not wait. `waitReason` returns its text. */
   waitsOf(server: string): Wait | undefined {
     const next = this.#nextOf(server)?.next;
     return next && waitIn(next);
   }
 
-  /** Returns how many servers wait now, by the kind of their wait; kinds of which none does are left out. */
+  /** Returns how many servers wait now, by kind of wait, without kinds that no server has. */
   countWaits(): ReadonlyMap<Wait['kind'], number> {
     const counts = new Map<Wait['kind'], number>();
     for (const [server, row] of this.#options.ledger.list('server')) {
@@ -180,14 +178,14 @@ export class Reconciler {
     return counts;
   }
 
-  /** Number of servers that could continue and were not enqueued until the resync found them. Each is a defect. */
+  /** The number of servers that could continue and were enqueued only by the resync. Each is a defect. */
   get missedWakeUps(): number {
     return this.#resync.missed;
   }
 
   /**
-   * Enqueues each of these servers: their rows have changed. `operation` is logged with what follows. Does nothing
-   * before a desired state is active: every server is enqueued when the first one is.
+   * Enqueues servers whose rows have changed. The log lines of their passes contain `operation`. Does nothing before a
+   * desired state is active: its activation enqueues every server.
    */
   enqueue(names: Iterable<string>, operation: string): void {
     if (!this.#options.isActive()) return;
@@ -197,12 +195,14 @@ export class Reconciler {
     }
   }
 
-  /** Has a pass over a server decide once more. One that has failed is tried again after its pause, and not before. */
+  /**
+   * Enqueues a server, so that a pass decides again. If its last pass failed, only the retry after a pause does that.
+   */
   wake(server: string): void {
     if (this.#options.isActive() && !this.#failed.has(server)) this.#add(server);
   }
 
-  /** Returns true if a server waits for a proxy, or has none. */
+  /** Returns true if a server waits for a proxy, or no proxy is responsible for it. */
   isAwaitingProxy(server: string): boolean {
     const reason = this.#options.ledger.server(server)?.reason?.code;
     return this.offers.tagsOf(server) !== undefined || reason === 'no_proxy' || reason === 'provider_changed';
@@ -213,17 +213,14 @@ export class Reconciler {
     return proxyTagsFor(server, this.#options.ledger.server(server), this.#sources);
   }
 
-  /**
-   * Returns when an action of a server that this process does not run can no longer be running, milliseconds since
-   * 1970.
-   */
+  /** Returns when an action that this process does not run must have ended: milliseconds since 1970. */
   lostActionEnds(server: string, action: RunningAction): number {
     return decisionContextOf(server, this.#sources).lostActionEnds(action);
   }
 
   /**
-   * Returns the call that a pass over a server would give to a proxy with these tags now. Undefined if it would give
-   * none, and while a pass has to conclude its last call.
+   * Returns the call that a pass over a server would now give to a proxy with these tags. Undefined if there is none,
+   * or if a pass has to conclude the last call first.
    */
   nextCallFor(server: string, own: readonly string[]): OfferedCall | undefined {
     const { ledger, registry, clock } = this.#options;
@@ -242,13 +239,13 @@ export class Reconciler {
     return { call: makeCall(server, { row, operation }, { record, deadline }), row };
   }
 
-  /** Has the next pass conclude a call that this process did not begin. */
+  /** Records the result of a call that another process began; the next pass concludes it. */
   conclude(server: string, result: CallResult): void {
     this.#pass.noteResult(server, this.#pass.judged(server, result));
     this.#add(server);
   }
 
-  /** Sets the watcher of calls, in place of an earlier one. */
+  /** Sets the watcher of calls. Replaces an earlier one. */
   watchCalls(watcher: CallWatcher): void {
     this.#watcher = watcher;
   }
@@ -279,7 +276,7 @@ export class Reconciler {
     this.#wakeGroupOf(server);
   }
 
-  /** A routine check that is in the way of an action is ended without an answer: it counts for nothing. */
+  /** Does not count a routine check that was ended in favour of an action. */
   #noteCall(answered: CallResult | undefined, { provider, claimed, isRoutine }: CallInFlight): void {
     if (answered === undefined && isRoutine) return;
     const isFailed = answered === undefined || FAILURES.has(answered.answer.outcome);
@@ -287,7 +284,7 @@ export class Reconciler {
     this.history.note(provider, { isFailed, seconds });
   }
 
-  /** Adds the members of its group that may continue, since its call has ended or does not begin. */
+  /** Enqueues the members of the server's group that may continue because its call has ended or does not begin. */
   #wakeGroupOf(server: string): void {
     const row = this.#options.ledger.server(server);
     if (row !== undefined) this.#wakeUps.wakeGroup(groupOf(row));
@@ -298,7 +295,7 @@ export class Reconciler {
     this.#queue.add(server);
   }
 
-  /** Never throws: the one place that catches a failed pass. */
+  /** Never throws: this is where errors of a pass are caught. */
   async #handle(name: string): Promise<void> {
     const isResync = this.#resync.begins(name);
     try {
@@ -309,7 +306,7 @@ export class Reconciler {
     } catch (error) {
       this.#options.metrics?.count('treeline_passes_total', { outcome: 'failed' });
       const isConflict = error instanceof ServiceError && error.code === 'conflict';
-      // The lease reports its loss.
+      // The lease logs its own loss.
       const isKnown = isConflict || this.#options.leads?.() === false;
       const repeats = isKnown ? undefined : this.#logOnceAMinute(error);
       if (repeats) this.#options.log.error({ server: name, err: error, ...repeats }, 'pass failed; it is tried again');
@@ -326,7 +323,7 @@ export class Reconciler {
     if (tags !== undefined) this.offers.wake(tags);
   }
 
-  /** Adds the servers whose turn for capacity it is. */
+  /** Enqueues the servers that capacity is free for. */
   #wakeForCapacity(): void {
     for (const server of this.capacity.next()) this.wake(server);
   }
@@ -341,8 +338,8 @@ export class Reconciler {
   }
 
   /**
-   * Returns whether a waiting member of a group has a slot, now or once its group has rested; undefined if it waits for
-   * something else.
+   * Returns whether a waiting member of a group has a slot, now or after the pause of its group; undefined if it waits
+   * for something else.
    */
   #hasSlot(server: string): boolean | undefined {
     const isInLine = this.capacity.isWaiting(server) || this.offers.tagsOf(server) !== undefined;

@@ -1,4 +1,4 @@
-// Collects the requests to judge held deletes again: an approval, or changed rows, may lead to another judgement.
+// Collects requests to judge held deletes again, after an approval or a change of rows.
 import { isMade } from '../machine/existence.ts';
 import type { Change } from '../model/rows.ts';
 import type { Ledger } from './ledger.ts';
@@ -9,12 +9,12 @@ export class Reviews {
   #judged = 0;
   #onRequest: () => void = () => undefined;
 
-  /** `isOpen`: an approval was given before this process started, and may not have been judged. */
+  /** `isOpen`: an approval from before the start of this process may not have been judged. */
   constructor(isOpen: boolean) {
     this.#asked = isOpen ? 1 : 0;
   }
 
-  /** Number of requested reviews so far; see {@link judged}. */
+  /** The number of requested reviews; see {@link judged}. */
   get asked(): number {
     return this.#asked;
   }
@@ -30,9 +30,7 @@ export class Reviews {
     this.#onRequest();
   }
 
-  /**
-   * Requests a review whenever a server for which an instance is held turns out never to have been made, or is gone.
-   */
+  /** Requests a review when a server of a held instance is gone, or turns out never to have been created. */
   watch(ledger: Pick<Ledger, 'watch' | 'list'>): void {
     ledger.watch((change) => {
       if (!isUnmadeBy(change)) return;
@@ -47,13 +45,13 @@ export class Reviews {
     this.#onRequest = onRequest;
   }
 
-  /** Notes that all reviews requested before {@link asked} was read are finished: later ones may be open. */
+  /** Records that reviews requested before {@link asked} was read are finished. Later ones may be open. */
   judged(asked: number): void {
     this.#judged = asked;
   }
 }
 
-/** Returns true for a server that was made, or may have been, and that after the change was not. */
+/** Returns true if the server was or may have been created before the change, and does not exist after it. */
 function isUnmadeBy({ kind, expected, value }: Change): boolean {
   if (kind !== 'server' || expected === undefined || !isMade(expected)) return false;
   return value === null || !isMade(value);

@@ -1,5 +1,5 @@
-// Indexes the rows by dependency, group and instance. Updated row by row, so that a question about one server does not
-// walk over all of them.
+// Indexes the rows by dependency, group and instance. Updated with each row, so that a lookup for one server does not
+// walk over all rows.
 
 import { attentionKeyOf } from '../machine/attention.ts';
 import { isToBeConfirmed, mayCountAsGone } from '../machine/drift.ts';
@@ -14,26 +14,26 @@ import type { ServerRow } from '../model/rows.ts';
 
 type OptionalRow = ServerRow | undefined;
 
-/** Returns the key under which each index has a row; undefined: it does not have it. */
+/** The key of a row in each index; undefined if the index does not include the row. */
 const KEYS = {
   instance: ({ instance }) => instance,
-  /** The site that made it, or was asked to. */
+  /** The site that created the server, or was asked to. */
   site: siteKeyOfRow,
-  /** The site, if it may count as gone. */
+  /** The site, if the server may count as gone. */
   gone: (row) => (mayCountAsGone(row) ? siteKeyOfRow(row) : undefined),
-  /** The followed commit on whose update it gave up. */
+  /** The commit whose update of the server was given up. */
   failedUpdate: ({ gaveUp, wanted, applied, commit }) =>
     gaveUp && wanted !== null && applied !== null ? commit : undefined,
-  /** The commit whose update it waits for or is in. */
+  /** The commit whose update the server waits for or carries out. */
   openUpdate: openUpdateOf,
-  /** The instance, if it is to be deleted or replaced without approval. */
+  /** The instance, if the server is to be deleted or replaced without approval. */
   removal: (row) => {
     const isApproved = row.approved || row.action?.isApproved === true;
     return isBeingRemoved(row) && !isApproved ? row.instance : undefined;
   },
-  /** The cause for which it needs an operator. */
+  /** The cause for which the server needs an operator. */
   attention: attentionKeyOf,
-  /** One key for all servers that were made, and one for all that no commit wants. */
+  /** One key for all created servers, and one for all unwanted servers. */
   made: (row) => (isMade(row) ? ALL : undefined),
   unwanted: ({ wanted }) => (wanted === null ? ALL : undefined),
 } satisfies Readonly<Record<string, (row: ServerRow) => string | undefined>>;
@@ -44,13 +44,13 @@ const ALL = '';
 
 /** The index over the rows of all servers. */
 export class RowIndex {
-  /** By server, the names of the servers that depend on it or list it, by their applied spec or a running action's. */
+  /** By server: the servers that depend on it or list it, by their applied spec or the spec of a running action. */
   readonly #dependents = new NameSets();
-  /** By server, the names of the servers that depend on it or take outputs of it, by their wanted spec. */
+  /** By server: the servers that depend on it or use its outputs, by their wanted spec. */
   readonly #users = new NameSets();
-  /** By key of a place, the names of the servers that were found there. */
+  /** By key of a place: the servers that were found there. */
   readonly #places = new NameSets();
-  /** By kind and group, its members of that kind. */
+  /** By kind and group: the members of that kind. */
   readonly #groups = new NameSets();
   readonly #members = new Map<string, Member>();
   /** Servers with a claimed call, started or not. */
@@ -76,19 +76,17 @@ export class RowIndex {
     }
   }
 
-  /** How many servers were made or adopted, or may be made by an action under way. */
+  /** The number of servers that were created or adopted, or that a running action may create. */
   get madeCount(): number {
     return this.#by.made.of(ALL).size;
   }
 
-  /**
-   * Returns the names of the servers that depend on `server` or list it, by their applied spec or a running action's.
-   */
+  /** Returns the servers that depend on `server` or list it, by their applied spec or the spec of a running action. */
   dependentsOf(server: string): Iterable<string> {
     return this.#dependents.of(server);
   }
 
-  /** Returns the names of the servers that depend on `server` or take outputs of it, by their wanted spec. */
+  /** Returns the servers that depend on `server` or use its outputs, by their wanted spec. */
   usersOf(server: string): ReadonlySet<string> {
     return this.#users.of(server);
   }
@@ -101,7 +99,7 @@ export class RowIndex {
     this.#groups.move(name, before ? memberKeys(before) : [], after ? memberKeys(after) : []);
   }
 
-  /** Notes whether a call for a server is claimed: its group counts it as away. */
+  /** Records whether a call for a server is claimed, which makes it count as away in its group. */
   setInFlight(server: string, isInFlight: boolean): void {
     if (isInFlight) this.#inFlight.add(server);
     else this.#inFlight.delete(server);
@@ -109,7 +107,7 @@ export class RowIndex {
     if (member !== undefined) this.#followMember(server, member.row);
   }
 
-  /** Notes that no call is claimed any more. */
+  /** Records that no call is claimed any more. */
   forgetCalls(): void {
     for (const server of [...this.#inFlight]) this.setInFlight(server, false);
   }
@@ -139,12 +137,12 @@ export class RowIndex {
     return this.#groups.of(memberKey('away', group));
   }
 
-  /** Returns the members of a group that are there and wait for an update, those that wait longest first. */
+  /** Returns the existing members of a group that wait for an update, in the order in which they began to wait. */
   queuedOf(group: string): ReadonlySet<string> {
     return this.#groups.of(memberKey('queued', group));
   }
 
-  /** Returns the names of the servers that gave up on the update of a commit, and have not succeeded since. */
+  /** Returns the names of the servers whose update to a commit was given up and has not succeeded since. */
   failedUpdatesOf(commit: string): ReadonlySet<string> {
     return this.#by.failedUpdate.of(commit);
   }
@@ -159,19 +157,19 @@ export class RowIndex {
     return this.#by.unwanted.of(ALL);
   }
 
-  /** Returns the names of the servers that wait for the update of a commit or are in it, by commit. */
+  /** Returns the names of the servers that wait for or carry out the update of a commit, by commit. */
   openUpdates(): ReadonlyMap<string, ReadonlySet<string>> {
     return this.#by.openUpdate.all();
   }
 
-  /** Returns the names of the servers that need an operator, by cause: copies of the present moment. See {@link attentionKeyOf}. */
+  /** Returns copies of the names of the servers that need an operator, by cause. See {@link attentionKeyOf}. */
   needingPerson(): ReadonlyMap<string, readonly string[]> {
     return new Map([...this.#by.attention.all()].map(([cause, names]) => [cause, [...names]]));
   }
 
   /**
-   * Returns the names of the servers that these provider entries have made, or were asked to, by entry: copies of the
-   * present moment.
+   * Returns copies of the names of the servers that these provider entries have created or were asked to create, by
+   * entry.
    */
   serversOfEntries(isMeant: (entry: string) => boolean): ReadonlyMap<string, readonly string[]> {
     const found = new Map<string, readonly string[]>();
@@ -182,10 +180,7 @@ export class RowIndex {
     return found;
   }
 
-  /**
-   * Returns the tags of servers that proxies have made, or were asked to, with the names of those servers: copies of
-   * the present moment.
-   */
+  /** Returns copies of the names of the servers that proxies have created or were asked to create, by their tags. */
   serversOfProxies(isMeant: (tags: readonly string[]) => boolean): ReadonlyMap<readonly string[], readonly string[]> {
     const found = new Map<readonly string[], readonly string[]>();
     for (const [site, names] of this.#by.site.all()) {
@@ -200,7 +195,7 @@ export class RowIndex {
     return this.#by.instance.all().keys();
   }
 
-  /** Returns the names of the servers of a site, and of those that may count as gone. */
+  /** Returns the names of the servers of a site, and of its servers that may count as gone. */
   serversAt(site: string): { readonly servers: ReadonlySet<string>; readonly gone: ReadonlySet<string> } {
     return { servers: this.#by.site.of(site), gone: this.#by.gone.of(site) };
   }
@@ -210,12 +205,12 @@ export class RowIndex {
     return this.#places.of(key);
   }
 
-  /** Returns true if a recorded server belongs to an instance. */
+  /** Returns true if an instance has recorded servers. */
   hasServers(instance: string): boolean {
     return this.#by.instance.of(instance).size > 0;
   }
 
-  /** Returns the names of the recorded servers of an instance, sorted. Walks over all of them. */
+  /** Returns the names of the recorded servers of an instance, sorted. Takes time in proportion to their number. */
   serversOf(instance: string): readonly string[] {
     return [...this.#by.instance.of(instance)].sort(compareNames);
   }
@@ -225,7 +220,7 @@ export class RowIndex {
 interface Member {
   readonly row: ServerRow;
   readonly kind: MemberKind;
-  /** Since when it is in its state: milliseconds since 1970. */
+  /** Since when it has been in its state: milliseconds since 1970. */
   readonly since: number;
 }
 
@@ -248,8 +243,7 @@ function memberKey(kind: MemberKind, group: string): string {
 function kindOf(row: ServerRow, isInFlight: boolean): MemberKind {
   if (row.wanted === null || (row.applied === null && !row.replacing)) return 'new or unwanted';
   if (row.state === 'failed') return 'failed';
-  // A member does not serve, or may not, from the start of its change until the change has succeeded, or until it is
-  // created again.
+  // From the start of a change until the change succeeds or the member is created again, the member may not serve.
   if (isInFlight || row.dirty || row.applied === null || isToBeConfirmed(row)) return 'away';
   if (row.state === 'pending') return 'queued';
   return row.state === 'done' ? 'done' : 'there';
@@ -269,7 +263,7 @@ class NameSets {
     return this.#sets;
   }
 
-  /** A set that keeps a name is not touched: walking over one whose names come and go again takes longer each time. */
+  /** Leaves a set alone if its name stays: removing and adding a name makes each later walk over the set slower. */
   moveOne(name: string, from: string | undefined, to: string | undefined): void {
     if (from !== to) this.move(name, from === undefined ? [] : [from], to === undefined ? [] : [to]);
   }
@@ -289,7 +283,7 @@ function usedBy(row: OptionalRow): Set<string> {
   return allServersRead(wanted?.reads).union(new Set(wanted?.dependsOn));
 }
 
-/** Returns the names of the servers that a row depends on or lists, by its applied spec or a running action's. */
+/** Returns the servers that a row depends on or lists, by its applied spec or the spec of a running action. */
 export function neededBy(row: OptionalRow): Set<string> {
   const specs = row === undefined ? [] : specsInUse(row);
   return new Set(specs.flatMap(({ dependsOn, lists }) => [...dependsOn, ...lists]));

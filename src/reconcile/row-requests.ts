@@ -1,6 +1,5 @@
-// Writes what people ask of the recorded rows: approvals, suspensions, retries, adoptions. Each is one exclusive commit
-// of the store, and the servers that it concerns are enqueued. src/service/operate/operator.ts decides who may ask
-// what.
+// Writes the requests of clients to rows: approvals, suspensions, retries, adoptions. Each is one exclusive store
+// commit, which enqueues the affected servers. src/service/operate/operator.ts decides who may request what.
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { momentOf } from '../base/wording.ts';
@@ -24,12 +23,12 @@ interface RowRequestsOptions {
   readonly reviews: Pick<Reviews, 'request'>;
 }
 
-/** Who asks, and why. */
+/** The client that makes a request, and its reason. */
 export interface Asked {
-  /** Serial of the client; null for the machine's own operator. */
+  /** Serial of the client; null for the operator of the machine itself. */
   readonly by: string | null;
   readonly reason: string;
-  /** Returns why it may not ask any more; asked once nothing else is written. */
+  /** Returns an error if the client may not make the request any more. Called in the exclusive section. */
   readonly refusal: () => Error | undefined;
 }
 
@@ -37,24 +36,24 @@ export interface Asked {
 export interface RowChange extends Asked {
   /** The operation of the interface, for the events. */
   readonly operation: string;
-  /** Returns the row after it; undefined where it does not concern the server. */
+  /** Returns the row after the request; undefined if the request does not apply to the server. */
   readonly change: (row: ServerRow, now: string) => ServerRow | undefined;
 }
 
-/** The causes that have ended by a look at what needs an operator. */
+/** The causes that have ended, according to one check of all causes. */
 export interface EndedCauses {
   readonly isOver: (id: string) => boolean;
-  /** When the look began, RFC 3339: it does not know causes that were acknowledged later. */
+  /** When that check began, RFC 3339. It does not include causes that were acknowledged later. */
   readonly before: string;
 }
 
-/** Something that waits for an approval. */
+/** A change that waits for an approval. */
 interface Held {
   readonly digest: string;
   readonly kind: HoldKind;
-  /** Null: it concerns no particular instance. */
+  /** Null: it is not about one instance. */
   readonly instance: string | null;
-  /** The commit that asks for it, and the servers that it concerns; left out: they are not known. */
+  /** The commit that requests it, and the affected servers; omitted if not known. */
   readonly commit?: string | null;
   readonly resources?: readonly string[];
 }
@@ -71,8 +70,8 @@ export class RowRequests {
   }
 
   /**
-   * Records the approval of what `find` returns, and returns it. `find` is called while nothing else is written; it may
-   * throw.
+   * Records the approval of the change that `find` returns, and returns the change. `find` is called in the exclusive
+   * section and may throw.
    */
   async approve<Item extends Held>(find: () => Item, asked: Asked): Promise<Item> {
     const { ledger, reviews } = this.#options;
@@ -94,9 +93,9 @@ export class RowRequests {
   }
 
   /**
-   * Records that an administrator wants an instance deleted, for the commit to come: its servers are then deleted
-   * without a hold. The approval is for the servers that exist now, and for no others. Records nothing for a client that
-   * may not ask any more. Resolves with a function that takes it back, unless it was used or given again meanwhile.
+   * Approves the deletes of an instance that an administrator removes with the next commit, so that they are not held.
+   * The approval is only for the servers that exist now. Records nothing if the client may not make the request any
+   * more. Resolves with a function that withdraws the approval unless it was used or given again.
    */
   approveDeletes(instance: string, { by, refusal }: Omit<Asked, 'reason'>): Promise<() => Promise<void>> {
     const { ledger, gate } = this.#options;
@@ -118,7 +117,7 @@ export class RowRequests {
     });
   }
 
-  /** Suspends an instance, or every one where it is null, until a time (RFC 3339) or until an operator resumes it. */
+  /** Suspends an instance, or all if it is null, until a time (RFC 3339) or until an operator resumes it. */
   async suspend(
     instance: string | null,
     { until, ...asked }: Asked & { readonly until: string | null },
@@ -128,11 +127,11 @@ export class RowRequests {
       const value = { by: asked.by, reason: asked.reason, since: this.#moment(), until };
       return [{ kind: 'suspension', name, value, expected: ledger.read('suspension', name) }];
     });
-    // Servers that wait for the end of an earlier suspension now wait for another end.
+    // Servers that wait for the end of an earlier suspension now have a new end.
     this.#enqueueOf(instance);
   }
 
-  /** Ends the suspension of an instance, or that of every instance where it is null. */
+  /** Ends the suspension of an instance, or the suspension of all instances if it is null. */
   async resume(instance: string | null, asked: Asked): Promise<void> {
     const name = instance ?? EVERY_INSTANCE;
     await this.#write(asked, this.#cause(asked, 'resume', instance), (ledger) => [
@@ -141,7 +140,7 @@ export class RowRequests {
     this.#enqueueOf(instance);
   }
 
-  /** Ends a recovery. `check` is called while nothing else is written; it may throw. */
+  /** Ends a recovery. `check` is called in the exclusive section and may throw. */
   async endRecovery(check: () => void, asked: Asked): Promise<void> {
     await this.#write(asked, this.#cause(asked, 'resume', null), (ledger) => {
       check();
@@ -163,8 +162,8 @@ export class RowRequests {
   }
 
   /**
-   * Removes the causes that are over from the acknowledgements made before `before` (RFC 3339), and the
-   * acknowledgements that are left without a cause.
+   * Removes ended causes from the acknowledgements made before `before` (RFC 3339), and acknowledgements without a
+   * cause.
    */
   async endAcknowledgements({ isOver, before }: EndedCauses): Promise<void> {
     const { ledger, gate, clock } = this.#options;
@@ -180,8 +179,8 @@ export class RowRequests {
   }
 
   /**
-   * Writes the rows that `change` returns for these servers, and returns how many there are. `change` is called while
-   * nothing else is written; it may throw.
+   * Writes the rows that `change` returns for these servers, and returns their number. `change` is called in the
+   * exclusive section and may throw.
    */
   async change(servers: readonly string[], { operation, change, ...asked }: RowChange): Promise<number> {
     const written = await this.#write(asked, this.#cause(asked, operation, null), (ledger) =>
@@ -192,7 +191,7 @@ export class RowRequests {
       }),
     );
     this.#enqueue(written.map(({ name }) => name));
-    // What is held of them may not be what would go any more.
+    // The held deletes may have changed.
     const { ledger, reviews } = this.#options;
     const instances = new Set(written.map(({ name }) => ledger.server(name)?.instance ?? ''));
     if ([...instances].some((instance) => ledger.read('held', instance) !== undefined)) reviews.request();
@@ -216,7 +215,7 @@ export class RowRequests {
     });
   }
 
-  /** Runs work while nothing else is written, unless the client may not any more. */
+  /** Runs work in the exclusive section, unless the client may not make the request any more. */
   #exclusive<Result>({ refusal }: Asked, work: () => Promise<Result>): Promise<Result> {
     return this.#options.gate.exclusive(async () => {
       const refused = refusal();
@@ -247,7 +246,7 @@ export class RowRequests {
   }
 }
 
-/** Returns the change that adds an approval to the commit that asks for it. */
+/** Returns the change that adds an approval to the row of the commit that requires it. */
 function approvedCommit(
   ledger: Pick<Ledger, 'read'>,
   { commit, instance, resources = [] }: Held,
@@ -260,7 +259,7 @@ function approvedCommit(
   return [{ kind: 'commit', name: commit, value: { ...expected, approvals }, expected }];
 }
 
-/** Returns the servers that would go with an instance, and those that are going already. */
+/** Returns the servers that would be deleted with an instance, and those that are being deleted already. */
 function listRemovals(instance: string, ledger: Ledger): readonly Removal[] {
   const underWay = ledger.index.openRemovals().get(instance);
   return ledger.index.serversOf(instance).flatMap((server) => {

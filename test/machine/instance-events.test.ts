@@ -54,7 +54,7 @@ describe('a change of a server', () => {
       { ...PENDING, state: 'creating', action: ACTION, provider: 'lab', attempt: 2 },
       'create begins: action 1.create of the provider entry "lab", try 3',
     ],
-    ['settled', PENDING, { ...PENDING, state: 'done' }, 'what is there equals what is wanted'],
+    ['settled', PENDING, { ...PENDING, state: 'done' }, 'the server matches its wanted spec'],
     [
       'blocked',
       PENDING,

@@ -86,6 +86,6 @@ it('the resync enqueues unsettled servers, and counts those that could continue'
   expect([resync.begins('lost'), resync.begins('known')]).toEqual([true, false]);
   resync.found('lost');
   expect(resync.missed).toBe(1);
-  expect(lines.join()).toContain('a server could go on and was not enqueued');
+  expect(lines.join()).toContain('a server could continue but was not enqueued');
   resync.stop();
 });

@@ -1,5 +1,5 @@
-// Counts the calls in flight, in total and by provider entry, and keeps the servers that wait for one in line: actions
-// before routine checks, first come, first served. Calls of proxies run elsewhere, and take no capacity here.
+// Counts the calls in flight, in total and by provider entry, and queues the servers that wait for one: actions before
+// routine checks, first come, first served. Calls of proxies run elsewhere and take no capacity here.
 import { type Clock, type ClockTimes, readClocks } from '../../base/clock.ts';
 import { invariant } from '../../base/invariant.ts';
 
@@ -14,31 +14,31 @@ export interface CapacityOptions {
   readonly clock: Clock;
 }
 
-/** What a call takes of the capacity. */
+/** The capacity that a call uses. */
 interface Use {
   readonly provider: string;
-  /** A check of an idle server: such checks take at most half of the capacity. */
+  /** A check of an idle server. Such checks take at most half of the capacity. */
   readonly isRoutine: boolean;
 }
 
-/** The call of a server that was claimed and has not ended: all that this process knows about it. */
+/** A call that was claimed and has not ended. */
 export interface CallInFlight extends Use {
   readonly claimed: ClockTimes;
-  /** The proxy tags of the server that the proxy has which a check asks; omitted if it asks none. */
+  /** Of a check by a proxy: the proxy tags of the server that the proxy also has. */
   readonly tags?: readonly string[] | undefined;
-  /** Ends it without an answer. */
+  /** Ends the call without an answer. */
   readonly end: AbortController;
 }
 
 type CheckTraits = Partial<Pick<CallInFlight, 'isRoutine' | 'tags'>>;
 
-/** The slots in use, and how many of them by routine checks. */
+/** The number of slots in use, and of those in use by routine checks. */
 interface Count {
   all: number;
   routine: number;
 }
 
-/** One provider entry: its slots in use, and who waits for one. */
+/** One provider entry: its slots in use, and the servers that wait for one. */
 interface Entry {
   readonly inUse: Count;
   readonly actions: Set<string>;
@@ -46,17 +46,17 @@ interface Entry {
 }
 
 /**
- * The slots for calls. A server keeps the slot of its last call until its next pass has decided: the create that
- * follows a check needs no other.
+ * The slots for calls. A server keeps the slot of its last call until its next pass has decided, so that the create
+ * after a check needs no new slot.
  */
 export class Capacity {
   readonly #options: CapacityOptions;
-  /** By server, the oldest first. */
+  /** The calls in flight by server, oldest first. */
   readonly #calls = new Map<string, CallInFlight>();
-  /** By server, the slot that it has. */
+  /** The slots by server. */
   readonly #slots = new Map<string, Use>();
   readonly #entries = new Map<string, Entry>();
-  /** By server that waits, its line. */
+  /** The lines by waiting server. */
   readonly #lines = new Map<string, Set<string>>();
   readonly #total: Count = { all: 0, routine: 0 };
   #isClosed = false;
@@ -65,7 +65,7 @@ export class Capacity {
     this.#options = options;
   }
 
-  /** Number of calls in flight that run here. */
+  /** The number of calls in flight that run in this process. */
   get inFlight(): number {
     return this.#calls
       .values()
@@ -116,7 +116,7 @@ export class Capacity {
     return this.#lines.has(server);
   }
 
-  /** Puts a server at the end of the line of a provider, unless it stands there already. */
+  /** Puts a server at the end of the line of a provider, unless it is already in that line. */
   wait(server: string, { provider, isRoutine }: Use): void {
     const { actions, checks } = this.#entry(provider);
     const line = isRoutine ? checks : actions;
@@ -140,10 +140,7 @@ export class Capacity {
     }
   }
 
-  /**
-   * Claims a slot for a call that starts once its intent is durable. No other call for this server may be claimed
-   * meanwhile.
-   */
+  /** Claims a slot for a call that starts once its intent is durable. The server must have no other claimed call. */
   claim(server: string, provider: string, { isRoutine = false, tags }: CheckTraits = {}): void {
     invariant(!this.#calls.has(server), `two calls at once for ${server}`);
     this.leave(server);
@@ -155,13 +152,13 @@ export class Capacity {
     if (this.#isPulled(provider)) return;
     this.#slots.set(server, call);
     this.#count(call, 1);
-    // Where only the limit of all entries is reached, it is the turn of the others next.
+    // Moves the entry to the end, so that other entries get the next free slots of the total limit.
     const entry = this.#entry(provider);
     this.#entries.delete(provider);
     this.#entries.set(provider, entry);
   }
 
-  /** Notes that a call has ended, or was not started. Its server keeps the slot until {@link release}. */
+  /** Records that a call has ended, or was not started. Its server keeps the slot until {@link release}. */
   end(server: string): void {
     this.#calls.delete(server);
   }
@@ -192,8 +189,8 @@ export class Capacity {
   }
 
   /**
-   * Returns how many calls of a provider may be claimed now: the turn of those that began to wait for another entry may
-   * come before.
+   * Returns how many calls of a provider may be claimed now. Servers that wait for entries earlier in the order go
+   * first.
    */
   #free(provider: string, isRoutine: boolean): number {
     const { concurrency, concurrencyOf } = this.#options;

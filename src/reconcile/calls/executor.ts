@@ -1,6 +1,5 @@
-// Executes the decisions of passes: calls the provider, enforces the deadline, and reports the answer. It decides and
-// writes nothing; an action whose call ends without an answer is no longer in flight, and its row still holds it. The
-// only file that imports p-queue.
+// Executes the decisions of passes: calls the provider, enforces the deadline, and reports the answer. Decides and
+// writes nothing: if a call ends without an answer, the row still has the action. The only file that imports p-queue.
 import PQueue from 'p-queue';
 import type { Clock, ClockTimes } from '../../base/clock.ts';
 import { invariant } from '../../base/invariant.ts';
@@ -19,7 +18,7 @@ import { type CallInFlight, Capacity } from './capacity.ts';
 /** The fields of a provider entry that calls need. */
 export type CallableEntry = Pick<ProviderEntry, 'name' | 'timeoutSeconds' | 'concurrency' | 'provider'>;
 
-/** The limits of calls, and what they read and report. */
+/** The limits of calls, and the functions that they use. */
 export interface ExecutorOptions {
   readonly concurrency: number;
   /** How long to wait for a call that ignores its deadline. */
@@ -28,21 +27,18 @@ export interface ExecutorOptions {
   readonly log: Logger;
   readonly entryOf: (provider: string) => CallableEntry | undefined;
   readonly recordOf: (server: string) => NodeRecord;
-  /**
-   * Returns whether calls may begin, decided at the moment of each: false once another process may lead. Left out:
-   * always.
-   */
+  /** Returns whether a call may begin now: false once another process may lead. Omitted: always true. */
   readonly mayBegin?: (() => boolean) | undefined;
-  /** Counts calls. Left out: nothing does. */
+  /** Counts calls. Omitted: calls are not counted. */
   readonly metrics?: Metrics | undefined;
-  /** Called once for every call; undefined: it ended without an answer. The server is no longer in flight. */
+  /** Called once at the end of every call; undefined: it ended without an answer. The server is then not in flight. */
   readonly onResult: (server: string, ended: CallResult | undefined, call: CallInFlight) => void;
 }
 
-/** The last action that was begun for a server, until it answers. */
+/** The last action of a server, until it is answered. */
 interface OpenAction {
   readonly id: string;
-  /** Until when it may run, by the monotonic clock. */
+  /** When it must have ended, by the monotonic clock. */
   readonly ends: number;
 }
 
@@ -52,7 +48,7 @@ export class Executor {
   readonly #options: ExecutorOptions;
   readonly #calls: PQueue;
   readonly #actions = new Map<string, OpenAction>();
-  /** By server, why its last action had no answer; until an action of it has one. */
+  /** By server: why its last action had no answer. Removed once an action is answered. */
   readonly #lost = new Map<string, string>();
 
   constructor(options: ExecutorOptions) {
@@ -68,9 +64,8 @@ export class Executor {
   }
 
   /**
-   * Returns for how many more milliseconds an action that ended without an answer may be running; 0: it cannot any
-   * more. Measured by the monotonic clock from the first call of this function on, or from the start of the action if
-   * this process started it.
+   * Returns for how many more milliseconds an action without an answer may run; 0: it must have ended. Measured by the
+   * monotonic clock from the first call of this function, or from the start of the action if this process started it.
    */
   lostMsLeft(server: string, action: RunningAction): number {
     const { clock } = this.#options;
@@ -81,14 +76,16 @@ export class Executor {
     return Math.max(0, leftMs);
   }
 
-  /** The clock may have been set since the row was written: no action runs longer than it may. */
+  /**
+   * The wall clock may have been set since the row was written, so the result is at most the whole time of the action.
+   */
   #recordedMsLeft({ started, deadline }: RunningAction): number {
     const { clock, graceMs } = this.#options;
     const wholeMs = Date.parse(deadline) - Date.parse(started);
     return Math.min(Date.parse(deadline) - clock.now(), wholeMs) + graceMs;
   }
 
-  /** Returns why the last action of a server had no answer; undefined if one had since, or that is not known here. */
+  /** Returns why the last action of a server had no answer; undefined if it had one, or if another process ran it. */
   lostBecause(server: string): string | undefined {
     return this.#lost.get(server);
   }
@@ -98,7 +95,7 @@ export class Executor {
     this.#start(server, { row, provider, kind: 'check', operation: 'check' });
   }
 
-  /** Runs the action in a claimed server's row. The row must be durable before. */
+  /** Runs the action in a claimed server's row, which must be durable. */
   run(server: string, row: ServerRow): void {
     invariant(row.action !== null, `${server} has no action to carry out`);
     const { operation, provider } = row.action;
@@ -138,7 +135,7 @@ export class Executor {
       this.#options.onResult(server, answer === undefined ? undefined : { kind, provider, answer }, call);
     };
     const isPulled = this.#options.entryOf(job.provider)?.provider.isPulled === true;
-    // It runs elsewhere, and waits for no slot here.
+    // A pulled call runs elsewhere and needs no slot here.
     if (isPulled) void run();
     else void this.#calls.add(run);
   }
@@ -154,21 +151,21 @@ export class Executor {
     const entry = this.#options.entryOf(job.provider);
     if (entry === undefined) return undefined;
     const { clock, log, graceMs } = this.#options;
-    // A check after a lost action has its own deadline: the action's may have passed long ago.
+    // A check after a lost action has its own deadline, because the action's may have passed.
     const action = job.kind === 'action' ? job.row.action : null;
     const leftMs = action === null ? entry.timeoutSeconds * 1000 : this.#msLeft(claimed, action, entry);
     const ends = clock.monotonic() + leftMs + graceMs;
     if (action !== null) this.#actions.set(server, { id: action.id, ends });
     const overdue = Promise.withResolvers<never>();
     const endOverdue = (): void => {
-      // A call that still runs something keeps its server in flight: no other call may run beside it.
+      // If something may still run, the server stays in flight, so that no second call runs.
       if (entry.provider.lostActionEnds !== 'with its call')
         overdue.reject(new Error('it did not end at its deadline'));
-      // After a sleep beyond both, the call learns of its deadline only now.
+      // The call gets another grace period before the log line: after a sleep, both timers fire together.
       else timers.push(clock.after(graceMs, () => this.#logOverdue(server, job)));
     };
     const timers = [
-      // A report that comes late counts.
+      // A report of a proxy counts until the end of the grace period.
       clock.after(leftMs + (entry.provider.isPulled ? graceMs : 0), () =>
         end.abort(new Error('it did not end within its time limit (timeoutSeconds)')),
       ),
@@ -177,7 +174,7 @@ export class Executor {
     try {
       const facts = { record: recordFor(server, job, this.#options), deadline: clock.now() + leftMs };
       const call = makeCall(server, job, facts);
-      // The process may have been stopped since the row was written, for longer than its lease.
+      // The process may have been suspended since it wrote the row, for longer than its lease.
       if (this.#options.mayBegin?.() === false) throw new Error('it did not begin: another replica may lead');
       return await Promise.race([entry.provider.perform(call, end.signal), overdue.promise]);
     } catch (error) {
@@ -191,15 +188,15 @@ export class Executor {
   }
 
   /**
-   * The process may have been stopped since the row was written, for longer than its action has: a provider would begin
-   * what counts as over by its deadline. Nothing has run then, so nothing is lost.
+   * Returns true if the action's deadline has passed, because the process was suspended since it wrote the row. The
+   * call must not begin: the action counts as ended. Nothing has run, so nothing is lost.
    */
   #isLate({ kind, row: { action }, provider }: Job, { claimed }: CallInFlight): boolean {
     const entry = this.#options.entryOf(provider);
     return kind === 'action' && action !== null && entry !== undefined && this.#msLeft(claimed, action, entry) === 0;
   }
 
-  /** Where another replica may lead, no server waits for this call. */
+  /** Logs nothing if another replica may lead: then no server waits for this call. */
   #logOverdue(server: string, { operation, provider }: Job): void {
     const { log, mayBegin } = this.#options;
     if (mayBegin?.() === false) return;
@@ -207,8 +204,8 @@ export class Executor {
   }
 
   /**
-   * Measured by the monotonic clock from the claim, when the intent was written: setting the wall clock neither ends
-   * nor prolongs a call, also while the intent became durable.
+   * Measured by the monotonic clock from the claim, before the intent was written, so that setting the wall clock
+   * neither ends nor prolongs a call.
    */
   #msLeft(claimed: ClockTimes, { deadline }: RunningAction, { timeoutSeconds }: CallableEntry): number {
     const wholeMs = Math.min(Date.parse(deadline) - claimed.wall, timeoutSeconds * 1000);
@@ -237,7 +234,7 @@ function recordFor(
   }
 }
 
-/** Returns the call for a server; `row` holds the action, or is as it is for a check. */
+/** Returns the call for a server. `row` has the action, or no action for a check. */
 export function makeCall(
   server: string,
   job: Pick<Job, 'row' | 'operation'>,
@@ -258,7 +255,7 @@ export function makeCall(
   };
 }
 
-/** Returns the id of the call for a server; `row` holds the action, or is as it is for a check. */
+/** Returns the id of the call for a server. `row` has the action, or no action for a check. */
 export function callIdOf(server: string, { action, incarnation }: ServerRow): string {
   return action === null ? `${server}.${incarnation}.check` : actionIdOf(server, action);
 }
@@ -268,7 +265,7 @@ export function actionIdOf(server: string, { id }: Pick<RunningAction, 'id'>): s
   return `${server}.${id}`;
 }
 
-/** A check changes nothing, so one that ends without an answer is simply retried. */
+/** A check changes nothing, so it is retried if it ends without an answer. */
 function noAnswer(error: unknown): Answer {
   return answerRetryable(`no answer: ${reasonOf(error)}`);
 }

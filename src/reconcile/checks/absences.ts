@@ -1,5 +1,5 @@
-// Decides from the other servers of a site whether one that is gone may be made again: the whole site may answer
-// wrongly. A site is a provider entry, or the tags of proxies. docs/decisions/0020.
+// Decides from the other servers of a site whether a gone server may be created again, because the whole site may
+// answer wrongly. A site is a provider entry, or the tags of proxies. docs/decisions/0020.
 
 import { type Clock, type ClockTimes, msSince } from '../../base/clock.ts';
 import { countsAsGone, goneMax, goneSince } from '../../machine/drift.ts';
@@ -16,10 +16,10 @@ interface AbsencesOptions {
   readonly wake: (server: string) => void;
 }
 
-/** Which sites have found servers, and how many of their servers are gone. */
+/** Tracks which sites have found servers, and how many of their servers are gone. */
 export class Absences {
   readonly #options: AbsencesOptions;
-  /** By site, when the last call began that has found a server of it. */
+  /** By site: when the last call that found one of its servers began. */
   readonly #found = new Map<string, ClockTimes>();
 
   constructor(options: AbsencesOptions) {
@@ -27,15 +27,15 @@ export class Absences {
   }
 
   /**
-   * Records a found server, and enqueues those of its site that wait for it. Without `call` another process began the
-   * call.
+   * Records a found server, and enqueues the servers of its site that wait for this. Without `call`, another process
+   * began the call, and nothing is recorded.
    */
   ended(server: string, { kind, answer }: CallResult, call: CallInFlight | undefined): void {
     const { ledger, wake } = this.#options;
     const row = ledger.server(server);
     const site = row && siteKeyOfRow(row);
     if (row === undefined || site === undefined || call === undefined) return;
-    // A create finds nothing that was there before.
+    // A create does not find an existing server.
     const isFound = answer.outcome === 'done' && (kind === 'check' || row.action?.operation === 'update');
     if (!isFound || row.applied === null) return;
     const before = this.#found.get(site);
@@ -47,8 +47,8 @@ export class Absences {
   }
 
   /**
-   * Returns true if a call that began at `since` or later, in milliseconds since 1970, has found a server of the site
-   * of this row.
+   * Returns true if a call that began at `since` (milliseconds since 1970) or later has found a server of this row's
+   * site.
    */
   isFoundSince(row: ServerRow, since: number): boolean {
     const { clock } = this.#options;
@@ -56,7 +56,7 @@ export class Absences {
     return found !== undefined && msSince(found, clock) <= clock.now() - Math.min(since, clock.now());
   }
 
-  /** Returns true if healing makes as many others of the site of a server again within an hour as it may. */
+  /** Returns true if healing has reached its hourly limit for the site of a server. */
   areMany(server: string, row: ServerRow, now: number): boolean {
     const { ledger } = this.#options;
     const { servers, gone } = ledger.index.serversAt(siteKeyOfRow(row) ?? '');

@@ -1,5 +1,5 @@
-// Counts the calls of each provider entry by minute, for the last hour. In memory of the process that calls: it begins
-// with the start.
+// Counts the calls of each provider entry by minute, for the last hour. In memory of the process that calls, so it
+// begins with the start of the process.
 import type { Clock } from '../../base/clock.ts';
 
 const STEP_MS = 60_000;
@@ -13,12 +13,12 @@ interface Step {
   seconds: number;
 }
 
-/** The calls of one entry in the last hour; each list has 60 minutes, the present one last. */
+/** The calls of one entry in the last hour. Each list has 60 minutes, the current one last. */
 export interface EntryCalls {
   readonly calls: readonly number[];
-  /** Those that failed or had no answer. */
+  /** Calls that failed or had no answer. */
   readonly failures: readonly number[];
-  /** The mean duration; null: no call ended. */
+  /** The mean duration; null if no call ended. */
   readonly seconds: readonly (number | null)[];
 }
 
@@ -35,7 +35,7 @@ export class CallHistory {
     const minute = this.#minute();
     const steps = this.#steps.get(entry) ?? [];
     this.#steps.set(entry, steps);
-    // A clock that was set back adds to the last step.
+    // After the clock was set back, calls count for the last step.
     const last = steps.at(-1);
     const step = last !== undefined && last.minute >= minute ? last : { minute, calls: 0, failures: 0, seconds: 0 };
     if (step !== last) steps.push(step);

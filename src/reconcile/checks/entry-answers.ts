@@ -1,16 +1,16 @@
-// Knows which provider entries answer nothing: none of their last calls had a definite answer. So a dead site is one
-// cause, and not one for each of its servers. In memory of the process that calls them: the first calls after a start
-// show it again.
+// Tracks which provider entries are silent: none of their last calls had a definite answer. So a dead site is one
+// cause, not one for each of its servers. In memory of the process that calls: after a start, the first calls show it
+// again.
 import type { Clock } from '../../base/clock.ts';
 import { momentOf } from '../../base/wording.ts';
 import type { Answer } from '../../model/call-result.ts';
 import { PROXIED } from '../../model/names.ts';
 import type { CallInFlight } from '../calls/capacity.ts';
 
-/** A provider entry that answers nothing. */
+/** A silent provider entry. */
 export interface SilentEntry {
   readonly entry: string;
-  /** When the first call began that had no answer; RFC 3339, with milliseconds. */
+  /** When the first call without an answer began; RFC 3339, with milliseconds. */
   readonly since: string;
   /** The servers of these calls. */
   readonly servers: ReadonlySet<string>;
@@ -24,28 +24,28 @@ interface Unanswered extends SilentEntry {
   readonly servers: Set<string>;
 }
 
-/** So many calls without an answer, over so long. */
+/** An entry is silent after this many calls without an answer, over this time. */
 const CALLS_LEAST = 3;
 const SILENT_MS = 60_000;
 
-/** How the calls of provider entries end. Those of proxies are not looked at. */
+/** Tracks how the calls of provider entries end. Ignores calls of proxies. */
 export class EntryAnswers {
   readonly #clock: Pick<Clock, 'monotonic'>;
-  /** By entry, since its last answer. */
+  /** The calls of each entry since its last answer. */
   readonly #unanswered = new Map<string, Unanswered>();
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
     this.#clock = clock;
   }
 
-  /** Notes how a call has ended. `because`: why it has no answer, where `answer` is undefined. */
+  /** Records how a call has ended. `because`: the reason if `answer` is undefined. */
   ended(
     server: string,
     call: CallInFlight,
     { answer, because }: { readonly answer: Answer | undefined; readonly because: string | undefined },
   ): void {
     const { provider, claimed, isRoutine } = call;
-    // A routine check that is in the way of an action is ended without an answer.
+    // A routine check is ended without an answer if an action needs its slot.
     if (provider === PROXIED || (answer === undefined && isRoutine)) return;
     if (answer !== undefined && answer.outcome !== 'retryable' && answer.outcome !== 'lost') {
       this.#unanswered.delete(provider);
@@ -59,22 +59,22 @@ export class EntryAnswers {
   }
 
   /**
-   * Returns true if the last call of a server had no answer because its entry answers nothing: then the server is no
-   * cause of its own.
+   * Returns true if the last call of a server had no answer because its entry is silent. Then the server is not a
+   * separate cause.
    */
   explains(server: string): boolean {
     return this.silent().some(({ servers }) => servers.has(server));
   }
 
   /**
-   * Returns since when the calls of an entry have no answer, also if it is not silent yet; undefined if the last one
-   * had an answer.
+   * Returns the unanswered calls of an entry, even if it does not count as silent yet; undefined if the last call had
+   * an answer.
    */
   unansweredOf(entry: string): SilentEntry | undefined {
     return this.#unanswered.get(entry);
   }
 
-  /** Returns the entries that answer nothing. */
+  /** Returns the silent entries. */
   silent(): readonly SilentEntry[] {
     const now = this.#clock.monotonic();
     return [...this.#unanswered.values()].filter(

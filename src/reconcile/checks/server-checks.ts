@@ -1,6 +1,6 @@
-// Decides when a server is checked. A create requires a check that is at most 30 s old, so that a server which another
-// party creates meanwhile is not taken over; docs/decisions/0018. An idle server is checked `checkSeconds` after its
-// last action or check. In memory: after a restart no check counts.
+// Decides when a server is checked. A create requires a check that is at most 30 s old, so that Treeline does not take
+// over a server of another party; docs/decisions/0018. An idle server is checked `checkSeconds` after its last action
+// or check. In memory: after a restart no check counts.
 
 import { type Clock, type ClockTimes, msSince, readClocks } from '../../base/clock.ts';
 import type { CheckEnd, Next } from '../../machine/decision.ts';
@@ -20,12 +20,12 @@ import { responsibleProvider } from '../passes/responsible-provider.ts';
 const FRESH_MS = 30_000;
 /** The longest pause after failed checks, unless `checkSeconds` is longer. */
 const PAUSE_MS_MAX = 3_600_000;
-/** The share by which a pause differs from `checkSeconds`, up or down. */
+/** The largest fraction by which a pause differs from `checkSeconds`. */
 const JITTER = 0.1;
-/** So many failed checks in a row are shown. */
+/** After this many failed checks in a row, users see the failure. */
 const FAILURES_SHOWN = 3;
 
-/** The parts that checks are scheduled with. */
+/** The parts that schedule checks. */
 export interface ServerChecksOptions {
   readonly ledger: Pick<Ledger, 'server' | 'read'>;
   readonly registry: Pick<ProviderRegistry, 'byName' | 'match'>;
@@ -38,14 +38,14 @@ export interface ServerChecksOptions {
   readonly wake: (server: string) => void;
 }
 
-/** Checks of a server that failed, one after the other. */
+/** Consecutive failed checks of a server. */
 export interface CheckFailure {
-  /** When the first of them ended in this process: milliseconds since 1970. */
+  /** When the first of them ended: milliseconds since 1970. */
   readonly since: number;
   readonly message: string;
 }
 
-/** The last check of a server that was answered. */
+/** The last check of a server that had an answer. */
 export interface LastCheck {
   readonly ended: ClockTimes;
   readonly outcome: Answer['outcome'];
@@ -61,10 +61,10 @@ interface NotedCheck {
 /** The next check of an idle server. */
 interface CheckPlan {
   readonly provider: string;
-  /** When it is due, by the monotonic clock. From then on it waits for capacity, behind all actions. */
+  /** When it is due, by the monotonic clock. Then it waits for capacity, behind all actions. */
   dueAt: number;
   isRunning: boolean;
-  /** A user asked for it: it takes place also if the policy is `off`. */
+  /** A user requested it, so it takes place even if the policy is `off`. */
   isRequested: boolean;
   failures: number;
   failure: CheckFailure | undefined;
@@ -74,7 +74,7 @@ interface CheckPlan {
 
 /** The checks of one server. */
 interface Checked {
-  /** The last ones, by sites that may have it; the last one last. */
+  /** The last checks of the sites that may have the server, in order of time. */
   noted: readonly NotedCheck[];
   last: LastCheck | undefined;
   plan: CheckPlan | undefined;
@@ -83,14 +83,14 @@ interface Checked {
 /** All checks that this process has made or will make. */
 export class ServerChecks {
   readonly #options: ServerChecksOptions;
-  /** By server that this process has passed over, or checked. */
+  /** All servers that this process has checked or run a pass over. */
   readonly #servers = new Map<string, Checked>();
 
   constructor(options: ServerChecksOptions) {
     this.#options = options;
   }
 
-  /** The servers that {@link failureOf} returns something for. */
+  /** The servers for which {@link failureOf} returns a failure. */
   get failing(): ReadonlySet<string> {
     const failing = [...this.#servers].filter(([, { plan }]) => plan?.isShown);
     return new Set(failing.map(([server]) => server));
@@ -110,8 +110,8 @@ export class ServerChecks {
   }
 
   /**
-   * Returns how the checks of a server fail, once several have failed in a row; at once if a user asked for the check,
-   * or its answer came from another place. Undefined otherwise.
+   * Returns the failure of a server's checks once several have failed in a row, or after the first one if a user
+   * requested it or if its answer came from another place. Else undefined.
    */
   failureOf(server: string): CheckFailure | undefined {
     const plan = this.#planOf(server);
@@ -119,8 +119,8 @@ export class ServerChecks {
   }
 
   /**
-   * Returns how the last fresh check of a server ended that a create by a proxy with the tags `own` may rely on, or by
-   * any if omitted; undefined if there is none, or an action has followed it.
+   * Returns how the last fresh check ended on which a create by a proxy with the tags `own` may rely, or by any proxy
+   * if omitted. Undefined if there is none, or if an action has followed it.
    */
   lastOf(server: string, own?: readonly string[]): CheckEnd | undefined {
     const { provider, tags } = this.#siteToCheck(server);
@@ -131,22 +131,25 @@ export class ServerChecks {
     return last?.end === 'absent' ? 'answered' : last?.end;
   }
 
-  /** Returns the last check of a server that this process has made; undefined if there is none. */
+  /** Returns the last check of a server by this process; undefined if there is none. */
   lastCheckOf(server: string): LastCheck | undefined {
     return this.#servers.get(server)?.last;
   }
 
-  /** Follows a pass: the row that it has decided on, null if that is removed, and what is next. */
+  /**
+   * Updates the plan after a pass. `row`: the row that the pass decided on, null if it is removed. `next`: what
+   * follows.
+   */
   follow(server: string, row: ServerRow | null, next: Next): void {
     if (row === null) {
       this.#servers.delete(server);
       return;
     }
-    // The others were settled when this process started: their checks are spread.
+    // Servers that were settled before this process started are not known: their first checks are spread.
     const isKnown = this.#servers.has(server);
     const checked = this.#checked(server);
     const before = checked.plan;
-    // A requested check that has failed is repeated until it is answered, also if the policy is `off`.
+    // A failed requested check is repeated until it is answered, even if the policy is `off`.
     const provider = this.#checkerOf(row, before?.isRequested === true || before?.isShown === true);
     if (provider === null) {
       checked.plan = undefined;
@@ -158,21 +161,21 @@ export class ServerChecks {
     if (plan !== before) this.#planNext(plan, !isKnown);
     else if (isRoutine) plan.isRunning = next.kind === 'check';
     else if (this.isDue(server)) {
-      // Neither the check begins nor does it wait for capacity: no entry is responsible for it now.
+      // The check neither begins nor waits for capacity, because no entry is responsible for the server now.
       plan.isRequested = false;
       this.#planNext(plan);
     }
   }
 
-  /** Notes that an action on a server begins: no create may rely on a check before it. */
+  /** Records that an action on a server begins: no create may rely on an earlier check. */
   forget(server: string): void {
     this.#checked(server).noted = [];
   }
 
   /**
-   * Notes how a call has ended. Returns true if the next pass has to conclude it: a routine check that failed is no
-   * failed try of the action that may have become due meanwhile, and an answer of proxies of a site that is no longer
-   * responsible does not count.
+   * Records how a call has ended. Returns true if the next pass has to conclude it. A failed routine check is not a
+   * failed try of an action that has become due since, and an answer from a site that is no longer responsible does not
+   * count.
    */
   ended(server: string, result: CallResult | undefined, call: CallInFlight): boolean {
     const { isRoutine, tags: asked = [] } = call;
@@ -180,15 +183,15 @@ export class ServerChecks {
     if (result === undefined) return false;
     if (result.kind === 'check') {
       if (!fitsProxy(asked, this.#responsible(server))) return false;
-      // A create needs a check of its own: one answer to a routine check makes no server.
+      // A create does not rely on a routine check, so that one wrong answer does not create a server.
       if (!isRoutine) this.#noteCheck(server, result, asked);
     }
     return !isRoutine || isAnswered(result.answer);
   }
 
   /**
-   * Checks a server as soon as there is capacity, but not within `pauseMs` of its last check, whatever its policy.
-   * Returns false if it is not settled.
+   * Checks a server under any policy as soon as there is capacity, but not within `pauseMs` of its last check. Returns
+   * false if the server is not settled.
    */
   request(server: string, pauseMs = 0): boolean {
     const { ledger, clock, wake } = this.#options;
@@ -206,7 +209,7 @@ export class ServerChecks {
     return true;
   }
 
-  /** Checks a server whose last check has failed as soon as there is capacity. Returns false for any other. */
+  /** Checks a server as soon as there is capacity if its last check failed. Returns false for any other. */
   retry(server: string): boolean {
     return (this.#planOf(server)?.failures ?? 0) > 0 && this.request(server);
   }
@@ -221,7 +224,7 @@ export class ServerChecks {
     return known;
   }
 
-  /** A check without an answer was ended for an action: it is still due, and waits for capacity again. */
+  /** A check without an answer was ended in favour of an action: it is still due, and waits for capacity again. */
   #routineEnded(server: string, answer: Answer | undefined): void {
     const checked = this.#servers.get(server);
     const plan = checked?.plan;
@@ -234,12 +237,12 @@ export class ServerChecks {
   }
 
   /**
-   * If other sites have found a server absent, that still counts for them: otherwise the sites of a list would be asked
-   * in turn for ever.
+   * Keeps the results of other sites that found the server absent. Otherwise the sites of a server with several tags
+   * would be asked in turn forever.
    */
   #noteCheck(server: string, { provider, answer }: CallResult, tags: readonly string[]): void {
     const { ledger, clock } = this.#options;
-    // Actions that no row knows may still run: creates rely on checks after the recovery.
+    // During a recovery, unrecorded actions may still run, so creates must rely on later checks.
     if (ledger.read('recovery', RECOVERY) !== undefined) return;
     const end = answer.outcome === 'done' ? 'answered' : answer.outcome === 'absent' ? 'absent' : 'failed';
     const checker = { provider, tags };
@@ -253,7 +256,7 @@ export class ServerChecks {
     checked.last = { ended: readClocks(this.#options.clock), outcome };
   }
 
-  /** `isAnyTime`: at any time within `checkSeconds`, so that the checks after a start are spread. */
+  /** `isAnyTime`: at a random time within `checkSeconds`, so that the checks after a start are spread. */
   #planNext(plan: CheckPlan, isAnyTime = false): void {
     const { registry, random, clock } = this.#options;
     const checkMs = (registry.byName(plan.provider)?.checkSeconds ?? 0) * 1000;
@@ -261,7 +264,7 @@ export class ServerChecks {
     plan.dueAt = clock.monotonic() + ms;
   }
 
-  /** Returns the provider entry that checks an idle server, or null if the server is not to be checked. */
+  /** Returns the provider entry that checks an idle server, or null if it must not be checked. */
   #checkerOf(row: ServerRow, isRequested: boolean): string | null {
     const entry = row.provider === null || !isAtRest(row) ? undefined : this.#options.registry.byName(row.provider);
     if (entry === undefined) return null;
@@ -274,24 +277,24 @@ export class ServerChecks {
     return wanted === null ? undefined : registry.match(wanted)?.name;
   }
 
-  /** Returns the tags of the proxies that the next check of a server may ask; none for that of a provider entry. */
+  /** Returns the tags of the proxies that the next check of a server may ask; none if a provider entry checks it. */
   #responsible(server: string): readonly string[] {
     const row = this.#options.ledger.server(server);
     const tags = this.#tagsOf(server);
     if (row === undefined) return tags;
-    // The one that is asked next: otherwise its answer would be dropped, and it would be asked again at once.
+    // The same choice as for the next call. Otherwise the answer would be dropped, and the check repeated without end.
     const { name } = responsibleProvider(this.#options.registry, row);
     return name === null || name === PROXIED ? (responsibleTags(row, tags) ?? tags) : [];
   }
 
-  /** Returns the site that has to have checked a server for a create to rely on it. */
+  /** Returns the site whose checks of a server count for a create. */
   #siteToCheck(server: string): Site {
     const row = this.#options.ledger.server(server);
     const provider = row?.wanted === null ? row.provider : this.#matchOf(server);
     return { provider: provider ?? '', tags: this.#tagsOf(server) };
   }
 
-  /** Returns the tags of the proxies that are to have a server; of an unwanted one, those that made it. */
+  /** Returns the tags of the proxies for a server; for an unwanted server, of those that created it. */
   #tagsOf(server: string): readonly string[] {
     const row = this.#options.ledger.server(server);
     if (row?.wanted === null) return (row.provider === PROXIED && row.proxyTags) || [];
@@ -299,13 +302,13 @@ export class ServerChecks {
   }
 }
 
-/** Returns the plan of a server that was not planned before. */
+/** Returns the first plan of a server. */
 function newPlan(provider: string): CheckPlan {
   const unfailed = { failures: 0, failure: undefined, isShown: false };
   return { provider, dueAt: Number.POSITIVE_INFINITY, isRunning: false, isRequested: false, ...unfailed };
 }
 
-/** Returns true if a check shows whether the server is there. */
+/** Returns true if the answer shows whether the server exists. */
 function isAnswered({ outcome }: Answer): boolean {
   return outcome === 'done' || outcome === 'absent';
 }
@@ -320,7 +323,7 @@ function recordEnd(plan: CheckPlan, answer: Answer, now: number): void {
   plan.isRequested = false;
 }
 
-/** Returns the pause before the next check: longer after each failed one, and not the same for all servers. */
+/** Returns the pause before the next check: longer after each failure, with jitter. */
 function checkPauseMs(checkMs: number, failures: number, random: number): number {
   const longer = Math.min(checkMs * 2 ** Math.min(failures, 10), Math.max(checkMs, PAUSE_MS_MAX));
   return longer * (1 - JITTER + 2 * JITTER * random);

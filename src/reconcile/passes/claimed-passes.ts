@@ -1,5 +1,5 @@
-// Passes that a proxy asks for: its claim is part of the context of the decision, and the pass begins the call that it
-// names or refuses it. agents/proxy-work.ts answers the proxies.
+// Runs passes for claims of proxies. The claim is part of the decision context, and the pass begins the claimed call or
+// refuses the claim. agents/proxy-work.ts answers the proxies.
 import type { Clock } from '../../base/clock.ts';
 import type { Claimant, Step } from '../../machine/decision.ts';
 import { PROXIED } from '../../model/names.ts';
@@ -11,15 +11,15 @@ const CLAIM_MS = 10_000;
 
 /** A claim for the next call of a server. */
 export interface CallClaim {
-  /** The id of the call: the claim is for no other one. */
+  /** The id of the claimed call. */
   readonly id: string;
-  /** Returns the proxy now; undefined if it may not have the calls of this server any more. */
+  /** Returns the proxy; undefined if it may no longer have calls of this server. */
   readonly claimant: () => Claimant | undefined;
 }
 
 interface OpenClaim extends CallClaim {
   readonly begun: PromiseWithResolvers<void>;
-  /** Its pass has decided to begin the call: the claim can no longer be refused for want of time. */
+  /** Its pass has decided to begin the call, so the claim can no longer time out. */
   isAccepted: boolean;
 }
 
@@ -45,9 +45,8 @@ export class ClaimedPasses {
   }
 
   /**
-   * Resolves once a pass has begun the call, and its intent is durable. Throws `conflict` if it is not to be done now,
-   * and
-   * `not_ready` if its pass does not come in time. No other claim for this server may be open.
+   * Resolves once a pass has begun the call and its intent is durable. Throws `conflict` if the call is not the next
+   * one, and `not_ready` if the pass does not begin in time. The server must have no other open claim.
    */
   async run(server: string, claim: CallClaim): Promise<void> {
     const open: OpenClaim = { ...claim, begun: Promise.withResolvers(), isAccepted: false };
@@ -59,12 +58,12 @@ export class ClaimedPasses {
     await open.begun.promise.finally(cancel);
   }
 
-  /** Returns the proxy that asks for the next call of a server and may have it; undefined if none does. */
+  /** Returns the proxy that claims the next call of a server and may have it; undefined if there is none. */
   claimantOf(server: string): Claimant | undefined {
     return this.#open.get(server)?.claimant();
   }
 
-  /** Returns false if a claim is open and the pass would begin another call, or none; then the claim is refused. */
+  /** Returns false, and refuses the claim, if a claim is open and the step does not begin the claimed call. */
   accepts(server: string, step: Step): boolean {
     const open = this.#open.get(server);
     if (open === undefined) return true;
@@ -73,7 +72,7 @@ export class ClaimedPasses {
     return open.isAccepted;
   }
 
-  /** Answers the claim that the pass over a server was for. */
+  /** Answers the claim after the pass over its server. */
   passed(server: string): void {
     const open = this.#open.get(server);
     if (open?.isAccepted !== true) return;
@@ -85,7 +84,7 @@ export class ClaimedPasses {
     }
   }
 
-  /** Refuses all claims that wait. */
+  /** Refuses all open claims. */
   stop(): void {
     for (const [server, open] of this.#open) this.#refuse(server, open, stopping());
   }
@@ -96,18 +95,18 @@ export class ClaimedPasses {
   }
 }
 
-/** Returns the id of the call of a proxy that a step begins; undefined if it begins none. */
+/** Returns the id of the proxy call that a step begins; undefined if it begins none. */
 export function claimedId(server: string, { row, next }: Step): string | undefined {
   const isCall = next.kind === 'check' || next.kind === 'run';
   return row !== null && isCall && next.provider === PROXIED ? callIdOf(server, row) : undefined;
 }
 
-/** Returns the error of a claim for a call that is not to be made now. */
+/** Returns the error for a claim of a call that is not the next one. */
 function notNow(id: string): ServiceError {
   return new ServiceError('conflict', `${id} is not to be done now; ask for actions again`);
 }
 
-/** Returns the error of requests that come while the controller stops. */
+/** Returns the error for requests while the controller stops. */
 export function stopping(): ServiceError {
   return new ServiceError('not_ready', 'The controller is stopping');
 }

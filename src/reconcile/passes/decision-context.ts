@@ -1,4 +1,4 @@
-// Collects the facts that a decision about one server reads: rows of others, providers, capacity. Read-only.
+// Collects the facts for a decision about one server: other rows, providers, capacity. Read-only.
 import type { SecretRules } from '../../machine/call-outcome.ts';
 import type {
   CheckEnd,
@@ -33,9 +33,11 @@ export interface ContextSources extends ProviderSources, SecretRules {
   readonly ledger: LedgerReads & Pick<Ledger, 'list'>;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** The longest that a server waits for its next try. */
+  /** The longest wait of a server for its next try. */
   readonly waitMsMax: number;
-  /** How many deletes and replacements without approval may be in progress or have happened within the last hour. */
+  /**
+   * Returns how many deletes and replacements without approval may be in progress or have begun within the last hour.
+   */
   readonly removalsMax: () => number;
   readonly capacity: Pick<Capacity, 'isInFlight' | 'mayClaim'>;
   readonly executor: Pick<Executor, 'lostMsLeft' | 'lostBecause'>;
@@ -44,12 +46,12 @@ export interface ContextSources extends ProviderSources, SecretRules {
   readonly absences: Pick<Absences, 'isFoundSince'>;
 }
 
-/** Returns the decision context of the server `name` now. */
+/** Returns the current decision context of the server `name`. */
 export function decisionContextOf(name: string, around: ContextSources): DecisionContext {
   return new LazyContext(name, around);
 }
 
-/** The needs of one server as the rows have them, each computed on demand. */
+/** The needs of one server that follow from the rows, each computed on demand. */
 export class RecordedNeeds implements Needs {
   readonly now: number;
   readonly #name: string;
@@ -61,7 +63,7 @@ export class RecordedNeeds implements Needs {
     this.now = now;
   }
 
-  /** Infinity for a held instance and during a recovery, or the end of its suspension. */
+  /** Infinity for a held instance and during a recovery; else the end of the suspension. */
   get stoppedUntil(): number | undefined {
     const instance = this.#ledger.server(this.#name)?.instance ?? '';
     if (this.#ledger.read('recovery', RECOVERY) !== undefined) return Number.POSITIVE_INFINITY;
@@ -73,7 +75,10 @@ export class RecordedNeeds implements Needs {
     return last === 0 ? undefined : last;
   }
 
-  /** The last one: servers come up in order, so those that wait for the first would be woken once for each of them. */
+  /**
+   * Returns the last dependency that is not up. Servers come up in order, so a wait for the first one would end once
+   * for each dependency.
+   */
   unmetDependency({ wanted }: ServerRow): string | undefined {
     return wanted?.dependsOn.findLast((server) => !isUp(this.#ledger.server(server)));
   }
@@ -85,7 +90,7 @@ export class RecordedNeeds implements Needs {
     return undefined;
   }
 
-  /** A failed server is retried all the same; so the hold can end by itself. */
+  /** A failed server is still retried, so the hold can end without an operator. */
   updatesAreHeld(row: ServerRow): boolean {
     return !row.gaveUp && updatesAreHeld(row.commit, this.#ledger);
   }
@@ -95,7 +100,7 @@ export class RecordedNeeds implements Needs {
   }
 }
 
-/** Adds what the loop knows. Computes each fact on demand: most decisions read few of them. */
+/** Adds the facts of this process. Computes each fact on demand, because most decisions read few. */
 class LazyContext extends RecordedNeeds implements DecisionContext {
   readonly isInFlight: boolean;
   readonly #name: string;
@@ -133,20 +138,20 @@ class LazyContext extends RecordedNeeds implements DecisionContext {
     return this.#around.claims.claimantOf(this.#name);
   }
 
-  /** What is for proxies begins when one of them asks for it. */
+  /** A call of a proxy begins only when the proxy claims it. */
   hasCapacity(provider: string, isRoutine = false): boolean {
     if (provider === PROXIED && this.claimant === undefined) return false;
     return this.#around.capacity.mayClaim(this.#name, provider, isRoutine);
   }
 
-  /** Routine checks of the site find another server within two intervals, if it has one. */
+  /** Waits for two check intervals: within them, routine checks find another server of the site, if it has one. */
   siteAwaitedUntil(row: ServerRow): number | undefined {
     const { registry, absences, now } = this.#around;
     const since = goneSince(row);
     if (since === undefined || row.place !== undefined || absences.isFoundSince(row, since)) return undefined;
     const { checkSeconds = 0 } = registry.byName(row.provider ?? '') ?? {};
     const waitMs = 2 * checkSeconds * 1000;
-    // A clock that was set back far would move the end along: an operator decides instead.
+    // If the clock was set back far, the end would never come, so an operator decides.
     return since > now + waitMs ? now : Math.min(since, now) + waitMs;
   }
 
@@ -167,15 +172,15 @@ class LazyContext extends RecordedNeeds implements DecisionContext {
   }
 }
 
-/** Counts rows, so that of many replacements that begin at once no more continue than the budget allows. */
+/** Counts rows, so that no more of many simultaneous replacements continue than the budget allows. */
 function mayReplace(name: string, { ledger, now, removalsMax }: ContextSources): boolean | undefined {
   if (ledger.server(name)?.replacing !== true) return undefined;
   return openRemovals(ledger, now) <= removalsMax();
 }
 
-/** Returns true if so many updates of a commit are failed that its other updates are held. */
+/** Returns true if so many updates of a commit have failed that its other updates are held. */
 export function updatesAreHeld(commit: string, ledger: Pick<Ledger, 'index' | 'read'>): boolean {
-  // Without a row the rollout is over, or was small: what starts now heals drift, and has the least limit.
+  // Without a row the rollout is over or was small. Updates now heal drift and have the lowest limit.
   const rollout = ledger.read('rollout', commit) ?? { updates: 0 };
   if (ledger.index.failedUpdatesOf(commit).size < failuresMax(rollout)) return false;
   return ledger.read('approval', failuresDigest(commit)) === undefined;
@@ -187,9 +192,8 @@ export function isUp(row: ServerRow | undefined): boolean {
 }
 
 /**
- * Returns when a lost action has ended. An action that ends with the controller is over as soon as this process does
- * not run it; one that ends with its call, as soon as its provider is certain. The executor measures the remaining time
- * of others.
+ * Returns when a lost action must have ended. An action that ends with the controller has ended if this process does
+ * not run it; one that ends with its call, once its provider is certain. The executor measures the time of all others.
  */
 function lostActionEnds(name: string, action: RunningAction, around: ContextSources): number {
   const provider = around.registry.byName(action.provider)?.provider;

@@ -1,5 +1,5 @@
-// Chooses the provider entry that is responsible for a server's row, and for proxies the tags, from the settings and
-// the registered proxies. Read-only.
+// Chooses the provider entry that is responsible for a server, or the tags of the proxies, from the settings and the
+// registered proxies. Read-only.
 import { plainRecord } from '../../hiera/record.ts';
 import type { ResponsibleEntry, ResponsibleProvider } from '../../machine/decision.ts';
 import {
@@ -21,22 +21,22 @@ import type { ProviderRegistry } from '../../providers/provider-registry.ts';
 import type { Ledger } from '../ledger.ts';
 import type { ProxyPresence } from '../waits/proxy-presence.ts';
 
-/** The parts that the choice of a provider reads. */
+/** The sources for the choice of a provider. */
 export interface ProviderSources {
   readonly registry: ProviderRegistry;
   /** Returns the merged configuration of a server, or the last recorded one. Omitted: no proxy has servers. */
   readonly recordOf?: (server: string) => NodeRecord;
-  /** The registered proxies. Omitted: none is registered. */
+  /** The registered proxies. Omitted: no proxy is registered. */
   readonly proxies?: Pick<ProxyPresence, 'registered' | 'isAsking'>;
 }
 
-/** Returns the provider that is responsible for the row of a server, or the reason for which there is none. */
+/** Returns the provider that is responsible for a server, or the reason why there is none. */
 export function providerFor(name: string, row: ServerRow, sources: ProviderSources): ResponsibleProvider {
   const responsible = responsibleProvider(sources.registry, row);
   return responsible.name === PROXIED ? responsibleProxy(name, row, { ...sources, entry: responsible }) : responsible;
 }
 
-/** Returns the tags of the proxies that are responsible for a server; of a new one, those that its record names. */
+/** Returns the tags of the proxies that are responsible for a server; for a new server, the tags in its record. */
 export function proxyTagsFor(
   name: string,
   row: ServerRow | undefined,
@@ -46,7 +46,7 @@ export function proxyTagsFor(
   return (row && responsibleTags(row, present)) ?? present;
 }
 
-/** Returns a function from a server to its record, or to the last recorded one where it has none. */
+/** Returns a function that returns the record of a server, or its last record if it has none now. */
 export function knownRecords(
   ledger: Pick<Ledger, 'server'>,
   recordOf: (server: string) => NodeRecord,
@@ -62,8 +62,8 @@ export function knownRecords(
 }
 
 /**
- * Returns the entry of proxies with the tags that are responsible for the server, or the reason if an operator has to
- * choose them, or no registered proxy fits them.
+ * Returns the entry of proxies with the tags that are responsible for the server. Returns a reason instead if an
+ * operator has to choose the proxies, or if no registered proxy has one of the tags.
  */
 function responsibleProxy(
   name: string,
@@ -76,16 +76,13 @@ function responsibleProxy(
   const registered = proxies?.registered ?? [];
   if (registered.some((own) => fitsProxy(tags, own.tags)))
     return { ...entry, tags, isSilent: proxies?.isAsking(tags) === false };
-  // Where other proxies would get it now, they can be asked instead: `treeline adopt`.
+  // If other proxies would get the server now, an operator can let them take it over: `treeline adopt`.
   const hasOthers = hasOtherTags(row, present) || registered.some((own) => fitsProxy(present, own.tags));
   const isOther = row.wanted !== null && hasOthers;
   return { name: null, reason: isOther ? otherTagsReason(row, present) : noProxyReason(tags) };
 }
 
-/**
- * The entry that created the server stays responsible; a server without one is assigned to the first entry that
- * matches.
- */
+/** Returns the responsible entry: the one that created the server, or for a new server the first entry that matches. */
 export function responsibleProvider(
   registry: Pick<ProviderRegistry, 'byName' | 'match'>,
   row: ServerRow,
@@ -93,7 +90,7 @@ export function responsibleProvider(
   const match = row.wanted === null ? undefined : registry.match(row.wanted);
   const isAssigned = row.provider !== null && !isHandedOn(row) && !(match !== undefined && isBeingAdopted(row));
   const entry = isAssigned ? registry.byName(row.provider ?? '') : match;
-  // Only the entry whose action was lost knows how that ended, whatever entry the settings select now.
+  // Only the entry whose action was lost can find out its outcome, whatever entry matches now.
   const isReplaced = match !== undefined && isReplacedOnRequest(row);
   const isOther = row.wanted !== null && match !== entry && !isReplaced && row.state !== 'unknown';
   if (isAssigned && (entry === undefined || isOther)) {

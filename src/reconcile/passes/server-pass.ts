@@ -1,5 +1,5 @@
-// Runs one pass over one server: reads its row, concludes its last call, decides, writes the row, and carries the
-// decision out. machine/decide.ts makes the decisions.
+// Runs one pass over one server: reads its row, concludes its last call, decides, writes the row, and carries out the
+// decision. machine/decide.ts makes the decisions.
 import type { AuditLog } from '../../base/audit-log.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
@@ -24,9 +24,9 @@ import type { Queue } from '../queue.ts';
 import type { ProxyOffers } from '../waits/proxy-offers.ts';
 import type { ClaimedPasses } from './claimed-passes.ts';
 
-const LOOK_AGAIN_MS = 300_000;
+const REPEAT_MS = 300_000;
 
-/** The parts that a pass reads, writes and calls. */
+/** The parts that a pass uses. */
 export interface ServerPassOptions extends SecretRules {
   readonly ledger: Ledger;
   readonly registry: ProviderRegistry;
@@ -36,36 +36,36 @@ export interface ServerPassOptions extends SecretRules {
   readonly executor: Executor;
   /** The servers that wait for a proxy. */
   readonly offers: ProxyOffers;
-  /** Is called when there may be capacity for another server. */
+  /** Called when there may be capacity for another server. */
   readonly freed: () => void;
   /** See ProxyPresence.silentMs. */
   readonly silentMs: (tags: readonly string[]) => number | undefined;
   readonly queue: Pick<Queue, 'add' | 'addAfter'>;
   readonly contextOf: (server: string) => DecisionContext;
-  /** The claims of proxies, each part of the context of one pass. */
+  /** The claims of proxies. */
   readonly claims: Pick<ClaimedPasses, 'accepts'>;
-  /** Follows the calls that begin, and the rows that passes decide on. */
+  /** Schedules checks from the calls and rows of passes. */
   readonly checks: ServerChecks;
-  /** The sites whose servers are found or gone. */
+  /** Tracks which sites have found servers. */
   readonly absences: Absences;
   /** Requests a new judgement of held deletes. */
   readonly review: () => void;
   /** In [0, 1). */
   readonly random: () => number;
-  /** Gets a line for each delete that begins, from its durable intent. Omitted: there is no audit log. */
+  /** Records each delete that begins, once its intent is durable. Omitted: there is no audit log. */
   readonly audit?: Pick<AuditLog, 'record'> | undefined;
 }
 
 /** Runs passes, one at a time for each server. */
 export class ServerPass {
   readonly #options: ServerPassOptions;
-  /** Answers from other places, by entry and places. */
+  /** Limits the log lines about answers from other places, by entry and places. */
   readonly #logElsewhereOnceAMinute: LogOnceAMinute;
-  /** Results that are not concluded in a row yet. */
+  /** Results that no pass has concluded yet. */
   readonly #results = new Map<string, CallResult>();
-  /** Instances of which a server was removed; their own rows go after their last server. */
+  /** Instances that lost a server. Their own rows are removed after the last server. */
   readonly #smaller = new Set<string>();
-  /** The operation that changed the row of each server last, for the log. */
+  /** The last operation on each server, for the log. */
   readonly #operations = new Map<string, string>();
 
   constructor(options: ServerPassOptions) {
@@ -73,10 +73,7 @@ export class ServerPass {
     this.#logElsewhereOnceAMinute = logOnceAMinute(options.clock);
   }
 
-  /**
-   * Returns the result of a call as it counts, with the site that it is from: one from another place than before is no
-   * answer.
-   */
+  /** Returns the result of a call with its site. A result from another place than before is not an answer. */
   judged(name: string, result: CallResult, call?: CallInFlight): CallResult {
     const { ledger, log } = this.#options;
     const row = ledger.server(name);
@@ -94,7 +91,7 @@ export class ServerPass {
     return judged;
   }
 
-  /** Notes how a call ended, which this process has begun unless `call` is left out; the next pass concludes it. */
+  /** Records how a call ended; the next pass concludes it. `call` is omitted if another process began the call. */
   noteResult(name: string, result: CallResult, call?: CallInFlight): void {
     this.#options.absences.ended(name, result, call);
     this.#results.set(name, result);
@@ -109,15 +106,15 @@ export class ServerPass {
   }
 
   /**
-   * Returns whether it has changed the row or begun a call. Throws if the row cannot be written; then nothing has
-   * happened.
+   * Runs the pass. Returns true if it changed the row or began a call. Throws if the row cannot be written; then
+   * nothing was done.
    */
   async run(name: string): Promise<boolean> {
     const { ledger, checks } = this.#options;
     const row = ledger.server(name);
     if (row === undefined) {
       this.#results.delete(name);
-      this.#standInLine(name, { kind: 'rest' });
+      this.#updateLine(name, { kind: 'rest' });
       checks.follow(name, null, { kind: 'rest' });
       await this.#forgetEmptied();
       return false;
@@ -127,7 +124,7 @@ export class ServerPass {
     if (after !== row) await this.#write(name, row, after);
     this.#results.delete(name);
     if (after !== null) this.#carryOut(name, after, next);
-    // What it waits for may have come while its row was written.
+    // The wait may have ended while the row was written.
     if (after !== row && waitIn(next) !== undefined && next.kind !== 'time') this.#options.queue.add(name);
     if (after?.state !== row.state) this.#logStep(name, row, after);
     if (after !== null) return after !== row || isCall(next);
@@ -161,14 +158,14 @@ export class ServerPass {
       // A routine check does not count as a change in its group.
       if (!isRoutine) ledger.index.setInFlight(name, true);
     }
-    this.#standInLine(name, next);
+    this.#updateLine(name, next);
     checks.follow(name, after, next);
     const checkMs = checks.msLeft(name);
     if (checkMs !== undefined) queue.addAfter(name, checkMs);
   }
 
-  /** Puts a server into the line that it waits in, and takes it out of every other. */
-  #standInLine(name: string, next: Next): void {
+  /** Puts a server into the line that it waits in, and removes it from every other line. */
+  #updateLine(name: string, next: Next): void {
     const { executor, offers, freed, queue, silentMs } = this.#options;
     const wait = next.kind === 'capacity' ? next : undefined;
     if (wait?.tags === undefined) offers.delete(name);
@@ -181,7 +178,9 @@ export class ServerPass {
     freed();
   }
 
-  /** A delete that begins without approval counts against the budget; its row is written together with the intent. */
+  /**
+   * The removal row of a delete without approval, which counts against the budget, is written together with the intent.
+   */
   async #write(name: string, row: ServerRow, after: ServerRow | null): Promise<void> {
     const { ledger, clock, executor } = this.#options;
     const change: Change = { kind: 'server', name, value: after, expected: row };
@@ -251,23 +250,20 @@ function isCall(next: Next): next is Extract<Next, { readonly kind: 'check' | 'r
   return next.kind === 'check' || next.kind === 'run';
 }
 
-/**
- * Returns when the next pass over a server follows, whatever happens until then; undefined if only an event enqueues
- * it.
- */
+/** Returns when the next pass over a server follows at the latest; undefined if only an event enqueues it. */
 function passTime(row: ServerRow, next: Next): number | undefined {
   const wait = waitIn(next);
-  // A check may wait longer for capacity than its server waits for the next try.
+  // A check may wait for capacity longer than its server waits for the next try.
   if (wait?.kind === 'capacity') return row.due === null ? undefined : Date.parse(row.due);
   return wait && latestEnd(wait);
 }
 
-/** The clock may be set: what an operator or a row names as a time is looked at again now and then. */
+/** The wall clock may be set, so a wait for a wall-clock time is decided again at intervals. */
 function passMsMax({ kind }: Next): number {
-  return kind === 'time' || kind === 'instance' ? LOOK_AGAIN_MS : Number.POSITIVE_INFINITY;
+  return kind === 'time' || kind === 'instance' ? REPEAT_MS : Number.POSITIVE_INFINITY;
 }
 
-/** Returns the changes that remove the rows of an instance which is gone; none if it is wanted. */
+/** Returns the changes that remove the rows of a gone instance; none if it is wanted. */
 function forgetInstance(ledger: Pick<Ledger, 'read'>, name: string): readonly Change[] {
   const expected = ledger.read('terminating', name);
   if (expected === undefined) return [];

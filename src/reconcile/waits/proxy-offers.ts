@@ -1,16 +1,18 @@
-// Lists the servers that wait for a proxy to take their next call, by proxy tag. A server with several tags is in
-// several lines; one without tags is in a line of its own kind.
+// Lists the servers whose next call waits for a proxy, by proxy tag. A server with several tags is in several lines.
+// All servers without tags share one line.
 import { isSameList } from '../../base/lists.ts';
 
-/** What a server waits for decides who comes first: one that was just checked, for its check counts 30 s only. */
+/**
+ * Determines the order of servers. A server that was just checked goes first, because its check counts for only 30 s.
+ */
 interface Turn {
   readonly isChecked?: boolean;
   readonly isRoutine?: boolean;
 }
 
 /**
- * The lines of a tag, in the order in which they are offered. `checked`: servers that are to be created and were just
- * checked go first, until they were offered once. `routine`: idle servers that wait for a routine check.
+ * The lines of a tag, in the order in which they are offered. `checked`: servers to be created that were just checked
+ * and not offered since. `routine`: idle servers that wait for a routine check.
  */
 const RANKS = ['checked', 'action', 'routine'] as const;
 type Rank = (typeof RANKS)[number];
@@ -18,11 +20,11 @@ type Rank = (typeof RANKS)[number];
 /** The line of servers without tags. No tag is empty. */
 const UNTAGGED = '';
 
-/** A server that waits. */
+/** A waiting server. */
 interface Offer {
   readonly tags: readonly string[];
   rank: Rank;
-  /** As it was added: {@link ProxyOffers.rotate} moves it. */
+  /** The rank when it was added. {@link ProxyOffers.rotate} changes `rank`. */
   readonly added: Rank;
 }
 
@@ -31,7 +33,7 @@ export class ProxyOffers {
   readonly #offers = new Map<string, Offer>();
   /** By rank and tag. */
   readonly #lines = new Map<string, Set<string>>();
-  /** By tag: thousands may wait, and only those of the server's tags have to look. */
+  /** By tag: thousands of proxies may wait, and only those with one of the server's tags are woken. */
   readonly #watchers = new Map<string, Set<() => void>>();
 
   /** Returns the tags of a server that waits; undefined if it does not wait. */
@@ -40,9 +42,8 @@ export class ProxyOffers {
   }
 
   /**
-   * Appends a server to the lines of its tags, unless it stands there already; `isRoutine`: behind all servers that
-   * wait for an action;
-   * `isChecked`: before them, so that its check still counts when a proxy asks, however many others are to be checked.
+   * Appends a server to the lines of its tags, unless it is in them already. `isRoutine`: behind all servers that wait
+   * for an action. `isChecked`: before them, so that its check still counts when a proxy asks.
    */
   add(server: string, tags: readonly string[], { isChecked = false, isRoutine = false }: Turn = {}): void {
     const rank = isChecked ? 'checked' : isRoutine ? 'routine' : 'action';
@@ -62,8 +63,8 @@ export class ProxyOffers {
   }
 
   /**
-   * Moves a server to the end of its lines, since it was offered to a proxy: others come first next time. One that was
-   * just checked goes first once: that proxy may have no program for it.
+   * Moves a server that was offered to a proxy to the end of its lines. A server that was just checked goes first only
+   * once, because that proxy may have no program for it.
    */
   rotate(server: string): void {
     const offer = this.#offers.get(server);
@@ -77,8 +78,8 @@ export class ProxyOffers {
   }
 
   /**
-   * Yields the servers for a proxy with these tags, those of each tag in turn, each server once: first those that were
-   * just checked, and last those that wait for a routine check. No server may be added or moved meanwhile.
+   * Yields the servers for a proxy with these tags, each once, taking the tags in turn: just checked servers first,
+   * servers that wait for a routine check last. No server may be added or moved during the iteration.
    */
   *for(tags: readonly string[]): Generator<string> {
     const seen = new Set<string>();
@@ -94,7 +95,10 @@ export class ProxyOffers {
     }
   }
 
-  /** Wakes all proxies that watch one of these tags, or nothing but servers without tags; all without `tags`. */
+  /**
+   * Wakes all proxies that watch one of these tags; if the list is empty, proxies without tags; if omitted, all
+   * proxies.
+   */
   wake(tags?: readonly string[]): void {
     const watched = tags === undefined ? [...this.#watchers.keys()] : distinctTags(tags);
     for (const wake of new Set(watched.flatMap((tag) => [...(this.#watchers.get(tag) ?? [])]))) wake();

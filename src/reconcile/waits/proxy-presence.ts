@@ -1,5 +1,5 @@
-// Knows which of the registered proxies ask for work. Servers do not continue while no proxy asks for them, and an
-// operator has to act: see docs/concepts.md, proxies. The process that leads knows it, from its own start on.
+// Tracks which registered proxies ask for work. If no proxy asks for a server's work, the server is blocked and an
+// operator has to act: see docs/concepts.md, proxies. In memory of the leader, from its start.
 import type { Clock } from '../../base/clock.ts';
 import { durationOf } from '../../base/wording.ts';
 import { fitsProxy } from '../../machine/responsibility.ts';
@@ -12,24 +12,24 @@ export interface RegisteredProxy {
 
 interface KnownProxy {
   readonly tags: readonly string[];
-  /** When it last asked, or else when it became known here; by the monotonic clock. */
+  /** When it last asked, else when it became known here; by the monotonic clock. */
   since: number;
-  /** It has asked since. */
+  /** True if it has asked since the start of this process. */
   hasAsked: boolean;
 }
 
 interface ProxyPresenceOptions {
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
-  /** Returns the proxies, the same array while they are the same; undefined before a desired state is active. */
+  /** Returns the proxies, and the same array while they are unchanged; undefined before a desired state is active. */
   readonly registered: () => readonly RegisteredProxy[] | undefined;
-  /** Called when a proxy with these tags asks that did not ask before. */
+  /** Called when a silent proxy with these tags asks for work. */
   readonly heard: (tags: readonly string[]) => void;
 }
 
-/** A proxy asks at least once a minute, and more often while it carries something out. */
+/** A proxy is silent after this time. It asks at least once a minute, and more often while it carries out an action. */
 const SILENT_MS = 300_000;
 
-/** Which proxies ask for work. */
+/** Tracks which proxies ask for work. */
 export class ProxyPresence {
   readonly #options: ProxyPresenceOptions;
   readonly #proxies = new Map<string, KnownProxy>();
@@ -45,7 +45,7 @@ export class ProxyPresence {
     return this.#registered ?? [];
   }
 
-  /** Notes that a client asks for work, or is at work. */
+  /** Records that a proxy asks for work or carries out an action. */
   hear(serial: string): void {
     this.#follow();
     const proxy = this.#proxies.get(serial);
@@ -56,22 +56,22 @@ export class ProxyPresence {
     if (isNew) this.#options.heard(proxy.tags);
   }
 
-  /** Returns when a proxy asked last, in milliseconds since 1970; undefined if it has not asked since the start. */
+  /** Returns when a proxy last asked, in milliseconds since 1970; undefined if it has not asked since the start. */
   heardAt(serial: string): number | undefined {
     this.#follow();
     const proxy = this.#proxies.get(serial);
     return proxy?.hasAsked === true ? this.#wallTime(proxy) : undefined;
   }
 
-  /** Returns true if a registered proxy that manages servers with these tags asks for work, or may soon. */
+  /** Returns true if a registered proxy that manages servers with these tags is not silent. */
   isAsking(tags: readonly string[]): boolean {
     this.#follow();
     return this.#proxies.values().some((proxy) => fitsProxy(tags, proxy.tags) && this.#isRecent(proxy));
   }
 
   /**
-   * Returns in how many milliseconds the proxies that manage servers with these tags are silent, if none of them asks
-   * until then; undefined if they are.
+   * Returns after how many milliseconds all proxies that manage servers with these tags become silent, unless one of
+   * them asks; undefined if they are silent.
    */
   silentMs(tags: readonly string[]): number | undefined {
     if (!this.isAsking(tags)) return undefined;
@@ -81,8 +81,8 @@ export class ProxyPresence {
   }
 
   /**
-   * Returns when a proxy that manages servers with these tags was heard of last, in milliseconds since 1970, where none
-   * is any more; null where none is registered. Undefined where one is heard of, or may still be.
+   * Returns when a proxy that manages servers with these tags last asked, in milliseconds since 1970, if all are
+   * silent; null if none is registered; undefined if one is not silent.
    */
   unheardSince(tags: readonly string[]): number | null | undefined {
     if (this.isAsking(tags)) return undefined;
@@ -90,7 +90,7 @@ export class ProxyPresence {
     return last === undefined ? null : this.#wallTime(last);
   }
 
-  /** Returns words on the last request of a proxy that manages servers with these tags: `last request 57 s ago`. */
+  /** Returns a text about the last request of a proxy that manages servers with these tags: `last request 57 s ago`. */
   requestWords(tags: readonly string[]): string {
     this.#follow();
     const last = this.#lastOf(tags);
@@ -99,13 +99,13 @@ export class ProxyPresence {
     return last.hasAsked ? `last request ${duration} ago` : `no request for ${duration}`;
   }
 
-  /** Returns the proxy of these tags that asked last; without a request, the one that became known last. */
+  /** Returns the proxy of these tags that last asked; if none has asked, the one that became known last. */
   #lastOf(tags: readonly string[]): KnownProxy | undefined {
     const fitting = this.#proxies.values().filter((proxy) => fitsProxy(tags, proxy.tags));
     return fitting.toArray().sort((a, b) => Number(b.hasAsked) - Number(a.hasAsked) || b.since - a.since)[0];
   }
 
-  /** A proxy counts as asking at first: it is about to be started, or asks again after a start of this process. */
+  /** Updates the proxies from the registered ones. A new proxy does not count as silent: it may be about to start. */
   #follow(): void {
     const registered = this.#options.registered();
     if (registered === undefined || registered === this.#registered) return;

@@ -1,5 +1,5 @@
-// Adds all unsettled servers that wait for no time to the queue now and then, as a safety net below all
-// wake-ups: a server that could continue and was not enqueued is a defect of Treeline. It is counted and logged.
+// Enqueues all servers that are not idle or delayed at intervals, as a safety net for wake-ups. A server that could
+// continue but was not enqueued is a defect of Treeline, so it is counted and logged.
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Metrics } from '../../base/metrics.ts';
@@ -10,7 +10,7 @@ import type { Queue } from '../queue.ts';
 
 /** Pause between two resyncs. */
 export const RESYNC_MS = 30_000;
-/** The pause where servers are about to be enqueued, as while a commit is activated. */
+/** The pause while servers are about to be enqueued, such as during an activation. */
 const BUSY_MS = 1_000;
 
 interface ResyncOptions {
@@ -21,14 +21,14 @@ interface ResyncOptions {
   readonly queue: Pick<Queue, 'add' | 'has' | 'hasDue'>;
   /** Returns true once servers may be examined. */
   readonly isActive: () => boolean;
-  /** Left out: nothing counts. */
+  /** Omitted: nothing is counted. */
   readonly metrics?: Metrics | undefined;
 }
 
-/** The resync, and what it has found. */
+/** Enqueues servers at intervals, and counts those that should have been enqueued before. */
 export class Resync {
   readonly #options: ResyncOptions;
-  /** Servers that nothing but the resync has enqueued. */
+  /** Servers that only the resync has enqueued. */
   readonly #added = new Set<string>();
   #missed = 0;
   #cancel: () => void;
@@ -38,27 +38,27 @@ export class Resync {
     this.#cancel = options.clock.after(RESYNC_MS, () => this.#run());
   }
 
-  /** Number of servers that only the resync has let continue. */
+  /** The number of servers that could continue only because of the resync. */
   get missed(): number {
     return this.#missed;
   }
 
-  /** Notes that something else has enqueued a server. */
+  /** Records that something else has enqueued a server. */
   enqueued(server: string): void {
     this.#added.delete(server);
   }
 
-  /** Returns whether nothing but the resync has led to the pass over a server that begins. */
+  /** Returns true if only the resync caused the pass over a server that begins now. */
   begins(server: string): boolean {
     return this.#added.delete(server);
   }
 
-  /** Notes that a server could continue that only the resync has enqueued. */
+  /** Counts and logs a server that could continue and that only the resync has enqueued. */
   found(server: string): void {
     const { log, ledger, metrics } = this.#options;
     this.#missed += 1;
     metrics?.count('treeline_resync_woken_total', {});
-    log.warn({ server, state: ledger.server(server)?.state }, 'a server could go on and was not enqueued');
+    log.warn({ server, state: ledger.server(server)?.state }, 'a server could continue but was not enqueued');
   }
 
   /** Ends the resync. */
@@ -68,7 +68,7 @@ export class Resync {
 
   #run(): void {
     const { clock, gate, ledger, queue, isActive } = this.#options;
-    // Whose time comes right now goes before those that wait for it.
+    // Names that are due must be enqueued before the servers that wait for them count as missed.
     const isBusy = gate.isExclusive || ledger.isFollowing || queue.hasDue;
     this.#cancel = clock.after(isBusy ? BUSY_MS : RESYNC_MS, () => this.#run());
     if (isBusy || !isActive()) return;

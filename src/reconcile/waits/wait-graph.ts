@@ -1,4 +1,4 @@
-// Reads the graph of what servers wait for from the rows alone: a standby has no more. Read-only.
+// Builds the graph of waits from the rows alone, because a standby has only these. Read-only.
 
 import type { Clock } from '../../base/clock.ts';
 import {
@@ -29,8 +29,8 @@ export function stallsIn(
 }
 
 /**
- * Returns words on the cycle in which a server waits, and the command that breaks it; undefined if it waits in none.
- * `now`: milliseconds since 1970.
+ * Returns a text about the cycle in which a server waits, and the command that breaks it; undefined if there is no
+ * cycle. `now`: milliseconds since 1970.
  */
 export function cycleWords(
   server: string,
@@ -41,13 +41,10 @@ export function cycleWords(
   return cycle && { reason: cycleReason(cycle), action: breakingCommand(cycle) };
 }
 
-/** So many servers are looked at for all cycles. */
+/** The most servers from which cycles are searched. */
 const STARTS_MAX = 1_000;
 
-/**
- * Returns the cycles in which servers wait, each once. Dependencies alone form none: admission refuses a commit with
- * circular ones.
- */
+/** Returns the cycles of waits, each once. Dependencies alone form no cycle, because admission refuses that. */
 export function findCycles(ledger: LedgerReads & Pick<Ledger, 'list'>, now: number): readonly Cycle[] {
   const graph = waitGraph(ledger, now);
   const found = new Map<string, Cycle>();

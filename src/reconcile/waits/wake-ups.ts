@@ -1,5 +1,5 @@
-// Adds to the queue the servers that a written row, or the end of a call, may let continue. The waits themselves are
-// not stored: a pass decides again what its server waits for.
+// Enqueues the servers that may continue because a row was written or a call ended. Waits are not stored: a pass
+// decides again whether its server waits.
 
 import { isAtRest } from '../../machine/drift.ts';
 import { awayMax, groupOf } from '../../machine/rollout.ts';
@@ -14,13 +14,13 @@ interface WakeUpsOptions {
   /** Enqueues a server. */
   readonly wake: (server: string) => void;
   /**
-   * Returns whether a member of a group that waits for its update may start now, or once its group has rested;
-   * undefined if it waits for something else than its group.
+   * Returns whether a group member that waits for its update may start now or after the pause of its group; undefined
+   * if it waits for something else.
    */
   readonly hasSlot: (server: string) => boolean | undefined;
 }
 
-/** Finds who may continue. */
+/** Finds the servers that may continue. */
 export class WakeUps {
   readonly #options: WakeUpsOptions;
 
@@ -29,11 +29,11 @@ export class WakeUps {
     options.ledger.watch((change) => this.#onChange(change));
   }
 
-  /** Adds as many waiting members of a group as may start now. */
+  /** Enqueues as many waiting members of a group as may start now. */
   wakeGroup(group: string): void {
     const { ledger, wake, hasSlot } = this.#options;
     const { index } = ledger;
-    // Members that are away already need no slot.
+    // Members that are already away need no slot.
     for (const server of index.awayOf(group)) if (hasSlot(server)) wake(server);
     let left: number | undefined;
     for (const server of index.queuedOf(group)) {
@@ -71,19 +71,19 @@ export class WakeUps {
     if (before?.gaveUp) this.#wakeUpdates(before.commit);
   }
 
-  /** Adds the servers that depend on this one and now have all that they need, and those that take outputs of it. */
+  /** Enqueues the servers that use outputs of this one, and those whose last missing dependency it was. */
   #wakeUsers(server: string, isReported: boolean): void {
     const { ledger, wake } = this.#options;
     for (const name of ledger.index.usersOf(server)) {
       const row = ledger.server(name);
       if (row === undefined || (row.state !== 'pending' && !isReported)) continue;
-      // One that is not there starts once all that it needs are up; one that is to be adopted may be there.
+      // A server that does not exist waits for all its dependencies. A server to be adopted may exist.
       const isToCome = row.applied === null && !row.adopting && !row.policy.adopt;
       if (!isToCome || row.wanted?.dependsOn.every((other) => isUp(ledger.server(other)))) wake(name);
     }
   }
 
-  /** Adds the unwanted servers that waited until this one does not need them any more. */
+  /** Enqueues the unwanted servers that this one no longer needs. */
   #wakeNeeded(before: ServerRow, after: ServerRow | undefined): void {
     const { ledger, wake } = this.#options;
     const isLetGo = before.wanted !== null && after?.wanted == null;
