@@ -33,8 +33,8 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'src/statuses': { most: 1181, goal: 1050 },
   'src/store': { most: 3062, goal: 2600 },
   'src/yaml-edit': { most: 404, goal: 250 },
-  'test/agents': { most: 998, goal: 800 },
-  'test/api': { most: 5541, goal: 4500 },
+  'test/agents': { most: 990, goal: 800 },
+  'test/api': { most: 5516, goal: 4500 },
   'test/architecture': { most: 405, goal: 350 },
   'test/bench': { most: 145, goal: 250 },
   'test/catalog': { most: 1233, goal: 1400 },
@@ -67,5 +67,5 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/yaml-edit': { most: 656, goal: 450 },
   bench: { most: 2510, goal: 2500 },
   src: { most: 56_668, goal: 51_000 },
-  test: { most: 63_131, goal: 55_000 },
+  test: { most: 63_082, goal: 55_000 },
 };

@@ -148,28 +148,33 @@ describe('what needs an operator', () => {
     expect(alerts.types()).toEqual(['treeline.attention.resolved failed:shop']);
   });
 
-  it('is for those who want its kind, about these instances; what concerns no instance for all who want the kind', () => {
-    const targets = [
-      target('all'),
-      target('eu', ['attention'], ['shop-eu', '*-eu-*']),
-      target('held', ['held']),
-      target('web', ['attention', 'held'], ['web*1', '*a*b*']),
-    ];
-    const to = (...args: Parameters<typeof item>): readonly string[] => {
-      const alerts = new Alerts(targets);
-      alerts.become({ items: [item(...args)] });
-      return targets.map(({ name }) => name).filter((name) => alerts.owed(name).length > 0);
-    };
-    expect(to('failed:shop', ['shop'])).toEqual(['all']);
-    expect(to('failed:shop-eu', ['shop-eu'])).toEqual(['all', 'eu']);
-    expect(to('failed:x-eu-1', ['x-eu-1'])).toEqual(['all', 'eu']);
-    expect(to('failed:web1', ['web1'])).toEqual(['all', 'web']);
-    expect(to('failed:web', ['web'])).toEqual(['all']);
-    expect(to('failed:xaxbx', ['xaxbx'])).toEqual(['all', 'web']);
-    expect(to('failed:xbxax', ['xbxax'])).toEqual(['all']);
-    expect(to('provider:lab', ['shop', 'shop-eu'])).toEqual(['all', 'eu']);
-    expect(to('repository:unread', [])).toEqual(['all', 'eu', 'web']);
-    expect(to('held:shop-eu', ['shop-eu'])).toEqual(['all', 'held']);
+  const targets = [
+    target('all'),
+    target('eu', ['attention'], ['shop-eu', '*-eu-*']),
+    target('held', ['held']),
+    target('web', ['attention', 'held'], ['web*1', '*a*b*']),
+  ];
+  // What concerns no instance is for all who want the kind.
+  it.each([
+    ['failed:shop', ['shop'], 'all'],
+    ['failed:shop-eu', ['shop-eu'], 'all eu'],
+    ['failed:x-eu-1', ['x-eu-1'], 'all eu'],
+    ['failed:web1', ['web1'], 'all web'],
+    ['failed:web', ['web'], 'all'],
+    ['failed:xaxbx', ['xaxbx'], 'all web'],
+    ['failed:xbxax', ['xbxax'], 'all'],
+    ['provider:lab', ['shop', 'shop-eu'], 'all eu'],
+    ['repository:unread', [], 'all eu web'],
+    ['held:shop-eu', ['shop-eu'], 'all held'],
+  ])('%s of %j is for those who want its kind, about these instances: %s', (id, instances, names) => {
+    const alerts = new Alerts(targets);
+    alerts.become({ items: [item(id, instances)] });
+    expect(
+      targets
+        .filter(({ name }) => alerts.owed(name).length > 0)
+        .map(({ name }) => name)
+        .join(' '),
+    ).toBe(names);
   });
 });
 
@@ -194,18 +199,16 @@ describe('soon after a start', () => {
   });
 });
 
-describe('the followed commit', () => {
-  it('is sent if it is another one, and not the first one', () => {
-    const alerts = new Alerts();
-    expect(alerts.owed()).toEqual([]);
-    alerts.become({ commit: 'bbb' });
-    expect(alerts.owed()).toMatchObject([
-      { type: 'treeline.commit.followed', subject: 'bbb', data: { commit: 'bbb', previous: 'aaa' } },
-    ]);
-    alerts.accept();
-    alerts.become({ commit: 'ccc', now: NOW + 1_000 });
-    expect(alerts.types()).toEqual(['treeline.commit.followed ccc']);
-  });
+it('the followed commit is sent if it is another one, and not the first one', () => {
+  const alerts = new Alerts();
+  expect(alerts.owed()).toEqual([]);
+  alerts.become({ commit: 'bbb' });
+  expect(alerts.owed()).toMatchObject([
+    { type: 'treeline.commit.followed', subject: 'bbb', data: { commit: 'bbb', previous: 'aaa' } },
+  ]);
+  alerts.accept();
+  alerts.become({ commit: 'ccc', now: NOW + 1_000 });
+  expect(alerts.types()).toEqual(['treeline.commit.followed ccc']);
 });
 
 describe('an instance', () => {

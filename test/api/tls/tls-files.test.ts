@@ -3,48 +3,35 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { openTlsFiles, TlsFilesError } from '../../../src/api/tls/tls-files.ts';
+import { openTlsFiles, TlsFilesError, type TlsPaths } from '../../../src/api/tls/tls-files.ts';
 import type { TlsMaterial } from '../../../src/api/tls/tls-material.ts';
-import { type Credential, createAuthority, issueServerCertificate } from '../../../src/base/development-pki.ts';
+import { createAuthority, issueServerCertificate } from '../../../src/base/development-pki.ts';
 import { createLog } from '../../../src/base/log.ts';
+import type { JsonMap } from '../../../src/model/json.ts';
 import { createCrl } from '../../support/create-crl.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 /** Texts by the names of the files. */
-interface TlsTexts {
-  readonly 'server.key': string;
-  readonly 'server.crt': string;
-  readonly 'ca.crt': string;
-  readonly 'ca.crl': string;
-}
-
+type TlsTexts = Readonly<Record<'server.key' | 'server.crt' | 'ca.crt' | 'ca.crl', string>>;
 type TlsSite = Awaited<ReturnType<typeof createTlsSite>>;
 
-/** Makes the files as they are on the day `now`, each of its own kind of validity; gone after the running test. */
+/** Makes the files as they are on the day `now`; gone after the running test. */
 async function createTlsSite(now: number) {
   const directory = temporaryDirectory();
   const authority = await createAuthority({ commonName: 'Site authority', now });
-  const site = {
-    directory,
-    paths: {
-      key: join(directory, 'server.key'),
-      cert: join(directory, 'server.crt'),
-      clientCa: join(directory, 'ca.crt'),
-      crl: join(directory, 'ca.crl'),
-    },
-    authority,
-    /** Makes another key and certificate for the server. */
-    async issueServer(days = 365): Promise<Pick<TlsTexts, 'server.key' | 'server.crt'>> {
-      const { key, cert } = await issueServerCertificate(authority, { now, days });
-      return { 'server.key': key, 'server.crt': cert };
-    },
-    crl: ({ revoked = [], ...validity }: { revoked?: readonly Credential[]; now?: number; days?: number }): string =>
-      createCrl(authority, { now, ...validity, revoked: revoked.map(({ serial }) => serial) }),
+  const at = (name: keyof TlsTexts): string => join(directory, name);
+  const paths: TlsPaths = { key: at('server.key'), cert: at('server.crt'), clientCa: at('ca.crt'), crl: at('ca.crl') };
+  /** Makes another key and certificate for the server. */
+  const issueServer = async () => {
+    const { key, cert } = await issueServerCertificate(authority, { now });
+    return { 'server.key': key, 'server.crt': cert };
   };
-  const texts: TlsTexts = { ...(await site.issueServer()), 'ca.crt': authority.cert, 'ca.crl': site.crl({}) };
+  const crl = (validity: { readonly now?: number; readonly days?: number } = {}): string =>
+    createCrl(authority, { now, ...validity, revoked: [] });
+  const texts: TlsTexts = { ...(await issueServer()), 'ca.crt': authority.cert, 'ca.crl': crl() };
   writeOver(directory, texts);
-  return { ...site, texts };
+  return { directory, paths, texts, issueServer, crl };
 }
 
 /** Writes each file where it is: for a moment it is empty. */
@@ -64,15 +51,8 @@ const POLL_MS = 10_000;
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
-interface Line {
-  readonly level: number;
-  readonly msg: string;
-  readonly problems?: readonly string[];
-  readonly files?: readonly string[];
-}
-
 async function open(site: TlsSite, clock = new ManualClock()) {
-  const lines: Line[] = [];
+  const lines: JsonMap[] = [];
   const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });
   const files = await openTlsFiles({ paths: site.paths, clock, log });
   onTestFinished(() => files.close());
@@ -80,9 +60,10 @@ async function open(site: TlsSite, clock = new ManualClock()) {
 }
 
 /** Follows the files of a new site; time does not move by itself. */
-async function follow(prepare: (site: TlsSite) => TlsSite | Promise<TlsSite> = (site) => site) {
+async function follow(prepare: (site: TlsSite, now: number) => void = () => undefined) {
   const clock = new ManualClock();
-  const site = await prepare(await createTlsSite(clock.now()));
+  const site = await createTlsSite(clock.now());
+  prepare(site, clock.now());
   const { files, lines } = await open(site, clock);
   const taken: TlsMaterial[] = [];
   files.follow((material) => taken.push(material));
@@ -103,9 +84,7 @@ function materialOf(texts: TlsTexts): TlsMaterial {
 
 describe('opening', () => {
   test('returns what the files hold, and when it ends', async () => {
-    const clock = new ManualClock();
-    const site = await createTlsSite(clock.now());
-    const { files, lines } = await open(site, clock);
+    const { site, files, lines } = await follow();
     expect(files.material).toEqual(materialOf(site.texts));
     expect(files.ends.map(({ id }) => id)).toEqual(['server', expect.stringMatching(/^ca:/), 'crl']);
     expect(lines).toEqual([]);
@@ -130,21 +109,21 @@ describe('opening', () => {
     await expect(unreadable).rejects.toThrow(`\n${cert}: it is a folder`);
   });
 
-  test('goes on with a list that locks everybody out, and says so', async () => {
-    const clock = new ManualClock();
-    const site = await createTlsSite(clock.now());
-    writeOver(site.directory, { 'ca.crl': site.crl({ now: clock.now() - 2 * DAY_MS, days: 1 }) });
-    const { lines } = await open(site, clock);
+  test('uses a list that locks everybody out, says so, and takes over a change of another file', async () => {
+    const { lines, site, taken, poll } = await follow(({ directory, crl }, now) =>
+      writeOver(directory, { 'ca.crl': crl({ now: now - 2 * DAY_MS, days: 1 }) }),
+    );
+    const problem = /ca\.crl: its list of the authority .* has expired at .* would be locked out$/;
     expect(lines).toMatchObject([
       {
-        level: 50,
-        msg: 'the TLS files are used as they are, but lock clients out',
-        problems: [
-          expect.stringMatching(/ca\.crl: its list of the authority .* has expired at .* would be locked out$/),
-        ],
+        ...{ level: 50, msg: 'the TLS files are used as they are, but lock clients out' },
+        problems: [expect.stringMatching(problem)],
       },
       { level: 40, msg: 'the revocation list of CN=Site authority has expired: replace it' },
     ]);
+    replace(site.directory, await site.issueServer());
+    await poll();
+    expect(taken).toHaveLength(1);
   });
 });
 
@@ -160,17 +139,6 @@ describe('a change is taken over', () => {
     expect(files.material).toEqual(materialOf(texts));
     expect(taken).toEqual([materialOf(texts)]);
     expect(lines).toMatchObject([{ level: 30, msg: 'TLS files reloaded', files: [site.paths.crl] }]);
-  });
-
-  test('although what is in force locks everybody out for another reason', async () => {
-    const { site, taken, poll } = await follow(async (site) => {
-      const now = new ManualClock().now();
-      writeOver(site.directory, { 'ca.crl': site.crl({ now: now - 2 * DAY_MS, days: 1 }) });
-      return site;
-    });
-    replace(site.directory, await site.issueServer());
-    await poll();
-    expect(taken).toHaveLength(1);
   });
 });
 
@@ -250,7 +218,14 @@ test('what expires is logged once a day, until it is replaced', async () => {
   const { site, clock, lines, poll } = await follow();
   const pass = async (days: number): Promise<readonly string[]> => {
     for (let hours = 0; hours < days * 24; hours++) await poll(60 * MINUTE_MS);
-    return lines.splice(0).map(({ level, msg }) => `${level} ${msg.replace(/^.* (?=expires|has)/, '').split(':')[0]}`);
+    return lines.splice(0).map(
+      ({ level, msg }) =>
+        `${level} ${
+          String(msg)
+            .replace(/^.* (?=expires|has)/, '')
+            .split(':')[0]
+        }`,
+    );
   };
   replace(site.directory, { 'ca.crl': site.crl({ now: clock.now(), days: 8 }) });
   // A quarter of eight days before its end is after six.
