@@ -63,7 +63,7 @@ export function createAgent(options: AgentOptions) {
     /** Returns at most `limit` actions that the client may claim now. */
     actions(by: Client, limit: number): readonly AgentAction[] {
       work.hear(by.serial);
-      return work.offered(tagsOf(by), limit, seenBy(options, by)).map((offer) => describeAction(offer, work));
+      return work.offered(by.tags ?? [], limit, seenBy(options, by)).map((offer) => describeAction(offer, work));
     },
     /**
      * Resolves once there may be actions for the client, after `ms` at the latest, or when `signal` fires. Throws
@@ -71,7 +71,7 @@ export function createAgent(options: AgentOptions) {
      */
     async wait(by: Client, ms: number, signal: AbortSignal): Promise<void> {
       work.hear(by.serial);
-      if (work.hasOffer(tagsOf(by), seenBy(options, by))) return;
+      if (work.hasOffer(by.tags ?? [], seenBy(options, by))) return;
       await waits.run(by.serial, () => waitForOffer(options, by, { ms, signal }));
     },
     /**
@@ -111,9 +111,9 @@ async function waitForOffer(options: AgentOptions, by: Client, { ms, signal }: O
   const { work, clock } = options;
   const end = clock.monotonic() + ms;
   for (let left = ms; left > 0 && !signal.aborted; left = end - clock.monotonic()) {
-    if (work.hasOffer(tagsOf(by), seenBy(options, by))) return;
+    if (work.hasOffer(by.tags ?? [], seenBy(options, by))) return;
     const woken = new AbortController();
-    const forget = work.watch(tagsOf(by), () => woken.abort());
+    const forget = work.watch(by.tags ?? [], () => woken.abort());
     await pause(clock, left, AbortSignal.any([signal, woken.signal]));
     forget();
   }
@@ -125,14 +125,10 @@ function describeAction({ call, row }: OfferedCall, { timeoutSeconds }: ProxyWor
   return { id, instance, group, generation, attempt, ...shown, timeoutSeconds };
 }
 
-function tagsOf({ tags = [] }: Client): readonly string[] {
-  return tags;
-}
-
 /** Returns the tags of a proxy that may have been removed since it asked; undefined if it was. */
 function tagsNow({ registered }: AgentOptions, by: Client): readonly string[] | undefined {
   const client = registered(by.serial);
-  return isWorking(client) ? tagsOf(client) : undefined;
+  return isWorking(client) ? (client.tags ?? []) : undefined;
 }
 
 /** Returns the server of an action, which may not exist. Throws `not_found` for what is no id. */
@@ -148,7 +144,7 @@ function seenBy({ sees }: AgentOptions, by: Client): (server: string) => boolean
 }
 
 function isFor(options: AgentOptions, by: Client, server: string): boolean {
-  return options.work.isFor(server, tagsOf(by)) && seenBy(options, by)(server);
+  return options.work.isFor(server, by.tags ?? []) && seenBy(options, by)(server);
 }
 
 function ownServer(options: AgentOptions, by: Client, id: string): string {

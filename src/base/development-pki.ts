@@ -1,7 +1,7 @@
 // A small certificate authority: creates keys and certificates as PEM text and writes no files. For the demo, for
 // tests, for operators without an authority of their own, and for the connections between replicas.
 import 'reflect-metadata';
-import { createPrivateKey, X509Certificate as NodeCertificate, randomBytes, webcrypto } from 'node:crypto';
+import { createPrivateKey, KeyObject, X509Certificate as NodeCertificate, randomBytes, webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
 import {
   AuthorityKeyIdentifierExtension,
@@ -110,7 +110,7 @@ async function issue(
     subject: subjectOf(commonName),
     issuer: issuer.subjectName,
     publicKey: keys.publicKey,
-    signingKey: await importKey(authority.key),
+    signingKey: createPrivateKey(authority.key).toCryptoKey(KEY_ALGORITHM, false, ['sign']),
     // A certificate is not valid after its issuer has expired, so a later date would only hide when renewal is due.
     notAfter: new Date(Math.min(now + days * DAY_MS, issuer.notAfter.getTime())),
     extensions: [
@@ -135,16 +135,10 @@ function createKeys(): Promise<webcrypto.CryptoKeyPair> {
   return webcrypto.subtle.generateKey(KEY_ALGORITHM, true, ['sign', 'verify']);
 }
 
-function importKey(pem: string): Promise<webcrypto.CryptoKey> {
-  const der = createPrivateKey(pem).export({ type: 'pkcs8', format: 'der' });
-  return webcrypto.subtle.importKey('pkcs8', der, KEY_ALGORITHM, false, ['sign']);
-}
-
-async function exportCredential(key: webcrypto.CryptoKey, certificate: X509Certificate): Promise<Credential> {
-  const der = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', key));
+function exportCredential(key: webcrypto.CryptoKey, certificate: X509Certificate): Credential {
   const cert = `${certificate.toString('pem')}\n`;
   const { serialNumber, fingerprint256 } = new NodeCertificate(cert);
-  const pem = createPrivateKey({ key: der, type: 'pkcs8', format: 'der' }).export({ type: 'pkcs8', format: 'pem' });
+  const pem = KeyObject.from(key).export({ type: 'pkcs8', format: 'pem' });
   const serial = canonicalSerial(serialNumber) ?? serialNumber;
   return { key: pem.toString(), cert, serial, fingerprint: canonicalFingerprint(fingerprint256) ?? fingerprint256 };
 }

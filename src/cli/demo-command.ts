@@ -6,7 +6,7 @@ import { mkdir, open } from 'node:fs/promises';
 import { extname, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { TlsFilesError } from '../api/tls/tls-files.ts';
 import { createLog, type Logger } from '../base/log.ts';
 import { productPath } from '../base/product-files.ts';
@@ -29,7 +29,7 @@ import {
   settingsFileIn,
 } from './demo/settings-file.ts';
 import { ensureRepository } from './demo/stacks-repository.ts';
-import { print, shellWord } from './output.ts';
+import { print, shellWord, wholeNumber } from './output.ts';
 import { runUntilSignalled } from './run-until-signalled.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
@@ -47,7 +47,7 @@ export function addDemoCommand(program: Command): void {
     .command('demo')
     .description('run a controller on a sample repository, to try it')
     .option('--dir <directory>', 'the folder of the demo', DEMO_FOLDER)
-    .option('--port <port>', 'the port of the REST API; the page gets the next one', parsePort)
+    .option('--port <port>', 'the port of the REST API; the page gets the next one', wholeNumber(1, PORT_MAX))
     .addHelpText(
       'after',
       '\nCtrl-C stops the demo and its servers, which are processes of this machine. The next start ' +
@@ -57,12 +57,6 @@ export function addDemoCommand(program: Command): void {
       if (dir === '') throw new CommandFailure('--dir is empty: name a folder, or leave it out');
       await runDemo(fromUserDirectory(dir), port);
     });
-}
-
-function parsePort(text: string): number {
-  const port = Number(text);
-  if (Number.isInteger(port) && port > 0 && port <= PORT_MAX) return port;
-  throw new InvalidArgumentError(`name a number from 1 to ${PORT_MAX}`);
 }
 
 async function runDemo(folder: string, port: number | undefined): Promise<void> {

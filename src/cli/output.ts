@@ -12,12 +12,17 @@ export function formatOption(): Option {
   return new Option('--format <format>', 'how to print').choices(['text', 'json']).default('text');
 }
 
-/** Reads a number of seconds from 1 to 86,400, as an option. */
-export function secondsOf(text: string): number {
-  const seconds = Number(text);
-  if (/^\d+$/.test(text) && seconds >= 1 && seconds <= 86_400) return seconds;
-  throw new InvalidArgumentError('write a whole number of seconds from 1 to 86400');
+/** Returns a function that reads a whole number in a range, as an option. */
+export function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (/^\d+$/.test(text) && number >= least && number <= most) return number;
+    throw new InvalidArgumentError(`write a whole number from ${least} to ${most}`);
+  };
 }
+
+/** The most seconds that an option takes. */
+export const SECONDS_MAX = 86_400;
 
 /**
  * Prints a line, or several. What a terminal would obey is escaped; who lists what others have named makes lines of it.

@@ -1,6 +1,6 @@
 // `treeline plan`: prints what merging one commit into another does to servers, configuration, access and safety. Reads
 // the commits from a local repository, and what is recorded from a running controller where one is named.
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { quote, shortOid } from '../base/wording.ts';
 import { isError } from '../model/problem.ts';
 import { ServiceError } from '../model/service-error.ts';
@@ -12,7 +12,7 @@ import type { RecordedState } from '../service/answers.ts';
 import { DELETE_BUDGET } from '../settings/load-settings.ts';
 import { CommandFailure, EXIT_PROBLEMS, expecting } from './command-failure.ts';
 import { formatProblem } from './format-problem.ts';
-import { print, visibleLine } from './output.ts';
+import { print, visibleLine, wholeNumber } from './output.ts';
 import { type MarkdownOptions, markdownReport, markdownWithoutPlan } from './plan/markdown-report.ts';
 import { knownProblemsText, type PlanStyle, planHeadline, planSections, type Section } from './plan/plan-sections.ts';
 import { planOnRecorded, type RecordedOrder, readMerge } from './plan/read-merge.ts';
@@ -21,6 +21,7 @@ import { fromUserDirectory } from './user-directory.ts';
 import { publicProblem } from './validate/report.ts';
 
 const EXIT_CHANGES = 2;
+const DELETES_MAX = 999_999;
 /** The default first. */
 const FORMATS = { text: textPlan, json: jsonPlan, markdown: markdownReport } as const satisfies Record<
   string,
@@ -63,7 +64,7 @@ export function addPlanCommand(program: Command): void {
     .option('--head <revision>', 'the commit to merge', 'HEAD')
     .option('--node <name>', 'only the server and the record of this name')
     .addOption(new Option('--format <format>', 'how to print').choices(Object.keys(FORMATS)).default('text'))
-    .addOption(new Option('--delete-budget <number>', 'how many deletes need no approval').argParser(parseCount))
+    .option('--delete-budget <number>', 'how many deletes need no approval', wholeNumber(0, DELETES_MAX))
     .option('--comment-id <id>', 'names a comment in Markdown (default: the folder)');
   addOptionalServerOptions(command)
     .addHelpText('after', HELP)
@@ -132,11 +133,6 @@ async function recordedState(server: ServerOptions, { repository, base }: KnownC
 function exitCodeOf(plan: Plan): number {
   if (plan.problems.some(isError)) return EXIT_PROBLEMS;
   return hasNoEffect(plan) ? 0 : EXIT_CHANGES;
-}
-
-function parseCount(text: string): number {
-  if (/^\d{1,6}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It takes a number of servers.');
 }
 
 const TEXT_STYLE: PlanStyle = {

@@ -16,7 +16,7 @@ import { findProgram, programFault, serviceFault } from '../settings/load-provid
 import { CommandFailure } from './command-failure.ts';
 import { type CaseResult, runCases } from './conformance/cases.ts';
 import { type Send, Trial } from './conformance/trial.ts';
-import { type Format, formatOption, print, printAs, secondsOf } from './output.ts';
+import { type Format, formatOption, print, printAs, SECONDS_MAX, wholeNumber } from './output.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
 interface TestOptions {
@@ -57,7 +57,7 @@ export function addProviderCommand(program: Command): void {
     .option('--url <url>', 'the service to test, instead of a program')
     .option('--secret-file <file>', 'the secret that signs its requests')
     .option('--ca-file <file>', 'the certificate authorities that it may come from, PEM')
-    .option('--timeout <seconds>', 'how long one call may take', secondsOf, TIMEOUT_SECONDS)
+    .option('--timeout <seconds>', 'how long one call may take', wholeNumber(1, SECONDS_MAX), TIMEOUT_SECONDS)
     .addOption(formatOption())
     .addHelpText(
       'after',

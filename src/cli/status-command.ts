@@ -15,9 +15,10 @@ import {
   formatReplicas,
   print,
   printAs,
+  SECONDS_MAX,
   screenOf,
-  secondsOf,
   visibleLine,
+  wholeNumber,
 } from './output.ts';
 import { addServerOptions, getFrom, type ServerOptions } from './server-connection.ts';
 import { waitUntilSettled } from './wait-until-settled.ts';
@@ -59,7 +60,7 @@ export function addStatusCommand(program: Command): void {
     .argument('[instance]', 'show this one, with its servers')
     .option('--wait <commit>', 'first wait until this commit is followed and applied')
     .option('--delivered', 'with --wait: also wait until nodes run its records')
-    .option('--timeout <seconds>', 'how long --wait waits', secondsOf, TIMEOUT_SECONDS)
+    .option('--timeout <seconds>', 'how long --wait waits', wholeNumber(1, SECONDS_MAX), TIMEOUT_SECONDS)
     .option('--watch', 'show it again every two seconds, until Ctrl-C')
     .option('--exit-code', 'end with 1 if something unacknowledged needs an operator')
     .option('--problems', 'show only what is not done')
