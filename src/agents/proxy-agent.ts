@@ -180,14 +180,14 @@ export class ProxyAgent {
 
 /** Returns the offered actions. Throws if the answer has another form. */
 function readOffered({ actions }: JsonMap): readonly AgentAction[] {
-  if (!Array.isArray(actions)) throw new Error('the controller offers no list of actions; are the versions the same?');
+  if (!Array.isArray(actions)) throw otherForm('offers no list of actions');
   return actions.map(readAction);
 }
 
 /** Returns the claimed action. Throws if the answer has another form. */
 function readClaimed({ lease, deadline, action }: JsonMap): ClaimedAction {
   if (typeof lease === 'string' && typeof deadline === 'string') return { lease, deadline, action: readAction(action) };
-  throw new Error('the controller has answered a claim without a lease; are the versions the same?');
+  throw otherForm('has answered a claim without a lease');
 }
 
 function readAction(value: unknown): AgentAction {
@@ -200,5 +200,9 @@ function readAction(value: unknown): AgentAction {
     typeof value.timeoutSeconds === 'number' &&
     value.timeoutSeconds > 0;
   if (isAction) return value as JsonMap as unknown as AgentAction;
-  throw new Error('the controller offers an action of another form; are the versions the same?');
+  throw otherForm('offers an action of another form');
+}
+
+function otherForm(what: string): Error {
+  return new Error(`the controller ${what}; are the versions the same?`);
 }

@@ -53,15 +53,9 @@ export function screenOf(text: string, { rows, columns }: { readonly rows: numbe
   return shown.join('\n');
 }
 
-/** Prints a value as JSON, indented. */
-export function printJson(value: unknown): void {
-  print(JSON.stringify(value, null, 2));
-}
-
 /** Prints a value in the format that was asked for: as JSON, or as `text` for people. */
 export function printAs(format: Format, value: unknown, text: () => string): void {
-  if (format === 'json') printJson(value);
-  else print(text());
+  print(format === 'json' ? JSON.stringify(value, null, 2) : text());
 }
 
 /**

@@ -79,7 +79,7 @@ export class HieraLookup {
     this.#files = files;
     this.#context = context;
     const found = files.flatMap(({ root }) => entryOf(root, LOOKUP_OPTIONS) ?? []);
-    this.#options = found.length < 2 ? found[0] : mergeMaps(found, (_key, values) => values[0] ?? nullOf(found[0]));
+    this.#options = found.length < 2 ? found[0] : mergeMaps(found, (values) => values[0] ?? nullOf(found[0]));
   }
 
   /** Yields every key of the node with its value, and whether it was written for this node alone. */
@@ -198,9 +198,9 @@ function mergeBy(strategy: string, values: readonly Located[]): Located | undefi
   if (first === undefined) return undefined;
   if (strategy === 'unique')
     return values.some(({ kind }) => kind === 'map') ? undefined : uniqueOf(values.flatMap(flatItems), first);
-  if (values.some(({ kind }) => kind !== 'map')) return strategy === 'deep' ? deepOf(values) : undefined;
-  if (strategy === 'hash') return mergeMaps(values, (_key, [one]) => one ?? first);
-  return strategy === 'deep' ? deepOf(values) : undefined;
+  if (strategy === 'deep') return deepOf(values);
+  const isHash = strategy === 'hash' && values.every(({ kind }) => kind === 'map');
+  return isHash ? mergeMaps(values, ([one]) => one ?? first) : undefined;
 }
 
 function uniqueOf(all: readonly Located[], { file, line }: SourceLine): Located {
@@ -220,22 +220,18 @@ function flatItems(located: Located): readonly Located[] {
 function deepOf(values: readonly Located[]): Located {
   const [first] = values;
   const alike = values.filter(({ kind }) => kind === first?.kind);
-  if (first?.kind === 'map') return mergeMaps(alike, (_key, ones) => deepOf(ones));
+  if (first?.kind === 'map') return mergeMaps(alike, deepOf);
   // Unlike a unique merge, a deep one has the items of the general level first.
   return (first?.kind === 'list' ? uniqueOf(alike.toReversed().flatMap(itemsOf), first) : first) ?? nullOf(first);
 }
 
-function mergeMaps(maps: readonly Located[], merge: (key: string, values: readonly Located[]) => Located): Located {
+function mergeMaps(maps: readonly Located[], merge: (values: readonly Located[]) => Located): Located {
   const keys = new Set(maps.flatMap((map) => (map.kind === 'map' ? [...map.entries.keys()] : [])));
   const entries = new Map<string, Located>();
-  for (const key of keys)
-    entries.set(
-      key,
-      merge(
-        key,
-        maps.flatMap((map) => entryOf(map, key) ?? []),
-      ),
-    );
+  for (const key of keys) {
+    const values = maps.flatMap((map) => entryOf(map, key) ?? []);
+    entries.set(key, merge(values));
+  }
   const [{ file, line } = { file: '', line: 1 }] = maps;
   return { kind: 'map', entries, file, line };
 }

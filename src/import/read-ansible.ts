@@ -1,6 +1,6 @@
 // Reads what `ansible-inventory --list` prints: hosts with their final variables, and groups. Ansible decides which
 // variable wins.
-import { emptyMap, isMap, type Json, type JsonMap } from '../model/json.ts';
+import { emptyMap, isMap, type Json, type JsonMap, parseJson } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
 import { faultAt, type Located, locatedJson, type SourceLine, textAt } from './foreign-yaml.ts';
 import { ImportError, type Inventory } from './inventory.ts';
@@ -35,13 +35,8 @@ export function readAnsible(file: string, text: string, inventory: Inventory): v
 }
 
 function parsed(file: string, text: string): JsonMap {
-  try {
-    const root: unknown = JSON.parse(text);
-    if (isMap(root)) return root;
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    throw new ImportError(`${file} is not what "ansible-inventory --list" prints: ${error.message}`);
-  }
+  const root = parseJson(text);
+  if (isMap(root)) return root;
   throw new ImportError(`${file} is not what "ansible-inventory --list" prints`);
 }
 

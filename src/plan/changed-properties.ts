@@ -81,7 +81,8 @@ export function hidden(value: Json | null): string | null {
   return value === null ? null : SECRET_VALUE;
 }
 
-type Values = Readonly<Record<string, Json>>;
+/** Values by name. */
+export type Values = Readonly<Record<string, Json>>;
 
 /** Returns the names whose values differ, sorted, with both values. */
 export function differences(before: Values, after: Values): (Difference & { readonly key: string })[] {

@@ -8,7 +8,7 @@ import type { Json, JsonMap } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
 import type { Hierarchy, TreeNode } from '../model/objects.ts';
 import { isSameContent } from './changed-pointers.ts';
-import { differences } from './changed-properties.ts';
+import { differences, type Values } from './changed-properties.ts';
 import type { ChangedUnit } from './changed-servers.ts';
 import type { SafetyChange } from './plan.ts';
 
@@ -49,8 +49,6 @@ function instanceChanges({ before, after }: ChangedUnit): readonly SafetyChange[
   const paces = changesOf(ownerOfPaces(before, after), pacesOf(before), pacesOf(after));
   return [...written, ...paces.filter(({ from, to }) => from !== null && to !== null)];
 }
-
-type Values = Readonly<Record<string, Json>>;
 
 function changesOf(object: string, before: Values, after: Values): readonly SafetyChange[] {
   return differences(before, after).map(({ key, from, to }) => ({ object, field: key, from, to }));
