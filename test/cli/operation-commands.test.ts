@@ -4,9 +4,7 @@ import { createServer } from 'node:https';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createAuthority, issueClientCertificate, type KeyPair } from '../../src/base/development-pki.ts';
-import type { Role } from '../../src/model/names.ts';
 import type { Problem } from '../../src/model/problem.ts';
-import { ServiceError } from '../../src/model/service-error.ts';
 import type { HeldItem } from '../../src/service/answers.ts';
 import { treeline } from '../support/command-here.ts';
 import { listenInTest } from '../support/listen-in-test.ts';
@@ -189,25 +187,6 @@ describe('a command fails', () => {
   ])('for %j', async (args, message) => {
     expect(await commands.failure(args)).toBe(message);
     expect(commands.api.operator.asked).toEqual([]);
-  });
-
-  it.each<[role: Role, args: readonly string[], words: string]>([
-    ['proxy', ['approve', 'beef'], 'may not operate; that is for administrator'],
-    ['automation-endpoint', ['suspend', 'shop'], 'may not operate; that is for administrator'],
-    ['proxy', ['retry', '--all'], 'may not retry; that is for administrator and automation-endpoint'],
-  ])('as %s: %j', async (role, args, words) => {
-    const identity = commands.api.identities[role];
-    expect(await commands.failure(args, { identity })).toBe(
-      `/operations/${args[0]} answered 403: The role ${role} ${words}`,
-    );
-  });
-
-  it('in the words of the controller', async () => {
-    const approve = () => Promise.reject(new ServiceError('not_found', 'Nothing is held under the digest "x"'));
-    commands.answer('operator', { approve });
-    expect(await commands.failure(['approve', 'x'])).toBe(
-      '/operations/approve answered 404: Nothing is held under the digest "x"',
-    );
   });
 
   it('without a controller to ask', async () => {

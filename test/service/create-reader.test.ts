@@ -41,6 +41,28 @@ describe('an instance', () => {
     expect([...service.reader.objects('stack-instance')].map(({ name }) => name)).toEqual(['new', 'odd', 'shop']);
   });
 
+  it('that no commit wants answers until its servers are gone', async () => {
+    const service = await open({ 'stacks/instances/other.yaml': 'stackTemplate: web\nparameters: { count: "0" }\n' });
+    await service.made('web-1', 'web-2');
+    const before = service.reader.instance('shop');
+    await service.commit({ [SHOP]: null });
+    expect(service.reader.status('shop')).toBe('Marked for delete');
+    expect(service.reader.instance('shop')).toMatchObject({
+      oid: before.oid,
+      body: {
+        description: 'The shop',
+        resources: { web: { 'web-1': { state: 'marked for delete' }, 'web-2': { state: 'marked for delete' } } },
+      },
+    });
+    await service.change('web-1', null);
+    await service.change('web-2', null);
+    await service.ledger.commit([
+      { kind: 'terminating', name: 'shop', value: null, expected: service.ledger.read('terminating', 'shop') },
+    ]);
+    expect(refusal(() => service.reader.instance('shop'))).toMatch(/^not_found/);
+    expect(service.reader.instances().map(({ name }) => name)).toEqual(['other']);
+  });
+
   it('that is a server is not found, with its instance', async () => {
     const { reader } = await open();
     expect(refusal(() => reader.status('web-1'))).toBe(
