@@ -83,16 +83,6 @@ test.each<[what: string, text: string, leftOut: string]>([
 });
 
 describe('YAML that no operator wrote', () => {
-  test('is read as far as a limit', () => {
-    const levels = Array.from(
-      { length: 12 },
-      (_, index) => `a${index + 1}: &a${index + 1} [${`*a${index}, `.repeat(9)}*a${index}]`,
-    );
-    const { values, leftOut } = flat(`a0: &a0 [x]\n${levels.join('\n')}\n`);
-    expect(values.a1).toHaveLength(10);
-    expect(leftOut).toContain('13 a12: it is too large');
-  });
-
   const BOMB = Array.from({ length: 12 }, (_, index) => {
     const below = Array.from({ length: 10 }, (_item, at) => `k${at}: *a${index}`).join(', ');
     return `a${index + 1}: &a${index + 1} { ${below} }`;

@@ -40,31 +40,6 @@ describe('a table', () => {
       't.csv:3 : line 2 has "web-1" already',
     ]);
   });
-
-  it('becomes groups of like servers, with what differs in their own files', () => {
-    const rows = [1, 2, 3, 4].map((index) => `web-${index},production,web,medium,4,192.0.2.${index * 7}`);
-    const text = `name,environment,role,shape,cpus,ip\n${rows.join('\n')}\nprod-db,production,db,large,16,192.0.2.9\n`;
-    const { files, proof, problems } = importOf((one) => readCsv('t.csv', text, one));
-    expect({ problems, differing: proof.differing, keys: proof.keys }).toEqual({
-      problems: [],
-      differing: 0,
-      keys: 25,
-    });
-    expect(
-      files['stacks/instances/web.yaml'],
-    ).toBe(`# yaml-language-server: $schema=../../schemas/stack-instance.schema.json
-stackTemplate: web
-parameters:
-  count: "4"
-`);
-    expect(files['types/shape/medium.yaml']).toContain('\ncpus: "4"\n');
-    expect(
-      files['types/clientcert/web-4.yaml'],
-    ).toBe(`# yaml-language-server: $schema=../../schemas/clientcert.schema.json
-ip: 192.0.2.28
-`);
-    expect(files['tree.yaml']).toContain('children:\n  - name: production\n    type: environment\n');
-  });
 });
 
 test('nodes and their facts come from a table, a map, or a list', () => {
