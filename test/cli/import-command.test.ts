@@ -7,7 +7,6 @@ import { compareNames } from '../../src/model/names.ts';
 import type { Settings } from '../../src/model/settings.ts';
 import { treeline } from '../support/command-here.ts';
 import type { ProcessResult } from '../support/command-line.ts';
-import { createGitRepository, runGit } from '../support/git-repository.ts';
 import { runController } from '../support/running-controller.ts';
 import { createSite } from '../support/site.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -150,35 +149,14 @@ not imported: 2 values
     ]);
   });
 
-  it('lists files whose names are not UTF-8, which validate and explain read as a commit has them', async () => {
+  it('lists files whose names are not UTF-8', async () => {
     const directory = directoryOf({ 'tree/hiera.yaml': HIERA, 'tree/data/web-02.yaml': 'port: 8080\n' });
-    function add(path: string): void {
-      writeFileSync(Buffer.from(`${directory}/${path}`, 'latin1'), 'port: 1\n');
-    }
-    add('tree/data/web-03\xe9.yaml');
+    writeFileSync(Buffer.from(`${directory}/tree/data/web-03\xe9.yaml`, 'latin1'), 'port: 1\n');
     mkdirSync(Buffer.from(`${directory}/tree/data/d\xe9`, 'latin1'));
     const { code, stdout, stderr } = await importIn(directory, 'tree', '--out', 'stacks');
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/data\/web-03\ufffd\.yaml:1 +its name is no text in UTF-8\n/);
     expect(stdout).toMatch(/data\/d\ufffd:1 +its name is no text in UTF-8\n/);
-
-    for (const path of ['stacks/notes\xe9.txt', 'stacks/stacks/instances/b\xe9.yaml']) add(path);
-    const checked = await treeline(['validate', 'stacks'], { cwd: directory });
-    expect([checked.code, checked.stderr]).toEqual([1, '']);
-    expect(checked.stdout).toMatch(/^stacks\/instances\/b\xe9\.yaml:1:1: error: .* \[bad_name\]\n/m);
-    expect(checked.stdout).toMatch(/, 1 error, /);
-    const stacks = join(directory, 'stacks');
-    await createGitRepository(stacks, { bare: false });
-    await runGit(['-C', stacks, 'add', '--all']);
-    await runGit(['-C', stacks, 'commit', '--quiet', '--message', 'x']);
-    const committed = await treeline(['validate', 'stacks', '--rev', 'HEAD'], { cwd: directory });
-    expect(committed).toEqual(checked);
-    const explained = await treeline(['explain', 'web-02', 'port', '--dir', 'stacks'], { cwd: directory });
-    expect([explained.code, explained.stderr, explained.stdout]).toEqual([
-      0,
-      '',
-      expect.stringMatching(/^port = 8080\n/),
-    ]);
   });
 
   it.each<[what: string, args: readonly string[], message: string]>([
