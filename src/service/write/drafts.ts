@@ -68,7 +68,7 @@ export function deleteInstanceDraft(name: string, isTerminating: () => boolean):
 
 /** Returns the draft that makes or replaces a template or an object below `types/`. */
 export function putObjectDraft(type: PlainTypeName | 'stack-template', body: JsonMap): Draft {
-  const name = textField(body, 'name') ?? missing('name');
+  const name = requiredText(body, 'name');
   requireName(name, `${/^[aeiou]/.test(type) ? 'an' : 'a'} ${kindOf(type)}`);
   requireAgreement(body, { name, type });
   const address = addressOf(type, name);
@@ -108,7 +108,7 @@ export function deleteObjectDraft(type: PlainTypeName | 'stack-template', name: 
 
 /** Returns the draft that registers a client, or changes the given fields of one, at the word of `by`. */
 export function putClientDraft(body: JsonMap, by?: Client): Draft {
-  const given = textField(body, 'serial') ?? missing('serial');
+  const given = requiredText(body, 'serial');
   const serial = serialOf(given);
   const name = textField(body, 'name');
   if (name !== undefined && canonicalSerial(name) !== serial) {
@@ -248,14 +248,17 @@ function requireAgreement(body: JsonMap, given: Readonly<Record<string, string>>
   }
 }
 
+/** Returns a text of the body. Throws `invalid_input` if there is none of that name. */
+export function requiredText(body: JsonMap, name: string): string {
+  const text = textField(body, name);
+  if (text === undefined) throw invalid(name, 'is missing');
+  return text;
+}
+
 function textField(body: JsonMap, name: string): string | undefined {
   const value = fieldOf(body, name);
   if (value === undefined || typeof value === 'string') return value;
   throw invalid(name, 'has to be a string');
-}
-
-function missing(field: string): never {
-  throw invalid(field, 'is missing');
 }
 
 function invalid(field: string, message: string): ServiceError {

@@ -14,6 +14,7 @@ import {
   putInstanceDraft,
   putObjectDraft,
   putTreeDraft,
+  requiredText,
   writableType,
 } from './drafts.ts';
 import type { BeforePush, TakeBack } from './pending-write.ts';
@@ -81,14 +82,14 @@ export function createWriter({ queue, preview, approveDeletes, isTerminating, re
     putInstance,
     /** The same for an instance whose name stands in the body. */
     async createInstance(order: WriteOrder, body: JsonMap, force: boolean): Promise<WriteResult> {
-      const name = nameIn(body);
+      const name = requiredText(body, 'name');
       requireTemplate(body);
       return putInstance(order, name, body, force);
     },
     deleteInstance,
     /** Makes or replaces an object of a type; instances keep the rule of `force`. */
     async putObject(order: WriteOrder, type: string, body: JsonMap, force: boolean): Promise<WriteResult> {
-      if (type === 'stack-instance') return putInstance(order, nameIn(body), body, force);
+      if (type === 'stack-instance') return putInstance(order, requiredText(body, 'name'), body, force);
       const fields = type === 'stack-template' ? body : ofTenant(order.by, body);
       return submit(putObjectDraft(writableType(type), fields), order);
     },
@@ -118,10 +119,4 @@ function requireTemplate(body: JsonMap): void {
   const message =
     'the body lacks "stackTemplate", the template to make an instance of; to write a template, POST /types/stack-template/';
   throw new ServiceError('invalid_input', message, [{ pointer: '/stackTemplate', message: 'is missing' }]);
-}
-
-function nameIn(body: JsonMap): string {
-  const name = Object.hasOwn(body, 'name') ? body.name : undefined;
-  if (typeof name === 'string') return name;
-  throw new ServiceError('invalid_input', 'name: is missing', [{ pointer: '/name', message: 'is missing' }]);
 }
