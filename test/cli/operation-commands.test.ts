@@ -4,6 +4,7 @@ import { createServer } from 'node:https';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createAuthority, issueClientCertificate, type KeyPair } from '../../src/base/development-pki.ts';
+import type { Role } from '../../src/model/names.ts';
 import type { Problem } from '../../src/model/problem.ts';
 import type { HeldItem } from '../../src/service/answers.ts';
 import { treeline } from '../support/command-here.ts';
@@ -187,6 +188,17 @@ describe('a command fails', () => {
   ])('for %j', async (args, message) => {
     expect(await commands.failure(args)).toBe(message);
     expect(commands.api.operator.asked).toEqual([]);
+  });
+
+  it.each<[role: Role, args: readonly string[], words: string]>([
+    ['proxy', ['approve', 'beef'], 'may not operate; that is for administrator'],
+    ['automation-endpoint', ['suspend', 'shop'], 'may not operate; that is for administrator'],
+    ['proxy', ['retry', '--all'], 'may not retry; that is for administrator and automation-endpoint'],
+  ])('as %s: %j', async (role, args, words) => {
+    const identity = commands.api.identities[role];
+    expect(await commands.failure(args, { identity })).toBe(
+      `/operations/${args[0]} answered 403: The role ${role} ${words}`,
+    );
   });
 
   it('without a controller to ask', async () => {
