@@ -62,10 +62,10 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/simulation': { most: 6713, goal: 6500 },
   'test/statuses': { most: 1098, goal: 900 },
   'test/store': { most: 2129, goal: 2200 },
-  'test/support': { most: 5684, goal: 4500 },
+  'test/support': { most: 5658, goal: 4500 },
   'test/texts': { most: 601, goal: 450 },
   'test/yaml-edit': { most: 656, goal: 450 },
   bench: { most: 2510, goal: 2500 },
   src: { most: 56_625, goal: 51_000 },
-  test: { most: 62_919, goal: 55_000 },
+  test: { most: 62_893, goal: 55_000 },
 };

@@ -1,5 +1,6 @@
 // Reads server-sent events over TLS, as a client with a certificate does.
-import type { IncomingHttpHeaders } from 'node:http';
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { onTestFinished } from 'vitest';
 import type { Identity, Server } from './https-client.ts';
@@ -13,16 +14,7 @@ export interface Message {
   readonly comment?: true;
 }
 
-export interface ReadStream {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  /** All that came so far. */
-  readonly messages: readonly Message[];
-  /** The data of the messages of a kind. */
-  data(event: string): readonly unknown[];
-  readonly isEnded: () => boolean;
-  close(): void;
-}
+export type ReadStream = Awaited<ReturnType<typeof readStream>>;
 
 /** Resolves once the head of the answer is there. The stream ends with the running test. */
 export async function readStream(
@@ -30,32 +22,29 @@ export async function readStream(
   { key, cert }: Identity,
   path: string,
   headers: Readonly<Record<string, string>> = {},
-): Promise<ReadStream> {
-  const { promise, resolve, reject } = Promise.withResolvers<ReadStream>();
-  const outgoing = request({ host: '127.0.0.1', port, path, ca, key, cert, headers, agent: false }, (incoming) => {
-    const messages: Message[] = [];
-    let [rest, isEnded] = ['', false];
-    incoming.setEncoding('utf8');
-    incoming.on('data', (text: string) => {
-      const blocks = `${rest}${text}`.split('\n\n');
-      rest = blocks.pop() ?? '';
-      messages.push(...blocks.map(messageIn));
-    });
-    const end = (): void => {
-      isEnded = true;
-    };
-    for (const event of ['end', 'error', 'close']) incoming.on(event, end);
-    resolve({
-      ...{ status: incoming.statusCode ?? 0, headers: incoming.headers, messages },
-      data: (event) => messages.filter((message) => message.event === event).map(({ data }) => data),
-      isEnded: () => isEnded,
-      close: () => void outgoing.destroy(),
-    });
-  });
-  outgoing.on('error', reject);
+) {
+  const outgoing = request({ host: '127.0.0.1', port, path, ca, key, cert, headers, agent: false });
+  outgoing.on('error', () => undefined);
   onTestFinished(() => void outgoing.destroy());
   outgoing.end();
-  return await promise;
+  const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage];
+  /** All that came so far. */
+  const messages: Message[] = [];
+  let rest = '';
+  incoming.setEncoding('utf8');
+  incoming.on('error', () => undefined);
+  incoming.on('data', (text: string) => {
+    const blocks = `${rest}${text}`.split('\n\n');
+    rest = blocks.pop() ?? '';
+    messages.push(...blocks.map(messageIn));
+  });
+  return {
+    ...{ status: incoming.statusCode ?? 0, headers: incoming.headers, messages },
+    /** The data of the messages of a kind. */
+    data: (kind: string): readonly unknown[] => messages.filter(({ event }) => event === kind).map(({ data }) => data),
+    isEnded: () => incoming.readableEnded || incoming.destroyed,
+    close: () => void outgoing.destroy(),
+  };
 }
 
 function messageIn(block: string): Message {

@@ -1,6 +1,6 @@
 // A Git server over HTTP for tests: `git http-backend` behind Node's own server, as a real site has it behind another.
 // Everything between the two can be made to misbehave.
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import https from 'node:https';
@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname } from 'node:path';
 import { buffer } from 'node:stream/consumers';
+import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
 
 /** The end of the head of a CGI answer, RFC 3875. */
@@ -122,7 +123,8 @@ async function runBackend(
   const { url = '/', method = '', headers } = request;
   const { pathname, search } = new URL(url, 'http://localhost');
   const input = await buffer(request);
-  const child = spawn('git', ['http-backend'], {
+  const running = promisify(execFile)('git', ['http-backend'], {
+    ...({ encoding: 'buffer', maxBuffer: 2 ** 30 } as const),
     env: {
       PATH: process.env.PATH ?? '',
       HOME: tmpdir(),
@@ -144,11 +146,14 @@ async function runBackend(
     },
   });
   // Git does not always read to the end.
-  child.stdin.on('error', () => child.stdin.destroy());
-  child.stdin.end(input);
-  const output = await outputOf(child);
-  const end = output.indexOf(CGI_HEAD_END);
-  return { ...headIn(output.toString('latin1', 0, end)), body: output.subarray(end + CGI_HEAD_END.length) };
+  running.child.stdin?.on('error', () => undefined);
+  running.child.stdin?.end(input);
+  const { stdout } = await running.catch((error) => {
+    if (error.stdout?.length > 0) return error as { stdout: Buffer };
+    throw error;
+  });
+  const end = stdout.indexOf(CGI_HEAD_END);
+  return { ...headIn(stdout.toString('latin1', 0, end)), body: stdout.subarray(end + CGI_HEAD_END.length) };
 }
 
 function headIn(head: string): Omit<GitAnswer, 'body'> {
@@ -156,12 +161,4 @@ function headIn(head: string): Omit<GitAnswer, 'body'> {
   const fields = lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.replace(/^[^:]*: */, '')]);
   const { status = '200', ...headers } = Object.fromEntries(fields);
   return { status: Number.parseInt(status, 10), headers };
-}
-
-async function outputOf(child: ChildProcessWithoutNullStreams): Promise<Buffer> {
-  const closed = once(child, 'close');
-  const [output, complaint] = await Promise.all([buffer(child.stdout), buffer(child.stderr)]);
-  const [code] = await closed;
-  if (code !== 0 && output.length === 0) throw new Error(`git http-backend ended with ${code}: ${complaint}`);
-  return output;
 }

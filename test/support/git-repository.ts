@@ -1,10 +1,11 @@
 // A real Git repository for tests, filled by `git fast-import`, so that bare ones and ones with a work tree are written in the
 // same way. A work tree's files are not touched. Tests make thousands of commits, and a process takes longer to start than a
 // reference to read: a commit starts git once.
-import { spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type { FileMode } from '../../src/model/snapshot.ts';
 
 /** A file's content; null removes the file. With mode `160000` the content is the submodule's commit. */
@@ -68,26 +69,20 @@ export async function createGitRepository(path: string, { bare = true } = {}) {
 }
 
 /** Runs the system's git with no configuration but the repository's own. */
-export function runGit(
+export async function runGit(
   args: readonly string[],
   input: Uint8Array = new Uint8Array(),
   environment: Readonly<Record<string, string>> = {},
 ): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const child = spawn('git', args, { env: { ...ENVIRONMENT, ...environment } });
-    const out: Buffer[] = [];
-    const err: Buffer[] = [];
-    child.stdout.on('data', (chunk) => out.push(chunk));
-    child.stderr.on('data', (chunk) => err.push(chunk));
-    child.on('error', reject);
-    child.on('close', (code) => {
-      if (code === 0) resolve(Buffer.concat(out).toString('utf8').trim());
-      else reject(new Error(`git ${args.join(' ')} ended with ${code}: ${Buffer.concat(err)}`));
-    });
-    // Git does not always read to the end; its exit code tells what happened.
-    child.stdin.on('error', () => child.stdin.destroy());
-    child.stdin.end(input);
+  const env = { ...ENVIRONMENT, ...environment };
+  const running = promisify(execFile)('git', args, { env, maxBuffer: 2 ** 30 });
+  // Git does not always read to the end; its exit code tells what happened.
+  running.child.stdin?.on('error', () => undefined);
+  running.child.stdin?.end(input);
+  const { stdout } = await running.catch(({ code, stderr }) => {
+    throw new Error(`git ${args.join(' ')} ended with ${code}: ${stderr}`);
   });
+  return stdout.trim();
 }
 
 /** Writes what `git init` writes, without the samples of hooks. Git is never to collect garbage while a test runs. */

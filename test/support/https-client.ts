@@ -1,5 +1,6 @@
 // Asks a server over TLS, as a client with a certificate does.
-import type { IncomingHttpHeaders } from 'node:http';
+import { once } from 'node:events';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Agent, request as send } from 'node:https';
 import { buffer } from 'node:stream/consumers';
 
@@ -68,26 +69,18 @@ export function keepAlive(): Agent {
   return new Agent({ keepAlive: true, maxSockets: 1 });
 }
 
-function request({ port, ca }: Server, path: string, ask: Ask): Promise<Reply> {
-  const { promise, resolve, reject } = Promise.withResolvers<Reply>();
+async function request({ port, ca }: Server, path: string, ask: Ask): Promise<Reply> {
   const { identity, body, method = 'GET', agent } = ask;
   const isChunked = ask.headers?.['Transfer-Encoding'] !== undefined;
   const length = body === undefined || isChunked ? {} : { 'Content-Length': Buffer.byteLength(body) };
   const headers = { ...length, ...ask.headers };
-  const outgoing = send(
-    { host: '127.0.0.1', port, path, ca, method, headers, ...identity, agent: agent ?? false },
-    async (incoming) => {
-      try {
-        const bytes = await buffer(incoming);
-        const isPlain = incoming.headers['content-encoding'] === undefined && bytes.length > 0;
-        const parsed: unknown = isPlain ? JSON.parse(bytes.toString()) : undefined;
-        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body: parsed, bytes });
-      } catch (error) {
-        reject(error);
-      }
-    },
-  );
-  outgoing.on('error', reject);
+  const outgoing = send({ host: '127.0.0.1', port, path, ca, method, headers, ...identity, agent: agent ?? false });
+  // A server may answer before it has read all, and hang up.
+  outgoing.on('error', () => undefined);
   outgoing.end(body);
-  return promise;
+  const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage];
+  const bytes = await buffer(incoming);
+  const isPlain = incoming.headers['content-encoding'] === undefined && bytes.length > 0;
+  const parsed: unknown = isPlain ? JSON.parse(bytes.toString()) : undefined;
+  return { status: incoming.statusCode ?? 0, headers: incoming.headers, body: parsed, bytes };
 }
