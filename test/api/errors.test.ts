@@ -27,44 +27,33 @@ test('every answer names the replica, also one that no route has let pass', asyn
   for (const { headers } of answers) expect(headers['x-treeline-replica']).toBe('test-1');
 });
 
-describe('404', () => {
-  test.each([
-    [
-      '/nope',
-      'There is nothing at GET /nope; everything is below /openapi.json, /stacks, /clients, /types, /hiera, /tree, /operations, /events, /agent',
-    ],
-    ['/Stacks/instances', 'There is nothing at GET /Stacks/instances; did you mean "/stacks/instances"?'],
-    ['/stack', 'There is nothing at GET /stack; did you mean "/stacks"?'],
-    [
-      '/stacks/nodes/',
-      'There is nothing at GET /stacks/nodes/; below /stacks are /stacks/instances, /stacks/templates',
-    ],
-    ['/operations/helt', 'There is nothing at GET /operations/helt; did you mean "/operations/held"?'],
-    [
-      '/readyz',
-      'There is nothing at GET /readyz; /livez, /readyz, /leaderz and /metrics are asked over plain HTTP, on the port of the setting management.port',
-    ],
-    ['/hiera/a/b/c', 'There is nothing at GET /hiera/a/b/c; below /hiera are /hiera/all, /hiera/<clientcert>'],
-    ['/hiera/shop-web/zone%2Fx', 'There is no "zone/x"'],
-    ['/hiera/__proto__', 'There is no "__proto__"'],
-    ['/hiera/all/zone', 'There is no "all"'],
-  ])('%s', async (path, message) => {
-    const { status, headers, body } = await api.request(path);
-    expect({ status, body }).toEqual({ status: 404, body: { message, return_code: 404, error: 'not_found' } });
-    expect(headers).toMatchObject({
-      'content-type': 'application/json; charset=utf-8',
-      'x-request-id': expect.stringMatching(/^[0-9a-f-]{36}$/),
-    });
-    expect(headers).not.toHaveProperty('etag');
+const SECTIONS = '/openapi.json, /stacks, /clients, /types, /hiera, /tree, /operations, /events, /agent';
+const HEALTH = 'are asked over plain HTTP, on the port of the setting management.port';
+test.each([
+  ['/nope', `There is nothing at GET /nope; everything is below ${SECTIONS}`],
+  ['/Stacks/instances', 'There is nothing at GET /Stacks/instances; did you mean "/stacks/instances"?'],
+  ['/stack', 'There is nothing at GET /stack; did you mean "/stacks"?'],
+  ['/stacks/nodes/', 'There is nothing at GET /stacks/nodes/; below /stacks are /stacks/instances, /stacks/templates'],
+  ['/operations/helt', 'There is nothing at GET /operations/helt; did you mean "/operations/held"?'],
+  ['/readyz', `There is nothing at GET /readyz; /livez, /readyz, /leaderz and /metrics ${HEALTH}`],
+  ['/hiera/a/b/c', 'There is nothing at GET /hiera/a/b/c; below /hiera are /hiera/all, /hiera/<clientcert>'],
+  ['/hiera/shop-web/zone%2Fx', 'There is no "zone/x"'],
+  ['/hiera/__proto__', 'There is no "__proto__"'],
+  ['/hiera/all/zone', 'There is no "all"'],
+])('%s is 404', async (path, message) => {
+  const { status, headers, body } = await api.request(path);
+  expect({ status, body }).toEqual({ status: 404, body: { message, return_code: 404, error: 'not_found' } });
+  expect(headers).toMatchObject({
+    'content-type': 'application/json; charset=utf-8',
+    'x-request-id': expect.stringMatching(/^[0-9a-f-]{36}$/),
   });
+  expect(headers).not.toHaveProperty('etag');
 });
 
-describe('bad percent-encoding', () => {
-  test.each(['/hiera/%zz', '/hiera/%', '/types/zone/%ff'])('%s', async (path) => {
-    const { status, body } = await api.request(path);
-    const message = 'The path holds a "%" that begins no encoded character: write it as %25';
-    expect({ status, body }).toEqual({ status: 400, body: { message, return_code: 400, error: 'invalid_input' } });
-  });
+test.each(['/hiera/%zz', '/hiera/%', '/types/zone/%ff'])('%s has bad percent-encoding', async (path) => {
+  const { status, body } = await api.request(path);
+  const message = 'The path holds a "%" that begins no encoded character: write it as %25';
+  expect({ status, body }).toEqual({ status: 400, body: { message, return_code: 400, error: 'invalid_input' } });
 });
 
 test('a URL may be 2048 bytes long, and is 414 beyond', async () => {

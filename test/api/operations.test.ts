@@ -102,13 +102,16 @@ describe.each(ROWS)('POST /operations/$operation $body', ({ operation, body, ask
 describe('fields', () => {
   const one = 'Name exactly one of "instance", "resource", "provider", or "all": true';
   const time = '"until" has to be a time such as 2026-11-20T10:13:56Z';
+  const noField = (name: string, fields: string): string =>
+    `There is no field "${name}"; the fields are ${fields}, reason`;
+  const TARGETS = 'instance, resource, provider, all';
 
   test.each<[operation: string, body: JsonMap, message: string, pointer: string | null]>([
     ['approve', {}, '"digest" is missing', '/digest'],
     ['approve', { digest: '' }, '"digest" is missing', '/digest'],
     ['approve', { digest: 1 }, '"digest" has to be a string', '/digest'],
     ['approve', { digst: 'beef' }, 'There is no field "digst"; did you mean "digest"?', '/digst'],
-    ['approve', { digest: 'beef', all: true }, 'There is no field "all"; the fields are digest, reason', '/all'],
+    ['approve', { digest: 'beef', all: true }, noField('all', 'digest'), '/all'],
     ['approve', { digest: 'beef', reason: ['x'] }, '"reason" has to be a string of at most 1000 characters', '/reason'],
     ['accept-history', {}, '"commit" is missing', '/commit'],
     ['acknowledge', { instance: 'shop' }, 'Name exactly one of "until", or "end": true', null],
@@ -117,37 +120,22 @@ describe('fields', () => {
     ['suspend', { until: 'tomorrow' }, time, '/until'],
     ['suspend', { until: '2026-11-20T18:00:00' }, time, '/until'],
     ['suspend', { until: '2026-11-20T25:00:00Z' }, time, '/until'],
-    ['suspend', { resource: 'x' }, 'There is no field "resource"; the fields are instance, until, reason', '/resource'],
-    [
-      'resume',
-      { until: TIME },
-      'There is no field "until"; the fields are instance, recovery, force, reason',
-      '/until',
-    ],
+    ['suspend', { resource: 'x' }, noField('resource', 'instance, until'), '/resource'],
+    ['resume', { until: TIME }, noField('until', 'instance, recovery, force'), '/until'],
     ['resume', { force: true }, 'Name either "instance", or "recovery", which may have "force"', null],
     ['retry', {}, one, null],
     ['retry', { instance: 'a', resource: 'b' }, one, null],
     ['retry', { provider: 'a', all: true }, one, null],
     ['retry', { all: false }, '"all" has to be true', '/all'],
-    [
-      'retry',
-      { server: 'x' },
-      'There is no field "server"; the fields are instance, resource, provider, all, reason, ignoreOrder',
-      '/server',
-    ],
+    ['retry', { server: 'x' }, `${noField('server', TARGETS)}, ignoreOrder`, '/server'],
     ['retry', { instance: 'a', ignoreOrder: true }, '"ignoreOrder" is for one "resource"', null],
     ['retain', {}, '"resource" is missing', '/resource'],
     ['replace', { resource: '' }, '"resource" is missing', '/resource'],
-    ['replace', { all: true }, 'There is no field "all"; the fields are resource, reason', '/all'],
+    ['replace', { all: true }, noField('all', 'resource'), '/all'],
     ['check', {}, 'Name exactly one of "instance", "resource"', null],
-    ['check', { all: true }, 'There is no field "all"; the fields are instance, resource, reason', '/all'],
+    ['check', { all: true }, noField('all', 'instance, resource'), '/all'],
     ['adopt', { instance: 'a', all: true }, one, null],
-    [
-      'adopt',
-      { 'a/b~c': 1 },
-      'There is no field "a/b~c"; the fields are instance, resource, provider, all, reason',
-      '/a~1b~0c',
-    ],
+    ['adopt', { 'a/b~c': 1 }, noField('a/b~c', TARGETS), '/a~1b~0c'],
   ])('%s %j', async (operation, body, message, pointer) => {
     const { status, body: answer } = await post(operation, body);
     const text = message.endsWith(' is missing') ? 'is missing' : message;

@@ -31,34 +31,16 @@ describe.skipIf(TERRAFORM === undefined)('with the real terraform (skipped where
 
 describe('a refresh-only plan', () => {
   const facts = { module: 'small', copy: '', wanted: SMALL, applied: SMALL };
-  const changed = (attribute: string, before: unknown, after: unknown): object => ({
-    resource_drift: [
-      {
-        address: 'cloud_server.one',
-        mode: 'managed',
-        change: { actions: ['update'], before: { [attribute]: before }, after: { [attribute]: after } },
-      },
-    ],
+  const drift = (actions: readonly string[], before: object, after: object | null): object => ({
+    resource_drift: [{ address: 'cloud_server.one', mode: 'managed', change: { actions, before, after } }],
   });
-  const gone = {
-    resource_drift: [
-      { address: 'cloud_server.one', mode: 'managed', change: { actions: ['delete'], before: {}, after: null } },
-    ],
-  };
+  const outside = (what: string): object => ({ ...SMALL, shape: `small (changed outside: cloud_server.one${what})` });
 
   it.each<[string, object, object]>([
     ['without drift is what was applied', {}, SMALL],
-    ['shows an attribute at the property of its name', changed('disk', 10, 12), { ...SMALL, disk: '12' }],
-    [
-      'shows another attribute at the shape',
-      changed('tags', ['a'], ['b']),
-      { ...SMALL, shape: 'small (changed outside: cloud_server.one.tags)' },
-    ],
-    [
-      'shows a resource that is gone at the shape',
-      gone,
-      { ...SMALL, shape: 'small (changed outside: cloud_server.one is gone)' },
-    ],
+    ['shows an attribute at its property', drift(['update'], { disk: 10 }, { disk: 12 }), { ...SMALL, disk: '12' }],
+    ['shows another one at the shape', drift(['update'], { tags: ['a'] }, { tags: ['b'] }), outside('.tags')],
+    ['shows a resource that is gone at the shape', drift(['delete'], {}, null), outside(' is gone')],
   ])('%s', (_, plan, observed) => {
     expect(observedIn(plan, facts).observed).toEqual(observed);
   });

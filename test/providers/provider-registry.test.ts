@@ -10,17 +10,9 @@ const RETRY = { attempts: 8, firstSeconds: 2, maxSeconds: 300, failedSeconds: 36
 const OPTIONS = { file: '/nowhere', createMs: 0, updateMs: 0, deleteMs: 0, checkMs: 0, failRate: 0, seed: 1 };
 
 function entryOf(name: string, match: Partial<Match> = {}): ProviderSettings {
-  return {
-    name,
-    match: { kind: null, properties: {}, ...match },
-    implementation: 'simulated',
-    options: OPTIONS,
-    timeoutSeconds: 600,
-    checkSeconds: 300,
-    drift: 'report',
-    concurrency: 50,
-    retry: RETRY,
-  };
+  const limits = { timeoutSeconds: 600, checkSeconds: 300, drift: 'report', concurrency: 50, retry: RETRY } as const;
+  const wanted = { kind: null, properties: {}, ...match };
+  return { name, match: wanted, implementation: 'simulated', options: OPTIONS, ...limits };
 }
 
 function providerOf(close: () => Promise<void> = async () => undefined): Provider {
