@@ -37,6 +37,15 @@ function refusal(): Promise<unknown> {
   }, 20_000);
 }
 
+/** Returns a listener that ends with the running test, and the lines of its log. */
+async function listen(handler: RequestListener, options: Partial<Parameters<typeof startListener>[0]> = {}) {
+  const lines: string[] = [];
+  const log = createLog('debug', { write: (line) => lines.push(line) });
+  const listener = await startListener({ host: '127.0.0.1', port: 0, tls: api.tls, log, handler, ...options });
+  onTestFinished(() => listener.close());
+  return { ...listener, lines };
+}
+
 describe('the handshake refuses', () => {
   test('a client without certificate', async () => {
     await expect(api.request('/tree', { identity: null })).rejects.toThrow(/certificate required|ECONNRESET|hang up/);
@@ -157,19 +166,15 @@ describe('an answer under way', () => {
   async function startSlow(limits: Partial<TimeLimits> = {}) {
     const gate = Promise.withResolvers<void>();
     const started = Promise.withResolvers<void>();
-    const listener = await startListener({
-      host: '127.0.0.1',
-      port: 0,
-      tls: api.tls,
-      log: createLog('silent'),
-      limits,
-      async handler(request, response) {
+    const listener = await listen(
+      async (request, response) => {
         if (request.url === '/early') response.write('[');
         started.resolve();
         await gate.promise;
         response.end(request.url === '/early' ? ']' : '[]');
       },
-    });
+      { limits },
+    );
     return { listener, gate, started };
   }
 
@@ -202,7 +207,6 @@ describe('an answer under way', () => {
     if (event === 'reload') expect((await ask(listener.port, '/late', agent)).connection).toBe('close');
     await closed;
     agent.destroy();
-    await listener.close();
   });
 
   test('does not hold up close for ever', async () => {
@@ -218,21 +222,14 @@ describe('an answer under way', () => {
 
 describe('who is too slow', () => {
   test('with the handshake is disconnected, and it is logged', async () => {
-    const lines: string[] = [];
-    const log = createLog('debug', { write: (line) => lines.push(line) });
-    const options = { host: '127.0.0.1', port: 0, tls: api.tls, log, limits: { handshakeMs: 100 } };
-    const listener = await startListener({ ...options, handler: () => undefined });
-    expect(await text(connectPlain(listener.port, '127.0.0.1'))).toBe('');
+    const { port, lines } = await listen(() => undefined, { limits: { handshakeMs: 100 } });
+    expect(await text(connectPlain(port, '127.0.0.1'))).toBe('');
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ reason: 'ERR_TLS_HANDSHAKE_TIMEOUT', remote: '127.0.0.1' });
-    await listener.close();
   });
 
   test('to send headers or a body is disconnected, also if each byte comes soon', async () => {
-    const listener = await startListener({
-      ...{ host: '127.0.0.1', port: 0, tls: api.tls, log: createLog('silent') },
-      limits: { headersMs: 200, requestMs: 400 },
-      handler: (request, response) => request.resume().on('end', () => response.end('{}')),
-    });
+    const handler: RequestListener = (request, response) => request.resume().on('end', () => response.end('{}'));
+    const listener = await listen(handler, { limits: { headersMs: 200, requestMs: 400 } });
     const { key, cert } = api.identities.administrator;
     for (const bytes of ['X-Long: ', 'Transfer-Encoding: chunked\r\n\r\nfff\r\n']) {
       const socket = connect({ host: '127.0.0.1', ...api.server, port: listener.port, key, cert });
@@ -242,7 +239,6 @@ describe('who is too slow', () => {
       expect(await received).toMatch(/^(HTTP\/1\.1 408 [\s\S]*|reset)$/);
       clearInterval(dripping);
     }
-    await listener.close();
   });
 
   test('to read an answer is disconnected', async () => {
@@ -251,32 +247,25 @@ describe('who is too slow', () => {
       response.once('close', () => ended.resolve(response.writableFinished));
       response.end(Buffer.alloc(64 * 1024 * 1024));
     };
-    const log = createLog('silent');
-    const options = { host: '127.0.0.1', port: 0, tls: api.tls, log, limits: { stallMs: 200 }, handler };
-    const listener = await startListener(options);
+    const listener = await listen(handler, { limits: { stallMs: 200 } });
     const socket = connect({ host: '127.0.0.1', ...api.server, port: listener.port, ...api.identities.administrator });
     socket.on('error', () => socket.destroy());
     socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
     expect(await ended.promise).toBe(false);
     socket.destroy();
-    await listener.close();
   });
 });
 
 test('a client that is refused again and again fills no log', async () => {
-  const lines: string[] = [];
-  const log = createLog('info', { write: (line) => lines.push(line) });
-  const options = { host: '127.0.0.1', port: 0, tls: api.tls, log, clock: new ManualClock(Date.now()) };
-  const listener = await startListener({ ...options, handler: () => undefined });
+  const { port, lines } = await listen(() => undefined, { clock: new ManualClock(Date.now()) });
   for (let attempt = 0; attempt < 30; attempt++) {
-    const socket = connectPlain(listener.port, '127.0.0.1');
+    const socket = connectPlain(port, '127.0.0.1');
     socket.on('error', () => undefined).resume();
     socket.end('GET / HTTP/1.1\r\n\r\n');
     await new Promise((resolve) => socket.once('close', resolve));
   }
   await vi.waitFor(() => expect(lines).toHaveLength(1), 20_000);
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 40, msg: 'connection refused' });
-  await listener.close();
 });
 
 test('close ends idle connections at once', async () => {
