@@ -57,7 +57,7 @@ export type Agent = ReturnType<typeof createAgent>;
  * `not_found`, as those that do not exist.
  */
 export function createAgent(options: AgentOptions) {
-  const { work } = options;
+  const { work, clock } = options;
   const waits = new Shares(WAITS);
   return {
     /** Returns at most `limit` actions that the client may claim now. */
@@ -71,8 +71,18 @@ export function createAgent(options: AgentOptions) {
      */
     async wait(by: Client, ms: number, signal: AbortSignal): Promise<void> {
       work.hear(by.serial);
-      if (work.hasOffer(by.tags ?? [], seenBy(options, by))) return;
-      await waits.run(by.serial, () => waitForOffer(options, by, { ms, signal }));
+      const [tags, sees] = [by.tags ?? [], seenBy(options, by)];
+      if (work.hasOffer(tags, sees)) return;
+      await waits.run(by.serial, async () => {
+        const end = clock.monotonic() + ms;
+        for (let left = ms; left > 0 && !signal.aborted; left = end - clock.monotonic()) {
+          if (work.hasOffer(tags, sees)) return;
+          const woken = new AbortController();
+          const forget = work.watch(tags, () => woken.abort());
+          await pause(clock, left, AbortSignal.any([signal, woken.signal]));
+          forget();
+        }
+      });
     },
     /**
      * Resolves once the client may carry the action out; its intent is durable then. A repeat of the same `request` gets
@@ -81,7 +91,12 @@ export function createAgent(options: AgentOptions) {
     async claim({ by, refusal }: Caller, id: string, request: string | null): Promise<ClaimedAction> {
       work.hear(by.serial);
       const server = ownServer(options, by, id);
-      const ownTags = () => (refusal() === undefined && isFor(options, by, server) ? tagsNow(options, by) : undefined);
+      // It may have been removed since it asked.
+      const ownTags = () => {
+        const client = options.registered(by.serial);
+        if (refusal() !== undefined || !isWorking(client) || !isFor(options, by, server)) return undefined;
+        return client.tags ?? [];
+      };
       const claimed = await work.claim(server, id, { client: by.serial, request, ownTags });
       return { lease: claimed.lease, deadline: claimed.call.deadline, action: describeAction(claimed, work) };
     },
@@ -102,33 +117,10 @@ export function createAgent(options: AgentOptions) {
   };
 }
 
-interface OfferWait {
-  readonly ms: number;
-  readonly signal: AbortSignal;
-}
-
-async function waitForOffer(options: AgentOptions, by: Client, { ms, signal }: OfferWait): Promise<void> {
-  const { work, clock } = options;
-  const end = clock.monotonic() + ms;
-  for (let left = ms; left > 0 && !signal.aborted; left = end - clock.monotonic()) {
-    if (work.hasOffer(by.tags ?? [], seenBy(options, by))) return;
-    const woken = new AbortController();
-    const forget = work.watch(by.tags ?? [], () => woken.abort());
-    await pause(clock, left, AbortSignal.any([signal, woken.signal]));
-    forget();
-  }
-}
-
 function describeAction({ call, row }: OfferedCall, { timeoutSeconds }: ProxyWork): AgentAction {
   const { action: id, deadline: _, ...shown } = call;
   const { instance, key: group, generation, attempt } = row;
   return { id, instance, group, generation, attempt, ...shown, timeoutSeconds };
-}
-
-/** Returns the tags of a proxy that may have been removed since it asked; undefined if it was. */
-function tagsNow({ registered }: AgentOptions, by: Client): readonly string[] | undefined {
-  const client = registered(by.serial);
-  return isWorking(client) ? (client.tags ?? []) : undefined;
 }
 
 /** Returns the server of an action, which may not exist. Throws `not_found` for what is no id. */

@@ -8,14 +8,20 @@ import { dirname, join, relative } from 'node:path';
 import { type Command, Option } from 'commander';
 import { useFault } from '../api/tls/certificate-use.ts';
 import { issueClientCertificate } from '../base/development-pki.ts';
-import { ROLES, type Role } from '../model/names.ts';
-import { type Client, READ_SCOPES, WRITE_SCOPES } from '../model/objects.ts';
-import { canonicalFingerprint, canonicalSerial, serialFault } from '../model/serial.ts';
+import { ROLES } from '../model/names.ts';
+import { READ_SCOPES, WRITE_SCOPES } from '../model/objects.ts';
 import type { ClientSeen } from '../service/answers.ts';
 import { writeYaml } from '../yaml-edit/print-yaml.ts';
 import { CommandFailure } from './command-failure.ts';
 import { RENEWAL } from './connection-failure.ts';
-import { filesOf, readAuthority, requireNew, writePair } from './credential-files.ts';
+import {
+  type ClientFields,
+  clientDocument,
+  filesOf,
+  readAuthority,
+  requireNew,
+  writePair,
+} from './credential-files.ts';
 import { print, visibleLine } from './output.ts';
 import { addRestCommands, type RestCommand } from './rest-command.ts';
 import { addOptionalServerOptions, getFrom, type ServerOptions, sendTo, serverIn } from './server-connection.ts';
@@ -115,41 +121,6 @@ async function readCertificate(file: string): Promise<X509Certificate> {
 }
 
 const MODELINE = '# yaml-language-server: $schema=../schemas/client.schema.json';
-
-/** The fields that a certificate does not have. */
-interface ClientFields extends Pick<Partial<Client>, 'tenant' | 'node' | 'reads' | 'writes'> {
-  readonly role: Role;
-  /** Left out: the certificate's common name. */
-  readonly description?: string;
-  readonly tag?: readonly string[];
-}
-
-/** Returns the fields of a client's file. Throws CommandFailure for a certificate that cannot be registered. */
-function clientDocument(
-  certificate: X509Certificate,
-  { role, description, tenant, tag, node, reads, writes }: ClientFields,
-) {
-  const serial = canonicalSerial(certificate.serialNumber);
-  const fingerprint = canonicalFingerprint(certificate.fingerprint256);
-  if (serial === undefined || fingerprint === undefined) {
-    const { serialNumber } = certificate;
-    throw new CommandFailure(
-      `the certificate has no usable serial: of "${serialNumber}", ${serialFault(serialNumber)}`,
-    );
-  }
-  const commonName = /^CN=(.*)$/m.exec(certificate.subject)?.[1] ?? '';
-  return {
-    description: description ?? commonName,
-    role,
-    serial,
-    fingerprint,
-    ...(tenant && { tenant }),
-    ...(tag && { tags: tag }),
-    ...(node && { node }),
-    ...(reads && { reads }),
-    ...(writes && { writes }),
-  };
-}
 
 /** Names a file, and nothing but a file: no path, no hidden one. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;

@@ -1,8 +1,13 @@
-// Writes keys and certificates to files for the commands that create them. It never overwrites a file.
+// Writes keys and certificates to files for the commands that create them, and returns what registers one. It never
+// overwrites a file.
+import type { X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { KeyPair } from '../base/development-pki.ts';
+import type { Role } from '../model/names.ts';
+import type { Client } from '../model/objects.ts';
+import { canonicalFingerprint, canonicalSerial, serialFault } from '../model/serial.ts';
 import { CommandFailure } from './command-failure.ts';
 
 /** The name of the authority's files. */
@@ -47,4 +52,39 @@ export async function readAuthority(folder: string): Promise<KeyPair> {
     throw new CommandFailure(`there is no authority in ${folder}: "treeline pki init" makes one`);
   }
   return { key: await readFile(key, 'utf8'), cert: await readFile(cert, 'utf8') };
+}
+
+/** The fields that a certificate does not have. */
+export interface ClientFields extends Pick<Partial<Client>, 'tenant' | 'node' | 'reads' | 'writes'> {
+  readonly role: Role;
+  /** Left out: the certificate's common name. */
+  readonly description?: string;
+  readonly tag?: readonly string[];
+}
+
+/** Returns the fields of a client's file. Throws CommandFailure for a certificate that cannot be registered. */
+export function clientDocument(
+  certificate: X509Certificate,
+  { role, description, tenant, tag, node, reads, writes }: ClientFields,
+) {
+  const serial = canonicalSerial(certificate.serialNumber);
+  const fingerprint = canonicalFingerprint(certificate.fingerprint256);
+  if (serial === undefined || fingerprint === undefined) {
+    const { serialNumber } = certificate;
+    throw new CommandFailure(
+      `the certificate has no usable serial: of "${serialNumber}", ${serialFault(serialNumber)}`,
+    );
+  }
+  const commonName = /^CN=(.*)$/m.exec(certificate.subject)?.[1] ?? '';
+  return {
+    description: description ?? commonName,
+    role,
+    serial,
+    fingerprint,
+    ...(tenant && { tenant }),
+    ...(tag && { tags: tag }),
+    ...(node && { node }),
+    ...(reads && { reads }),
+    ...(writes && { writes }),
+  };
 }

@@ -37,29 +37,23 @@ export function valueAt(value: Json | undefined, pointer: string): Json | undefi
 
 function compareEntries(before: Entry<unknown> | undefined, after: Entry<unknown>): string[] {
   if (before === undefined || before.object === null || after.object === null) return [''];
-  const found: string[] = [];
-  compare(before.object as Json, after.object as Json, { pointer: '', found });
+  const found = compare(before.object as Json, after.object as Json, '').take(POINTERS_MAX);
   // A value that is not in the file, such as a default, would be located at its first line.
   const first = after.locate('').line;
-  const places = found.map((pointer) => ({ pointer, line: after.locate(pointer).line }));
+  const places = [...found].map((pointer) => ({ pointer, line: after.locate(pointer).line }));
   const rankOf = ({ line }: { readonly line: number }): number => (line === first ? Number.MAX_SAFE_INTEGER : line);
   return places.sort((a, b) => rankOf(a) - rankOf(b)).map(({ pointer }) => pointer);
 }
 
-interface Walk {
-  readonly pointer: string;
-  readonly found: string[];
-}
-
 /** A map that is on one side only is listed by its innermost parts. */
-function compare(before: Json | undefined, after: Json | undefined, { pointer, found }: Walk): void {
-  if (found.length >= POINTERS_MAX || isSame(before, after)) return;
+function* compare(before: Json | undefined, after: Json | undefined, pointer: string): Generator<string> {
+  if (isSame(before, after)) return;
   const [old, now] = [before, after].map((value) => value ?? (isFilled(before ?? after) ? {} : undefined));
   if (isMap(old) && isMap(now)) {
     for (const key of new Set([...Object.keys(now), ...Object.keys(old)])) {
-      compare(fieldOf(old, key), fieldOf(now, key), { pointer: below(pointer, key), found });
+      yield* compare(fieldOf(old, key), fieldOf(now, key), below(pointer, key));
     }
-  } else found.push(Array.isArray(old) && Array.isArray(now) ? below(pointer, firstDifference(old, now)) : pointer);
+  } else yield Array.isArray(old) && Array.isArray(now) ? below(pointer, firstDifference(old, now)) : pointer;
 }
 
 function isFilled(value: Json | undefined): boolean {

@@ -3,10 +3,10 @@ import { X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile, rename, rm } from 'node:fs/promises';
 import { createAuthority, issueClientCertificate, issueServerCertificate } from '../../base/development-pki.ts';
-import type { Client } from '../../model/objects.ts';
 import { CommandFailure } from '../command-failure.ts';
 import {
   AUTHORITY_CREDENTIAL,
+  type ClientFields,
   type CredentialFiles,
   filesOf,
   makePrivateFolder,
@@ -22,12 +22,12 @@ import {
 export const DEMO_CLIENTS = {
   administrator: { role: 'administrator' },
   'automation-endpoint': { role: 'automation-endpoint' },
-  proxy: { role: 'proxy', tags: ['lab'] },
+  proxy: { role: 'proxy', tag: ['lab'] },
   // Programs on the demo's servers read the record of the one where they are.
-  'local-servers': { role: 'proxy', tags: ['none'], reads: 'all' },
-  'lab-proxy': { role: 'proxy', tags: ['lab'] },
-  'stage-web-1': { role: 'proxy', tags: ['none'], node: 'stage-web-1' },
-} as const satisfies Readonly<Record<string, Pick<Client, 'role' | 'tags' | 'reads' | 'node'>>>;
+  'local-servers': { role: 'proxy', tag: ['none'], reads: 'all' },
+  'lab-proxy': { role: 'proxy', tag: ['lab'] },
+  'stage-web-1': { role: 'proxy', tag: ['none'], node: 'stage-web-1' },
+} as const satisfies Readonly<Record<string, ClientFields>>;
 
 /** The name of a client of the demo, also of its files. */
 export type DemoClient = keyof typeof DEMO_CLIENTS;

@@ -7,10 +7,9 @@ import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { productPath } from '../../base/product-files.ts';
-import { canonicalSerial } from '../../model/serial.ts';
 import { Git } from '../../repository/run-git.ts';
 import { writeYaml } from '../../yaml-edit/print-yaml.ts';
-import type { CredentialFiles } from '../credential-files.ts';
+import { type CredentialFiles, clientDocument } from '../credential-files.ts';
 import { writeSchemas } from '../schemas-command.ts';
 import { DEMO_CLIENT_NAMES, DEMO_CLIENTS, type DemoClient } from './credentials.ts';
 
@@ -68,13 +67,7 @@ async function registerClients(work: string, clients: Readonly<Record<DemoClient
   await mkdir(folder, { recursive: true });
   for (const name of DEMO_CLIENT_NAMES) {
     const certificate = new X509Certificate(await readFile(clients[name].cert));
-    const serial = canonicalSerial(certificate.serialNumber) ?? certificate.serialNumber;
-    const client = {
-      description: `demo ${name}`,
-      serial,
-      fingerprint: certificate.fingerprint256,
-      ...DEMO_CLIENTS[name],
-    };
-    await writeFile(join(folder, `${serial}.yaml`), writeYaml(client, MODELINE));
+    const client = clientDocument(certificate, DEMO_CLIENTS[name]);
+    await writeFile(join(folder, `${client.serial}.yaml`), writeYaml(client, MODELINE));
   }
 }

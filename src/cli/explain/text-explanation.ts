@@ -10,7 +10,6 @@ import type {
   NodeExplanation,
 } from '../../model/explanation.ts';
 import { fieldOf } from '../../model/json.ts';
-import type { RecordValue } from '../../model/record.ts';
 import { tableLines, visibleLine } from '../output.ts';
 
 const USED = '*';
@@ -32,7 +31,7 @@ export function textOfKey(key: string, explanation: NodeExplanation): string {
   const rows = layers.flatMap((layer, index): readonly Cells[] => {
     const statement = explained.statements.find((one) => one.layer === index);
     if (statement === undefined && isComputed !== (layer.kind === 'computed')) return [];
-    if (statement !== undefined) return statementRows(statement, explanation, { mark: markOf(statement.effect) });
+    if (statement !== undefined) return statementRows(statement, explanation);
     return [[UNUSED, layerText(layer), NO_STATEMENT[layer.status], ...fileCells(layer, explanation)]];
   });
   const lines = [visibleLine(keyHead(key, explained)), ...tableLines(rows, WIDTH_MAX)];
@@ -63,7 +62,7 @@ function fileCells({ file }: ExplainedLayer, { files }: NodeExplanation): Cells 
 function blockOf(key: string, explained: ExplainedKey, explanation: NodeExplanation): string {
   const rows = explained.statements.flatMap((one) => {
     const isValueKnown = one.effect === 'used' && explained.merge === 'first';
-    return statementRows(one, explanation, { mark: markOf(one.effect), isValueKnown });
+    return statementRows(one, explanation, isValueKnown);
   });
   return [visibleLine(keyHead(key, explained)), ...tableLines(rows, WIDTH_MAX)].join('\n');
 }
@@ -71,11 +70,7 @@ function blockOf(key: string, explained: ExplainedKey, explanation: NodeExplanat
 function keyHead(key: string, { value, merge, statements }: ExplainedKey): string {
   if (statements.some(({ effect }) => effect === 'unknown')) return `${key} is not in the record: it is not known yet`;
   if (value === null) return `${key} is not in the record: a layer removes it`;
-  return `${key} = ${recordValueText(value)}${merge === 'unique' ? ', the lists of all layers joined (unique)' : ''}`;
-}
-
-function markOf(effect: ExplainedKey['statements'][number]['effect']): string {
-  return effect === 'overridden' ? UNUSED : USED;
+  return `${key} = ${JSON.stringify(value)}${merge === 'unique' ? ', the lists of all layers joined (unique)' : ''}`;
 }
 
 function noteLines({ commit, isWanted }: NodeExplanation): readonly string[] {
@@ -90,11 +85,6 @@ const DATE_LENGTH = '2026-11-20'.length;
 /** One line of a table: its cells from left to right. */
 type Cells = readonly string[];
 
-/** Returns a value as it is printed: JSON in one line. */
-function recordValueText(value: RecordValue | null): string {
-  return JSON.stringify(value);
-}
-
 /** Returns the name of a layer for people: `role web`, `properties`; only the type where no object is selected. */
 function layerText({ kind, type, name }: ExplainedLayer): string {
   if (kind !== 'object') return kind;
@@ -108,24 +98,17 @@ function changeText(change: FileChange | undefined): string {
   return commit === null ? (note ?? '') : `${shortOid(commit)} ${(time ?? '').slice(0, DATE_LENGTH)}`.trimEnd();
 }
 
-/** The parts of an explanation that a statement refers to. */
-type StatementContext = Pick<NodeExplanation, 'layers' | 'files'>;
-
-/** How {@link statementRows} formats. */
-interface RowOptions {
-  /** The first cell. */
-  readonly mark: string;
-  /** Leaves out the value: the line above has it. */
-  readonly isValueKnown?: boolean;
-}
-
-/** Returns the rows of one statement: a second one where a parameter supplies the value. */
+/**
+ * Returns the rows of one statement: a second one where a parameter supplies the value. `isValueKnown`: the line above
+ * has the value.
+ */
 function statementRows(
   statement: LayerStatement,
-  { layers, files }: StatementContext,
-  { mark, isValueKnown = false }: RowOptions,
+  { layers, files }: NodeExplanation,
+  isValueKnown = false,
 ): readonly Cells[] {
-  const { layer, at, suppliedAt, outputs = [] } = statement;
+  const { layer, at, suppliedAt, outputs = [], effect } = statement;
+  const mark = effect === 'overridden' ? UNUSED : USED;
   const shown = layers[layer];
   const text = isValueKnown ? '' : statementText(statement);
   const first = [mark, shown === undefined ? '' : layerText(shown), text, ...placeCells(at, files)];
@@ -137,9 +120,9 @@ function statementRows(
 function statementText({ value, adds, effect }: LayerStatement): string {
   if (effect === 'unknown') return 'not known yet';
   if (value === null) return 'null (removes it)';
-  const isPart = adds !== undefined && recordValueText(adds) !== recordValueText(value);
-  if (!isPart) return recordValueText(value);
-  return `${recordValueText(value)}, adds ${adds.length === 0 ? 'nothing' : recordValueText(adds)}`;
+  const isPart = adds !== undefined && JSON.stringify(adds) !== JSON.stringify(value);
+  if (!isPart) return JSON.stringify(value);
+  return `${JSON.stringify(value)}, adds ${adds.length === 0 ? 'nothing' : JSON.stringify(adds)}`;
 }
 
 /** Returns a place and the last change of its file; nothing for a computed value. */
