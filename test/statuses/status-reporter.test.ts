@@ -16,6 +16,8 @@ class ReportingCore {
   /** Each request, in order. */
   readonly requests: WantedStatus[] = [];
   sentTo = 'here';
+  /** The answer of the forge. */
+  answer = ACCEPTED;
   reporter: StatusReporter;
 
   constructor(options: CoreOptions = {}) {
@@ -55,7 +57,7 @@ class ReportingCore {
       log: createLog('silent'),
       send: async ({ commit, context, state, description }) => {
         this.requests.push({ commit, context, state, description });
-        return ACCEPTED;
+        return this.answer;
       },
     });
   }
@@ -219,6 +221,20 @@ it('a status is sent once in ten minutes while only the numbers change', async (
   expect(told.told(first, 'apply')).toHaveLength(1);
   await told.core.pass(2_000);
   expect(told.told(first, 'apply').at(-1)).toBe('in progress: 3 servers: 1 done');
+});
+
+it('a forge that was away gets what counts by then', async () => {
+  const told = new ReportingCore();
+  told.answer = { ...ACCEPTED, isAccepted: false, answer: 'connect ECONNREFUSED' };
+  const first = await told.commit(groupFiles(2));
+  await told.core.pass(60_000);
+  expect(told.reporter.failure).toEqual({ reason: 'connect ECONNREFUSED', since: expect.any(String) });
+  told.requests.length = 0;
+  told.answer = ACCEPTED;
+  await told.core.pass(601_000);
+  expect(told.told(first, 'validate')).toEqual(['success: valid, 2 instances']);
+  expect(told.told(first, 'apply')).toEqual(['success: 2 servers done']);
+  expect(told.reporter.failure).toBeUndefined();
 });
 
 describe('a restart', () => {
