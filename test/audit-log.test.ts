@@ -150,7 +150,7 @@ describe('an audit log that cannot be written', () => {
   it('may not be a device, and its directory may be created later', () => {
     const place = file;
     file = '/dev/null';
-    expect(open().failure?.reason).toContain('it is no file');
+    expect(open().failure?.reason).toContain('it is not a file');
     file = join(place, '..', 'later', 'audit.log');
     const audit = open();
     expect(audit.failure?.reason).toContain('it is not there');

@@ -1,39 +1,33 @@
-// The audit log: one JSON object a line in a file of its own, which the usual tools rotate. It is written before the
-// request that it describes is answered, and a disk that takes no lines stops nothing. ARCHITECTURE.md, "Audit log".
+// Writes the audit log: one JSON object per line in a separate file, which the usual tools can rotate. A line is
+// written before its request is answered, and a full disk does not stop the controller. ARCHITECTURE.md, "Audit log".
 import { closeSync, constants, fchmodSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 import type { Clock } from './clock.ts';
 import type { Logger } from './log.ts';
 import { type LogOnceAMinute, logOnceAMinute } from './log-once-a-minute.ts';
 import { momentOf, visible, whyUnusable } from './wording.ts';
 
-/**
- * The kinds of which whoever reaches the listener can cause any number of lines. Each line of them is written once a
- * minute.
- */
+/** Kinds of lines that anyone who reaches the listener can cause. The same line is written at most once a minute. */
 type ThrottledKind = 'certificate' | 'permission';
 
 /** The kind of a line. */
 export type AuditKind = ThrottledKind | 'write' | 'operation' | 'approval' | 'delete' | 'replacement';
 
-/**
- * A line, but for its time and the replica that writes it. Fields of which nothing is known are left out.
- * docs/operate.md, the audit log.
- */
+/** A line without its time and replica. Unknown fields are omitted. docs/operate.md, the audit log. */
 export interface AuditEntry {
   readonly kind: AuditKind;
-  /** `unknown`: it was begun, and nobody knows what became of it. */
+  /** `unknown`: the request began, and its outcome is not known. */
   readonly decision: 'allowed' | 'refused' | 'unknown' | 'begun';
   readonly request?: string | undefined;
-  /** The client: its serial, what its file calls it, and its role. */
+  /** The serial, description and role of the client. */
   readonly serial?: string | null | undefined;
   readonly name?: string | undefined;
   readonly role?: string | undefined;
-  /** The address that a connection came from. */
+  /** The remote address of the connection. */
   readonly remote?: string | undefined;
-  /** The replica that has forwarded a request. */
+  /** The replica that forwarded the request. */
   readonly from?: string | undefined;
   readonly method?: string | undefined;
-  /** Without its query. */
+  /** Without the query. */
   readonly path?: string | undefined;
   readonly operation?: string | undefined;
   readonly object?: string | undefined;
@@ -43,16 +37,16 @@ export interface AuditEntry {
   /** The branch that proposes a write. */
   readonly branch?: string | null | undefined;
   readonly code?: string | undefined;
-  /** Why it is refused, where that says nothing of a body. */
+  /** Why it is refused, if the reason does not quote a body. */
   readonly reason?: string | undefined;
-  /** What the client gave as its reason. */
+  /** The reason that the client gave. */
   readonly comment?: string | undefined;
   /** The digest of the approval that was used. */
   readonly approval?: string | undefined;
   readonly approved?: boolean | undefined;
   /** The id of an action. */
   readonly action?: string | undefined;
-  /** The serial of the proxy that carries it out. */
+  /** The serial of the proxy that carries out the action. */
   readonly proxy?: string | undefined;
 }
 
@@ -75,7 +69,7 @@ export class AuditLog {
   #file: number | undefined;
   #failure: { readonly reason: string; readonly since: string } | undefined;
 
-  /** Opens the file. If that fails, each line tries it again. */
+  /** Opens the file. If that fails, each line tries again. */
   constructor(options: AuditLogOptions) {
     this.#options = options;
     const { clock } = options;
@@ -88,7 +82,7 @@ export class AuditLog {
     return this.#failure;
   }
 
-  /** Writes a line; it is with the operating system on return. Never throws. */
+  /** Writes a line, which the operating system has on return. Never throws. */
   record(entry: AuditEntry): void {
     const { kind, request: _, ...rest } = entry;
     if (kind !== 'certificate' && kind !== 'permission') {
@@ -113,7 +107,7 @@ export class AuditLog {
   }
 
   /**
-   * One call of the system for each line: with O_APPEND no other writer comes in between, and a file that is cut
+   * Uses one system call for each line: with O_APPEND, lines of several writers do not mix, and a truncated file
    * continues at its start.
    */
   #append(entry: AuditEntry & { readonly repeated?: number | undefined }): void {
@@ -136,12 +130,12 @@ export class AuditLog {
   #open(): number {
     const file = openToAppend(this.#options.file);
     this.#file = file;
-    // The last line is half of one if the disk was full, or the machine lost its power.
+    // The last line may be incomplete after a full disk or a power cut.
     if (!endsWithLine(file)) writeSync(file, '\n');
     return file;
   }
 
-  /** Notes whether it fails. Never throws. */
+  /** Runs `work` and records whether it fails. Never throws. */
   #attempt(work: () => void): void {
     const { file, clock, log } = this.#options;
     try {
@@ -153,13 +147,13 @@ export class AuditLog {
       const reason = `${file} cannot be written: ${whyUnusable(error)}`;
       if (this.#failure === undefined) log.error({ reason }, 'the audit log cannot be written, and loses lines');
       this.#failure = { reason, since: this.#failure?.since ?? momentOf(clock.now()) };
-      // The next line opens it again: it may be another file by then, and ends what is left of a line.
+      // The next line opens the file again, because it may be another file by then, and ends an incomplete line.
       this.close();
     }
   }
 }
 
-/** Returns the file, which the group may read where it is new, whatever the umask. */
+/** Returns the open file. A new file is readable by the group, regardless of the umask. */
 function openToAppend(path: string): number {
   let file: number;
   try {
@@ -171,7 +165,7 @@ function openToAppend(path: string): number {
   }
   if (fstatSync(file).isFile()) return file;
   closeSync(file);
-  throw new Error('it is no file');
+  throw new Error('it is not a file');
 }
 
 function endsWithLine(file: number): boolean {

@@ -1,26 +1,26 @@
-// Lets other work run during a long loop. Pure stages get the function as a parameter: they read no clock. See
-// ARCHITECTURE.md, why.
+// Lets other work run during a long loop. Pure stages get the function as a parameter, because they read no clock. See
+// ARCHITECTURE.md, "Long loops".
 import type { Clock } from './clock.ts';
 
 /**
- * Returns undefined, or, if this turn of the event loop has lasted some milliseconds, a promise of a later turn. A loop
- * over all files, units, nodes or rows awaits it between items, so that requests are answered meanwhile. Its result
- * must not depend on it.
+ * Returns undefined, or a promise of a later turn if this turn of the event loop has lasted some milliseconds. A loop
+ * over all files, units, nodes or rows awaits it between items, so that requests are answered during the loop. The
+ * result of the loop must not depend on it.
  */
 export type Breathe = () => Promise<unknown> | undefined;
 
-/** Never pauses: for the command line and for tests, where nothing else runs. */
+/** Never pauses. For the command line and tests, where nothing else runs. */
 export const withoutPause: Breathe = () => undefined;
 
-/** Other work runs after so many milliseconds of a turn. */
+/** The length of a turn in milliseconds after which other work runs. */
 export const TURN_MS = 8;
 
 type TurnClock = Pick<Clock, 'monotonic' | 'nextTurn'>;
 
-/** By clock: all work of a process that goes by the same clock shares its event loop. */
+/** By clock: all loops of a process share one function, because they share the event loop. */
 const known = new WeakMap<TurnClock, Breathe>();
 
-/** Returns the function that all loops share which go by this clock. */
+/** Returns the function that all loops with this clock share. */
 export function breatheBy(clock: TurnClock): Breathe {
   const breathe = known.get(clock) ?? createBreathe(clock);
   known.set(clock, breathe);

@@ -1,8 +1,8 @@
-// Provides time as a parameter: the only file that reads the machine's clock, so that tests can replace it. Waits by a
-// clock that the caller passes.
+// Provides time as a parameter, so that tests can replace it. The only file that reads the machine's clock. Also waits
+// by a given clock.
 import { setImmediate } from 'node:timers/promises';
 
-/** The longest timer of Node; longer waits fire early and are decided again. */
+/** The longest timer of Node. A longer wait fires early, and its caller decides again. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
 /** Provides the current time and timers. */
@@ -14,13 +14,15 @@ export interface Clock {
    * {@link after} measures by it.
    */
   monotonic(): number;
-  /** Calls `wake` once after `ms`. The returned function cancels that. A pending call keeps no process alive. */
+  /**
+   * Calls `wake` once after `ms`. The returned function cancels that. A pending call does not keep the process alive.
+   */
   after(ms: number, wake: () => void): () => void;
-  /** Resolves in the next turn of the event loop: sockets, files and other work come in between. */
+  /** Resolves in the next turn of the event loop, after sockets, files and other work. */
   nextTurn(): Promise<unknown>;
 }
 
-/** A moment by both clocks: the monotonic one stands still while the machine sleeps, and the other one may be set. */
+/** A moment by both clocks. The monotonic clock stands still while the machine sleeps; the wall clock may be set. */
 export interface ClockTimes {
   readonly monotonic: number;
   readonly wall: number;
@@ -60,10 +62,7 @@ export async function pause(clock: Clock, ms: number, signal?: AbortSignal): Pro
   signal?.removeEventListener('abort', end);
 }
 
-/**
- * Resolves as `work` does, or to undefined after `ms`; what is not heeded any more continues. Throws what `work`
- * throws.
- */
+/** Resolves as `work` does, or with undefined after `ms`, while `work` continues. Throws what `work` throws. */
 export async function within<Value>(clock: Clock, ms: number, work: Promise<Value>): Promise<Value | undefined> {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   const cancel = clock.after(ms, () => resolve(undefined));

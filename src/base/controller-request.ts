@@ -1,11 +1,10 @@
-// Sends one request to a controller over HTTPS with a client certificate, and reads its JSON. The caller words what is
-// refused.
+// Sends one request to a controller over HTTPS with a client certificate, and reads the JSON. The caller words errors.
 import { isMap, parseJson } from '../model/json.ts';
 import { type HttpAnswer, type HttpRequest, sendRequest } from './http-request.ts';
 
 /** A request, ready to be sent. */
 export interface ControllerRequest extends Pick<HttpRequest, 'url' | 'tls' | 'body' | 'onText' | 'signal'> {
-  /** Omitted: it is a POST with a body, else a GET. */
+  /** Omitted: POST with a body, else GET. */
   readonly method?: 'DELETE' | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly limits: AnswerLimits;
@@ -14,7 +13,7 @@ export interface ControllerRequest extends Pick<HttpRequest, 'url' | 'tls' | 'bo
 /** The limits of an answer. */
 export interface AnswerLimits {
   readonly silenceMs: number;
-  /** How long the request may take in all. Omitted: as long as the answer comes. */
+  /** How long the whole request may take. Omitted: no limit. */
   readonly wholeMs?: number;
   readonly bytesMax: number;
 }
@@ -22,14 +21,14 @@ export interface AnswerLimits {
 /** A whole answer. */
 export interface ControllerAnswer {
   readonly status: number;
-  /** The JSON of a success; undefined: it is an error, or no JSON. */
+  /** The JSON of a success; undefined for an error, or if the body is not JSON. */
   readonly body: unknown;
   /** The message of an error; else the beginning of the text. */
   readonly message: string;
   readonly etag?: string | undefined;
 }
 
-/** So much of a text without a message is kept. */
+/** The length that is kept of an error without a message. */
 const TEXT_LENGTH_MAX = 200;
 
 /** Returns the answer. Throws like {@link sendRequest}. */

@@ -1,5 +1,5 @@
-// A small certificate authority: creates keys and certificates as PEM text and writes no files. For the demo, for
-// tests, for operators without an authority of their own, and for the connections between replicas.
+// A small certificate authority: creates keys and certificates as PEM text, and writes no files. For the demo, tests,
+// operators without their own authority, and connections between replicas.
 import 'reflect-metadata';
 import { createPrivateKey, KeyObject, X509Certificate as NodeCertificate, randomBytes, webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
@@ -47,7 +47,7 @@ const AUTHORITY_DAYS = 3650;
 /** Browsers on macOS and iOS refuse server certificates that are valid for more than 825 days. */
 const CERTIFICATE_DAYS = 365;
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Certificates are backdated, so that a machine whose clock is slightly behind accepts them at once. */
+/** Certificates are backdated, so that a machine whose clock is slightly behind accepts them. */
 const CLOCK_SKEW_MS = 5 * 60 * 1000;
 
 const KEY_ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256' };
@@ -111,7 +111,7 @@ async function issue(
     issuer: issuer.subjectName,
     publicKey: keys.publicKey,
     signingKey: createPrivateKey(authority.key).toCryptoKey(KEY_ALGORITHM, false, ['sign']),
-    // A certificate is not valid after its issuer has expired, so a later date would only hide when renewal is due.
+    // A certificate is not valid after its issuer has expired, so a later date would only hide when to renew it.
     notAfter: new Date(Math.min(now + days * DAY_MS, issuer.notAfter.getTime())),
     extensions: [
       new BasicConstraintsExtension(false, undefined, true),
@@ -143,14 +143,14 @@ function exportCredential(key: webcrypto.CryptoKey, certificate: X509Certificate
   return { key: pem.toString(), cert, serial, fingerprint: canonicalFingerprint(fingerprint256) ?? fingerprint256 };
 }
 
-/** The structured form: a comma or `+` in the name cannot add fields. */
+/** The structured form, so that a comma or `+` in the name cannot add fields. */
 function subjectOf(commonName: string): { CN: string[] }[] {
   return [{ CN: [commonName] }];
 }
 
 /**
- * Sixteen bytes, the first between 0x40 and 0x7F: positive and without leading zeros, so that every tool prints the
- * same.
+ * Returns sixteen bytes, the first between 0x40 and 0x7F: positive and without leading zeros, so that all tools print
+ * it in the same way.
  */
 function randomSerial(): string {
   const bytes = randomBytes(16);

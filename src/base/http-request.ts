@@ -1,4 +1,4 @@
-// Sends one HTTP request and reads the answer, within limits. Follows no redirects. Every part that sends requests uses
+// Sends one HTTP request and reads the answer, within limits. Follows no redirects. All parts that send requests use
 // it.
 import http, { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import https, { type RequestOptions } from 'node:https';
@@ -12,20 +12,20 @@ export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
-  /** The certificates; or an agent that has them and keeps connections. */
+  /** The certificates, or an agent with certificates that keeps connections. */
   readonly tls: Pick<RequestOptions, 'ca' | 'cert' | 'key'> & { readonly agent?: http.Agent };
   /** Uses the proxy that the environment names. */
   readonly usesProxy?: boolean;
   /** 0: the body of the answer is not read. */
   readonly bytesMax: number;
   /**
-   * How long the server may be silent, from the start of the request: an idle time-out of the socket misses its first
-   * expiry while a TLS handshake has not ended.
+   * How long the server may be silent, from the start of the request. An idle time-out of the socket would not fire the
+   * first time during a TLS handshake.
    */
   readonly silenceMs?: number;
   /** Called before a byte of the request is sent; not on a kept connection. */
   readonly onConnect?: () => void;
-  /** Gets each part of the body of a 200 as it comes. */
+  /** Receives each part of the body of a 200 as it arrives. */
   readonly onText?: ((text: string) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -47,8 +47,8 @@ export class BrokenAnswer extends Error {
 }
 
 /**
- * Returns the answer. Throws BrokenAnswer, at a limit an error that names it, the reason of the signal, or Node's own
- * error.
+ * Returns the answer. Throws BrokenAnswer, an error that names an exceeded limit, the reason of the signal, or Node's
+ * own error.
  */
 export async function sendRequest(order: HttpRequest): Promise<HttpAnswer> {
   const { body, silenceMs, signal } = order;
@@ -56,7 +56,7 @@ export async function sendRequest(order: HttpRequest): Promise<HttpAnswer> {
   const connector = openAgent(order);
   const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>();
   const sent = startRequest(order, connector.agent);
-  // Rejects first: the end of an answer may arrive with the bytes that were too many.
+  // Rejects before destroying, because the end of the answer may arrive together with the excess bytes.
   const end = (error: unknown): void => {
     reject(error);
     sent.destroy();
@@ -122,7 +122,7 @@ function collect(response: IncomingMessage, { bytesMax, onText }: HttpRequest, {
   response.on('end', () => resolve({ status, headers, body: Buffer.concat(chunks) }));
 }
 
-/** An agent of one request; false: none is needed. */
+/** The agent of one request; false if none is needed. */
 interface Connector {
   readonly agent: http.Agent | false;
   readonly close: () => void;
@@ -130,13 +130,13 @@ interface Connector {
 
 function openAgent({ url: { protocol, hostname }, tls, usesProxy }: HttpRequest): Connector {
   const isSecure = protocol === 'https:';
-  // A proxy would see the secret, which may be sent unencrypted to this machine itself.
+  // Requests to this machine may carry a secret unencrypted, so they do not use a proxy.
   if (usesProxy !== true || (!isSecure && isLoopback(hostname))) {
     return { agent: tls.agent ?? false, close: () => undefined };
   }
   const proxyEnv = process.env;
   const agent = isSecure ? new https.Agent({ proxyEnv, ...tls }) : new http.Agent({ proxyEnv });
-  // While a proxy opens a tunnel, neither the request nor the agent knows the socket to the proxy.
+  // While a proxy opens a tunnel, neither the request nor the agent has the socket to the proxy.
   const sockets = new Set<Duplex>();
   const connect = agent.createConnection.bind(agent);
   agent.createConnection = (options, callback) => {

@@ -1,4 +1,4 @@
-// Starts and stops listeners. It does not handle requests.
+// Starts and stops listeners. Does not handle requests.
 import { createServer, type Server as HttpServer, type RequestListener } from 'node:http';
 import type { AddressInfo, Server } from 'node:net';
 
@@ -16,7 +16,7 @@ export interface Listening extends ListenAddress {
   close(): Promise<void>;
 }
 
-/** Returns a server that answers with `serve`, with limits. It does not listen yet. */
+/** Returns a server with limits that answers with `serve`. It does not listen yet. */
 export function createPlainServer(serve: RequestListener): HttpServer {
   const times = { headersTimeout: 10_000, requestTimeout: 10_000, connectionsCheckingInterval: 1_000 };
   const server = createServer({ maxHeaderSize: 8 * 1024, ...times }, serve);
@@ -26,7 +26,7 @@ export function createPlainServer(serve: RequestListener): HttpServer {
 
 /**
  * Resolves with the address once a server accepts connections. Throws if the address is in use or not available; the
- * error then names `setting`, the setting that holds the port.
+ * error then names `setting`, the setting of the port.
  */
 export async function listenOn(server: Server, { host, port }: ListenAddress, setting?: string): Promise<AddressInfo> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -36,7 +36,7 @@ export async function listenOn(server: Server, { host, port }: ListenAddress, se
   await promise;
   server.off('error', fail);
   const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error(`${host}:${port} is no TCP address`);
+  if (address === null || typeof address === 'string') throw new Error(`${host}:${port} is not a TCP address`);
   return address;
 }
 

@@ -1,22 +1,21 @@
-// Throttles lines of the log: of errors that repeat, and of faults that strangers cause.
+// Throttles log lines about repeated errors and about faults that strangers cause.
 import type { Clock } from './clock.ts';
 import { reasonOf } from './wording.ts';
 
 const MINUTE_MS = 60_000;
-/** Limits the lines of a minute: strangers may have any number of addresses. */
+/** The most different lines within a minute, because strangers may have any number of addresses. */
 const KEYS_MAX = 100;
 
 /** The fields that are logged with a line. */
 interface Repeats {
-  /** How often the same was not logged since its last line; undefined: never. */
+  /** How often this key was not logged since its last line; undefined if never. */
   readonly repeated: number | undefined;
-  /** How many with other keys were not logged, since 100 had been within a minute; undefined: none. */
+  /** How many lines with other keys were not logged because 100 were logged within a minute; undefined if none. */
   readonly omitted: number | undefined;
 }
 
 /**
- * Returns the fields to log with a key, or an error; undefined if it was logged within the last minute, or 100 others
- * were.
+ * Returns the fields to log with a key or an error; undefined if it, or 100 others, were logged within the last minute.
  */
 export type LogOnceAMinute = (key: unknown) => Repeats | undefined;
 

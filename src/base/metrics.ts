@@ -1,5 +1,5 @@
-// Counts what happens in a process, and writes all metrics as the text that Prometheus reads. model/metrics.ts lists
-// them. The only file that imports the Prometheus client. ARCHITECTURE.md, "Metrics".
+// Counts and measures in one process, and writes all metrics in Prometheus' text format. model/metrics.ts lists them.
+// The only file that imports the Prometheus client. ARCHITECTURE.md, "Metrics".
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import { type LabelsOf, METRICS, type MetricDefinition, type MetricName, type MetricOfKind } from '../model/metrics.ts';
@@ -10,11 +10,12 @@ type Values = Readonly<Record<string, string>>;
 export type SetGauge = <Name extends MetricOfKind<'gauge'>>(name: Name, labels: LabelsOf<Name>, value: number) => void;
 
 /**
- * Work that sets gauges to what they are now. A gauge that nobody sets is 0, or has no series where a label is open.
+ * A function that sets gauges to their current values. A gauge that is not set is 0, or has no series if a label is
+ * open.
  */
 export type Measure = (set: SetGauge) => void;
 
-/** Node measures no finer than that; the timer costs little. */
+/** The resolution of the event loop delay. The timer costs little. */
 const DELAY_RESOLUTION_MS = 20;
 const NANOSECONDS = 1e9;
 
@@ -24,7 +25,7 @@ export class Metrics {
   readonly #counters = new Map<string, Counter<string>>();
   readonly #gauges = new Map<string, Gauge<string>>();
   readonly #histograms = new Map<string, Histogram<string>>();
-  /** The series that are shown, by metric: open labels have a limit. */
+  /** The shown series by metric. Metrics with open labels have a limit. */
   readonly #shown = new Map<string, Set<string>>();
   readonly #measures = new Set<Measure>();
   readonly #delays = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });
@@ -41,7 +42,7 @@ export class Metrics {
     this.#delays.enable();
   }
 
-  /** Shows series with these labels from now on, at 0. */
+  /** Shows series with these labels from now on, beginning with 0. */
   announce<Name extends MetricOfKind<'counter' | 'histogram'>>(name: Name, labels: Partial<LabelsOf<Name>>): void {
     this.#announce(name, labels as Values);
   }
@@ -56,7 +57,7 @@ export class Metrics {
     this.#histograms.get(name)?.observe(this.#within(name, labels), value);
   }
 
-  /** Has gauges set at each scrape, until the returned function is called. */
+  /** Calls `measure` at each scrape, until the returned function is called. */
   measure(measure: Measure): () => void {
     this.#measures.add(measure);
     return () => void this.#measures.delete(measure);
@@ -95,10 +96,7 @@ export class Metrics {
     this.#histograms.get(name)?.zero(within);
   }
 
-  /**
-   * Returns the labels with `other` for open ones beyond the limit: values of strangers could make any number of
-   * series.
-   */
+  /** Returns the labels, with `other` for open labels beyond the limit: strangers could cause any number of series. */
   #within(name: string, given: object): Values {
     const labels = given as Values;
     const { seriesMax, labels: defined }: MetricDefinition = METRICS[name as MetricName];

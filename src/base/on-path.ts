@@ -1,4 +1,4 @@
-// Looks for a program of the system.
+// Finds programs of the system.
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 

@@ -1,16 +1,13 @@
-// Regular expressions that users write, run in time linear in the text whatever the expression: RE2's syntax and
-// engine. Knows nothing of files; see docs/concepts.md, patterns.
+// Runs regular expressions of users with RE2, in time linear in the text for every expression. Knows nothing about
+// files; see docs/concepts.md, patterns.
 import { RE2JS, RE2JSSyntaxException, RE2Set } from 're2js';
 
-/**
- * The most instructions that the patterns of one list may compile to together: the time a character costs grows with
- * it.
- */
+/** The most instructions of all patterns of one list together. The time for each character grows with their number. */
 const PATTERN_SIZE_MAX = 1_000;
 
 /**
- * Memory of a list's automaton. It is enough for patterns that people write; for those that need a new state with every
- * character, keeping more of them only costs time. What does not fit is matched without, which changes no result.
+ * The memory of a list's automaton, enough for usual patterns. A pattern that needs a new state for every character
+ * would only lose time with more memory. Without enough memory, matching has the same result but no automaton.
  */
 const AUTOMATON_BYTES_MAX = 32 * 1024;
 
@@ -22,7 +19,7 @@ export interface PatternRefusal {
   readonly isTooLarge: boolean;
 }
 
-/** What other engines know and RE2 does not, by what stands in the pattern. */
+/** Features of other engines that RE2 lacks, by their text in the pattern. */
 const UNKNOWN: readonly (readonly [fragment: RegExp, name: string, hint: string])[] = [
   [/^\(\?(?:=|!)/, 'look-ahead', 'write what may follow as a part of the pattern, or as a second pattern'],
   [/^\(\?<(?:=|!)/, 'look-behind', 'write what may come before as a part of the pattern'],
@@ -36,7 +33,7 @@ const UNKNOWN: readonly (readonly [fragment: RegExp, name: string, hint: string]
 const UNNAMED_HINT = 'groups need no name here: write (?:…)';
 const QUOTES_HINT = 'in single quotes YAML leaves backslashes as they are';
 
-/** Returns why a pattern cannot be used, by itself or for its size; undefined where it can. */
+/** Returns why a pattern cannot be used: its syntax or its size; undefined if it can be used. */
 export function patternRefusal(pattern: string): PatternRefusal | undefined {
   try {
     const compiled = RE2JS.compile(pattern);
@@ -50,8 +47,8 @@ export function patternRefusal(pattern: string): PatternRefusal | undefined {
 }
 
 /**
- * Returns why patterns of a list cannot be used, by index; at index null why right ones cannot be used together. After
- * one that is too large the others are not looked at: compiling such a pattern is what takes time.
+ * Yields why patterns of a list cannot be used, by index; index null: valid patterns cannot be used together. Stops at
+ * a pattern that is too large, because compiling such patterns takes long.
  */
 export function* patternRefusals(
   patterns: readonly string[],
@@ -84,7 +81,7 @@ function tooLarge(size: number): PatternRefusal {
 function refusalOf(error: RE2JSSyntaxException): PatternRefusal {
   const fragment = error.getPattern() ?? '';
   const unknown = UNKNOWN.find(([known]) => known.test(fragment));
-  if (unknown === undefined) return malformed(`is no regular expression: ${said(error, fragment)}`, QUOTES_HINT);
+  if (unknown === undefined) return malformed(`is not a regular expression: ${said(error, fragment)}`, QUOTES_HINT);
   const [, name, hint] = unknown;
   return malformed(`uses ${name}, which RE2 does not know`, hint);
 }
@@ -95,11 +92,11 @@ function said(error: RE2JSSyntaxException, fragment: string): string {
 
 /** Compiled patterns. */
 export interface PatternList {
-  /** Returns whether one of the patterns is found anywhere in the text. */
+  /** Returns true if one of the patterns is found anywhere in the text. */
   isFoundIn(text: string): boolean;
 }
 
-/** Returns what finds any of these patterns. They are known to be usable, together too. */
+/** Returns a matcher for any of these patterns, which must be usable together. */
 export function compilePatterns(patterns: readonly string[]): PatternList {
   if (patterns.length === 0) return { isFoundIn: () => false };
   const automaton = new RE2Set(RE2Set.UNANCHORED, 0, AUTOMATON_BYTES_MAX);

@@ -1,4 +1,4 @@
-// Locates files that come with the program: next to src/ in a clone, next to dist/ in an installed package.
+// Locates files of the package: next to src/ in a clone, next to dist/ in an installed package.
 import { readFileSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,4 @@
-// Reads secrets and other files that settings name, and hides secrets in messages.
+// Reads secrets and other files that the settings name, and hides secrets in messages.
 import { readFile, stat } from 'node:fs/promises';
 import { whyUnusable } from './wording.ts';
 
@@ -7,10 +7,10 @@ const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 const PROXY_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY'];
 const HIDDEN = '***';
-/** Hiding shorter secrets would make messages unreadable, and protect nothing. */
+/** Hiding shorter secrets would make messages unreadable and protect nothing. */
 const SECRET_LENGTH_MIN = 3;
 
-/** The file cannot be used. Its message names the setting, and nothing of what is in the file. */
+/** The file cannot be used. The message names the setting, and does not quote the file. */
 export class SecretFileError extends Error {
   override readonly name = 'SecretFileError';
 }
@@ -18,7 +18,7 @@ export class SecretFileError extends Error {
 /** Returns a secret without the newline at its end. Throws SecretFileError if the file is empty or cannot be read. */
 export async function readSecretFile(path: string, setting: string): Promise<Buffer> {
   const secret = withoutNewline(await readSettingFile(path, setting, SECRET_BYTES_MAX));
-  // Everybody could sign with an empty secret.
+  // With an empty secret, anyone could sign.
   if (secret.length === 0) throw new SecretFileError(`${setting} ${path} is empty: write the secret into it`);
   return secret;
 }
@@ -56,7 +56,7 @@ function decodePercent(text: string): string {
   }
 }
 
-/** Returns a text with `***` in place of the secrets, also in their Base64 and percent-encoded forms. */
+/** Returns a text with `***` in place of the secrets, including their Base64 and percent-encoded forms. */
 export function hideSecrets(text: string, secrets: readonly string[]): string {
   const forms = secrets.flatMap((secret) => {
     const base64 = Buffer.from(secret).toString('base64');

@@ -1,12 +1,11 @@
-// Limits how much work of one kind each client has at once. Knows neither requests nor what the work is.
-// ARCHITECTURE.md, "Fairness".
+// Limits the concurrent work of each client. Knows nothing about the work. ARCHITECTURE.md, "Fairness".
 import { ServiceError } from '../model/service-error.ts';
 
 /** The limits of one kind of work. */
 export interface ShareLimits {
-  /** How many pieces of it one client has at work at once. */
+  /** How many tasks of one client run concurrently. */
   readonly ofClient: number;
-  /** How many more of one client wait; further ones are refused. */
+  /** How many more tasks of one client wait; further ones are refused. */
   readonly waitingOfClient: number;
 }
 
@@ -15,7 +14,7 @@ interface ClientWork {
   readonly waiting: (() => void)[];
 }
 
-/** Work of one kind. Of one client, what came first is first. */
+/** Tasks of one kind. The tasks of one client begin in order of arrival. */
 export class Shares {
   readonly #limits: ShareLimits;
   /** Clients with work. */
@@ -55,7 +54,7 @@ export class Shares {
     const own = this.#clients.get(client);
     if (own === undefined) return;
     const next = own.waiting.shift();
-    // The place goes to the one that waited.
+    // The next waiting task takes over the slot.
     if (next !== undefined) next();
     else own.atWork -= 1;
     if (own.atWork === 0) this.#clients.delete(client);

@@ -1,7 +1,7 @@
-// Computes the short digests that answers carry as their tags, and by which nodes say which record they have.
+// Computes short digests, which answers have as ETag and nodes use to confirm a record.
 import { hash } from 'node:crypto';
 
-/** 128 bits of SHA-256 and a little more, in base64url. */
+/** Slightly more than 128 bits of SHA-256, in base64url. */
 export const DIGEST_LENGTH = 22;
 
 /** Returns the digest of a text, or of bytes. */

@@ -1,18 +1,15 @@
-// Runs work, one run at a time: at moments that are asked for, again where something changed meanwhile, and at an
-// interval where signs of a change can be lost. Knows nothing of the work.
+// Runs work, one run at a time: when it is woken, again if it was woken during a run, and at an interval if wake-ups
+// may be lost. Knows nothing about the work.
 import type { Clock } from './clock.ts';
 
-/** How long a stop waits for the outside. */
+/** How long a stop waits for running work. */
 const STOP_MS = 3_000;
 
 interface WokenLoopOptions {
   readonly clock: Clock;
-  /**
-   * How long after a run the next one begins, at the latest; the first one, after the start. Left out: only when it is
-   * woken.
-   */
+  /** How long after a run, or the start, the next run begins at the latest. Omitted: only when woken. */
   readonly everyMs?: number;
-  /** Does what is due. It must not throw. Returns true if more is due at once. `signal`: it is to end. */
+  /** Does the due work. Must not throw. Returns true if more work is due. `signal` ends the work. */
   readonly work: (signal: AbortSignal) => Promise<boolean>;
 }
 
@@ -20,7 +17,7 @@ interface WokenLoopOptions {
 export class WokenLoop {
   readonly #options: WokenLoopOptions;
   readonly #abort = new AbortController();
-  /** When the next run begins, by the monotonic clock; during a run there is no timer for it yet. */
+  /** When the next run begins, by the monotonic clock. During a run it has no timer. */
   #at = Number.POSITIVE_INFINITY;
   #cancel: (() => void) | undefined;
   #running: Promise<void> | undefined;
@@ -31,7 +28,7 @@ export class WokenLoop {
     this.#plan();
   }
 
-  /** Has the work done within so many milliseconds. To ask again while that is waited for postpones nothing. */
+  /** Starts a run within `ms` milliseconds. Further calls never postpone it. */
   wakeWithin(ms: number): void {
     const at = this.#options.clock.monotonic() + ms;
     if (this.#isStopping || this.#at <= at) return;
@@ -39,14 +36,14 @@ export class WokenLoop {
     if (this.#running === undefined) this.#plan(ms);
   }
 
-  /** Has the work done now, and again after a run that is under way. */
+  /** Starts a run now, or another one after the current run. */
   wake(): void {
     if (this.#isStopping) return;
     if (this.#running === undefined) this.#run();
     else this.wakeWithin(0);
   }
 
-  /** Has the work done once more, within some seconds, and never again. */
+  /** Runs the work once more, for some seconds at most, and then never again. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#cancel?.();
@@ -57,7 +54,7 @@ export class WokenLoop {
     cancel();
   }
 
-  /** Has the work done no more. Resolves once a run under way has ended. */
+  /** Starts no more runs. Resolves once the current run has ended. */
   async close(): Promise<void> {
     this.#isStopping = true;
     this.#cancel?.();
@@ -65,7 +62,7 @@ export class WokenLoop {
     await this.#running;
   }
 
-  /** `ms`: until then, as far as is known. */
+  /** `ms`: the time until the next run. */
   #plan(ms = this.#at - this.#options.clock.monotonic()): void {
     const { clock, everyMs = Number.POSITIVE_INFINITY } = this.#options;
     const waitMs = Math.max(0, Math.min(ms, everyMs));

@@ -1,5 +1,5 @@
-// Words messages: quotes what users have written with a limited length, counts, abbreviates ids, formats times, says
-// why a file cannot be used, and suggests the nearest name.
+// Words messages: quotes texts of users with a limited length, formats counts, ids and times, explains why a file
+// cannot be used, and suggests the nearest name.
 import { distance } from 'fastest-levenshtein';
 import type { Json } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
@@ -18,30 +18,30 @@ export function escapeCharacter(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/**
- * Control characters but for the tab and the line feed; separators of lines; marks that turn the direction of writing.
- */
+/** Control characters except tab and line feed; line separators; marks that change the direction of writing. */
 export const OBEYED = /[^\P{Cc}\t\n]|[\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
-/** Returns a text in which everything that a terminal obeys is escaped as in JSON; tabs and line feeds stay. */
+/**
+ * Returns a text in which the characters that control a terminal are escaped as in JSON, except tabs and line feeds.
+ */
 export function visible(text: string): string {
   return text.replace(OBEYED, escapeCharacter);
 }
 
-/** Returns names quoted and joined by commas: the first five, and the number of the others. */
+/** Returns the first five names, quoted and joined by commas, and the number of the others. */
 export function quoteSome(names: readonly string[]): string {
   return firstNames(names.map(quote));
 }
 
-/** Returns names joined by commas: the first five, and the number of the others. */
+/** Returns the first five names, joined by commas, and the number of the others. */
 export function firstNames(names: readonly string[]): string {
   const shown = names.slice(0, NAMES_MAX).join(', ');
   return names.length <= NAMES_MAX ? shown : `${shown} and ${names.length - NAMES_MAX} more`;
 }
 
 /**
- * Returns words that name the first character of a name outside of ASCII, ` with U+200B`: it may look like another, or
- * like nothing.
+ * Returns words about the first character of a name outside of ASCII, such as ` with U+200B`: it may be invisible or
+ * look like another one.
  */
 export function withForeignCharacter(name: string): string {
   const code = /[^\0-\x7e]/u.exec(name)?.[0].codePointAt(0);
@@ -52,7 +52,7 @@ function cut(text: string): string {
   return text.length <= TEXT_MAX ? text : `${text.slice(0, TEXT_MAX)}…`;
 }
 
-/** Returns the message of an error, to be quoted inside another message. */
+/** Returns the message of an error, for use inside another message. */
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
@@ -61,13 +61,13 @@ const WHY_UNUSABLE: Readonly<Record<string, string>> = {
   ENOENT: 'it is not there',
   EACCES: 'permission denied',
   EISDIR: 'it is a folder',
-  ENOTDIR: 'a part of its path is a file and no folder',
+  ENOTDIR: 'a part of its path is a file, not a folder',
   EEXIST: 'it is there already',
   ENOSPC: 'no space is left on its disk',
   EROFS: 'its file system is read-only',
 };
 
-/** Returns why a file that the user named cannot be read or written, without its path. */
+/** Returns why a file cannot be read or written, without its path. */
 export function whyUnusable(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const code = 'code' in error ? String(error.code) : '';
@@ -75,15 +75,15 @@ export function whyUnusable(error: unknown): string {
 }
 
 const DISTANCE_MAX = 2;
-/** No name of an object is longer; a longer value is not a misspelt name. */
+/** Names of objects are at most this long, so a longer value is not a misspelt name. */
 const LENGTH_MAX = 250;
-/** More candidates are not looked at: a client that asks for names that are not there makes others wait. */
+/** The most candidates that are compared, because requests for unknown names make other clients wait. */
 const CANDIDATES_MAX = 1_000;
 
 /**
- * Returns `did you mean "x"?` for the nearest candidate within edit distance 2 (1 if both have five characters at
- * most), or null. Of several equally near ones it is the first by code unit. The first 1,000 candidates are looked at;
- * the work is small for those of another length.
+ * Returns `did you mean "x"?` for the nearest candidate within edit distance 2 (1 if both have at most five
+ * characters), or null. Of several equally near candidates the first by code unit is suggested. Compares the first
+ * 1,000 candidates.
  */
 export function didYouMean(name: string, candidates: Iterable<string>): string | null {
   if (name.length > LENGTH_MAX) return null;
@@ -102,13 +102,13 @@ export function didYouMean(name: string, candidates: Iterable<string>): string |
   return best === undefined ? null : `did you mean "${best.name}"?`;
 }
 
-/** Returns a message that ends with what {@link didYouMean} says of a name, if anything. */
+/** Returns a message, followed by the suggestion of {@link didYouMean} for a name, if any. */
 export function withSuggestion(message: string, name: string, candidates: Iterable<string>): string {
   const hint = didYouMean(name, candidates);
   return hint === null ? message : `${message}; ${hint}`;
 }
 
-/** Half of a short name is another name: `nope` is not `name`. */
+/** Short names have a lower limit: `nope` is not a typo of `name`. */
 function limitFor(a: string, b: string): number {
   const length = Math.max(a.length, b.length);
   if (Math.min(a.length, b.length) === 0 || length < 2) return 0;
@@ -127,7 +127,7 @@ function isSwapped(a: string, b: string): boolean {
   return a.slice(0, at) + a.charAt(at + 1) + a.charAt(at) + a.slice(at + 2) === b;
 }
 
-/** Returns `1 server`, `5,000 servers`; of another noun than one with an `s`, its plural is given. */
+/** Returns `1 server`, `5,000 servers`. Pass the plural of a noun if it does not just add an `s`. */
 export function countOf(count: number, noun: string, plural = `${noun}s`): string {
   return `${grouped(count)} ${count === 1 ? noun : plural}`;
 }
@@ -151,12 +151,12 @@ export function durationOf(ms: number): string {
 
 const LENGTH = 12;
 
-/** Returns the first characters of a commit's id, as people are shown it. */
+/** Returns the first characters of a commit's id, for display. */
 export function shortOid(oid: string): string {
   return oid.slice(0, LENGTH);
 }
 
-/** The last time that was formatted: many rows are stamped within a millisecond. */
+/** The last formatted time, because many rows get a time within one millisecond. */
 let last = { ms: 0, text: '1970-01-01T00:00:00.000Z' };
 
 /** Returns a time as RFC 3339 with milliseconds. */

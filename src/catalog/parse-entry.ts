@@ -94,7 +94,7 @@ export function unreadEntry(path: string, oid: string, fault: Fault): FileEntry 
 const parsed = new WeakMap<Uint8Array, FileEntry>();
 
 /**
- * Returns the entry of a file of a snapshot; `content` is undefined for one that was left out for its size. The same
+ * Returns the entry of a file of a snapshot; `content` is undefined if the file was too large to be read. The same
  * array of bytes at the same path gives the same entry again, also in another snapshot.
  */
 export function readEntry({ path, oid, placed }: PlacedFile, content: Uint8Array | undefined): FileEntry {

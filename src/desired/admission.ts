@@ -83,7 +83,7 @@ export class Admission implements Admitted {
     return this.#versions.pinned.has(instanceAddress(instance));
   }
 
-  /** Returns the active servers that no version makes any more, by instance. */
+  /** Returns the active servers that no version has any more, by instance. */
   losses(): ReadonlyMap<string, readonly string[]> {
     return this.#versions.losses();
   }

@@ -48,7 +48,7 @@ function* noInstance({ catalog }: DesiredState): Generator<Problem> {
   if (catalog.instances.size > 0) return;
   yield ofFolder('stacks/instances', {
     code: 'no_instance',
-    message: 'there is no stack instance, so no server is made',
+    message: 'there is no stack instance, so no server is created',
     hint: 'add stacks/instances/<name>.yaml with "stackTemplate:"',
   });
 }

@@ -72,7 +72,7 @@ function otherPlaceText(provider: string, before: string, now: string | undefine
   const found = now === undefined ? 'names no place' : `answers from the place ${quote(now)}`;
   const advice = 'bring its storage back, or the marker in it';
   return (
-    `the provider entry ${quote(provider)} ${found}, and was at ${quote(before)} before: ${advice}; where ` +
-    `it has moved for good, "treeline adopt --provider ${provider}" accepts that`
+    `the provider entry ${quote(provider)} ${found}, but was at ${quote(before)} before: ${advice}; if ` +
+    `it has moved permanently, "treeline adopt --provider ${provider}" accepts that`
   );
 }

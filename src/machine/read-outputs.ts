@@ -118,7 +118,10 @@ function* evaluate(reads: OutputTexts, facts: OutputFacts): Generator<readonly [
     const [{ output, servers } = { output: '', servers: [] }] = outputsOf(text);
     if (left < 0) yield [name, { server: servers[0] ?? '', output, fault: TOO_LONG }];
     else if (facts.mayHold?.(name, value) === false)
-      yield [name, { server: servers[0] ?? '', output, fault: `is no reference to a secret, as "${name}" has to be` }];
+      yield [
+        name,
+        { server: servers[0] ?? '', output, fault: `is not a reference to a secret, as "${name}" has to be` },
+      ];
     else yield [name, found];
   }
 }
@@ -168,7 +171,7 @@ function reportedValue(piece: Exclude<OutputPiece, string>, facts: OutputFacts):
     const value = fieldOf(facts.outputsOf(server) ?? {}, output);
     if (value === undefined) return { server, output, fault: null };
     if (value === null || isMap(value))
-      return { server, output, fault: 'is no text, number, boolean or list of texts' };
+      return { server, output, fault: 'is not a text, number, boolean or list of texts' };
     const list = Array.isArray(value) ? value.map(String) : undefined;
     if (typeof piece.of === 'string') return list ?? String(value);
     // Lists do not nest, as with Array placeholders.

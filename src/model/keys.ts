@@ -52,8 +52,8 @@ export function recordKeyFault(key: string): string | undefined {
   if (key === '') return 'is empty';
   if (RESERVED_KEYS.has(key)) return 'is a reserved word';
   if (key.length > NAME_LENGTH_MAX) return keyLengthFault(key);
-  if (/[/.]/.test(key)) return 'holds "/" or "."';
+  if (/[/.]/.test(key)) return 'contains "/" or "."';
   // A blank, an invisible character or a look-alike letter would hide a key from the patterns of secrets.
-  if (!/^[A-Za-z0-9_:-]+$/.test(key)) return 'holds something else than letters, digits, "_", "-" and ":"';
+  if (!/^[A-Za-z0-9_:-]+$/.test(key)) return 'contains something other than letters, digits, "_", "-" and ":"';
   return undefined;
 }

@@ -74,8 +74,8 @@ export function nameFault(name: string): string | undefined {
   if (name === '') return 'is empty';
   if (name.length > NAME_LENGTH_MAX) return `is longer than ${NAME_LENGTH_MAX} characters`;
   if (!/^[A-Za-z0-9]/.test(name)) return 'does not begin with a letter or digit';
-  if (!/^[A-Za-z0-9._-]*$/.test(name)) return 'holds something else than letters, digits, ".", "_" and "-"';
-  if (name.includes('..')) return 'holds ".."';
+  if (!/^[A-Za-z0-9._-]*$/.test(name)) return 'contains something other than letters, digits, ".", "_" and "-"';
+  if (name.includes('..')) return 'contains ".."';
   if (name.endsWith('.')) return 'ends in "."';
   if (name.endsWith('.lock')) return 'ends in ".lock"';
   return undefined;

@@ -23,8 +23,8 @@ export function serialFault(text: string): string {
   if (digits === '') return 'it has no digits';
   if (digits.startsWith('-')) return 'it begins with "-", and a certificate with a negative serial is never accepted';
   const foreign = /[^0-9a-f: -]/iu.exec(digits)?.[0];
-  if (foreign !== undefined) return `${JSON.stringify(foreign)} is no hexadecimal digit`;
-  if (digitsOf(digits) === undefined) return 'separators stand between pairs of digits only, and all are the same';
+  if (foreign !== undefined) return `${JSON.stringify(foreign)} is not a hexadecimal digit`;
+  if (digitsOf(digits) === undefined) return 'separators must be between pairs of digits, and all the same';
   return `it has more than ${SERIAL_DIGITS_MAX} digits`;
 }
 

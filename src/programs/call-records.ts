@@ -1,28 +1,28 @@
-// The records of calls: a small file for the last call of each server, written before its program gets any input, and
-// removed once the program has ended by itself. Nothing is synced: a power cut ends the processes too.
+// Records calls: a small file for the last call of each server. It is written before the program gets any input, and
+// removed once the program has exited. Files are not synced, because a power cut ends the processes, too.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMap, parseJson } from '../model/json.ts';
 import { bootId, identityOf, type ProcessIdentity } from './linux-processes.ts';
 
-/** What a program runs for: `server`, `action` and `deadline` for a call of a provider. */
+/** Describes the purpose of a program: `server`, `action` and `deadline` for a call of a provider. */
 export type CallLabels = Readonly<Record<string, string>>;
 
 /** A recorded call. */
 export interface CallRecord {
   readonly about: CallLabels;
-  /** The leader of its process group; null if that had ended already. */
+  /** The leader of its process group; null if it had already ended. */
   readonly leader: ProcessIdentity | null;
   readonly mark: string;
 }
 
 const SUFFIX = '.json';
 
-/** The records in a directory, which one process has for itself. */
+/** The records in a directory, which belongs to one process. */
 export class CallRecords {
   readonly #directory: string;
-  /** This directory, since this start of the machine. */
+  /** This directory, and this start of the machine. */
   readonly #place: { readonly directory: string; readonly boot: string };
 
   constructor(directory: string) {
@@ -36,12 +36,12 @@ export class CallRecords {
     writeFileSync(this.#path(about, mark), JSON.stringify(record), { mode: 0o600 });
   }
 
-  /** Forgets a call. */
+  /** Removes the record of a call. */
   remove({ about, mark }: Omit<CallRecord, 'leader'>): void {
     rmSync(this.#path(about, mark), { force: true });
   }
 
-  /** Returns the calls that were recorded in this directory since the machine was started; removes all other files. */
+  /** Returns the calls that were recorded in this directory since the start of the machine. Removes all other files. */
   read(): readonly CallRecord[] {
     return readdirSync(this.#directory).flatMap((name) => {
       const path = join(this.#directory, name);
@@ -51,7 +51,7 @@ export class CallRecords {
     });
   }
 
-  /** A copied directory and another start of a machine prove nothing. */
+  /** Returns undefined for a record from a copied directory or from an earlier start of the machine. */
   #parse(text: string): CallRecord | undefined {
     const value = parseJson(text);
     if (!isMap(value) || !isMap(value.place) || !isMap(value.about) || typeof value.mark !== 'string') return undefined;

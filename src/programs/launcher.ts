@@ -9,12 +9,13 @@ import { hasProcessList } from './linux-processes.ts';
 /** The path or the name of a program, and its arguments. */
 export type CommandLine = readonly [string, ...string[]];
 
-/** Returns a command line that runs a command below a shell which ends it together with this process. */
+/** Returns a command line that runs a command below a shell. The shell ends the command when this process ends. */
 export type Launcher = (command: CommandLine, environment: NodeJS.ProcessEnv) => CommandLine;
 
 /**
- * The leader of the group. Arguments: the id of the process that starts it, the path of `sleep`, and the command. That
- * process may be dead before the signal of its death is set. The standard error output is the program's alone.
+ * The leader of the group. Arguments: the id of the process that starts it, the path of `sleep`, and the command. It
+ * checks its parent first, because that may die before the signal of its death is set. Only the program writes to
+ * standard error.
  */
 const LEADER = `[ "$PPID" = "$1" ] || exit 1
 sleep=$2; shift 2
@@ -59,7 +60,7 @@ function findTool(name: string): string | undefined {
 /** The exit code of `env` and of shells for a command that is not found. */
 const NOT_FOUND = 127;
 
-/** Returns advice if a program that is there was not found: the system does not name a missing interpreter. */
+/** Returns advice if an existing program was not found: the system does not name a missing interpreter. */
 export function startAdvice([file]: CommandLine, exit: number | string): string | undefined {
   if (exit !== NOT_FOUND || !existsSync(file)) return undefined;
   return 'if it is a script: its first line has to name the program that runs it, such as "#!/bin/sh", and to end in LF';

@@ -1,10 +1,9 @@
-// Reads the processes of this machine from /proc, and signals them. Other systems do not have it: there the list is
-// empty.
+// Reads the processes of this machine from /proc, and signals them. On systems without /proc the list is empty.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** The variable that marks every process of a call. A daemon that is to stay removes it; see docs/providers.md. */
+/** The variable that marks every process of a call. A daemon that should survive removes it; see docs/providers.md. */
 export const MARK_VARIABLE = 'TREELINE_CALL';
 
 /** A process. Its start time distinguishes it from a later one with the same id. */
@@ -27,7 +26,7 @@ const BOOT_FILE = '/proc/sys/kernel/random/boot_id';
 const STATE = 0;
 const GROUP = 2;
 const START = 19;
-/** All who ask for the list within this time share one search. */
+/** All callers within this time share one search. */
 const SHARE_MS = 20;
 
 /** Returns true if this system shows its processes in /proc. */
@@ -81,7 +80,7 @@ function fieldsOf(stat: string): readonly string[] {
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
-/** A process may end at any time, and those of other users may not be read. */
+/** Returns undefined if the process has ended, or belongs to another user. */
 function readIfThere(path: string): Promise<string | undefined> {
   return readFile(path, 'latin1').catch(missing);
 }

@@ -1,5 +1,5 @@
-// Runs the programs of calls in this process, and records them in a directory. What an earlier controller or proxy has
-// left is ended before any program begins. ARCHITECTURE.md, "Programs".
+// Runs the programs of calls from this process, and records them in a directory. Ends processes that an earlier
+// controller or proxy has left before it starts a program. ARCHITECTURE.md, "Programs".
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -12,18 +12,18 @@ import { LaunchError, type ProgramEnd, type ProgramOrder, RunningProgram } from 
 
 type RunnerLog = Pick<Logger, 'warn' | 'error'>;
 
-/** A program that cannot be ended, since it runs as another user. */
+/** A program that cannot be ended, because it runs as another user. */
 export interface UnendedProgram extends ProcessIdentity {
   readonly about: CallLabels;
   /** When this was noticed, in milliseconds since 1970. */
   readonly since: number;
 }
 
-/** How long a start waits for processes that SIGKILL has to end. */
+/** How long a start waits for processes that were sent SIGKILL. */
 const LEFTOVER_MS_MAX = 60_000;
 /** After this time without success, the log says that processes do not end. */
 const ENDING_MS = 30_000;
-/** More are logged only. */
+/** The most that are listed; all are logged. */
 const UNENDED_MAX = 100;
 const WITHOUT_LEADER =
   'setpriv of util-linux, env of coreutils, sh or /proc is missing: if this process is killed, its programs run on, and a ' +
@@ -34,17 +34,17 @@ export class LeftoverError extends Error {
   override readonly name = 'LeftoverError';
 }
 
-/** Processes of a call run on, since this user may not signal them. */
+/** Processes of a call still run, because this user may not signal them. */
 export class UnendedError extends Error {
   override readonly name = 'UnendedError';
 }
 
-/** Runs programs for one controller or proxy, which has the directory for itself. */
+/** Runs programs for one controller or proxy. The directory must not be shared. */
 export class ProgramRunner {
-  /** When lost actions end here. */
+  /** When actions with a lost outcome end. */
   readonly lostActionEnds: LostActionEnds;
   /**
-   * By server: the last call of which nothing runs any more for certain. The caller removes it once it has the answer.
+   * By server: the last call of which certainly nothing runs any more. The caller removes it once it has the answer.
    */
   readonly ended = new Map<string, CallLabels>();
   readonly #records: CallRecords;
@@ -64,8 +64,8 @@ export class ProgramRunner {
   }
 
   /**
-   * Opens a directory, made if missing, after ending every process that recorded calls have left. Throws LeftoverError
-   * if one does not end. No other process may have the directory open.
+   * Opens a directory, creating it if missing, and ends every process of recorded calls. Throws LeftoverError if one
+   * does not end. No other process may have the directory open.
    */
   static async open(directory: string, log: RunnerLog, launcher = findLauncher()): Promise<ProgramRunner> {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -74,7 +74,7 @@ export class ProgramRunner {
     return runner;
   }
 
-  /** Returns the programs that run on after their call. */
+  /** Returns the programs that still run after their call. */
   unended(): readonly UnendedProgram[] {
     this.#unended = this.#unended.filter(({ pid, start }) => identityOf(pid)?.start === start);
     return this.#unended;
@@ -82,13 +82,13 @@ export class ProgramRunner {
 
   /**
    * Returns how the program ended. Throws LaunchError if it got no input, OutputError if it wrote too much, and the
-   * signal's reason if that ended it. Nothing of its group runs by then, and after an end by force nothing with its
-   * mark. Otherwise it throws UnendedError, and {@link unended} has the processes.
+   * signal's reason if the signal ended it. Then its process group has ended, and after a forced end also all processes
+   * with its mark. Otherwise throws UnendedError, and {@link unended} returns the processes.
    */
   async run(order: ProgramOrder): Promise<ProgramEnd> {
     const { about, signal } = order;
     signal.throwIfAborted();
-    // What begins after its deadline would run beside the next action for that server.
+    // A program that begins after its deadline could run concurrently with the next action for that server.
     if (Date.parse(about.deadline ?? '') <= Date.now()) {
       throw new LaunchError('the program was not started: its deadline had passed');
     }
@@ -98,7 +98,7 @@ export class ProgramRunner {
     try {
       this.#record(program.pid, { about, mark });
       const exit = await this.#attend(program, order);
-      // Its answer is complete without processes that outlive it.
+      // The answer is complete, so processes that outlive the program are ended.
       if (program.hasGroup) await this.#end(group, about);
       else this.#noteEnded(about);
       const written = await program.written(startAdvice(order.command, exit));
@@ -136,8 +136,8 @@ export class ProgramRunner {
   }
 
   /**
-   * Waits without a limit for processes that were sent SIGKILL: until they have ended, no other call for their server
-   * may begin.
+   * Waits without a limit for processes that were sent SIGKILL, because no other call for their server may begin before
+   * they have ended.
    */
   async #end(call: CallProcesses, about: CallLabels): Promise<void> {
     for (;;) {
@@ -190,7 +190,7 @@ export class ProgramRunner {
   }
 }
 
-/** The first process of the system leads no call: its id as a group means every process to kill(2). */
+/** The first process of the system leads no call: to kill(2), its id as a group means every process. */
 function processesOf(leader: ProcessIdentity | null, mark: string): CallProcesses {
   const group = leader === null || leader.pid <= 1 ? -1 : leader.pid;
   return { group, isOwn: group > 0 && identityOf(group)?.start === leader?.start, mark };
@@ -200,7 +200,7 @@ function processesOf(leader: ProcessIdentity | null, mark: string): CallProcesse
 interface CallProcesses {
   /** The id of the process group. */
   readonly group: number;
-  /** False: the id may be that of another group by now, since the leader of this one has ended. */
+  /** False if the leader has ended, so that the id may belong to another group now. */
   readonly isOwn: boolean;
   /** Undefined: only the group is ended. */
   readonly mark: string | undefined;
@@ -208,18 +208,16 @@ interface CallProcesses {
 
 /** The processes of a call that still run. */
 interface Survivors {
-  /** They were sent SIGKILL and have not ended: the kernel waits for a broken disk, for example. */
+  /** Were sent SIGKILL and have not ended; for example, the kernel waits for a broken disk. */
   readonly ending: readonly number[];
-  /** This user may not signal them: they run as another user. */
+  /** Run as another user, so that this user may not signal them. */
   readonly refused: readonly number[];
 }
 
 const FIRST_WAIT_MS = 10;
 const WAIT_MS_MAX = 500;
 
-/**
- * Sends SIGKILL until none of the processes runs, or until only those run that may not be signalled; at most for `ms`.
- */
+/** Sends SIGKILL until none of the processes runs except those that may not be signalled; at most for `ms`. */
 async function endProcesses(call: CallProcesses, ms: number): Promise<Survivors> {
   const end = performance.now() + ms;
   for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, WAIT_MS_MAX)) {

@@ -1,4 +1,4 @@
-// One running program: starts it in a process group of its own, feeds its input, and reads its output within limits.
+// Runs one program: starts it in its own process group, writes its input, and reads its output within limits.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
@@ -10,7 +10,7 @@ import { MARK_VARIABLE, sendSignal } from './linux-processes.ts';
 
 /** A program, as the settings name it. */
 export interface Program {
-  /** Its words pass no shell. */
+  /** No shell interprets it. */
   readonly command: CommandLine;
   /** The working directory. */
   readonly directory: string;
@@ -39,12 +39,12 @@ export interface ProgramEnd {
   readonly complaint: string;
 }
 
-/** The program got no input: it could not be started, or not be recorded. */
+/** The program got no input, because it could not be started or recorded. */
 export class LaunchError extends Error {
   override readonly name = 'LaunchError';
 }
 
-/** The program wrote more than is read. */
+/** The program wrote more than the limit. */
 export class OutputError extends Error {
   override readonly name = 'OutputError';
 }
@@ -76,7 +76,7 @@ export class RunningProgram {
     this.exited = new Promise((resolve) => child.on('exit', (code, signal) => resolve(exitOf(code, signal))));
     this.#closed = new Promise((resolve) => child.on('close', resolve));
     this.overflow = new Promise((_, reject) => this.#readOutput(outputBytesMax, reject));
-    // Nobody may be waiting any more.
+    // Prevents an unhandled rejection if nothing waits any more.
     this.overflow.catch(() => undefined);
     child.stderr.on('data', (chunk: Buffer) => {
       this.#complaint = Buffer.concat([this.#complaint, chunk]).subarray(-COMPLAINT_BYTES_MAX);
@@ -86,8 +86,8 @@ export class RunningProgram {
   }
 
   /**
-   * Starts a program. Throws LaunchError if that fails. Only for the main thread: the end of a thread ends its
-   * programs.
+   * Starts a program. Throws LaunchError if that fails. Call it only in the main thread, because the end of a thread
+   * ends its programs.
    */
   static async start(order: ProgramOrder, mark: string, launcher: Launcher | null): Promise<RunningProgram> {
     try {
@@ -113,15 +113,14 @@ export class RunningProgram {
   }
 
   /**
-   * Asks the program to end; the leader passes the signal on to the group. Resolves once it has ended, at most after
-   * `ms`.
+   * Sends SIGTERM to the program; the leader forwards it to the group. Resolves once it has ended, at most after `ms`.
    */
   async askToEnd(ms: number): Promise<void> {
     sendSignal(this.#hasLeader ? this.pid : -this.pid, 'SIGTERM');
     await within(this.exited, ms);
   }
 
-  /** Returns what it wrote, once its output is closed or the time for that is over; `advice` follows the complaint. */
+  /** Returns what it wrote once its output is closed, or after a short time. `advice` is added to the complaint. */
   async written(advice = ''): Promise<Omit<ProgramEnd, 'exit'>> {
     await Promise.race([within(this.#closed, OUTPUT_MS_MAX), this.overflow]);
     const output = Buffer.concat(this.#output).toString('utf8');

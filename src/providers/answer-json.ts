@@ -1,5 +1,5 @@
-// Reads the answer of a program or service: one JSON object, version 1. Checks its whole shape, since its values reach
-// rows and records. docs/providers.md describes it.
+// Reads the answer of a program or service: one JSON object, version 1. Checks all of it, because its values reach rows
+// and records. docs/providers.md describes it.
 
 import { OBEYED, quote, quoteSome } from '../base/wording.ts';
 import type { Answer, AnswerOutcome } from '../model/call-result.ts';
@@ -8,10 +8,7 @@ import { isWellFormed, recordKeyFault, textLengthFault } from '../model/keys.ts'
 
 /** The largest answer, in bytes. */
 export const ANSWER_BYTES_MAX = 1024 * 1024;
-/**
- * The largest outputs of a server, in bytes as JSON: every record of it holds them, and so does the memory of the
- * controller.
- */
+/** The largest outputs of a server, in bytes as JSON. They are in every record and in the memory of the controller. */
 export const OUTPUTS_BYTES_MAX = 64 * 1024;
 /** The largest number of outputs, and of observed properties. */
 const ENTRIES_MAX = 1000;
@@ -21,19 +18,19 @@ const PLACE_LENGTH_MAX = 250;
 const OUTCOMES: readonly AnswerOutcome[] = ['done', 'absent', 'replace', 'retryable', 'failed', 'lost'];
 const FIELDS: readonly string[] = ['outcome', 'message', 'outputs', 'observed', 'place'];
 
-/** The output is no answer. Its message says why. */
+/** The output is not a valid answer. The message says why. */
 export class AnswerError extends Error {
   override readonly name = 'AnswerError';
 }
 
-/** Returns the answer in a text. Throws AnswerError unless the text is exactly one JSON object of the right shape. */
+/** Returns the answer in a text. Throws AnswerError unless the text is exactly one valid JSON object. */
 export function readAnswer(text: string): Answer {
   const value = parse(text);
   if (isMap(value)) return answerIn(value);
-  throw new AnswerError(`the answer is ${quote(text.trim())}, and has to be a JSON object`);
+  throw new AnswerError(`the answer is ${quote(text.trim())}, but has to be a JSON object`);
 }
 
-/** Returns the answer in an object that was parsed already. Throws AnswerError unless it has the right shape. */
+/** Returns the answer in a parsed object. Throws AnswerError if it is not valid. */
 export function answerIn(value: JsonMap): Answer {
   const unknown = Object.keys(value).filter((field) => !FIELDS.includes(field));
   if (unknown.length > 0) {
@@ -54,7 +51,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    // What was meant as an answer may hold a secret.
+    // The message does not quote the text, because a malformed answer may contain a secret.
     const shown = text.trim().startsWith('{') ? `${text.length} characters that begin with "{"` : quote(text.trim());
     throw new AnswerError(`the answer is not one JSON object: ${shown}`, { cause: error });
   }
@@ -69,7 +66,7 @@ function readOutcome(value: Json | undefined): AnswerOutcome {
 
 function readMessage(value: Json | undefined): string {
   if (value === undefined || value === null) return '';
-  if (typeof value !== 'string') throw new AnswerError(`the "message" is ${quote(value)}, and has to be a text`);
+  if (typeof value !== 'string') throw new AnswerError(`the "message" is ${quote(value)}, but has to be a text`);
   return plainText(value, MESSAGE_LENGTH_MAX);
 }
 
@@ -77,7 +74,7 @@ function readPlace(value: Json | undefined): string | undefined {
   if (value === undefined || value === null) return undefined;
   const isPlace = typeof value === 'string' && value.trim() !== '' && value.length <= PLACE_LENGTH_MAX;
   if (isPlace && isWellFormed(value)) return value;
-  throw new AnswerError(`the "place" is ${quote(value)}, and has to be a text of 1 to ${PLACE_LENGTH_MAX} characters`);
+  throw new AnswerError(`the "place" is ${quote(value)}, but has to be a text of 1 to ${PLACE_LENGTH_MAX} characters`);
 }
 
 function readOutputs(value: Json | undefined): JsonMap {
@@ -101,7 +98,7 @@ const PROPERTY_VALUES = 'a text or a list of texts';
 function readEntries(field: string, value: Json | undefined, { isValue, values }: EntryRule): JsonMap {
   const entries = emptyMap();
   if (value === undefined || value === null) return entries;
-  if (!isMap(value)) throw new AnswerError(`"${field}" is ${quote(value)}, and has to be a JSON object`);
+  if (!isMap(value)) throw new AnswerError(`"${field}" is ${quote(value)}, but has to be a JSON object`);
   const pairs = Object.entries(value);
   if (pairs.length > ENTRIES_MAX) {
     throw new AnswerError(`"${field}" has ${pairs.length} entries, and ${ENTRIES_MAX} are allowed`);
@@ -110,7 +107,7 @@ function readEntries(field: string, value: Json | undefined, { isValue, values }
     const place = `the key ${quote(key)} of "${field}"`;
     const fault = recordKeyFault(key);
     if (fault !== undefined) throw new AnswerError(`${place} ${fault}`);
-    // What is in a map or list may be a secret.
+    // The message does not quote maps and lists, because they may contain a secret.
     const shown = typeof each === 'object' && each !== null ? (Array.isArray(each) ? 'a list' : 'a map') : quote(each);
     if (!isValue(each)) throw new AnswerError(`${place} has the value ${shown}; it has to be ${values}`);
     const wrong = [each]
@@ -123,10 +120,10 @@ function readEntries(field: string, value: Json | undefined, { isValue, values }
   return entries;
 }
 
-/** The rules are those of texts in files: what was reported of a server may be written into one. */
+/** Applies the rules for texts in files, because a reported value may be written into a file. */
 function textFault(value: Json): string | undefined {
   if (typeof value !== 'string') return undefined;
-  return textLengthFault(value) ?? (isWellFormed(value) ? undefined : 'holds NUL or half of a surrogate pair');
+  return textLengthFault(value) ?? (isWellFormed(value) ? undefined : 'contains NUL or half of a surrogate pair');
 }
 
 function isPropertyValue(value: Json): boolean {
@@ -138,8 +135,8 @@ function isRecordValue(value: Json): boolean {
 }
 
 /**
- * Returns a text without characters that a terminal obeys other than line feeds, without halves of surrogate pairs and
- * surrounding space; truncated at its end.
+ * Returns a text without terminal control characters except line feeds, halves of surrogate pairs, and surrounding
+ * space. A long text is truncated.
  */
 export function plainText(text: string, lengthMax: number): string {
   const plain = text.replaceAll(/\r\n?/g, '\n').replaceAll('\t', ' ').replaceAll(OBEYED, ' ').trim();

@@ -1,5 +1,5 @@
-// Selects the provider entry that is responsible for a server, from the operator's entries in their order. It does not
-// name the proxies that carry out the calls of the rest.
+// Selects the provider entry that is responsible for a server: the first of the settings that matches, else that of
+// proxies. Does not choose the proxy.
 import type { Answer } from '../model/call-result.ts';
 import { isSame } from '../model/json.ts';
 import type { Properties } from '../model/objects.ts';
@@ -11,19 +11,17 @@ export type ProviderEntry = ProxiedSettings & { readonly provider: Provider };
 
 /** The provider entries of the settings, in their order. */
 export interface ProviderRegistry {
-  /** Returns the first entry that matches the server's kind and properties, else the one of proxies, if any. */
+  /** Returns the first entry that matches the server's kind and properties, else the entry of proxies, if any. */
   match(server: MatchedServer): ProviderEntry | undefined;
-  /**
-   * Returns the entry of a name, or undefined if it is no longer in the settings, though a server's row may name it.
-   */
+  /** Returns the entry of a name; undefined if it is not in the settings. A row may name an entry that was removed. */
   byName(name: string): ProviderEntry | undefined;
-  /** The entry of servers that match no other; undefined: nothing happens to them. */
+  /** The entry of servers that match no other entry; undefined: these servers are blocked. */
   readonly proxied?: ProxiedEntry | undefined;
   /** Closes every provider, even if one of them fails; throws the first failure. */
   close(): Promise<void>;
 }
 
-/** The fields of a server that entries select by. */
+/** The fields of a server by which entries match. */
 export interface MatchedServer {
   readonly kind: string;
   readonly properties: Properties;
@@ -35,8 +33,8 @@ export interface ProxiedEntry extends ProviderEntry {
 }
 
 /**
- * Returns the registry of entries with distinct names. `make` builds the provider of each; `proxied` is the entry of
- * servers that match none.
+ * Returns the registry of entries, whose names are distinct. `make` builds the provider of an entry. `proxied` is the
+ * entry of servers that match no other.
  */
 export function createProviderRegistry(
   settings: readonly ProviderSettings[],
@@ -56,7 +54,7 @@ export function createProviderRegistry(
   };
 }
 
-/** Returns what operations read of the entries. */
+/** Returns the entries in the form that operations need. */
 export function entriesOf({ byName, match }: ProviderRegistry) {
   return {
     has: (name: string): boolean => byName(name) !== undefined,
@@ -81,9 +79,9 @@ async function closeAll(entries: readonly ProviderEntry[]): Promise<void> {
 }
 
 /**
- * Returns the provider of servers that proxies manage. It makes no call: a call waits until a proxy has reported how it
- * ended; agents/proxy-work.ts gives the calls to proxies, and takes their reports. A call throws when its signal ends
- * the wait; the proxy may carry it out all the same.
+ * Returns the provider of servers that proxies manage. A call only waits for the report of a proxy;
+ * agents/proxy-work.ts gives the calls to proxies and receives their reports. A call throws when its signal ends the
+ * wait, although the proxy may still carry it out.
  */
 function createProxiedProvider(): PulledProvider {
   const calls = new Map<string, { readonly call: Call; readonly answer: (answer: Answer) => void }>();

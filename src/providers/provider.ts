@@ -17,7 +17,7 @@ export interface Call {
   readonly resource: string;
   readonly kind: string;
   readonly properties: Properties;
-  /** The merged configuration, as hiera serves it. */
+  /** The merged configuration. */
   readonly record: NodeRecord;
   /** The spec that the last success applied, or null. */
   readonly applied: Spec | null;
@@ -38,7 +38,7 @@ export function encodeCall(call: Call): string {
 
 /**
  * Every call may be repeated: `create` of an existing server and `delete` of a missing one answer as if they had
- * succeeded. A call that throws has a lost outcome: it may have happened, or may still be running.
+ * succeeded. A call that throws has a lost outcome: it may have succeeded, or may still run.
  */
 export interface Provider {
   /**
@@ -47,20 +47,18 @@ export interface Provider {
   readonly lostActionEnds: LostActionEnds;
 
   /**
-   * Returns true if nothing of a lost action runs any more for certain; otherwise the action counts as running until
-   * its deadline and the grace. Omitted: never certain.
+   * Returns true if certainly nothing of a lost action runs any more. Otherwise the action counts as running until its
+   * deadline and the grace time. Omitted: never certain.
    */
   hasEnded?(call: Pick<Call, 'resource' | 'action' | 'deadline'>): boolean;
 
   /**
-   * Its calls run elsewhere, and begin when a proxy asks for one: they take no capacity of this controller, and a
-   * stop does not wait for them. Omitted: they run here.
+   * True if calls run elsewhere, when a proxy claims them: they take no capacity of this controller, and a stop does
+   * not wait for them. Omitted: calls run here.
    */
   readonly isPulled?: boolean;
 
-  /**
-   * Executes the call, and returns the answer. `signal` fires at the deadline and when the controller stops waiting.
-   */
+  /** Executes the call and returns the answer. `signal` fires at the deadline and when the controller stops waiting. */
   perform(call: Call, signal: AbortSignal): Promise<Answer>;
 
   close(): Promise<void>;

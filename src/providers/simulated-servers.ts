@@ -1,19 +1,16 @@
-// Stores the servers of the simulated provider in a table of SQLite, so that a killed controller loses none. Every call
-// is synchronous and takes some tens of microseconds, however many servers there are.
+// Stores the servers of the simulated provider in an SQLite table, so that a killed controller loses none. Every call
+// is synchronous and takes some tens of microseconds for any number of servers.
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { reasonOf } from '../base/wording.ts';
 import type { Properties } from '../model/objects.ts';
 
-/** Actions remembered per server. A repeated call is one of the last. */
+/** Remembered actions for each server. A repeated call is one of the last. */
 const ACTIONS_MAX = 20;
-/** Somebody may look at the file with another program. */
+/** How long to wait for another program that reads the file. */
 const BUSY_MS = 1000;
-/**
- * Nothing is synced: a power cut may damage the file, and then its servers are gone. A removed server has no
- * properties.
- */
+/** Nothing is synced, so a power cut may damage the file and lose the servers. A removed server has no properties. */
 const SCHEMA = `
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = OFF;
@@ -27,10 +24,10 @@ export class SimulatedServers {
   readonly #select;
   readonly #replace;
 
-  /** Opens the file, made with its directory if missing. Throws if it is no such file. */
+  /** Opens the file, creating it and its directory if missing. Throws if it is not a file of this provider. */
   constructor(file: string) {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    // SQLite gives its other files the same mode.
+    // SQLite creates its other files with the same mode.
     closeSync(openSync(file, 'a', 0o600));
     this.#database = openDatabase(file);
     this.#select = this.#database.prepare('SELECT properties, actions FROM servers WHERE name = ?');
@@ -46,7 +43,8 @@ export class SimulatedServers {
   }
 
   /**
-   * Returns true if an action has changed this server before. Those of removed servers are forgotten at the next start.
+   * Returns true if an action has changed this server before. Actions of removed servers are forgotten at the next
+   * start.
    */
   hasSeen(name: string, action: string): boolean {
     return this.#actionsOf(name).includes(action);
@@ -76,6 +74,6 @@ function openDatabase(file: string): DatabaseSync {
   } catch (error) {
     database.close();
     const advice = 'Restore the file, or delete it to start with no servers.';
-    throw new Error(`${file} is no file of the simulated provider: ${reasonOf(error)}. ${advice}`, { cause: error });
+    throw new Error(`${file} is not a file of the simulated provider: ${reasonOf(error)}. ${advice}`, { cause: error });
   }
 }

@@ -1,5 +1,5 @@
-// A provider without real servers: it waits, keeps its servers in a file, and fails as often as configured. The same
-// seed gives the same failures. For demos, rehearsals and tests; its servers outlive the controller, as real ones do.
+// Simulates servers: waits, keeps servers in a file, and fails as often as configured. The same seed gives the same
+// failures. For demos, rehearsals and tests. Like real servers, simulated ones outlive the controller.
 
 import { createHash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
@@ -21,14 +21,14 @@ export interface SimulatedOptions {
   readonly deleteMs: number;
   /** 0 if omitted. */
   readonly checkMs?: number;
-  /** The share of tries that fail, 0 to 1. Checks never fail. */
+  /** The fraction of tries that fail, 0 to 1. Checks never fail. */
   readonly failRate: number;
   readonly seed: number;
 }
 
 /**
- * Returns a provider that answers after the configured time. A call throws when its signal ends that wait; whether it
- * has taken effect by then depends on seed and action, as with a real server. Throws if the file is damaged.
+ * Returns a provider that answers after the configured time. A call throws when its signal ends the wait; seed and
+ * action determine whether it has taken effect by then. Throws if the file is damaged.
  */
 export function createSimulatedProvider(options: SimulatedOptions, clock: Clock): Provider {
   const servers = new SimulatedServers(options.file);
@@ -67,7 +67,7 @@ export function createSimulatedProvider(options: SimulatedOptions, clock: Clock)
   };
 }
 
-/** Answers from the current servers, so that a late repeated call claims nothing that no longer holds. */
+/** Answers from the current servers, so that a late repeated call does not report an old state. */
 function answerOf({ operation, resource }: Call, properties: Properties | undefined): Answer {
   const isThere = properties !== undefined;
   if (operation === 'delete' && isThere) return answer('failed', { message: `"${resource}" was created again since` });

@@ -11,7 +11,7 @@ export interface FolderTarget {
 export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'src/agents': { most: 1910, goal: 1900 },
   'src/api': { most: 4194, goal: 3600 },
-  'src/base': { most: 1502, goal: 1400 },
+  'src/base': { most: 1484, goal: 1400 },
   'src/catalog': { most: 2230, goal: 2150 },
   'src/cli': { most: 5736, goal: 4900 },
   'src/compose': { most: 1410, goal: 1450 },
@@ -25,7 +25,7 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'src/page': { most: 2348, goal: 2600 },
   'src/plan': { most: 1536, goal: 1450 },
   'src/programs': { most: 629, goal: 500 },
-  'src/providers': { most: 862, goal: 850 },
+  'src/providers': { most: 857, goal: 850 },
   'src/reconcile': { most: 3615, goal: 3400 },
   'src/repository': { most: 2945, goal: 2700 },
   'src/service': { most: 5872, goal: 5400 },
@@ -66,6 +66,6 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/texts': { most: 601, goal: 450 },
   'test/yaml-edit': { most: 656, goal: 450 },
   bench: { most: 2510, goal: 2500 },
-  src: { most: 56_598, goal: 51_000 },
+  src: { most: 56_575, goal: 51_000 },
   test: { most: 62_822, goal: 55_000 },
 };

@@ -57,11 +57,11 @@ test.each([
   [
     'types/zone/d\u200bmz.yaml',
     'bad_name',
-    'the name "d\u200bmz" with U+200B holds something else than letters, digits, ".", "_" and "-"',
+    'the name "d\u200bmz" with U+200B contains something other than letters, digits, ".", "_" and "-"',
     NAME_HINT,
   ],
   ['types/zone/.yaml', 'bad_name', 'the name "" is empty', NAME_HINT],
-  ['stacks/templates/a..b.yaml', 'bad_name', 'the name "a..b" holds ".."', NAME_HINT],
+  ['stacks/templates/a..b.yaml', 'bad_name', 'the name "a..b" contains ".."', NAME_HINT],
   [
     'types/clientcert/all.yaml',
     'bad_name',
@@ -71,7 +71,7 @@ test.each([
   [
     'clients/alice.yaml',
     'client_file_name',
-    '"alice" is not a serial number: "l" is no hexadecimal digit',
+    '"alice" is not a serial number: "l" is not a hexadecimal digit',
     "name the file after the certificate's serial number in upper-case hexadecimal",
   ],
 ])('%s is an error', (path, code, message, hint) => {

@@ -49,7 +49,7 @@ test.each([
 ])('the pattern %s is no regular expression', (pattern, reason) => {
   expect(patternFault(pattern)).toEqual({
     code: 'bad_pattern',
-    message: `${JSON.stringify(pattern)} is no regular expression: ${reason}`,
+    message: `${JSON.stringify(pattern)} is not a regular expression: ${reason}`,
     hint: 'in single quotes YAML leaves backslashes as they are',
   });
 });

@@ -117,7 +117,7 @@ describe('a repository', () => {
   test('without an instance is one warning, whatever objects it has', () => {
     const desired = new TextRepository().commit({ ...FILES, 'stacks/instances/shop.yaml': null });
     expect(describeProblems(problemsAndRemarks(desired))).toEqual([
-      'warning instances:1:1 no_instance: there is no stack instance, so no server is made (add stacks/instances/<name>.yaml with "stackTemplate:")',
+      'warning instances:1:1 no_instance: there is no stack instance, so no server is created (add stacks/instances/<name>.yaml with "stackTemplate:")',
     ]);
   });
 

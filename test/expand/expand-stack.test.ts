@@ -182,7 +182,7 @@ describe('names', () => {
       'an invalid name from a parameter',
       `parameters: { p: "" }\n${server('{ name: "<<p>>" }')}`,
       'parameters: { p: "a b" }',
-      'shop.yaml:2:18 bad_server_name: the server name "a b" of "db" holds something else than letters, digits, ".", "_" and "-" [shop]',
+      'shop.yaml:2:18 bad_server_name: the server name "a b" of "db" contains something other than letters, digits, ".", "_" and "-" [shop]',
     ],
     [
       'the reserved name "all"',

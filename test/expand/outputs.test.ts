@@ -108,9 +108,9 @@ describe('an invalid Output placeholder', () => {
     ],
     ...[
       ['', '"" is empty'],
-      ['db.address', '"db.address" holds "/" or "."'],
+      ['db.address', '"db.address" contains "/" or "."'],
       ['constructor', '"constructor" is a reserved word'],
-      ['addr\u200bess', '"addr\u200bess" with U+200B holds something else than letters, digits, "_", "-" and ":"'],
+      ['addr\u200bess', '"addr\u200bess" with U+200B contains something other than letters, digits, "_", "-" and ":"'],
     ].map(([name, fault]): [string, string, string] => [
       `of a name that no answer can have: ${fault}`,
       web(`{ a: "<<(Output)['db']['${name}']>>" }`),

@@ -4,7 +4,7 @@ import type { JsonMap } from '../../src/model/json.ts';
 import { recordKeyFault } from '../../src/model/keys.ts';
 import { objectEntry, serverOf } from './build.ts';
 
-const CHARACTERS = 'holds something else than letters, digits, "_", "-" and ":"';
+const CHARACTERS = 'contains something other than letters, digits, "_", "-" and ":"';
 
 describe('the layer of a file', () => {
   const entry = objectEntry('types/role/apps/web.yaml', 'description: d\ntenant: t\nport: 80\ntls: true\nold: null\n');
@@ -58,7 +58,7 @@ test.each([
   [CHARACTERS, ['with blank', 'größe', 'db_passwor\u200bd', 'a\tb', 'a\u007fb']],
   ['is empty', ['']],
   ['is a reserved word', ['lookup_options', 'stackInstance', '__proto__']],
-  ['holds "/" or "."', ['a/b', 'a.b']],
+  ['contains "/" or "."', ['a/b', 'a.b']],
 ])('the fault %s is that of the keys %j', (fault, keys) => {
   expect(keys.map(recordKeyFault)).toEqual(keys.map(() => fault));
 });

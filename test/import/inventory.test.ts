@@ -55,8 +55,8 @@ test.each<[what: string, text: string, leftOut: string]>([
   ['null in a map', 'a: { b: }\n', '1 a::b: it is null, and a record has no such value'],
   ['numbers that are not kept', 'a: 12345678901234567890\n', '1 a: no record can keep this number'],
   ['numbers with an exponent that is too large', 'a: -1.5e+400\n', '1 a: no record can keep this number'],
-  ['a key with a dot', 'a.b: 1\n', '1 a.b: the key holds "/" or "."'],
-  ['a key of other letters', 'ä: 1\n', '1 ä: the key holds something else than letters, digits, "_", "-" and ":"'],
+  ['a key with a dot', 'a.b: 1\n', '1 a.b: the key contains "/" or "."'],
+  ['a key of other letters', 'ä: 1\n', '1 ä: the key contains something other than letters, digits, "_", "-" and ":"'],
   ['a tag of Ruby', 'a: !ruby/sym x\n', '1 a: the tag !ruby/sym is not supported'],
   ['a reserved key', 'stackInstance: 1\n', '1 stackInstance: the key is a reserved word'],
   ['a field of objects', 'type: vm\n', '1 type: "type" is a field of every object, and no key: name it otherwise'],
@@ -138,7 +138,7 @@ describe('servers', () => {
     expect([...inventory.nodes.keys()]).toEqual(['web']);
     expect(leftOutOf(inventory)).toEqual([
       'f:7 : the server "WEB" is missing: its name differs from "web" in case only',
-      'f:7 : the server "a b" is missing: its name holds something else than letters, digits, ".", "_" and "-"',
+      'f:7 : the server "a b" is missing: its name contains something other than letters, digits, ".", "_" and "-"',
       'f:7 : the server "all" is missing: its name is kept for the list of all records',
       'f:7 : the server "" is missing: its name is empty',
     ]);

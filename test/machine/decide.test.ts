@@ -433,7 +433,7 @@ const READERS: typeof CASES = {
     changes: {
       ...NOT_REPORTED,
       ...SINCE_NOW,
-      reason: { code: 'no_output', text: 'the output "address" of db is no text, number, boolean or list of texts' },
+      reason: { code: 'no_output', text: 'the output "address" of db is not a text, number, boolean or list of texts' },
     },
   },
   'the missing output is reported': {

@@ -83,7 +83,7 @@ describe('an output has no value if it is', () => {
     [
       'no reference, for a secret',
       text(of('address')),
-      { fault: expect.stringContaining('no reference') },
+      { fault: expect.stringContaining('not a reference') },
       { mayHold },
     ],
   ])('%s', (_what, taken, unknown, rules) => {

@@ -16,7 +16,7 @@ test.each([
 });
 
 describe('canonicalSerial refuses', () => {
-  const PAIRS = 'separators stand between pairs of digits only, and all are the same';
+  const PAIRS = 'separators must be between pairs of digits, and all the same';
   const NEGATIVE = 'it begins with "-", and a certificate with a negative serial is never accepted';
   test.each([
     ['', 'it has no digits'],
@@ -32,9 +32,9 @@ describe('canonicalSerial refuses', () => {
     ['FFFF:01', PAIRS],
     ['FF:01-02', PAIRS],
     [' FF', PAIRS],
-    ['serial=FF', '"s" is no hexadecimal digit'],
-    ['FF\t01', '"\\t" is no hexadecimal digit'],
-    ['ＦＦ', '"Ｆ" is no hexadecimal digit'],
+    ['serial=FF', '"s" is not a hexadecimal digit'],
+    ['FF\t01', '"\\t" is not a hexadecimal digit'],
+    ['ＦＦ', '"Ｆ" is not a hexadecimal digit'],
     ['ff'.repeat(33), 'it has more than 64 digits'],
   ])('%j', (text, fault) => {
     expect(canonicalSerial(text)).toBeUndefined();

@@ -170,7 +170,7 @@ describe('the file', () => {
     const text = '{"name":"web-1","properties":null,"actions":[]}\n'.repeat(100);
     writeFileSync(file, text);
     expect(() => createSimulatedProvider({ ...AT_ONCE, file }, systemClock)).toThrow(
-      `${file} is no file of the simulated provider: file is not a database. Restore the file, or delete it`,
+      `${file} is not a file of the simulated provider: file is not a database. Restore the file, or delete it`,
     );
     expect(readFileSync(file, 'utf8')).toBe(text);
   });

@@ -35,7 +35,7 @@ async function rounds(core: Core, count = 3): Promise<number> {
   return core.calls('create').length - before;
 }
 
-const MOVED = /the provider entry "lab" (names no place|answers from the place "B"), and was at "A" before/;
+const MOVED = /the provider entry "lab" (names no place|answers from the place "B"), but was at "A" before/;
 
 describe.each([
   ['another place', 'B'],
@@ -130,6 +130,6 @@ describe('the place of a proxy', () => {
     });
     await work(core, () => answerOf('absent', { entry: 'web', place: 'elsewhere' }));
     expect(core.states()).toEqual({ dns: 'done', web: 'updating' });
-    expect(core.ledger.server('web')?.reason?.text).toMatch(/"elsewhere", and was at "the place of web" before/);
+    expect(core.ledger.server('web')?.reason?.text).toMatch(/"elsewhere", but was at "the place of web" before/);
   });
 });

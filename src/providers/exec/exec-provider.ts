@@ -1,5 +1,6 @@
-// A provider that runs a program for every call, without a shell: the call comes as JSON on its standard input, the
-// answer is JSON on its standard output. docs/providers.md is the contract for authors of programs.
+// Provides servers by running a program for every call, without a shell. The program reads the call as JSON from
+// standard input and writes the answer as JSON to standard output. docs/providers.md is the contract for authors of
+// programs.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from '../../base/log.ts';
 import type { Answer } from '../../model/call-result.ts';
@@ -11,7 +12,7 @@ import { type Call, encodeCall, type Provider } from '../provider.ts';
 
 /** The options of a provider that runs a program. */
 export interface ExecOptions extends Program {
-  /** Runs the programs. Opened before the first call, so that nothing of an earlier controller runs. */
+  /** Runs the programs. It has ended all programs of an earlier controller. */
   readonly runner: ProgramRunner;
   readonly log: Logger;
   /** Time between SIGTERM and SIGKILL; default: 5 s. */
@@ -19,16 +20,16 @@ export interface ExecOptions extends Program {
 }
 
 const GRACE_MS = 5000;
-/** Programs that have not ended by then are left to the next start. */
+/** The next start ends programs that still run after this time. */
 const CLOSE_MS_MAX = 15_000;
-/** The deadline of a call is computed again when it begins, and differs from that of its action by milliseconds. */
+/** The deadline of a call is computed again when it begins, so it differs from that of its action by milliseconds. */
 const DEADLINES_MS = 1000;
 /** The length of the standard error that an answer's message shows. */
 const SHOWN_LENGTH_MAX = 1000;
 
 /**
- * Returns a provider that runs `command` in `directory` with `environment` only. A call whose program gives no valid
- * answer throws; it settles only once nothing of the program runs any more.
+ * Returns a provider that runs `command` in `directory`, with only `environment`. A call throws if the program gives no
+ * valid answer. It settles only once no process of the program runs.
  */
 export function createExecProvider(options: ExecOptions): Provider {
   const closing = new AbortController();
@@ -53,7 +54,7 @@ export function createExecProvider(options: ExecOptions): Provider {
     lostActionEnds: runner.lostActionEnds,
     hasEnded(call) {
       const ended = runner.ended.get(call.resource);
-      // A later try of the same action, perhaps by another replica, has a later deadline.
+      // A later try of the same action, possibly by another replica, has a later deadline.
       return (
         ended?.action === call.action && Date.parse(call.deadline) <= Date.parse(ended.deadline ?? '') + DEADLINES_MS
       );
@@ -67,7 +68,7 @@ export function createExecProvider(options: ExecOptions): Provider {
   };
 }
 
-/** The program that is asked, and for how long. */
+/** The program to run, and its limits. */
 export interface Question extends Omit<ExecOptions, 'runner'> {
   readonly runner: Pick<ProgramRunner, 'run'>;
   readonly signal: AbortSignal;
@@ -75,7 +76,9 @@ export interface Question extends Omit<ExecOptions, 'runner'> {
   readonly about: CallLabels;
 }
 
-/** Returns the answer of a program to an input. Throws if it gives none, and the signal's reason if that ended it. */
+/**
+ * Returns the answer of a program to an input. Throws if there is none, and the signal's reason if the signal ended it.
+ */
 export async function askProgram(input: string, question: Question): Promise<Answer> {
   const { command, directory, environment, graceMs = GRACE_MS, signal, runner, log, about } = question;
   try {
@@ -90,7 +93,7 @@ export async function askProgram(input: string, question: Question): Promise<Ans
   }
 }
 
-/** An answer counts whatever the exit code. Without one, a program that says that it failed is run again. */
+/** An answer counts with any exit code. Without an answer, a program with a failure code is run again. */
 function readProgramEnd({ exit, output, complaint }: ProgramEnd): Answer {
   const shown = shownEnd(complaint);
   try {
@@ -110,11 +113,11 @@ function answerRetryable(message: string): Answer {
   return { outcome: 'retryable', message, outputs: {}, observed: {} };
 }
 
-/** Python's words for an error, whose first line names no cause; its last line is the one without indent. */
+/** A Python traceback, whose first line does not name the error; the last line, which has no indent, does. */
 const TRACEBACK = /^(?:.*\n)*Traceback \(most recent call last\):\n(?:[ ].*\n)+(\S.*)/;
 
 /**
- * Returns the last lines of the standard error, which say most. An error of Python comes before them: some lists show
+ * Returns the last lines of standard error, which say most. A Python error comes first, because some lists show only
  * one line.
  */
 function shownEnd(complaint: string): string {

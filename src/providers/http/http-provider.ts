@@ -1,6 +1,5 @@
-// A provider that sends every call as a signed POST to a service of one origin, and polls for the end of long work.
-// Signed, so that a service knows who sent it, and that it is unchanged. docs/providers.md is the contract for authors
-// of services.
+// Provides servers by sending every call as a signed POST to a service, and polling for the end of long work. The
+// signature proves sender and content to the service. docs/providers.md is the contract for authors of services.
 import { createHmac } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import { type HttpAnswer, type HttpRequest, sendRequest } from '../../base/http-request.ts';
@@ -11,12 +10,12 @@ import type { ServiceSettings } from '../../model/settings.ts';
 import { ANSWER_BYTES_MAX, AnswerError, plainText, readAnswer } from '../answer-json.ts';
 import { encodeCall, type Provider } from '../provider.ts';
 
-/** The service that is asked, and its clock. */
+/** The service, and the clock. */
 export interface HttpOptions extends ServiceSettings {
   readonly clock: Clock;
 }
 
-/** There is no whole answer. */
+/** There is no complete answer. */
 class ExchangeError extends Error {
   override readonly name = 'ExchangeError';
   /** False: no byte of the request was sent, so it has no effect. */
@@ -34,14 +33,14 @@ const POLL_SECONDS = 2;
 const POLL_SECONDS_MAX = 300;
 const SHOWN_LENGTH_MAX = 500;
 const ACCEPTED = 202;
-/** The service says that it has not begun, or that it failed, and may be asked again. */
+/** The service has not begun or has failed, and the call may be repeated. */
 const RETRYABLE: ReadonlySet<number> = new Set([408, 429, 500, 503]);
-/** Something between says that it heard nothing: the service may be at work. */
+/** A gateway got no answer, so the service may be at work. */
 const LOST: ReadonlySet<number> = new Set([502, 504]);
-/** A poll that ends like this is repeated. */
+/** A poll with such a status is repeated. */
 const POLL_AGAIN: ReadonlySet<number> = new Set([...RETRYABLE, ...LOST]);
 
-/** Returns a provider for a service. A call without a valid answer throws; the service may still be at work then. */
+/** Returns a provider for a service. A call without a valid answer throws; then the service may still be at work. */
 export function createHttpProvider(options: HttpOptions): Provider {
   return {
     lostActionEnds: 'after its deadline',
@@ -50,7 +49,9 @@ export function createHttpProvider(options: HttpOptions): Provider {
   };
 }
 
-/** Returns the answer of a service to an input. Throws if it gives none, and the signal's reason if that ended it. */
+/**
+ * Returns the answer of a service to an input. Throws if there is none, and the signal's reason if the signal ended it.
+ */
 export async function askService(input: string, options: HttpOptions, signal: AbortSignal): Promise<Answer> {
   signal.throwIfAborted();
   let reply: HttpAnswer;
@@ -84,7 +85,7 @@ async function poll(accepted: HttpAnswer, { url, options, signal }: Polling): Pr
   throw new AnswerError(`there was no answer after ${POLLS_MAX} polls`);
 }
 
-/** Returns undefined if the service could not be reached: it is at work all the same. */
+/** Returns undefined if the service cannot be reached, in which case it may still be at work. */
 async function pollOnce(url: URL, options: HttpOptions, signal: AbortSignal): Promise<HttpAnswer | undefined> {
   try {
     return await send({ method: 'GET', url }, options, signal);
@@ -123,7 +124,7 @@ function whyNoAnswer(error: unknown, isSent: boolean, { origin }: URL): string {
   return `${isSent ? `the answer of ${origin} was lost` : `${origin} cannot be reached`}: ${reasonOf(error)}`;
 }
 
-/** An answer counts whatever the status. Without one, the status says whether the service may be at work. */
+/** An answer counts with any status. Without an answer, the status shows whether the service may be at work. */
 function readReply({ status, body: bytes }: HttpAnswer, { origin }: URL, of: 'call' | 'poll' = 'call'): Answer {
   const body = bytes.toString();
   try {
@@ -132,7 +133,7 @@ function readReply({ status, body: bytes }: HttpAnswer, { origin }: URL, of: 'ca
     if (!(error instanceof AnswerError) || status === 200) throw error;
     const shown = plainText(body, SHOWN_LENGTH_MAX);
     const words = `${origin} answered ${status}${shown === '' ? '' : `: ${shown}`}`;
-    // The service took the call; if it no longer knows it, its outcome is not known.
+    // The service accepted the call. If it no longer knows the call, the outcome is unknown.
     if (of === 'poll') throw new AnswerError(`${words}, to a poll`, { cause: error });
     if (RETRYABLE.has(status)) return answerOnly('retryable', words);
     if (status >= 300 && status < 400) return answerOnly('failed', `${words}; redirects are not followed`);
@@ -145,7 +146,7 @@ function answerOnly(outcome: 'retryable' | 'failed', message: string): Answer {
   return { outcome, message, outputs: {}, observed: {} };
 }
 
-/** Returns where to poll. Another origin would get signed requests that are not meant for it. */
+/** Returns the URL to poll. It must have the same origin, so that no other service gets signed requests. */
 function readLocation({ headers: { location } }: HttpAnswer, url: URL): URL {
   const place = URL.parse(location ?? '', url);
   if (location === undefined || place === null) throw new AnswerError('202 was answered without a "Location" to poll');
@@ -182,7 +183,7 @@ const TIMESTAMP_HEADER = 'treeline-timestamp';
 /** The header with the signature: `sha256=` and 64 hexadecimal digits. */
 const SIGNATURE_HEADER = 'treeline-signature';
 
-/** What is signed, besides the time. */
+/** The signed parts of a request, in addition to the time. */
 interface SignedParts {
   readonly method: string;
   readonly url: URL;

@@ -117,7 +117,7 @@ describe('no file is written', () => {
       `${path} cannot be written: it is not there`,
     );
     writeFileSync(join(folder, 'a'), '');
-    await expect(isAsWanted({ ...place, path }, TEXT)).rejects.toThrow(/a part of its path is a file and no folder/);
+    await expect(isAsWanted({ ...place, path }, TEXT)).rejects.toThrow(/a part of its path is a file, not a folder/);
   });
 
   it('in part: what cannot be finished leaves the file of before, and nothing beside it', async () => {
