@@ -1,4 +1,4 @@
-// Keeps answers that depend on the desired state and the rows alone, until one of them changes.
+// Keeps answers that depend only on the desired state and the rows, until one of these changes.
 import type { IncomingMessage } from 'node:http';
 import { readLimitsOf } from '../model/least-rights.ts';
 import type { WrittenAnswer } from './answer.ts';
@@ -7,9 +7,9 @@ import { findClient } from './authenticate.ts';
 const MIB = 1024 * 1024;
 /** The records of about 30,000 nodes of common size. */
 const CACHE_BYTES = 96 * MIB;
-/** The memory of a path, an entry of the map and a tag, besides the text. */
+/** The memory of an entry in addition to the text: path, map entry and tag. */
 const ENTRY_BYTES = 300;
-/** A query, or encoded characters: with these, one answer would be kept under any number of paths. */
+/** A query or encoded characters: with these, one answer could be kept under any number of paths. */
 const MANY_SPELLINGS = /[?%]/;
 
 /** An answer, and the pattern of the route that made it. */
@@ -20,7 +20,7 @@ export function routeOf(request: IncomingMessage & { readonly route?: { readonly
   return request.route?.path;
 }
 
-/** Answers of the present version, by path. If they take too much memory, the one that was added first is dropped. */
+/** The answers of the current version, by path. If they take too much memory, the oldest is dropped. */
 export class AnswerCache {
   readonly #versionNow: () => string;
   readonly #bytesMax: number;
@@ -35,7 +35,7 @@ export class AnswerCache {
     this.#bytesMax = bytesMax;
   }
 
-  /** Returns the present version. Answers of another one are dropped. */
+  /** Returns the current version, and drops the answers of other versions. */
   version(): string {
     const version = this.#versionNow();
     if (version === this.#version) return version;
@@ -51,7 +51,7 @@ export class AnswerCache {
     return this.#answers.get(keyOf(request));
   }
 
-  /** Keeps an answer. `version`: the present one when making it began. */
+  /** Keeps an answer. `version`: the current version before the answer was built. */
   keep(request: IncomingMessage, version: string, answer: WrittenAnswer): void {
     const key = keyOf(request);
     if (version !== this.version() || MANY_SPELLINGS.test(key) || this.#answers.has(key)) return;
@@ -66,8 +66,7 @@ export class AnswerCache {
 }
 
 /**
- * Returns what distinguishes an answer from others of the same version: its URL, and how much of everything the client
- * sees.
+ * Returns the key of an answer within a version: its URL, and the limits of what the client sees.
  */
 function keyOf(request: IncomingMessage): string {
   const { url = '' } = request;

@@ -1,23 +1,23 @@
-// Writes answers as JSON with their tag, in pieces of moderate length. Other work runs while a long one is written.
+// Writes answers as JSON with their tag, in chunks of moderate length. Other work runs while a long answer is written.
 import { createHash } from 'node:crypto';
 import type { Breathe } from '../base/breathe.ts';
 import { DIGEST_LENGTH, shortDigest } from '../base/short-digest.ts';
 import { isMap } from '../model/json.ts';
 
-/** Bytes that are written at once: TLS encrypts all that it is given in one turn. */
+/** The size of one write. TLS encrypts each write in one turn of the event loop. */
 const PIECE_BYTES = 128 * 1024;
 
-/** A body as JSON in UTF-8, with the tag that names these very bytes. */
+/** A body as JSON in UTF-8, with the tag of exactly these bytes. */
 export interface WrittenAnswer {
-  /** A short body is one text: Node sends a text and the head at once. */
+  /** A short body is one string, because Node sends a string together with the head. */
   readonly pieces: readonly (Uint8Array | string)[];
   readonly bytes: number;
   readonly etag: string;
 }
 
 /**
- * Returns a body as it is sent. `oid`: the blob of the file that it was read from, or null if there is none. The tag is
- * `"<blob>.<digest>"`: the first part changes with the file, the second also with what became of it.
+ * Returns a body as bytes with its tag. `oid`: the blob of the object's file, or null if there is none. The tag is
+ * `"<blob>.<digest>"`: the blob changes with the file, the digest with every change of the body.
  */
 export function writeAnswer(body: unknown, oid: string | null = null): WrittenAnswer {
   const json = JSON.stringify(body);
@@ -25,25 +25,25 @@ export function writeAnswer(body: unknown, oid: string | null = null): WrittenAn
   return { ...cutText(json), etag };
 }
 
-/** Returns a text of JSON as it is sent. */
+/** Returns a JSON text in the form in which it is sent. */
 export function cutText(json: string): Omit<WrittenAnswer, 'etag'> {
   const bytes = Buffer.byteLength(json);
   return { pieces: bytes <= PIECE_BYTES ? [json] : [...cut(Buffer.from(json))], bytes };
 }
 
-/** Cuts a body into pieces. */
+/** Cuts a body into chunks. */
 function* cut(body: Uint8Array): Generator<Uint8Array> {
   for (let start = 0; start < body.length; start += PIECE_BYTES) yield body.subarray(start, start + PIECE_BYTES);
 }
 
-/** Returns the tag of a text of JSON that no file has. */
+/** Returns the tag of a JSON text that is not read from a file. */
 export function tagOf(json: string): string {
   return `"${shortDigest(json)}"`;
 }
 
 /**
- * Writes a list or another iterable, or an object with some, as JSON.stringify writes lists. Lets other work run between
- * two items.
+ * Writes an iterable, or an object with iterables, as JSON.stringify writes lists. Lets other work run between two
+ * items.
  */
 export function writeLong(value: unknown, breathe: Breathe): Promise<WrittenAnswer> {
   return writeTexts(textsOf(value), breathe);
@@ -76,7 +76,7 @@ function* textsOfList(items: Iterable<unknown>): Generator<string> {
   yield before === '[' ? '[]' : ']';
 }
 
-/** Writes texts that together are JSON, each of whole characters, and lets other work run between two of them. */
+/** Joins texts that together are JSON. Each contains whole characters. Lets other work run between two texts. */
 export async function writeTexts(texts: Iterable<string>, breathe: Breathe): Promise<WrittenAnswer> {
   const digest = createHash('sha256');
   const pieces: Uint8Array[] = [];

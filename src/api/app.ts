@@ -1,4 +1,4 @@
-// Builds the REST interface: the steps that every request passes, and the routes as one Express application.
+// Builds the REST interface: the steps of every request, and the routes as one Express application.
 import type { RequestListener } from 'node:http';
 import express, { type Router } from 'express';
 import type { Agent } from '../agents/agent.ts';
@@ -41,14 +41,14 @@ interface AppOptions extends AuthenticateOptions {
   readonly agent: Agent;
   readonly readAnswer: AgentRoutes['readAnswer'];
   readonly streams: EventStreams;
-  /** The name of this process among those that share a store. */
+  /** The name of this process among the replicas that share a store. */
   readonly replica: string;
   readonly controller: ControllerFacts;
-  /** The address of the page without a certificate. Left out, or null: it is off there. */
+  /** The address of the page without a certificate. Omitted or null: the page is off there. */
   readonly dashboard?: string | null;
-  /** Left out: nothing is audited. */
+  /** Omitted: nothing is audited. */
   readonly audit?: AuditLog | undefined;
-  /** Of one client; 0: as many as it likes. */
+  /** The limit of one client; 0: no limit. */
   readonly requestsPerSecond?: number;
   readonly log: Logger;
 }
@@ -56,20 +56,20 @@ interface AppOptions extends AuthenticateOptions {
 /** The default of `api.requestsPerSecond`. */
 const REQUESTS_PER_SECOND = 1_000;
 
-/** Returns the application. Its requests must come over TLS with a client certificate; others are answered 401. */
+/** Returns the application. It answers 401 to requests that do not come over TLS with a client certificate. */
 export function createApp(options: AppOptions): RequestListener {
   const known = authenticate(options);
   return createListener(options, known, waitForMinCommit(options.commits, known));
 }
 
-/** Returns the application whose requests pass this step before a kept answer or a route is looked for. */
+/** Returns the application. Requests pass `step` before the lookup of a kept answer or a route. */
 function createListener(options: Omit<AppOptions, 'commits'>, known: RequestStep, step: RequestStep): RequestListener {
   const { replica, reader, audit, log, metrics, clock, requestsPerSecond = REQUESTS_PER_SECOND } = options;
   const failed = answerErrors(log);
   const cache = new AnswerCache(() => reader.version());
   const app = express();
   app.disable('x-powered-by');
-  // Answers carry an ETag of their own, and Express's makes a read several times as slow.
+  // Answers have an ETag of their own. Express's ETag would make a read several times as slow.
   app.disable('etag');
   app.set('query parser', 'simple');
   app.use(...compressAnswers(), createRoutes(options, cache), refuseUnknownPath, failed);
@@ -82,11 +82,11 @@ function createListener(options: Omit<AppOptions, 'commits'>, known: RequestStep
   return passSteps(steps, app, failed);
 }
 
-/** The parts of a replica that does not lead. */
+/** The parts of a standby. */
 interface StandbyOptions
   extends AuthenticateOptions,
     Pick<AppOptions, 'explainer' | 'streams' | 'replica' | 'controller' | 'dashboard' | 'audit' | 'requestsPerSecond'> {
-  /** What is answered from the rows. */
+  /** The reads that are answered from the rows. */
   readonly operator: Pick<
     Operator,
     | 'askedCommit'
@@ -106,12 +106,12 @@ interface StandbyOptions
 }
 
 /**
- * Returns the application of a replica that does not lead. It answers reads of objects, records, events and
- * explanations itself, and has the leader answer everything else; those of progress too where nobody leads.
+ * Returns the application of a standby. It answers reads of objects, records, events and explanations itself, and
+ * forwards everything else to the leader. Without a leader, it also answers reads of progress.
  */
 export function createStandbyApp({ operator, leader, ...options }: StandbyOptions): RequestListener {
   const known = authenticate(options);
-  // Requests that would use what is missing are forwarded before a route is found.
+  // Requests that need the missing parts are forwarded before a route is found.
   const reads = {
     operator: operator as Operator,
     writer: {} as Writer,

@@ -1,5 +1,5 @@
-// Writes into the audit log what clients have asked for and what became of it: before the answer is sent, on the
-// replica that decides. See docs/operate.md, the audit log, and ARCHITECTURE.md, "Audit log".
+// Writes requests of clients and their outcomes into the audit log, before the answer is sent, on the replica that
+// decides. See docs/operate.md, the audit log, and ARCHITECTURE.md, "Audit log".
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AuditEntry, AuditLog } from '../base/audit-log.ts';
 import { isMap } from '../model/json.ts';
@@ -7,20 +7,20 @@ import { findClient, type RequestStep } from './authenticate.ts';
 import { findPeer, isForwarded } from './peer.ts';
 import { requestIdOf } from './present.ts';
 
-/** Tells the leader which replica has forwarded a request. No client sends it. */
+/** The header with the replica that forwarded a request. Clients cannot set it. */
 export const FORWARDED_BY = 'x-treeline-forwarded-by';
 
 type Facts = Partial<AuditEntry>;
 
 interface Audited {
   readonly audit: Pick<AuditLog, 'record'>;
-  /** What the request is for, once that is known. */
+  /** The purpose of the request, once known. */
   facts: Facts;
 }
 
 const audits = new WeakMap<ServerResponse, Audited>();
 
-/** Returns the step that has requests written into the audit log. */
+/** Returns the step that makes the audit log record requests. */
 export function auditRequests(audit: Pick<AuditLog, 'record'>): RequestStep {
   return (_request, response, next) => {
     audits.set(response, { audit, facts: {} });
@@ -28,13 +28,13 @@ export function auditRequests(audit: Pick<AuditLog, 'record'>): RequestStep {
   };
 }
 
-/** Notes what a request asks for: from now on, it is written how it ends. */
+/** Sets the purpose of a request. From now on, its outcome is audited. */
 export function auditAction(response: ServerResponse, facts: Facts): void {
   const audited = audits.get(response);
   if (audited !== undefined) audited.facts = { ...audited.facts, ...facts };
 }
 
-/** Returns an operation, and what its body says it is for. */
+/** Returns the audited facts of an operation, including the target in its body. */
 export function operationFacts(operation: string, body: unknown, comment: string): Facts {
   const field = (name: string): string | undefined => {
     const value = isMap(body) && Object.hasOwn(body, name) ? body[name] : undefined;
@@ -50,7 +50,7 @@ export function operationFacts(operation: string, body: unknown, comment: string
   };
 }
 
-/** Writes that what a request asks for is done. */
+/** Records the success of a request. */
 export function auditDone(response: ServerResponse, outcome: Pick<AuditEntry, 'commit' | 'branch'> = {}): void {
   const audited = audits.get(response);
   const { kind } = audited?.facts ?? {};
@@ -59,7 +59,7 @@ export function auditDone(response: ServerResponse, outcome: Pick<AuditEntry, 'c
   audited.facts = {};
 }
 
-/** Writes that a request is refused: what was asked for, or any request of one who may not ask it. */
+/** Records the refusal of a request, if its purpose is known or the client lacks the right. */
 export function auditRefusal(response: ServerResponse, code: string, { status, message }: Refusal): void {
   const audited = audits.get(response);
   if (audited === undefined) return;
@@ -68,7 +68,7 @@ export function auditRefusal(response: ServerResponse, code: string, { status, m
   const kind = isForbidden ? 'permission' : facts.kind;
   if (kind === undefined) return;
   const decision = status === 500 || code === 'outcome_unknown' ? 'unknown' : 'refused';
-  // Other messages quote what is wrong in a body.
+  // Other messages may quote the body.
   const reason = isForbidden ? message : undefined;
   audit.record({ ...requestFacts(response), ...facts, kind, decision, code, reason });
   audited.facts = {};
@@ -86,7 +86,7 @@ function requestFacts(response: ServerResponse): Facts {
   return {
     request: requestIdOf(response),
     serial: client?.serial ?? findPeer(request)?.serial,
-    // A client that is not let in may only claim to be that one.
+    // The name and role are only certain for an authenticated client.
     ...(client && { name: client.description, role: client.role }),
     remote: socket.remoteAddress,
     from: isForwarded(request) ? String(headers[FORWARDED_BY] ?? '') : undefined,

@@ -1,5 +1,5 @@
-// Finds the registered client of a request: the certificate that TLS has verified is looked up in the registry at every
-// request, and again wherever one has waited, so that a removed client is refused at once. See docs/rest.md,
+// Finds the registered client of a request. Looks up the certificate, which TLS has verified, in the registry at every
+// request, and again after each wait of a request, so that a removed client is refused immediately. See docs/rest.md,
 // authentication, and ARCHITECTURE.md, "Certificates and rights".
 import type { X509Certificate } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -17,24 +17,24 @@ import type { ClientsSeen } from '../service/progress/clients-seen.ts';
 import type { Reader } from '../service/read/reader.ts';
 import { identifyPeer, type Peer } from './peer.ts';
 
-/** The registry, and the judgement of certificates. */
+/** The registry, and the checks of certificates. */
 export interface AuthenticateOptions {
   readonly reader: Reader;
-  /** What proxies read whose client file does not say. Left out: everything. */
+  /** What proxies without `reads` in their client file may read. Omitted: everything. */
   readonly proxyReads?: ReadScope;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Counts requests, and those that are refused for their certificate. Left out: nothing does. */
+  /** Counts requests, and refusals because of a certificate. Omitted: requests are not counted. */
   readonly metrics?: Metrics | undefined;
-  /** Remembers when clients were let in. Left out: nobody does. */
+  /** Records when clients were last authenticated. Omitted: not recorded. */
   readonly seen?: Pick<ClientsSeen, 'note'> | undefined;
   /** See tls/tls-material.ts. */
   readonly ambiguityOf: (certificate: X509Certificate) => string | undefined;
 }
 
 /**
- * Stands for the page of a management listener. Reads show it what they show every client but proxies; it has no right
- * of authorize.ts.
+ * Represents the page of a management listener. Its reads return what every client except a proxy sees. It has none of
+ * the rights in authorize.ts.
  */
 export const PAGE_CLIENT: Client = {
   name: 'page',
@@ -46,12 +46,12 @@ export const PAGE_CLIENT: Client = {
   tenant: '',
 };
 
-/** How a request was let pass. */
+/** The result of authenticating a request. */
 interface Admission {
-  /** What judged it, and judges it again. */
+  /** The options of the first check, for further checks. */
   readonly options: AuthenticateOptions;
   readonly logOnce: LogOnceAMinute;
-  /** Left out: it was not let pass. */
+  /** Omitted: the request was refused. */
   client?: Client;
   /** Whether the leader has to record that the client was seen. */
   isSeenAnew?: boolean;
@@ -59,14 +59,14 @@ interface Admission {
 
 const admissions = new WeakMap<IncomingMessage, Admission>();
 
-/** A step that a request passes, or ends at. */
+/** A step of every request: passes the request on, or answers it. */
 export type RequestStep = (
   request: IncomingMessage,
   response: ServerResponse,
   next: () => void,
 ) => void | Promise<void>;
 
-/** Returns the step that lets requests of registered clients pass; `clientOf` then returns the client. */
+/** Returns the step that passes requests of registered clients; `clientOf` then returns the client. */
 export function authenticate(options: AuthenticateOptions) {
   const logOnce = logOnceAMinute(options.clock);
   return (request: IncomingMessage, _response: ServerResponse, next: () => void): void => {
@@ -90,8 +90,7 @@ function admitCounted(options: AuthenticateOptions, request: IncomingMessage): C
 }
 
 /**
- * Returns the registered client of a request. Throws ServiceError where its certificate admits no client, or is not
- * registered.
+ * Returns the registered client of a request. Throws ServiceError if its certificate is invalid or not registered.
  */
 export function admit(options: AuthenticateOptions, request: IncomingMessage, registry?: Registry): Client {
   const { reader, clock } = options;
@@ -115,24 +114,23 @@ export function isSeenAnew(request: IncomingMessage): boolean {
 
 function admitPage({ method }: IncomingMessage): Client {
   if (method === 'GET' || method === 'HEAD') return PAGE_CLIENT;
-  throw new ServiceError('not_allowed', 'The page of a management listener may read, and nothing else');
+  throw new ServiceError('not_allowed', 'The page of a management listener may only read');
 }
 
-/** Returns who sent a request that `authenticate` let pass, and whether it still may. */
+/** Returns the client of a request that `authenticate` passed, with the check of its current rights. */
 export function callerOf(request: IncomingMessage): Caller {
   return { by: clientOf(request), refusal: (registry) => findRefusal(request, registry) };
 }
 
-/** Throws ServiceError where a request that was let pass is not allowed any more; see {@link findRefusal}. */
+/** Throws ServiceError if a request that was passed is no longer allowed; see {@link findRefusal}. */
 export function requireAllowed(request: IncomingMessage): void {
   const refusal = findRefusal(request);
   if (refusal !== undefined) throw refusal;
 }
 
 /**
- * Returns why a request that was let pass is not allowed any more: its certificate admits no client now, or its client
- * is not registered, or with another role or part of everything that it sees, on which all rights hang. Undefined while
- * it is, and for one that was not let pass.
+ * Returns why a request that was passed is no longer allowed: its certificate has become invalid, or its client is no
+ * longer registered or has another role or other limits. Undefined if it is still allowed, or was not passed.
  */
 export function findRefusal(request: IncomingMessage, registry?: Registry): ServiceError | undefined {
   const admission = admissions.get(request);
@@ -146,20 +144,19 @@ export function findRefusal(request: IncomingMessage, registry?: Registry): Serv
   }
 }
 
-/** What every role is answered alike has no client. */
+/** `asked`: undefined for a request that every role may send. */
 function requireSameRights(client: Client, asked: Client | undefined): void {
   if (asked === undefined || haveSameRights(client, asked)) return;
   const { serial, role } = client;
   const message =
     role === asked.role
-      ? `What the client ${serial} may see and do was changed meanwhile: ask again`
-      : `The role of the client ${serial} was changed meanwhile, from ${asked.role} to ${role}: ask again`;
+      ? `The rights of the client ${serial} have changed: repeat the request`
+      : `The role of the client ${serial} has changed from ${asked.role} to ${role}: repeat the request`;
   throw new ServiceError('not_allowed', message);
 }
 
 /**
- * Says in the log that the client of a request that was let pass asked for more than its share, for the operator: who
- * it is, and how often.
+ * Logs for the operator that the client of a request exceeded its share: which client, and how often.
  */
 export function logOverShare(request: IncomingMessage, reason: string): void {
   const admission = admissions.get(request);
@@ -171,14 +168,14 @@ export function logOverShare(request: IncomingMessage, reason: string): void {
   if (repeats) log.warn({ client, serial, reason, ...repeats }, 'a client is over its share');
 }
 
-/** Returns the client that sent a request which `authenticate` let pass. */
+/** Returns the client of a request that `authenticate` passed. */
 export function clientOf(request: IncomingMessage): Client {
   const client = findClient(request);
   invariant(client !== undefined, 'a route was reached without authentication');
   return client;
 }
 
-/** Returns the client of a request that was let in; undefined for one that was not. */
+/** Returns the client of a request that was passed; undefined for other requests. */
 export function findClient(request: IncomingMessage): Client | undefined {
   return admissions.get(request)?.client;
 }

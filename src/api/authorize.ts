@@ -1,6 +1,5 @@
-// Allows or refuses a request by the client's role. Rights belong to the object that is written, not to the route that
-// leads there. Every registered client may read; service/scope.ts decides what it sees.
-// See docs/rest.md, roles and least rights.
+// Allows or refuses a request by the client's role. Rights belong to the object that is written, not to the route.
+// Every registered client may read; service/scope.ts decides what it sees. See docs/rest.md, roles and least rights.
 import type { NextFunction, Request, Response } from 'express';
 import { invariant } from '../base/invariant.ts';
 import { isNarrow, isReadOnly } from '../model/least-rights.ts';
@@ -18,14 +17,14 @@ const RIGHTS = {
   retry: ['administrator', 'automation-endpoint'],
   'read notifications': ['administrator', 'automation-endpoint'],
   'take actions': ['proxy'],
-  // What a client is bound to counts besides: deliveries.ts judges it.
+  // deliveries.ts also checks the node or tags of the client.
   'confirm records': ['proxy'],
 } as const satisfies Readonly<Record<string, readonly Role[]>>;
 
-/** A right of the table above, by the words of the refusal: "The role proxy may not …". */
+/** A right of the table above, in the words of the refusal: "The role proxy may not …". */
 export type Right = keyof typeof RIGHTS;
 
-/** Returns the roles that have one of these rights. Throws for one that there is not. */
+/** Returns the roles that have one of these rights. Throws for an unknown right. */
 export function rolesWith(rights: readonly string[]): readonly Role[] {
   const having = rights.flatMap((right) => {
     invariant(Object.hasOwn(RIGHTS, right), `there is no right "${right}"`);
@@ -46,18 +45,18 @@ export function requireRight(client: Client, right: Right): void {
   const roles: readonly Role[] = RIGHTS[right];
   if (isReadOnly(client) && !right.startsWith('read ')) {
     const { node } = client;
-    const what = node === undefined ? 'may read, and nothing else' : `may read and confirm the record of ${node}`;
+    const what = node === undefined ? 'may only read' : `may only read and confirm the record of ${node}`;
     throw new ServiceError('not_allowed', `This client ${what}: it may not ${right}`);
   }
   // These concern the whole installation.
   if (isNarrow(client) && right.startsWith('read ')) {
-    throw new ServiceError('not_allowed', `This client sees a part of everything: it may not ${right}`);
+    throw new ServiceError('not_allowed', `The rights of this client are limited: it may not ${right}`);
   }
   if (roles.includes(role)) return;
   throw new ServiceError('not_allowed', `The role ${role} may not ${right}; that is for ${roles.join(' and ')}`);
 }
 
-/** Returns a handler that lets pass who has the right. */
+/** Returns a handler that passes clients with this right. */
 export function allow(right: Right) {
   return (request: Request, _response: Response, next: NextFunction): void => {
     requireRight(clientOf(request), right);

@@ -1,13 +1,12 @@
-// Serves the page on the management listener, where nobody shows a certificate: to browsers of this machine alone, with
-// those reads of the interface that the page needs. The rights of authorize.ts are refused to it besides.
-// ARCHITECTURE.md, "Page".
+// Serves the page on the management listener, which requires no certificate: only to browsers of this machine, and only
+// with the reads that the page needs. authorize.ts refuses it every right. ARCHITECTURE.md, "Page".
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { ServiceError } from '../model/service-error.ts';
 import type { Settings } from '../model/settings.ts';
 import { PAGE, PAGE_API, servePage } from '../page/serve-page.ts';
 import { presentPage } from './peer.ts';
 
-/** The reads that the page asks; none of them shows a client's fingerprint. */
+/** The reads of the page. None of them returns a client's fingerprint. */
 const READS = [
   /^\/operations\/(?:status|recovery|held|clients|delivered|events|controller|providers)\/?$/,
   /^\/operations\/(?:servers(?:\/[^/]+)?|commits(?:\/[^/]+)?|explain\/[^/]+)\/?$/,
@@ -17,8 +16,8 @@ const READS = [
 const LOOPBACK = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i;
 
 /**
- * Returns whether a Host names this machine. Somebody else may have pointed any other name here, and its pages would
- * read this one.
+ * Returns whether a Host header names this machine. Any other name may belong to an attacker who resolves it to this
+ * address, so that pages of that name could read this one (DNS rebinding).
  */
 export function isLoopbackName(host: string): boolean {
   return LOOPBACK.test(host);
@@ -35,8 +34,8 @@ export function dashboardAddress({ host, port, dashboard }: Settings['management
 }
 
 /**
- * Returns what answers requests for the page; it throws ServiceError for others. `handler` answers its reads as those of
- * the interface.
+ * Returns the listener for requests of the page; it throws ServiceError for others. `handler` answers reads of the
+ * interface.
  */
 export function createDashboard(handler: RequestListener): RequestListener {
   const serve = servePage(PAGE_API);
@@ -50,11 +49,11 @@ export function createDashboard(handler: RequestListener): RequestListener {
 function refuseStrangers({ method, headers }: IncomingMessage): void {
   const { host = '', origin } = headers;
   if (!isLoopbackName(host)) {
-    const message = `The page is for this machine: ask for it as localhost or 127.0.0.1, and not as "${host}"`;
+    const message = `The page is only for this machine: open it as localhost or 127.0.0.1, not as "${host}"`;
     throw new ServiceError('not_allowed', message);
   }
   if (origin !== undefined && origin.toLowerCase() !== `http://${host}`.toLowerCase().replace(/:80$/, '')) {
-    throw new ServiceError('not_allowed', `This comes from a page of ${origin}, and other pages may not read here`);
+    throw new ServiceError('not_allowed', `This request comes from a page of ${origin}, which may not read here`);
   }
   if (method !== 'GET' && method !== 'HEAD') {
     throw new ServiceError('method_not_allowed', 'Only GET and HEAD are possible here');
@@ -64,7 +63,7 @@ function refuseStrangers({ method, headers }: IncomingMessage): void {
 function readData(request: IncomingMessage, response: ServerResponse, handler: RequestListener): void {
   const site = request.headers['sec-fetch-site'] ?? 'same-origin';
   if (site !== 'same-origin' && site !== 'none') {
-    throw new ServiceError('not_allowed', 'This comes from a page of another site, and other pages may not read here');
+    throw new ServiceError('not_allowed', 'This request comes from a page of another site, which may not read here');
   }
   const target = request.url?.slice(PAGE_API.length) ?? '/';
   const [path = ''] = target.split('?', 1);

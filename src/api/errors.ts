@@ -32,7 +32,7 @@ export const ERROR_STATUSES: Readonly<Record<ServiceErrorCode, number>> = {
 };
 
 const RETRY_AFTER_SECONDS = 5;
-/** Nothing that comes on the same connection would be answered otherwise. */
+/** Every later request on the same connection would fail in the same way. */
 const ENDS_CONNECTION: ReadonlySet<ServiceErrorCode> = new Set(['unauthorized', 'certificate_expired']);
 
 /** The body of an error answer. */
@@ -50,7 +50,7 @@ export interface ErrorBody {
   readonly details?: readonly ErrorDetail[];
 }
 
-/** Answers with a failure, which the audit log records if it has to. */
+/** Answers with a failure, and records it in the audit log if required. */
 export function sendError(response: ServerResponse, { code, message, details = [] }: Failure): void {
   const status = ERROR_STATUSES[code];
   const isWorthARetry = code === 'not_ready' || code === 'too_many_requests';
@@ -62,8 +62,8 @@ export function sendError(response: ServerResponse, { code, message, details = [
 }
 
 /**
- * Returns the last handler of the application: answers what any other threw, and logs it if it is our own mistake. A
- * client that may not ask any more gets that refusal, and not what else was wrong.
+ * Returns the last handler of the application: answers the errors of all others, and logs those that are bugs of
+ * Treeline. A client that has lost its rights gets that refusal instead of the error.
  */
 export function answerErrors(log: Logger) {
   // Express knows an error handler by its four parameters.
@@ -74,7 +74,7 @@ export function answerErrors(log: Logger) {
     }
     if (failure.code === 'too_many_requests') logOverShare(request, failure.message);
     const refusal = findRefusal(request);
-    // Half an answer cannot become another one; only a broken connection shows the client that it failed.
+    // The answer has begun, so only a broken connection shows the client that it failed.
     if (response.headersSent) response.destroy();
     else sendError(response, refusal === undefined || refusal.code === failure.code ? failure : refusal);
   };
@@ -84,11 +84,14 @@ function explainError(error: unknown, requestId: string): Failure {
   if (error instanceof ServiceError && error.code !== 'internal') return error;
   // Express cannot decode a part of the path.
   if (error instanceof URIError) {
-    return { code: 'invalid_input', message: 'The path holds a "%" that begins no encoded character: write it as %25' };
+    return {
+      code: 'invalid_input',
+      message: 'The path contains a "%" that does not begin an encoded character: write it as %25',
+    };
   }
-  // The store's own text says what is wrong and what to do; its error is known by name, since the store is not imported
-  // here.
+  // The message of the store names the fault and the remedy. The error is identified by name, since this folder does
+  // not import the store.
   if (error instanceof Error && error.name === 'StoreError') return { code: 'not_ready', message: error.message };
-  const message = `Treeline failed to answer. This is a mistake of Treeline; its log has the details under request ${requestId}`;
+  const message = `Treeline failed to answer. This is a bug in Treeline; its log has the details under request ${requestId}`;
   return { code: 'internal', message };
 }

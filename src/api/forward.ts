@@ -1,5 +1,5 @@
-// Has the leader answer what a standby may not: each such request is piped to it. Everything else is answered from
-// memory by the routes, as on the leader. See docs/rest.md, replicas.
+// Forwards the requests that a standby may not answer to the leader. The routes of the standby answer all others from
+// memory, as on the leader. See docs/rest.md, replicas.
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { type Clock, within } from '../base/clock.ts';
@@ -12,47 +12,47 @@ import { CLIENT_CERTIFICATE, certificateToForward, isForwarded } from './peer.ts
 import { REPLICA, REQUEST_ID, replicaOf, requestIdOf } from './present.ts';
 import { minCommitOf, urlPathOf } from './request-steps.ts';
 
-/** The leader, and how far this replica is behind it. */
+/** The leader, and the lag of this replica. */
 export interface FollowedLeader {
-  /** Returns whether a replica is known to lead. */
+  /** Returns whether a leader is known. */
   readonly isKnown: () => boolean;
   /** Returns why this replica is behind the leader; undefined if it is not. */
   readonly lag: () => Outage | undefined;
   readonly ask: LeaderLink['ask'];
-  /** Resolves once this replica shows all that was recorded before the call. Throws if it cannot. */
+  /** Resolves when this replica has loaded everything that was recorded before the call. Throws if it cannot. */
   readonly refresh: () => Promise<void>;
-  /** Resolves with whether reads are answered from this commit, or from one after it. Never rejects. */
+  /** Resolves with whether this replica answers reads from this commit or a later one. Never rejects. */
   readonly shows: (commit: string) => Promise<boolean>;
 }
 
-/** The headers of a request that the interface knows, in lower case. No others are forwarded. */
+/** The request headers that are forwarded, in lower case: those that the interface uses. */
 const HEADERS = [
   ...['host', 'accept', 'accept-encoding', 'content-type', 'content-encoding', 'content-length', 'transfer-encoding'],
   ...['if-match', 'if-none-match', 'last-event-id', 'origin', 'sec-fetch-site', 'x-treeline-min-commit'],
 ];
-/** Headers of an answer that belong to its connection, or that this replica sets itself. */
+/** Answer headers that belong to the connection, or that this replica sets itself. */
 const NOT_SENT_ON = new Set([
   ...['date', 'keep-alive', 'transfer-encoding'],
   ...[REPLICA, REQUEST_ID].map((name) => name.toLowerCase()),
 ]);
-/** How long an answer may wait until this replica shows the change that it reports. */
+/** How long an answer may wait until this replica has loaded the change. */
 const SHOWN_MS = 10_000;
-/** How long the leader may take to begin an answer that this replica can give itself. */
+/** The leader's time limit to begin an answer that this replica can give itself. */
 const OPTIONAL_MS = 5_000;
 
 const AGENT = /^\/agent\//;
-/** Only the leader knows what servers wait for; a standby knows the rest of these answers. */
+/** Only the leader knows why servers wait. A standby knows the rest of these answers. */
 const PROGRESS = /^\/(?:operations\/(?:status|servers(?:\/[^/]+)?)|stacks\/instances\/[^/]+\/why)\/?$/;
 const ONLY_OF_LEADER = [AGENT, /^\/operations\/(?:held|problems|clients|providers)\/?$/];
-/** A read that waits on the leader until its answer changes. */
+/** A read that waits until its answer changes. */
 const LONG_POLL = /[?&]wait=/;
-/** Why the replica that forwards a request is behind. It is not in {@link HEADERS}, so no client sends it. */
+/** The header with the lag of the forwarding replica. It is not in {@link HEADERS}, so clients cannot set it. */
 export const LAG = 'x-treeline-lag';
 
-/** Returns the step that has the leader answer what this replica may not, and passes all other requests on. */
+/** Returns the step that forwards requests to the leader, or passes them on if this replica may answer. */
 export function forwardToLeader(leader: FollowedLeader, clock: Clock): RequestStep {
   return async (request, response, next) => {
-    if (isForwarded(request)) throw notDone('The replica that was asked does not lead');
+    if (isForwarded(request)) throw notDone('The replica that received the forwarded request does not lead');
     const commit = minCommitOf(request);
     const isShown = commit === undefined || (await leader.shows(commit));
     const canAnswer = isShown && isReading(request) && !ONLY_OF_LEADER.some((one) => one.test(urlPathOf(request)));
@@ -68,16 +68,16 @@ export function forwardToLeader(leader: FollowedLeader, clock: Clock): RequestSt
       return next();
     }
     if (isChanged(request, answer)) await waitUntilShown(response, leader, clock);
-    await sendOn(answer, response);
+    await relayAnswer(answer, response);
   };
 }
 
-/** A client is recorded as seen by the leader: once an hour, the leader answers it. */
+/** Includes one request of each client an hour, so that the leader records when the client was seen. */
 function isBetterAnswered(request: IncomingMessage, leader: FollowedLeader): boolean {
   return PROGRESS.test(urlPathOf(request)) || leader.lag() !== undefined || isSeenAnew(request);
 }
 
-/** Resolves with the answer of the leader; undefined if it has none, or does not begin it in time. */
+/** Resolves with the answer of the leader; undefined if the leader does not begin one in time. */
 async function unlessLate(
   { url = '' }: IncomingMessage,
   asked: Promise<IncomingMessage>,
@@ -91,21 +91,21 @@ async function unlessLate(
   return answer?.statusCode === 503 ? undefined : answer;
 }
 
-/** What proxies read comes from the leader. */
+/** Requests of proxies below `/agent` do not count: their later reads go to the leader too. */
 function isChanged(request: IncomingMessage, { statusCode = 0 }: IncomingMessage): boolean {
   const isDryRun = request.url?.includes('dry_run=true') === true;
   return !isReading(request) && !isDryRun && statusCode < 300 && !AGENT.test(urlPathOf(request));
 }
 
-/** Throws ServiceError `outcome_unknown` if this replica cannot show soon what the leader has done. */
+/** Throws ServiceError `outcome_unknown` if this replica cannot load the change of the leader in time. */
 async function waitUntilShown(response: ServerResponse, leader: FollowedLeader, clock: Clock): Promise<void> {
   const shown = leader.refresh().then(() => true);
   if (await within(clock, SHOWN_MS, shown).catch(() => false)) return;
-  const message = `The leader has done this (request ${requestIdOf(response)}), and this replica cannot answer from it yet`;
+  const message = `The leader has carried out request ${requestIdOf(response)}, but this replica cannot show the result yet`;
   throw new ServiceError('outcome_unknown', message);
 }
 
-async function sendOn(answer: IncomingMessage, response: ServerResponse): Promise<void> {
+async function relayAnswer(answer: IncomingMessage, response: ServerResponse): Promise<void> {
   const { rawHeaders } = answer;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const [name = '', value = ''] = rawHeaders.slice(index, index + 2);
@@ -114,13 +114,13 @@ async function sendOn(answer: IncomingMessage, response: ServerResponse): Promis
   }
   response.writeHead(answer.statusCode ?? 0);
   response.flushHeaders();
-  // Only a broken connection shows the client that half of an answer is missing.
+  // Only a broken connection shows the client that the answer is incomplete.
   await pipeline(answer, response).catch(() => response.destroy());
 }
 
 /**
- * The leader records what it answers. This replica records a request that no leader answered, or whose outcome is
- * unknown, except for proxies: the leader would refuse them, and such lines could fill the disk.
+ * The leader audits the requests that it answers. This replica audits requests that no leader answered or whose outcome
+ * is unknown. Proxies are excepted: the leader would refuse their writes, and these lines could fill the disk.
  */
 function auditForwarded(request: IncomingMessage, response: ServerResponse): void {
   const path = urlPathOf(request);
@@ -143,7 +143,9 @@ function questionOf(request: IncomingMessage, response: ServerResponse, leader: 
   return { method, path, headers: all };
 }
 
-/** Returns why the replica is behind that has forwarded a request; undefined if none has, or it is not. */
+/**
+ * Returns the lag of the replica that forwarded a request; undefined if it has none or the request was not forwarded.
+ */
 export function readLag(request: IncomingMessage): Outage | undefined {
   const sent = isForwarded(request) ? request.headers[LAG] : undefined;
   return sent === undefined ? undefined : JSON.parse(decodeURIComponent(String(sent)));

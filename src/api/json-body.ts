@@ -11,23 +11,23 @@ import { type ErrorDetail, ServiceError } from '../model/service-error.ts';
 import { requireAllowed } from './authenticate.ts';
 import { fingerprintOf } from './peer.ts';
 
-/** The largest body, but for reports of proxies. */
+/** The maximum size of a body, except reports of proxies. */
 export const BODY_BYTES_MAX = 1024 * 1024;
-/** Each body takes its whole length in memory until it has arrived. */
+/** Limits the bodies in memory: each is kept whole until it has arrived. */
 const bodies = new Shares({ ofClient: 8, waitingOfClient: 1_000 });
-const NO_BODY = 'The body is missing: send a JSON object, {} where there is nothing to say';
-/** More of them are not read, and an answer would be many times as long as the body. */
+const NO_BODY = 'The body is missing: send a JSON object, {} if it has no fields';
+/** The limit of reported faults, so that the answer does not become many times as long as the body. */
 const FAULTS_MAX = 20;
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
-/** As deep as a file may be, and as many keys, values, objects and lists. */
+/** The limits of a file: nesting, and the number of keys, values, objects and lists. */
 const DEPTH_MAX = 64;
 const VALUES_MAX = 50_000;
-/** Enough to recognise a number or a key. */
+/** How much of a number or key a message shows. */
 const SHOWN_MAX = 40;
 
 /**
- * Returns the handler that reads a JSON body into `request.body`. Only a DELETE may come without one. A client that has
- * lost its rights before the body is there goes no further.
+ * Returns the handler that reads a JSON body into `request.body`. Only a DELETE may have no body. A client that lost
+ * its rights before the body arrived is refused.
  */
 export function jsonBody(bytesMax = BODY_BYTES_MAX): RequestHandler {
   return async (request, response, next) => {
@@ -36,7 +36,7 @@ export function jsonBody(bytesMax = BODY_BYTES_MAX): RequestHandler {
     const bytes = await bodies.run(fingerprintOf(request), () => readBody(request, bytesMax));
     if (bytes === undefined || response.destroyed) return;
     requireAllowed(request);
-    // The bytes count, not the headers: clients send a DELETE with Content-Length: 0, or with no chunk.
+    // Judged by the bytes: some clients send a DELETE with Content-Length: 0 or with an empty chunked body.
     if (bytes.length === 0 && !isDelete) throw new ServiceError('invalid_input', NO_BODY);
     if (bytes.length > 0 && isDelete) requireJsonType(request);
     request.body = bytes.length === 0 ? undefined : parseBody(bytes);
@@ -44,10 +44,10 @@ export function jsonBody(bytesMax = BODY_BYTES_MAX): RequestHandler {
   };
 }
 
-/** Resolves with the body, unpacked; undefined if the client is gone before. Throws ServiceError. */
+/** Resolves with the decompressed body; undefined if the client disconnects first. Throws ServiceError. */
 async function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer | undefined> {
   const encoding = request.headers['content-encoding']?.toLowerCase() ?? 'identity';
-  // The connection has to outlive a body that is refused.
+  // Keep the connection after a refused body, to send the answer.
   const read = decoded(request, encoding).iterator({ destroyOnReturn: false });
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -71,7 +71,7 @@ async function readBody(request: IncomingMessage, bytesMax: number): Promise<Buf
 function decoded(request: IncomingMessage, encoding: string): Readable {
   if (encoding === 'identity') return request;
   if (encoding === 'gzip' || encoding === 'x-gzip') return unpacked(request);
-  const message = `The content encoding "${encoding}" is not known; send the body with "gzip", or as it is`;
+  const message = `The content encoding "${encoding}" is not supported; send the body with "gzip" or uncompressed`;
   throw new ServiceError('unsupported_media_type', message);
 }
 
@@ -84,8 +84,8 @@ function unpacked(request: IncomingMessage): Readable {
 }
 
 /**
- * Returns the value of a body. Throws `invalid_input` for what is no UTF-8, no JSON, too much, or has a number that is
- * not kept exactly.
+ * Returns the value of a body. Throws `invalid_input` if it is not UTF-8, not JSON, too large, or contains a number
+ * that would lose precision.
  */
 function parseBody(bytes: Uint8Array): Json {
   const text = decode(bytes);
@@ -107,8 +107,7 @@ function decode(bytes: Uint8Array): string {
 }
 
 /**
- * Counts before the text is parsed: that takes long for what is nested deeply. In a text that is no JSON, the count is
- * of no use.
+ * Counts before parsing, because parsing deeply nested text takes long. The count is only meaningful for valid JSON.
  */
 function refuseTooMuch(text: string): void {
   let [depth, values, isString] = [0, 0, false];
@@ -120,13 +119,14 @@ function refuseTooMuch(text: string): void {
       if (character === '{' || character === '[') depth += 1;
       else if (character === '}' || character === ']') depth -= 1;
       else if (character === ':' || character === ',') values += 1;
-      if (depth > DEPTH_MAX) refuse(`it has more than ${DEPTH_MAX} objects and lists inside one another`);
-      if (values > VALUES_MAX) refuse(`it has more than ${VALUES_MAX} keys and values, as no file may; send fewer`);
+      if (depth > DEPTH_MAX) refuse(`it is nested more than ${DEPTH_MAX} levels deep`);
+      if (values > VALUES_MAX)
+        refuse(`it has more than ${VALUES_MAX} keys and values, the limit of a file; send fewer`);
     }
   }
 }
 
-/** `source`: the number as it is written. */
+/** `source`: the number as written in the body. */
 function refuseInexact(key: string, value: Json, { source = '' }: { readonly source?: string } = {}): Json {
   if (typeof value !== 'number' || isExact(value)) return value;
   const [shown, name] = [source, key].map((text) => (text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text));
@@ -144,16 +144,16 @@ interface FieldKind<Value extends Json> {
   readonly accepts: (value: Json) => value is Value;
 }
 
-/** A field that holds any string. */
+/** A field with any string. */
 export const TEXT: FieldKind<string> = { is: 'a string', accepts: (value) => typeof value === 'string' };
-/** A field that says why; an event shows it. */
+/** A field with a reason, which an event shows. */
 export const REASON: FieldKind<string> = {
   is: `a string of at most ${REASON_MAX} characters`,
   accepts: (value): value is string => typeof value === 'string' && value.length <= REASON_MAX,
 };
-/** A field that holds `true`; false is said by leaving it out. */
+/** A field with the value `true`. Omit the field for false. */
 export const TRUE: FieldKind<true> = { is: 'true', accepts: (value): value is true => value === true };
-/** RFC 3339, such as `2026-11-20T10:13:56Z`; without its zone a time would be that of wherever the controller runs. */
+/** RFC 3339, such as `2026-11-20T10:13:56Z`. The zone is required: the zone of the controller is no useful default. */
 export const TIME: FieldKind<string> = {
   is: 'a time such as 2026-11-20T10:13:56Z',
   accepts: (value): value is string =>
@@ -163,8 +163,8 @@ export const TIME: FieldKind<string> = {
 type Fields<Kinds> = { readonly [Name in keyof Kinds]?: Kinds[Name] extends FieldKind<infer Value> ? Value : never };
 
 /**
- * Returns a body whose fields are all known and of the right kind. Else throws `invalid_input` that names the faults,
- * at most 20.
+ * Returns the body if all fields are known and of the right kind. Otherwise throws `invalid_input` with at most 20
+ * faults.
  */
 export function readFields<const Kinds extends Readonly<Record<string, FieldKind<Json>>>>(
   body: unknown,
@@ -177,7 +177,7 @@ export function readFields<const Kinds extends Readonly<Record<string, FieldKind
   }
   const [first] = faults;
   if (first !== undefined) throw new ServiceError('invalid_input', first.message, faults);
-  // Every field was checked against its kind just now.
+  // Every field was checked against its kind above.
   return (body ?? {}) as JsonMap as Fields<Kinds>;
 }
 
@@ -192,7 +192,7 @@ function checkField(name: string, value: Json, kinds: Readonly<Record<string, Fi
 }
 
 function requireJsonType(request: Request): void {
-  // A page of another site can make a browser send other types without asking first.
+  // A page of another site can make a browser send other content types without a CORS preflight.
   const [type = '', ...parameters] = (request.headers['content-type'] ?? '').split(';');
   if (type.trim().toLowerCase() !== 'application/json') {
     throw new ServiceError('unsupported_media_type', 'The body has to be JSON, with Content-Type: application/json');

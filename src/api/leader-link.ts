@@ -1,4 +1,4 @@
-// Connects a standby to the leader: over TLS, where each side knows the certificate of the other from the database.
+// Connects a standby to the leader over TLS. Each side gets the certificate of the other from the database.
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { Agent, request } from 'node:https';
 import { isIP } from 'node:net';
@@ -17,29 +17,29 @@ export interface Question {
   readonly headers: OutgoingHttpHeaders;
 }
 
-/** Where a replica answers the others, as it has written it into the database. */
+/** The address at which a replica answers other replicas, from the database. */
 export interface PeerPlace {
   readonly name: string;
   readonly host: string;
   readonly port: number;
-  /** SHA-256 of its certificate, as Node writes it. */
+  /** SHA-256 of its certificate, in Node's notation. */
   readonly fingerprint: string;
 }
 
 interface LeaderLinkOptions {
   /** The key and certificate of this replica. */
   readonly identity: KeyPair;
-  /** Resolves with the place of the leader; undefined if none leads. Throws if it cannot be looked up. */
+  /** Resolves with the address of the leader; undefined if there is none. Throws if the lookup fails. */
   readonly find: () => Promise<PeerPlace | undefined>;
-  /** How long a request that writes waits for a leader, milliseconds. */
+  /** How long a write waits for a leader, in milliseconds. */
   readonly waitMs: number;
 }
 
 const CONNECT_MS = 5_000;
-/** Longer than a proxy may wait for actions. */
+/** The timeout of a silent connection: longer than a proxy may wait for actions. */
 const SILENT_MS = 90_000;
 
-/** How often a leader is looked for meanwhile. */
+/** The interval of lookups while a write waits for a leader. */
 const LOOK_MS = 200;
 
 /** The connections of this replica to the leader. */
@@ -52,15 +52,15 @@ export class LeaderLink {
   constructor({ identity, find, waitMs }: LeaderLinkOptions) {
     this.#find = find;
     this.#waitMs = waitMs;
-    // The agent passes on what `ask` names besides.
+    // The agent passes the extra options of `ask` on.
     this.#agent.createConnection = (options, done = () => undefined) =>
       connectPinned(options as PeerPlace, identity, done);
   }
 
   /**
-   * Sends a request, and resolves with the head of its answer. `gone` ends it. A write waits until a leader can be
-   * reached, for a while. Throws ServiceError `not_ready` if nothing was done, and `outcome_unknown` if the connection
-   * breaks during a write.
+   * Sends a request, and resolves with the head of its answer. `gone` aborts it. A write waits up to `waitMs` for a
+   * leader. Throws ServiceError `not_ready` if nothing was done, and `outcome_unknown` if the connection breaks during
+   * a write.
    */
   async ask(question: Question, body: Readable, gone: AbortSignal): Promise<IncomingMessage> {
     const end = performance.now() + (isReading(question) ? 0 : this.#waitMs);
@@ -71,7 +71,7 @@ export class LeaderLink {
         const isOver = performance.now() >= end || gone.aborted || this.#stopping.signal.aborted;
         const isNotDone = error instanceof ServiceError && error.code === 'not_ready';
         if (isOver || !isNotDone) {
-          // So that the connection of the client can be used again.
+          // Drain the body, so that the client's connection can be used again.
           body.resume();
           throw error;
         }
@@ -95,7 +95,7 @@ export class LeaderLink {
     outgoing.once('socket', () => {
       isConnected = true;
       body.pipe(outgoing);
-      // What of the body the leader does not read is read here.
+      // Drain the part of the body that the leader does not read.
       outgoing.once('close', () => body.unpipe(outgoing).resume());
     });
     outgoing.once('response', resolve);
@@ -105,12 +105,12 @@ export class LeaderLink {
     return await promise;
   }
 
-  /** Ends requests that only read, and refuses new ones. Those that write are answered yet. */
+  /** Aborts reads, and refuses new requests. Running writes still get their answer. */
   stop(): void {
     this.#stopping.abort();
   }
 
-  /** Ends all connections, also that to a leader which does not answer. Later requests open new ones. */
+  /** Closes all connections, including one to a leader that does not answer. Later requests open new ones. */
   close(): void {
     this.#agent.destroy();
   }
@@ -121,7 +121,7 @@ export function isReading({ method }: { readonly method?: string | undefined }):
   return method === 'GET' || method === 'HEAD';
 }
 
-/** Connects, and hands the connection over only once the other side has shown the expected certificate. */
+/** Connects, and passes the connection on only after the other side has presented the expected certificate. */
 function connectPinned(
   { host, port, fingerprint }: PeerPlace,
   identity: KeyPair,
@@ -138,13 +138,13 @@ function connectPinned(
     if (socket.getPeerX509Certificate()?.fingerprint256 === fingerprint) {
       socket.off('error', fail);
       done(null, socket);
-    } else socket.destroy(new Error('it has another certificate than the database says'));
+    } else socket.destroy(new Error('its certificate differs from the one in the database'));
   });
 }
 
-/** Returns the error for a request of which nothing was done. */
+/** Returns the error for a request that had no effect. */
 export function notDone(reason: string): ServiceError {
-  return new ServiceError('not_ready', `${reason.replace(/\.$/, '')}. Nothing was done; ask again`);
+  return new ServiceError('not_ready', `${reason.replace(/\.$/, '')}. Nothing was done; try again`);
 }
 
 function unreachable({ name, host, port }: PeerPlace, reason: string): ServiceError {
@@ -156,7 +156,7 @@ function failureOf(question: Question, reason: string): ServiceError {
   if (isReading(question)) return notDone(broken);
   return new ServiceError(
     'outcome_unknown',
-    `${broken}. Nobody knows whether the request was carried out: look before you ask again. The commit of a write has ` +
+    `${broken}. It is unknown whether the request was carried out: check before you repeat it. The commit of a write has ` +
       `the line "Treeline-Request-Id: ${question.headers['x-request-id']}"`,
   );
 }

@@ -14,10 +14,10 @@ import { secureContextOptions, type TlsMaterial } from './tls/tls-material.ts';
 
 const HEADER_BYTES_MAX = 8 * 1024;
 const CONNECTIONS_MAX = 10_000;
-/** The interval of Node's check for slow requests; its own 30 s would extend the limits below by as much. */
+/** The interval of Node's check for slow requests. Node's default of 30 s would extend the limits below by 30 s. */
 const CHECK_MS = 1_000;
 const KEEP_ALIVE_MS = 60_000;
-/** How often connections whose last answer is sent are ended while the listener closes. */
+/** The interval at which a closing listener ends idle connections. */
 const CLOSE_IDLE_MS = 100;
 
 /** The time limit of each step. */
@@ -26,9 +26,9 @@ export interface TimeLimits {
   readonly headersMs: number;
   /** Headers and body together. */
   readonly requestMs: number;
-  /** Without a byte in either direction: a client that stops reading, or an answer that never comes. */
+  /** Without a byte in either direction, for a client that stops reading or an answer that never comes. */
   readonly stallMs: number;
-  /** The time that `close` waits for answers under way. */
+  /** How long `close` waits for running answers. */
   readonly closeMs: number;
 }
 
@@ -44,10 +44,10 @@ export const TIME_LIMITS: TimeLimits = {
 interface ListenerOptions extends ListenAddress {
   readonly tls: TlsMaterial;
   readonly handler: RequestListener;
-  /** Left out: refused certificates are in the log alone. */
+  /** Omitted: refused certificates are only logged. */
   readonly audit?: AuditLog | undefined;
   readonly log: Logger;
-  /** Counts refused certificates. Left out: nothing does. */
+  /** Counts refused certificates. Omitted: not counted. */
   readonly metrics?: Metrics | undefined;
   readonly clock?: Clock;
   readonly limits?: Partial<TimeLimits>;
@@ -56,23 +56,23 @@ interface ListenerOptions extends ListenAddress {
 /** A TLS listener that accepts connections. */
 export interface Listener extends ListenAddress {
   /**
-   * Serves with other certificates from now on, without failing a request: older connections end with their next
-   * answer. Throws for material that does not fit together, and then the old one serves on.
+   * Serves with new certificates from now on, without failing a request: older connections end after their next answer.
+   * Throws for inconsistent material, and then keeps the old material.
    */
   reload(tls: TlsMaterial): void;
-  /** Stops accepting, ends idle connections, waits for answers under way, and ends what is left after a while. */
+  /** Stops accepting, ends idle connections, waits for running answers, and ends the others after the time limit. */
   close(): Promise<void>;
 }
 
 /**
- * Returns a listener that accepts connections. Throws if the address is in use or the material does not fit together.
+ * Returns a listener that accepts connections. Throws if the address is in use or the material is inconsistent.
  */
 export async function startListener(options: ListenerOptions): Promise<Listener> {
   const { tls, clock = systemClock } = options;
   const limits = { ...TIME_LIMITS, ...options.limits };
   const server = createLimited(limits, {
     ...secureContextOptions(tls),
-    // Clients that speak HTTP/1.0, such as curl -0, ask for it by its own name.
+    // HTTP/1.0 clients, such as curl -0, request that protocol name.
     ALPNProtocols: ['http/1.1', 'http/1.0'],
     rejectUnauthorized: true,
     maxHeaderSize: HEADER_BYTES_MAX,
@@ -96,7 +96,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
   };
 }
 
-/** Returns a server that asks for certificates, with limits of time and connections. It does not listen yet. */
+/** Returns a server that requests certificates, with limits of time and connections. It does not listen yet. */
 export function createLimited(limits: TimeLimits, options: ServerOptions): Server {
   const server = createServer({
     ...options,
@@ -113,9 +113,9 @@ export function createLimited(limits: TimeLimits, options: ServerOptions): Serve
 }
 
 /**
- * Returns a function that ends each connection there is at its call with its next answer, or with the one under way if
- * its head is not sent: a client that uses a connection again while it is ended would get no answer. A handshake that is
- * under way may end with the old certificates, so new connections get one answer for a while.
+ * Returns a function that ends each existing connection after its next answer, or after the running one if its head is
+ * not sent yet. Ending it earlier could lose a request that the client has just sent. A running handshake may still use
+ * the old certificates, so connections of the next `handshakeMs` also get only one answer.
  */
 function followConnections(server: Server, clock: Clock, handshakeMs: number): () => void {
   const begins = new WeakMap<Socket, number>();
@@ -136,7 +136,7 @@ function followConnections(server: Server, clock: Clock, handshakeMs: number): (
 /** Logs that a connection is refused. */
 type Refused = (socket: Socket, reason: string) => void;
 
-/** Any host on the network can cause refusals, so the lines are throttled. */
+/** Logs refusals, throttled because any host on the network can cause them. */
 function logRefusals(server: Server, { audit, log, metrics, clock = systemClock }: ListenerOptions): Refused {
   const logOnce = logOnceAMinute(clock);
   function refused(socket: Socket, reason: string): void {
@@ -147,9 +147,9 @@ function logRefusals(server: Server, { audit, log, metrics, clock = systemClock 
     if (isOfCertificate) metrics?.count('treeline_refused_certificates_total', { reason });
     if (isOfCertificate) audit?.record({ kind: 'certificate', decision: 'refused', reason, remote });
   }
-  // The address is known later only if somebody has asked for it before.
+  // Node caches the address on this read. It is not available after the connection has ended.
   server.on('connection', (socket: Socket) => void socket.remoteAddress);
-  // First of all listeners, since the next one ends the connection, and then its address is gone.
+  // Prepended, because the next handler ends the connection, which loses its address.
   server.prependListener('tlsClientError', (error: NodeJS.ErrnoException, socket: TLSSocket) => {
     refused(socket, String(socket.authorizationError ?? error.code ?? error.message));
   });
@@ -157,15 +157,15 @@ function logRefusals(server: Server, { audit, log, metrics, clock = systemClock 
 }
 
 /**
- * Returns the address of the other end. Node ends a connection before it reports that its certificate was not accepted.
+ * Returns the address of the other end. For a refused certificate, Node has already ended the connection.
  */
 function remoteOf(socket: Socket & { readonly _parent?: Socket | null }): string | undefined {
   return socket.remoteAddress ?? socket._parent?.remoteAddress;
 }
 
 /**
- * Refuses certificates that may sign others: an authority is no client. OpenSSL lets one in that has no key usage, and
- * its holder could become any client that is registered without a fingerprint.
+ * Refuses certificates of authorities. OpenSSL accepts an authority without a key usage as a client, and its holder
+ * could impersonate any client that is registered without a fingerprint.
  */
 function refuseAuthorities(server: Server, refused: Refused): void {
   server.prependListener('secureConnection', (socket) => {
@@ -175,7 +175,7 @@ function refuseAuthorities(server: Server, refused: Refused): void {
   });
 }
 
-/** Stops accepting, ends idle connections, waits for answers under way, and ends what is left after a while. */
+/** Stops accepting, ends idle connections, waits for running answers, and ends the others after the time limit. */
 export async function closeGently(server: Server, withinMs: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());

@@ -12,32 +12,32 @@ import { sendError } from './errors.ts';
 import { sendEnvelope } from './present.ts';
 import { routerOf } from './routes/route-table.ts';
 
-/** What is asked. */
+/** The sources of health checks and metrics. */
 interface HealthSources {
-  /** True once reads are served from a good commit, else why not, for an operator. */
+  /** True when reads are served from a good commit, else the reason why not, for an operator. */
   readonly ready: () => true | string;
-  /** True while this process leads, else why not, for an operator. Decided at the moment of the answer. */
+  /** True while this process leads, else the reason why not, for an operator. */
   readonly leads: () => true | string;
   /** Resolves with all metrics in Prometheus' text format. */
   readonly metrics: () => Promise<string>;
   readonly clock: Clock;
-  /** Answers requests for the page, or throws ServiceError. Omitted: it is not served here. */
+  /** Answers requests for the page, or throws ServiceError. Omitted: the page is not served here. */
   readonly dashboard?: RequestListener | undefined;
 }
 
 /** Prometheus gives up after 10 s by default. */
 const METRICS_MS_MAX = 8_000;
 /**
- * What comes over loopback may come from a browser of this machine, whose page somebody else has pointed here by a name
- * of his own. Over a network Prometheus asks by any name, and who reaches the listener may read it.
+ * A request over loopback may come from a browser of this machine that shows a page of an attacker (DNS rebinding), so
+ * its Host header is checked. Over a network, Prometheus may use any name, and every host that reaches the listener
+ * may read.
  */
 const LOOPBACK = /^(?:::1$|(?:::ffff:)?127\.)/;
 const PATHS = '/livez, /readyz, /leaderz and /metrics';
 const OTHERS = `Health and metrics are at ${PATHS}`;
-const FOREIGN =
-  'On this machine, ask for the metrics as localhost, 127.0.0.1 or [::1]: other names may be of a stranger';
+const FOREIGN = 'On this machine, use localhost, 127.0.0.1 or [::1]: other names could belong to another site';
 
-/** Returns the management listener, which answers from now on. Throws where the address is taken. */
+/** Returns the management listener, which accepts connections. Throws if the address is in use. */
 export async function createManagement({ host, port, ...health }: ListenAddress & HealthSources): Promise<Listening> {
   const server = createPlainServer(createHealthApp(health));
   const address = await listenOn(server, { host, port }, 'management.port');
@@ -71,13 +71,13 @@ function createHealthApp({ ready, leads, metrics, clock, dashboard }: HealthSour
   });
   // Express knows an error handler by its four parameters.
   app.use((error: unknown, _request: Request, response: Response, _next: NextFunction) => {
-    const message = `The metrics cannot be made: ${reasonOf(error)}`;
+    const message = `The metrics cannot be collected: ${reasonOf(error)}`;
     sendError(response, error instanceof ServiceError ? error : { code: 'internal', message });
   });
   return app;
 }
 
-/** All who ask while metrics are being made get the same ones. */
+/** Requests that arrive while metrics are being collected share one result. */
 function oneAtATime(make: HealthSources['metrics']): HealthSources['metrics'] {
   let making: Promise<string> | undefined;
   return () => {
@@ -96,7 +96,7 @@ async function sendMetrics(
   if (LOOPBACK.test(localAddress) && !isLoopbackName(host)) throw new ServiceError('not_allowed', FOREIGN);
   const text = await make();
   if (text === undefined) {
-    throw new ServiceError('not_ready', `The metrics were not there within ${METRICS_MS_MAX / 1000} s`);
+    throw new ServiceError('not_ready', `The metrics were not collected within ${METRICS_MS_MAX / 1000} s`);
   }
   response.setHeader('Content-Type', 'text/plain; version=0.0.4; charset=utf-8');
   response.setHeader('Content-Length', Buffer.byteLength(text));

@@ -1,5 +1,5 @@
-// Creates the listener for requests that other replicas forward. A peer is who has a certificate that a replica has
-// written into the database; it may say which client a request is of. A standby refuses such requests.
+// Creates the listener for requests that other replicas forward. A peer has a certificate that a replica has written
+// into the database, and may name the client of a request. A standby refuses such requests.
 import type { RequestListener } from 'node:http';
 import type { Socket } from 'node:net';
 import type { KeyPair } from '../base/development-pki.ts';
@@ -12,15 +12,15 @@ import { presentForwarded } from './peer.ts';
 interface PeerListenerOptions extends ListenAddress {
   /** The key and certificate of this replica. */
   readonly identity: KeyPair;
-  /** Returns whether a replica has a certificate with this SHA-256. Never rejects. */
+  /** Resolves with whether a replica has a certificate with this SHA-256. Never rejects. */
   readonly isPeer: (fingerprint: string) => Promise<boolean>;
   readonly handler: RequestListener;
 }
 
-/** A certificate beside the headers of a client. */
+/** Space for a certificate in addition to the headers of a client. */
 const HEADER_BYTES_MAX = 32 * 1024;
 const UNKNOWN =
-  'The leader does not know the certificate of the replica that forwards this. Nothing was done; ask again';
+  'The leader does not know the certificate of the replica that forwarded this request. Nothing was done; try again';
 
 /** Returns the listener. Throws if the address is in use. */
 export async function startPeerListener(options: PeerListenerOptions): Promise<Listening> {
@@ -28,7 +28,7 @@ export async function startPeerListener(options: PeerListenerOptions): Promise<L
   const server = createLimited(TIME_LIMITS, {
     ...identity,
     minVersion: 'TLSv1.3',
-    // The certificates are self-made: the database says which ones count.
+    // The certificates are self-signed: the database has the list of valid ones.
     rejectUnauthorized: false,
     requireHostHeader: false,
     maxHeaderSize: HEADER_BYTES_MAX,
@@ -44,9 +44,9 @@ export async function startPeerListener(options: PeerListenerOptions): Promise<L
       presentForwarded(request);
       handler(request, response);
     } catch (error) {
-      // The next connection is judged anew.
+      // Close, so that the next connection is judged again.
       response.setHeader('connection', 'close');
-      const message = 'The certificate that was sent along cannot be read';
+      const message = 'The forwarded certificate cannot be read';
       sendError(response, error instanceof ServiceError ? error : { code: 'unauthorized', message });
     }
   });

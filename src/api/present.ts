@@ -10,26 +10,26 @@ import { type WrittenAnswer, writeAnswer } from './answer.ts';
 import { findRefusal, requireAllowed } from './authenticate.ts';
 import { isForwarded } from './peer.ts';
 
-/** The header that names a request, in the log and the audit log too. */
+/** The header with the id of a request. The log and the audit log contain the same id. */
 export const REQUEST_ID = 'X-Request-Id';
-/** The header that names the replica which has answered. */
+/** The header with the replica that answered. */
 export const REPLICA = 'X-Treeline-Replica';
-/** The header that names the commit of an answer. */
+/** The header with the commit of an answer. */
 export const COMMIT = 'X-Treeline-Commit';
 const JSON_TYPE = 'application/json; charset=utf-8';
 const LISTENERS_MAX = 30;
-/** Below this the headers weigh as much as what compression saves. */
+/** Below this size, compression saves no more than its headers cost. */
 export const COMPRESSED_BYTES_MIN = 4 * 1024;
 
-/** The answer to a read, and the newest commit that was followed when it was made. */
+/** The answer to a read, and the followed commit when the answer was built. */
 export interface ReadAnswer {
   readonly commit: string;
   readonly answer: WrittenAnswer;
 }
 
 /**
- * Answers 200, or 304 if the client has the answer already. Resolves once it is sent, or the client is gone. Throws
- * ServiceError if the client may not ask any more.
+ * Answers 200, or 304 if the client already has the answer. Resolves when the answer is sent or the client has
+ * disconnected. Throws ServiceError if the client has lost its rights.
  */
 export async function sendRead(
   request: IncomingMessage,
@@ -40,21 +40,21 @@ export async function sendRead(
   const { etag } = answer;
   response.setHeader(COMMIT, commit);
   response.setHeader('Cache-Control', 'no-cache');
-  // A 304 has the headers of the 200 that it stands for.
+  // A 304 needs the same headers as the 200.
   response.setHeader('Vary', 'Accept-Encoding');
   response.setHeader('ETag', etag);
-  // Not Express's `fresh`: browsers send "Cache-Control: no-cache" with every If-None-Match that a program sets.
+  // Not Express's `fresh`: browsers add "Cache-Control: no-cache" to every If-None-Match that a script sets.
   const known = request.headers['if-none-match'];
   if (known === undefined || !hasTag(known, etag)) {
     await sendBody(response, 200, answer);
     return;
   }
-  // As the client has it: a cache looks for it under that tag.
+  // Return the tag as the client sent it, because caches look it up by that tag.
   if (known.includes(`W/${etag}`)) response.setHeader('ETag', `W/${etag}`);
   response.writeHead(304).end();
 }
 
-/** Sends a body, as fast as the client reads it. */
+/** Sends a body at the speed of the client. */
 export async function sendBody(
   response: ServerResponse,
   status: number,
@@ -66,14 +66,14 @@ export async function sendBody(
   else await pipeline(Readable.from(pieces), response).catch(() => response.destroy());
 }
 
-/** Answers what was done, in the envelope of the interface. Throws ServiceError if the client may not ask any more. */
+/** Answers with a message in the envelope of the interface. Throws ServiceError if the client has lost its rights. */
 export function sendEnvelope(response: ServerResponse, status: number, message: string): void {
   const refusal = findRefusal(response.req);
   if (refusal === undefined) writeJson(response, status, { message, return_code: status });
-  else throw new ServiceError(refusal.code, `${refusal.message}. What this request asked for was done before`);
+  else throw new ServiceError(refusal.code, `${refusal.message}. This request was carried out before that`);
 }
 
-/** Answers with a body that no cache has a use for. Throws ServiceError if the client may not ask any more. */
+/** Answers with a body that must not be cached. Throws ServiceError if the client has lost its rights. */
 export function sendJson(response: ServerResponse, status: number, body: unknown): void {
   requireAllowed(response.req);
   writeJson(response, status, body);
@@ -84,15 +84,14 @@ export function writeJson(response: ServerResponse, status: number, body: unknow
   void sendBody(response, status, writeAnswer(body));
 }
 
-/** Returns whether a list of tags, each perhaps weak, or `*`, has this one. RFC 9110, 13.1.2. */
+/** Returns whether a list of tags, weak or strong, or `*` contains this tag. RFC 9110, 13.1.2. */
 export function hasTag(ifNoneMatch: string, etag: string): boolean {
   const tags: readonly string[] = ifNoneMatch.match(/"[^"]*"/g) ?? [];
   return ifNoneMatch.trim() === '*' || tags.includes(etag);
 }
 
 /**
- * Returns the digest of the tag of an answer without a file, weak or not, with its quotes or without; undefined for
- * other texts.
+ * Returns the digest in the tag of an answer without a file, weak or strong, quoted or not; undefined for other texts.
  */
 export function digestOfTag(tag: string): string | undefined {
   return /^(?:(?:W\/)?"([\w-]{22})"|([\w-]{22}))$/
@@ -102,13 +101,13 @@ export function digestOfTag(tag: string): string | undefined {
 }
 
 /**
- * Returns the step that gives each answer the replica which it comes from, and a new id, or that of the replica which
- * has forwarded the request. A client's own is not taken over: it could not be trusted to be different every time.
+ * Returns the step that sets the replica and a new request id on each answer. A forwarded request keeps the id of its
+ * replica. An id of the client is ignored, because it may not be unique.
  */
 export function markAnswers(replica: string) {
   return (request: IncomingMessage, response: ServerResponse, next: () => void): void => {
     const known = isForwarded(request) ? request.headers['x-request-id'] : undefined;
-    // Each step and each pipe of a large answer adds one: more than the ten of which Node warns.
+    // Each step and each pipe of a large answer adds a listener, more than Node's warning limit of ten.
     response.setMaxListeners(LISTENERS_MAX);
     response.setHeader(REPLICA, replica);
     response.setHeader(REQUEST_ID, known === undefined ? randomUUID() : String(known));
@@ -116,25 +115,25 @@ export function markAnswers(replica: string) {
   };
 }
 
-/** Returns the id that the answer carries, or an empty string if none was assigned. */
+/** Returns the id of the answer, or an empty string if none was assigned. */
 export function requestIdOf(response: ServerResponse): string {
   return String(response.getHeader(REQUEST_ID) ?? '');
 }
 
-/** Returns the name of this replica as the answer has it. */
+/** Returns the replica's name in the answer. */
 export function replicaOf(response: ServerResponse): string {
   return String(response.getHeader(REPLICA) ?? '');
 }
 
 /**
- * Returns the steps that compress large answers. A compressed one has a weak tag: its bytes are others. RFC 9110,
+ * Returns the steps that compress large answers. A compressed answer has a weak tag, since its bytes differ. RFC 9110,
  * 8.8.1.
  */
 export function compressAnswers(): readonly RequestHandler[] {
   return [weakenTag, compression({ threshold: COMPRESSED_BYTES_MIN })];
 }
 
-/** The package decides about an answer when its head is written, and calls this function after that. */
+/** The package decides when the head is written, and calls this function after its decision. */
 function weakenTag(_request: Request, response: Response, next: () => void): void {
   const writeHead = response.writeHead.bind(response) as (status: number, headers?: OutgoingHttpHeaders) => Response;
   response.writeHead = ((status: number, headers?: OutgoingHttpHeaders) => {

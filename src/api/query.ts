@@ -9,7 +9,7 @@ import { ServiceError } from '../model/service-error.ts';
 type Queried = IncomingMessage & { readonly query: Readonly<Record<string, unknown>> };
 
 /**
- * Returns the value of a parameter that is `true` or `false`, false where it is left out. Else throws `invalid_input`.
+ * Returns the value of a parameter that is `true` or `false`; false if it is omitted. Otherwise throws `invalid_input`.
  */
 export function queryFlag(request: Queried, name: string): boolean {
   const text = queryText(request, name) ?? 'false';
@@ -17,13 +17,13 @@ export function queryFlag(request: Queried, name: string): boolean {
   throw new ServiceError('invalid_input', `The query parameter ${name} is true or false, not "${text}"`);
 }
 
-/** Returns the role that is asked for, or undefined where none is. Throws `invalid_input` for an unknown one. */
+/** Returns the requested role, or undefined if there is none. Throws `invalid_input` for an unknown role. */
 export function queryRole(request: Queried): Role | undefined {
   const text = queryText(request, 'role');
   return text === undefined ? undefined : oneOf('role', text, ROLES);
 }
 
-/** Returns the choices that a parameter names, joined by commas; none where it is left out or empty. */
+/** Returns the comma-separated choices of a parameter; none if it is omitted or empty. */
 export function queryChoices<Choice extends string>(
   request: Queried,
   name: string,
@@ -34,7 +34,7 @@ export function queryChoices<Choice extends string>(
   return text === '' ? [] : text.split(',').map((one) => oneOf(name, one, choices));
 }
 
-/** Returns a text that is one of these. Else throws `invalid_input`. */
+/** Returns the text if it is one of the choices. Otherwise throws `invalid_input`. */
 function oneOf<Choice extends string>(what: string, text: string, choices: readonly Choice[]): Choice {
   const choice = choices.find((known) => known === text);
   if (choice !== undefined) return choice;
@@ -42,7 +42,7 @@ function oneOf<Choice extends string>(what: string, text: string, choices: reado
   throw new ServiceError('invalid_input', `There is no ${what} "${text}"; ${advice}`);
 }
 
-/** Returns a whole number within limits, `other` where it is left out. Else throws `invalid_input`. */
+/** Returns an integer within limits; `other` if it is omitted. Otherwise throws `invalid_input`. */
 export function queryNumber(
   request: Queried,
   name: string,
@@ -51,7 +51,7 @@ export function queryNumber(
   return readNumber(queryText(request, name) ?? String(other), `The query parameter ${name}`, { least, most });
 }
 
-/** Returns the whole number that a text is, within limits. Else throws `invalid_input`. */
+/** Parses an integer within limits. Throws `invalid_input` for other texts. */
 export function readNumber(
   text: string,
   what: string,
@@ -67,7 +67,7 @@ export const ANY_ID = { least: 0, most: Number.MAX_SAFE_INTEGER };
 const EVENTS_MAX = 1_000;
 const EVENTS_USUAL = 100;
 
-/** Returns the range of events that is asked for. */
+/** Returns the requested range of events. */
 export function queryRange(request: Queried): EventRange {
   const after = queryNumber(request, 'after', { ...ANY_ID, other: 0 });
   const before =
@@ -76,7 +76,7 @@ export function queryRange(request: Queried): EventRange {
   return { after, before, limit };
 }
 
-/** Returns the serial that is asked for. Throws `invalid_input` where none is. */
+/** Returns the requested serial. Throws `invalid_input` if there is none. */
 export function querySerial(request: Queried): string {
   const serial = queryText(request, 'serial');
   if (serial !== undefined && serial !== '') return serial;
@@ -84,8 +84,7 @@ export function querySerial(request: Queried): string {
 }
 
 /**
- * Returns the texts of a parameter that may be given several times. Throws `invalid_input` where there are too many, or
- * one is empty.
+ * Returns the texts of a repeatable parameter. Throws `invalid_input` if there are too many or one is empty.
  */
 export function queryTexts(request: Queried, name: string, max: number): readonly string[] {
   const texts = [request.query[name] ?? []].flat().map(String);
@@ -96,7 +95,7 @@ export function queryTexts(request: Queried, name: string, max: number): readonl
   );
 }
 
-/** Returns the text of a parameter, undefined where it is left out. Throws `invalid_input` where it is given twice. */
+/** Returns the text of a parameter; undefined if it is omitted. Throws `invalid_input` if it is repeated. */
 export function queryText(request: Queried, name: string): string | undefined {
   const value = request.query[name];
   if (value === undefined || typeof value === 'string') return value;

@@ -1,4 +1,4 @@
-// Handles reads: each sends what a function returns, from the cache if the answer is kept there.
+// Handles reads: sends the result of a function, or the answer from the cache.
 import type { Response } from 'express';
 import { breatheBy } from '../base/breathe.ts';
 import { systemClock } from '../base/clock.ts';
@@ -13,22 +13,22 @@ import { fingerprintOf } from './peer.ts';
 import { COMPRESSED_BYTES_MIN, type ReadAnswer, sendRead } from './present.ts';
 import type { RouteParts, RouteRequest } from './routes/route-table.ts';
 
-/** Lets other requests be answered while a long answer is made. */
+/** Lets other requests run while a long answer is built. */
 export const breathe = breatheBy(systemClock);
 
-/** Lists, and answers for which git or the store is asked: a client gets one at a time, until it has read it. */
+/** Lists and answers that query git or the store. A client gets one at a time, until it has read it. */
 export const LISTS: ShareLimits = { ofClient: 1, waitingOfClient: 100 };
 
 /** The body of a read. */
 interface ReadBody {
   readonly body: unknown;
-  /** The blob of the file that the body was read from; left out or null if there is no such file. */
+  /** The blob of the object's file; omitted or null if there is none. */
   readonly oid?: string | null;
 }
 
 type Make<Result> = (request: RouteRequest, client: Client) => Result;
 
-/** The answer that several requests share, which were all there before its making began. */
+/** An answer that several requests share. All of them arrived before the answer was built. */
 interface Turn {
   readonly answer: Promise<ReadAnswer>;
   readonly responses: Response[];
@@ -36,10 +36,9 @@ interface Turn {
 }
 
 /**
- * Returns what makes handlers of GET and HEAD: each sends what `make` returns, and what it throws becomes the answer
- * instead. The answers of `cached` and `cachedList` depend on the desired state and the rows alone; the others also on
- * the time, for example. A client gets one list at a time, until it has read it; those that it asks for again while they
- * wait are made once.
+ * Returns functions that build handlers of GET and HEAD, which send the result of `make`. The answers of `cached` and
+ * `cachedList` depend only on the desired state and the rows; the others also on the time, for example. A client gets
+ * one list at a time, until it has read it. Equal requests of a client that wait together share one answer.
  */
 export function readsFrom({ reader, cache, lists }: Pick<RouteParts, 'reader' | 'cache' | 'lists'>) {
   const turns = new Map<string, Turn>();
@@ -52,7 +51,7 @@ export function readsFrom({ reader, cache, lists }: Pick<RouteParts, 'reader' | 
     return { commit, answer };
   }
 
-  /** The turn ends once all who share it have read the answer, or are gone. */
+  /** The turn ends when all clients that share it have read the answer or disconnected. */
   function beginTurn(key: string, request: RouteRequest, sending: Sending): Turn {
     const { promise: answer, resolve, reject } = Promise.withResolvers<ReadAnswer>();
     const turn: Turn = { answer, responses: [], sent: [] };
@@ -82,7 +81,7 @@ export function readsFrom({ reader, cache, lists }: Pick<RouteParts, 'reader' | 
   };
   const long = (isKept: boolean) => (make: Make<Promise<WrittenAnswer>>) => {
     return async (request: RouteRequest, response: Response): Promise<void> => {
-      // The same client may have got other rights meanwhile, and ask through another replica that is behind.
+      // The client's rights may have changed between two requests, or the requests may come through different replicas.
       const key = JSON.stringify([request.url, fingerprintOf(request), clientOf(request), request.headers[LAG]]);
       const turn = turns.get(key) ?? beginTurn(key, request, { make, isKept });
       const sent = turn.answer.then((answer) => sendRead(request, response, answer));
@@ -95,8 +94,8 @@ export function readsFrom({ reader, cache, lists }: Pick<RouteParts, 'reader' | 
 }
 
 /**
- * Returns the step that answers reads with what is kept, unless it is to be compressed: finding the route takes Express
- * longer than everything else.
+ * Returns the step that answers reads from the cache, except large answers, which are compressed. It skips Express's
+ * search for the route, the slowest part of a small read.
  */
 export function sendKept(reader: Pick<Reader, 'commit'>, cache: AnswerCache): RequestStep {
   return (request, response, next) => {

@@ -1,6 +1,6 @@
-// The steps that every request passes before Express finds its route: counts it, limits its client, refuses what is
-// wrong on every route and cross-site requests of browsers, and has reads wait for the commit that they name. See
-// docs/rest.md, requests and answers.
+// The steps of every request before Express finds its route. They count the request, limit its client, refuse invalid
+// URLs and cross-site requests of browsers, and let reads wait for the commit that they name. See docs/rest.md,
+// requests and answers.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { rateLimit } from 'express-rate-limit';
 import type { Clock } from '../base/clock.ts';
@@ -14,10 +14,10 @@ import { fingerprintOf } from './peer.ts';
 
 const URL_BYTES_MAX = 2 * 1024;
 
-/** Answers a request with what a step or a route threw. */
+/** Answers a request with the error of a step or a route. */
 type Failed = (error: unknown, request: IncomingMessage, response: ServerResponse, next: () => void) => void;
 
-/** Returns the listener whose requests pass these steps one after the other, and are answered by `last` after them. */
+/** Returns the listener that runs these steps in order, then `last`. */
 export function passSteps(steps: readonly RequestStep[], last: RequestListener, failed: Failed): RequestListener {
   function passFrom(index: number, request: IncomingMessage, response: ServerResponse): void {
     const step = steps[index];
@@ -39,14 +39,14 @@ export function passSteps(steps: readonly RequestStep[], last: RequestListener, 
 }
 
 /**
- * Returns the step that counts each request once its answer has ended, by the pattern of its route: names never become
- * labels. A request that is answered by no route is counted as "unknown".
+ * Returns the step that counts each request when its answer has ended, by the pattern of its route, since names must
+ * not become labels. A request without a route is counted as "unknown".
  */
 export function countRequests(metrics: Metrics | undefined, clock: Clock): RequestStep {
   return (request, response, next) => {
     const begin = clock.monotonic();
     response.on('close', () => {
-      // Nothing was answered: the client has gone.
+      // The client disconnected before an answer.
       if (!response.headersSent) return;
       const route = String(routeOf(request) ?? 'unknown');
       const role = findClient(request)?.role ?? 'none';
@@ -58,23 +58,23 @@ export function countRequests(metrics: Metrics | undefined, clock: Clock): Reque
   };
 }
 
-/** Returns the step that refuses a client's requests beyond so many in a second. */
+/** Returns the step that refuses a client's requests beyond this rate. */
 export function limitRate(requestsPerSecond: number): RequestStep {
   const message = `Too many requests: this client has sent more than ${requestsPerSecond} within a second`;
   const limit = rateLimit({
     windowMs: 1_000,
     limit: requestsPerSecond,
-    // Two authorities may give the same serial to different clients.
+    // Not the serial: two authorities may issue the same serial to different clients.
     keyGenerator: fingerprintOf,
     handler: (_request, _response, next) => next(new ServiceError('too_many_requests', message)),
     legacyHeaders: false,
     validate: false,
   });
-  // It uses nothing of Express, except what the key generator is given.
+  // It needs no property that Express adds.
   return limit as unknown as RequestStep;
 }
 
-/** Refuses a URL that is too long. Node returns it as one character a byte. */
+/** Refuses a URL that is too long. Node returns one character for each byte. */
 export function checkUrl({ url = '' }: IncomingMessage, _: unknown, next: () => void): void {
   if (url.length > URL_BYTES_MAX) {
     const message = `The URL is ${url.length} bytes long; at most ${URL_BYTES_MAX} are read`;
@@ -91,8 +91,9 @@ export function urlPathOf({ url = '/' }: Pick<IncomingMessage, 'url'>): string {
 const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Passes on what reads, and what no page of another origin sends. Pages cannot read answers: there are no CORS headers.
- * A browser sends its client certificate for any page, so the certificate does not prove which page sent the request.
+ * Refuses writes from pages of another origin. Their reads are harmless, since without CORS headers they cannot see the
+ * answer. A browser sends its client certificate for any page, so the certificate does not prove which page sent the
+ * request.
  */
 export function refuseForeignOrigin({ method = '', headers }: IncomingMessage, _: unknown, next: () => void): void {
   const { origin, host } = headers;
@@ -105,10 +106,10 @@ export function refuseForeignOrigin({ method = '', headers }: IncomingMessage, _
 }
 
 function foreignOrigin(from: string): ServiceError {
-  return new ServiceError('foreign_origin', `This comes from ${from}, and other pages may not write here`);
+  return new ServiceError('foreign_origin', `This request comes from ${from}, which may not write here`);
 }
 
-/** `host` is what the client connected to; a name that is not in the server's certificate does not get this far. */
+/** `host` is the name to which the client connected. TLS has refused names that are not in the server's certificate. */
 function isOwn(origin: string, host: string | undefined): boolean {
   return host !== undefined && origin.toLowerCase() === `https://${host}`.toLowerCase().replace(/:443$/, '');
 }
@@ -116,9 +117,8 @@ function isOwn(origin: string, host: string | undefined): boolean {
 const HEADER = 'x-treeline-min-commit';
 
 /**
- * Returns the step that lets a read pass once the commit that it names is followed. Who waited is authenticated again
- * by
- * `authenticate`: that very commit may have removed the client.
+ * Returns the step that delays a read until the commit that it names is followed. Afterwards the client is
+ * authenticated again, because that commit may have removed it.
  */
 export function waitForMinCommit(commits: Pick<CommitWait, 'reached'>, authenticate: RequestStep): RequestStep {
   return async (request, response, next) => {
@@ -133,7 +133,7 @@ export function waitForMinCommit(commits: Pick<CommitWait, 'reached'>, authentic
 }
 
 /**
- * Returns the commit that a read names, undefined where it names none. Throws ServiceError where that is no full id.
+ * Returns the commit that a read names; undefined if it names none. Throws ServiceError if it is not a full id.
  */
 export function minCommitOf({ method, headers }: IncomingMessage): string | undefined {
   const text = headers[HEADER];

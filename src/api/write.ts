@@ -10,13 +10,13 @@ import { COMMIT, requestIdOf, sendEnvelope, sendJson } from './present.ts';
 import { queryFlag, queryText } from './query.ts';
 import type { PathParams, RouteRequest } from './routes/route-table.ts';
 
-/** The answer to a write that is on the followed branch. */
+/** The answer to a write on the followed branch. */
 export interface WriteAnswer {
   readonly status: 200 | 201 | 202;
   readonly message: string;
 }
 
-/** Returns the handlers of a write. What `carryOut` throws becomes the answer instead. */
+/** Returns the handlers of a write. An error of `carryOut` becomes the answer. */
 export function write(
   carryOut: (request: RouteRequest, order: WriteOrder) => Promise<WriteResult>,
   answer: (request: RouteRequest) => WriteAnswer = () => ({ status: 201, message: 'Created' }),
@@ -35,7 +35,7 @@ export function write(
       if (!order.isDryRun) auditAction(response, { kind: 'write' });
       const { commit, branch, preview } = await carryOut(request, order);
       auditDone(response, { commit, branch });
-      // A read through a load balancer asks for it: it may reach a replica that does not show it yet.
+      // The client passes this commit to its next read, which may reach a replica that is behind.
       const isShown = branch === null && findRefusal(request) === undefined;
       if (commit !== null && isShown) response.setHeader(COMMIT, commit);
       const { status, message } = answer(request);
@@ -43,12 +43,12 @@ export function write(
         const envelope = { message: 'Dry run: nothing was written', return_code: 200, dry_run: true };
         sendJson(response, 200, { ...envelope, diff: preview.diff, servers: preview.servers });
       } else if (branch === null) sendEnvelope(response, status, message);
-      else sendEnvelope(response, 202, `Proposed on the branch ${branch}; it takes effect when that is merged`);
+      else sendEnvelope(response, 202, `Proposed on the branch ${branch}; it takes effect when the branch is merged`);
     },
   ];
 }
 
-/** Returns the body of a write. Throws `invalid_input` where it is no JSON object. */
+/** Returns the body of a write. Throws `invalid_input` if it is not a JSON object. */
 export function bodyOf(request: { readonly body: unknown }): JsonMap {
   if (isMap(request.body)) return request.body;
   throw new ServiceError('invalid_input', 'The body has to be a JSON object');
@@ -73,10 +73,12 @@ export function readForce(request: Parameters<typeof queryFlag>[0] & { readonly 
   return flag || field;
 }
 
-/** The blobs that a condition names: the first part of each ETag, since a roll-out should not spoil an edit. */
+/**
+ * Returns the blobs of a condition: only the first part of each ETag, so that a rollout does not invalidate an edit.
+ */
 function blobsIn(header: string | undefined): readonly string[] | undefined {
   if (header === undefined) return undefined;
   if (header.trim() === '*') return ['*'];
-  // A quoted `*` is a tag like any other, and no file has it.
+  // A quoted `*` is an ordinary tag, and no file has it.
   return (header.match(/"[^"*]*"/g) ?? []).map((tag) => tag.slice(1, -1).split('.')[0] ?? '');
 }

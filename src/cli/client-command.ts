@@ -112,7 +112,7 @@ async function readCertificate(file: string): Promise<X509Certificate> {
     return new X509Certificate(bytes);
   } catch (error) {
     throw new CommandFailure(
-      `${file} holds no certificate, in PEM or DER: give the client's certificate, not its key`,
+      `${file} contains no certificate in PEM or DER: give the client's certificate, not its key`,
       {
         cause: error,
       },

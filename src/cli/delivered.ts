@@ -11,7 +11,7 @@ const ADVICE =
 
 /** What is asked for. */
 interface Question {
-  /** Full id; undefined: the present records. */
+  /** Full id; undefined: the current records. */
   readonly commit?: string | undefined;
   /** Undefined: all instances. */
   readonly instance?: string | undefined;
@@ -52,7 +52,7 @@ export async function readDelivered(
 /** Returns the lines of a node. */
 export function formatNode({ name, state, digest, confirmed }: DeliveredNode): string {
   const { outcome, time, message } = confirmed;
-  const which = confirmed.digest === digest ? 'its present record' : 'an older record';
+  const which = confirmed.digest === digest ? 'its current record' : 'an older record';
   const reason = `${outcome} of ${which} at ${time}${message && `: ${message}`}`;
   return formatItem({ title: `  ${visibleLine(name)}: ${state}`, reason });
 }

@@ -228,7 +228,7 @@ async function confirmHistory(given: Given): Promise<void> {
 function releaseOf({ kind, digest, check }: HeldItem): string {
   const commit = digest.startsWith(HISTORY) ? digest.slice(HISTORY.length) : digest;
   const accept = kind === 'history' ? `treeline accept-history ${commit}` : `treeline approve ${digest}`;
-  return check === undefined ? accept : `${check}; if it is meant: ${accept}`;
+  return check === undefined ? accept : `${check}; if it is intended: ${accept}`;
 }
 
 function formatHeld(item: HeldItem): string {

@@ -27,7 +27,7 @@ interface Options {
 }
 
 /**
- * Adds the command. Exit code 0: done, or stopped cleanly; 1: not all is as the present record says; 3: could not run.
+ * Adds the command. Exit code 0: done, or stopped cleanly; 1: not all is as the current record says; 3: could not run.
  */
 export function addRenderCommand(program: Command): void {
   program

@@ -149,7 +149,7 @@ export async function sendTo(options: ServerOptions, sending: Sent): Promise<unk
   const answer = await sendToController({ url, tls, method, body, headers, limits, onText }).catch((error: Error) => {
     const message =
       error instanceof BrokenAnswer
-        ? `the answer of ${url.origin} broke off (${error.message}): ask again`
+        ? `the answer of ${url.origin} broke off (${error.message}): try again`
         : `${url.origin} cannot be asked: ${describeConnectionFailure(error, options)}`;
     throw new CommandFailure(message, { cause: error });
   });

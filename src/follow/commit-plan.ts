@@ -75,7 +75,7 @@ export function createPlanner({ source, current, budget }: PlannerParts) {
     const known = kept.get(key);
     if (known !== undefined) return known;
     if (waiting >= WAITING_MAX)
-      throw new ServiceError('not_ready', 'Other commits are still being compared: ask again');
+      throw new ServiceError('not_ready', 'Other commits are still being compared: try again');
     waiting += 1;
     const plan = last.then(() => planCommit(source, { ...order, budget, earlier }));
     last = plan.catch(() => undefined).finally(() => (waiting -= 1));

@@ -67,7 +67,7 @@ export const METRICS = {
     state: STATES,
   }),
   treeline_instances: gauge('Stack instances by status', { status: INSTANCE_STATUSES }),
-  treeline_nodes_delivered: gauge('Nodes by whether they confirmed their present record', {
+  treeline_nodes_delivered: gauge('Nodes by whether they confirmed their current record', {
     state: [...DELIVERY_STATES, 'not reporting'],
   }),
   treeline_commit_info: gauge(

@@ -1,4 +1,4 @@
-// Defines what operations are asked, and what they answer. See docs/rest.md, operations.
+// Defines the parameters and answers of operations. See docs/rest.md, operations.
 import type { InstanceEvent } from '../model/instance-event.ts';
 import type { Json, JsonMap } from '../model/json.ts';
 import type { Client } from '../model/objects.ts';
@@ -8,12 +8,12 @@ import type { RecordedFacts } from '../plan/recorded-facts.ts';
 import type { EntryCalls } from '../reconcile/checks/call-history.ts';
 import type { Caller } from './caller.ts';
 
-/** Something that does not happen before an operator says yes. */
+/** A change that waits for an operator's approval. */
 export interface HeldItem {
   readonly kind: HoldKind;
   /** The digest that an approval names. */
   readonly digest: string;
-  /** Null where it concerns a whole commit. */
+  /** Null if the hold concerns a whole commit. */
   readonly instance: string | null;
   readonly reason: string;
   /** RFC 3339, with milliseconds. */
@@ -21,59 +21,60 @@ export interface HeldItem {
   /** Names of the servers that would be deleted or replaced, or whose update failed; sorted. */
   readonly resources: readonly string[];
   /**
-   * The commit that asks for it: the followed one with which it began to be held, or the one that is not followed.
-   * Null: not known.
+   * The commit that asks for the change: the followed commit with which the hold began, or the commit that is not
+   * followed. Null if unknown.
    */
   readonly commit: string | null;
-  /** Of that commit. Null: not known, or the client does not see authors. */
+  /** The author of that commit. Null if unknown, or if the client does not see authors. */
   readonly author: string | null;
-  /** What to do first, before an approval, where something is likely not meant. */
+  /** What to do before approving, if the change is probably a mistake. */
   readonly check?: string;
 }
 
-/** The number of servers in each state; states of no server are left out. */
+/** The number of servers in each state. States without servers are omitted. */
 export type StateCounts = Readonly<Partial<Record<State, number>>>;
 
-/** One property in which a server differs from what is wanted. Long values are shortened. */
+/** One property in which a server differs from its wanted spec. Long values are shortened. */
 export interface PropertyDifference {
   readonly property: string;
-  /** The value that the last action left; null: none. */
+  /** The value that the last action left; null if none. */
   readonly applied: Json;
   /** The value that the last check found. */
   readonly observed: Json;
-  /** The value of the active commit; null: none, as the server is not wanted or the property is gone. */
+  /** The value of the active commit; null if the server is not wanted or the property was removed. */
   readonly wanted: Json;
 }
 
-/** Something that keeps an instance from being done. */
+/** One reason why an instance is not done. */
 export interface WaitingItem {
-  /** The server; null where it concerns the instance as a whole. */
+  /** The server; null if the item concerns the whole instance. */
   readonly resource: string | null;
   /**
-   * The server's state; else the status that follows from it, that the newest commit is not followed, or that something
-   * is away.
+   * The server's state. For an item of the whole instance: the status that results, `Not followed` if the newest commit
+   * is not followed, or `Outage`.
    */
   readonly state: State | InstanceStatus | 'Not followed' | 'Outage';
   /** The cause of the wait, for an operator. */
   readonly reason: string;
-  /** RFC 3339, with milliseconds; null where it is not recorded. */
+  /** RFC 3339, with milliseconds; null if not recorded. */
   readonly since: string | null;
-  /** When it ends by itself or is tried again, RFC 3339 with milliseconds; null where that is not known. */
+  /** When the wait ends or the next attempt starts, RFC 3339 with milliseconds; null if unknown. */
   readonly until: string | null;
-  /** The advice: a command to type, or words; null where nothing has to be done. */
+  /** The advice: a command to run, or a sentence; null if the operator need not act. */
   readonly action: string | null;
-  /** The properties in which the server differs from what is wanted; omitted where none is known. */
+  /** The properties in which the server differs from its wanted spec; omitted if none is known. */
   readonly difference?: readonly PropertyDifference[];
 }
 
-/** Of several replicas: who leads, and whether the one that was asked shows what that one does. Omitted for proxies. */
+/**
+ * With several replicas: the leader, and whether the replica that answers has caught up with it. Omitted for proxies.
+ */
 export interface ReplicaFacts {
   /**
-   * Null where no replica is known to lead. Then this is answered from what the asked one shows. Omitted where the
-   * store is embedded.
+   * Null if no leader is known: then the replica answers from its own state. Omitted if the store is embedded.
    */
   readonly leader?: LeadingReplica | null;
-  /** Why the replica that was asked shows an earlier moment than the leader. Omitted where it shows the present one. */
+  /** Why the replica that answers is behind the leader. Omitted if it has caught up. */
   readonly lag?: Outage;
 }
 
@@ -82,21 +83,21 @@ export interface LeadingReplica {
   readonly name: string;
   /** RFC 3339, with milliseconds, by the database's clock. */
   readonly since: string;
-  /** Each leader's is greater than those before. */
+  /** Greater than the number of every earlier leader. */
   readonly fencing: number;
 }
 
 /** The reasons why an instance is not done. */
 export interface Why extends ReplicaFacts {
   readonly status: InstanceStatus;
-  /** One sentence: the first of `waiting`, or the server that it waits for in the end; or that all is done. */
+  /** One sentence: the first of `waiting`, the server at the end of its chain of waits, or that everything is done. */
   readonly summary: string;
   readonly counts: StateCounts;
   /** Items that need an operator come first. At most 1,000: `counts` has all. */
   readonly waiting: readonly WaitingItem[];
 }
 
-/** The newest commit, where it is not followed. */
+/** The newest commit, if it is not followed. */
 export interface UnfollowedCommit {
   readonly commit: string;
   readonly reason: string;
@@ -104,45 +105,45 @@ export interface UnfollowedCommit {
   readonly action: string;
 }
 
-/** Something outside that fails at the moment. */
+/** Something outside the controller that fails now. */
 export interface Outage {
   readonly reason: string;
-  /** As this process has seen it, RFC 3339 with milliseconds. */
+  /** When this process first saw the failure, RFC 3339 with milliseconds. */
   readonly since: string;
 }
 
-/** Servers of an instance during a recovery, by what is known of them: names, sorted. Each is in one list. */
+/** Sorted names of an instance's servers during a recovery, grouped by what is known. Each is in one list. */
 export interface RecoveredServers {
-  /** Recorded, and as wanted. */
+  /** Recorded, and equal to the wanted spec. */
   readonly found: readonly string[];
-  /** A check found another value, or nothing. */
+  /** A check found a different value, or no server. */
   readonly drifted: readonly string[];
-  /** An operator decides: adopt it, retain it, or correct what its reason says. */
+  /** An operator has to decide: adopt it, retain it, or correct the reason. */
   readonly waiting: readonly string[];
-  /** No check has answered yet. */
+  /** No check has finished yet. */
   readonly unchecked: readonly string[];
-  /** Absent: a resume creates it. */
+  /** Absent; a resume creates them. */
   readonly create: readonly string[];
-  /** A resume updates, replaces or deletes it, unless its instance is held. */
+  /** A resume updates, replaces or deletes them, unless the instance is held. */
   readonly update: readonly string[];
   readonly replace: readonly string[];
   readonly delete: readonly string[];
 }
 
-/** What a recovery found of an instance. */
+/** What a recovery found in one instance. */
 export interface RecoveredInstance extends RecoveredServers {
   readonly instance: string;
-  /** Its deletes and replacements wait for an approval, also after a resume. */
+  /** Deletes and replacements of the instance wait for an approval, also after a resume. */
   readonly isHeld: boolean;
 }
 
-/** What is recorded may not be what was done: no action starts until an operator resumes. */
+/** A recovery: the rows may differ from what was done, so no action starts until an operator resumes. */
 export interface Recovery extends RecoveryRow {
   /** Sorted by name. */
   readonly instances: readonly RecoveredInstance[];
 }
 
-/** The recovery that is not over; null: there is none. */
+/** The recovery in progress; null if there is none. */
 export interface FoundRecovery {
   readonly recovery: Recovery | null;
 }
@@ -177,46 +178,48 @@ export const ATTENTION_KINDS = [
 /** The kind of a cause that needs an operator. */
 export type AttentionKind = (typeof ATTENTION_KINDS)[number];
 
-/** One cause that needs an operator, whatever the number of servers that it concerns. */
+/** One cause that needs an operator, however many servers it affects. */
 export interface Cause {
   /**
-   * Stable while the cause lasts, also over restarts and on every replica: kind, colon, and what it is about, as
-   * `held:shop`.
+   * Kind, colon and subject, such as `held:shop`. Stable while the cause lasts, also across restarts and replicas.
    */
   readonly id: string;
   readonly kind: AttentionKind;
-  /** The instances concerned, sorted; empty if it concerns none in particular. */
+  /** The affected instances, sorted; empty if the cause affects none in particular. */
   readonly instances: readonly string[];
-  /** The number of servers concerned, and the first of their names; sorted. */
+  /** The number of affected servers, and the first of their names, sorted. */
   readonly servers: { readonly count: number; readonly examples: readonly string[] };
   /** One sentence for an operator. */
   readonly reason: string;
-  /** RFC 3339, with milliseconds; null if it is not recorded. */
+  /** RFC 3339, with milliseconds; null if not recorded. */
   readonly since: string | null;
-  /** The command that helps, or words; null if there is nothing to do but wait. */
+  /** A command to run, or a sentence; null if the operator can only wait. */
   readonly action: string | null;
 }
 
-/** A cause as it is listed, with at most 100 instances. */
+/** A cause in the list, with at most 100 instances. */
 export interface AttentionItem extends Cause {
-  /** Set if an operator acknowledged it for every instance concerned: it is listed last, and notifies nobody. */
+  /**
+   * Set if an operator acknowledged the cause for every affected instance: it is listed last and sends no
+   * notification.
+   */
   readonly acknowledged: { readonly by: string; readonly until: string; readonly reason: string } | null;
 }
 
 /** What needs an operator. */
 export interface Attention {
-  /** By kind, then by id; the acknowledged ones last. At most 1,000. */
+  /** Sorted by kind, then by id, acknowledged items last. At most 1,000. */
   readonly attention: readonly AttentionItem[];
-  /** The number of further items; omitted where there are none. */
+  /** The number of further items; omitted if there are none. */
   readonly attentionLeftOut?: number;
 }
 
-/** What fails beside the servers; what does not is omitted. */
+/** Failures other than those of servers. An absent name means no failure. */
 export type Outages = Readonly<Partial<Record<OutageName, Outage | undefined>>>;
 /**
- * The branch was not read by the last poll, or not copied here; nothing is saved; a program cannot be ended; new TLS files
- * cannot be used; replicas do not fit together; commit statuses are not sent; notifications are not delivered; the audit
- * log loses lines.
+ * In this order: the last poll could not read or copy the branch; the store saves nothing; a program cannot be ended;
+ * new TLS files cannot be used; replicas are incompatible; commit statuses are not sent; notifications are not
+ * delivered; the audit log loses lines.
  */
 export type OutageName =
   | 'repository'
@@ -232,9 +235,9 @@ export type OutageName =
 export interface Overview extends ReplicaFacts, Attention {
   /** The followed commit. */
   readonly commit: string;
-  /** Its author; null where that is not known. Omitted for proxies. */
+  /** The author; null if unknown. Omitted for proxies. */
   readonly author?: string | null;
-  /** Null where that is the newest one. */
+  /** Null if the followed commit is the newest one. */
   readonly newest: UnfollowedCommit | null;
   readonly held: readonly HeldItem[];
   readonly counts: StateCounts;
@@ -247,25 +250,25 @@ export interface Overview extends ReplicaFacts, Attention {
 /** One instance of the overview. */
 export interface OverviewInstance extends Omit<Why, 'waiting' | keyof ReplicaFacts> {
   readonly name: string;
-  /** The folder of its file below `stacks/instances/`. Omitted if it is at the top, or has no file any more. */
+  /** The folder of its file below `stacks/instances/`. Omitted if the file is at the top or was removed. */
   readonly folder?: string;
   /** Omitted if it has none. */
   readonly tenant?: string;
-  /** The commit of its active version, if that is not the followed one. */
+  /** The commit of its active version, unless that is the followed commit. */
   readonly commit?: string;
 }
 
 /** A registered client. */
 export interface ClientSeen extends Pick<Client, 'serial' | 'role' | 'description' | 'tenant'> {
   readonly tags: readonly string[];
-  /** The one node whose record it reads and confirms; null: it is bound to none. */
+  /** The one node whose record the client reads and confirms; null if it is bound to none. */
   readonly node: string | null;
   /**
-   * When the certificate ends that it has shown last, and when it was seen last; RFC 3339. Null: it was not seen yet.
+   * When the last certificate of the client expires, and when the client was last seen; RFC 3339. Null if never seen.
    */
   readonly notAfter: string | null;
   readonly lastSeen: string | null;
-  /** How many servers it manages, of those that the asking client sees. Omitted: it is no proxy. */
+  /** The number of servers that it manages and that the asking client sees. Omitted if it is not a proxy. */
   readonly servers?: number;
   /** The actions that it carries out. */
   readonly work?: readonly { readonly server: string; readonly operation: Operation; readonly since: string }[];
@@ -275,44 +278,44 @@ export interface ClientSeen extends Pick<Client, 'serial' | 'role' | 'descriptio
 export interface ListedProvider {
   readonly name: string;
   readonly implementation: string;
-  /** Servers that it has made, or was asked to make. */
+  /** The number of servers that it created, or was asked to create. */
   readonly servers: number;
   /** Calls in flight. */
   readonly running: number;
-  /** Its last calls had no answer; null: they had. */
+  /** Set if its last calls had no answer. */
   readonly trouble: Outage | null;
   readonly history: EntryCalls & { readonly end: string; readonly stepSeconds: 60 };
 }
 
-/** How many nodes there are of each kind; docs/concepts.md, delivered. */
+/** The number of nodes in each delivery state; docs/concepts.md, delivered. */
 export type DeliveryCounts = Readonly<Record<DeliveryState | 'notReporting', number>>;
 
 /** A node and its last confirmation. */
 export interface DeliveredNode {
   readonly name: string;
-  /** Null: it is a hand-written clientcert. */
+  /** Null for a hand-written clientcert. */
   readonly instance: string | null;
   readonly state: DeliveryState;
-  /** That of its present record. */
+  /** The digest of its current record. */
   readonly digest: string;
   /** The message is empty for proxies. */
   readonly confirmed: Pick<DeliveryRow, 'digest' | 'time' | 'outcome' | 'message'> & {
-    /** Serial of the client, and its description; null: it is not registered any more. A proxy sees itself alone. */
+    /** The client's serial and description; null if it is no longer registered. A proxy sees only itself. */
     readonly client: string | null;
     readonly clientName: string | null;
   };
 }
 
-/** Which nodes run the record that is asked for. */
+/** The nodes that run the requested record, and those that do not. */
 export interface Delivered {
-  /** The commit that is asked for; null: the present records. */
+  /** The requested commit; null for the current records. */
   readonly commit: string | null;
   /** One sentence. */
   readonly summary: string;
   readonly counts: DeliveryCounts;
   /** Sorted by name. */
   readonly nodes: readonly DeliveredNode[];
-  /** The name after which the next part begins; null where this is the last one. */
+  /** The name after which the next page begins; null on the last page. */
   readonly next: string | null;
 }
 
@@ -320,7 +323,7 @@ export interface Delivered {
 export interface InstanceEvents {
   /** Sorted by id. */
   readonly events: readonly InstanceEvent[];
-  /** Events between `after` and the first one here were dropped already. */
+  /** True if events between `after` and the first event here were already dropped. */
   readonly gap: boolean;
 }
 
@@ -329,46 +332,46 @@ export interface ListedServer extends Pick<ServerRow, 'instance' | 'state' | 'si
   readonly name: string;
   /** Its resource key in the template. */
   readonly group: string;
-  /** Why it does not progress or what it waits for, for an operator; null where it is done. */
+  /** Why the server does not progress or what it waits for; null if it is done. */
   readonly reason: string | null;
-  /** When that ends by itself or is tried again, RFC 3339 with milliseconds; null where that is not known. */
+  /** When the wait ends or the next attempt starts, RFC 3339 with milliseconds; null if unknown. */
   readonly until: string | null;
-  /** The advice: a command to type, or words; null where nothing has to be done. */
+  /** The advice: a command to run, or a sentence; null if the operator need not act. */
   readonly action: string | null;
-  /** The servers that have to be up first, as far as the client sees them. Omitted if there are none. */
+  /** The servers that have to be up first, limited to those that the client sees. Omitted if there are none. */
   readonly dependsOn?: readonly string[];
-  /** What is to happen, or happens, to the server that exists. Omitted if it stays. */
+  /** What happens to the existing server. Omitted if it stays. */
   readonly removal?: 'delete' | 'retain' | 'replace';
 }
 
-/** A part of a list of servers, sorted by name. */
+/** A page of servers, sorted by name. */
 export interface ServerPage {
   readonly servers: readonly ListedServer[];
-  /** How many servers there are before and after this part too. */
+  /** The number of matching servers on all pages. */
   readonly total: number;
-  /** The name after which the next part begins; null where this is the last one. */
+  /** The name after which the next page begins; null on the last page. */
   readonly next: string | null;
 }
 
-/** A property as it is wanted and as it was applied. Long values are shortened, and those of secret keys withheld. */
+/** The wanted and the applied value of a property. Long values are shortened, values of secret keys withheld. */
 export interface ServerProperty {
   readonly property: string;
-  /** Null: none, as the server is not wanted or the property is gone. */
+  /** Null if the server is not wanted or the property was removed. */
   readonly wanted: Json;
   /** Null: none. */
   readonly applied: Json;
-  /** What the last check found instead of the wanted value. Omitted where it found no difference. */
+  /** What the last check found instead of the wanted value. Omitted if it found no difference. */
   readonly observed?: Json;
 }
 
-/** One server with its properties, sorted by name; proxies are shown none. */
+/** One server with its properties, sorted by name. Proxies see no properties. */
 export interface ServerDetails extends ListedServer, Pick<ServerRow, 'commit' | 'generation' | 'provider'> {
   readonly properties: readonly ServerProperty[];
   /** What the provider reported, without secrets. Omitted for proxies. */
   readonly outputs?: JsonMap;
-  /** Its last check since the leader started. Omitted if there is none, and on a replica that does not lead. */
+  /** Its last check since the leader started. Omitted if there is none, and on a standby. */
   readonly checked?: { readonly time: string; readonly outcome: string };
-  /** Servers of its instance that depend on it, sorted. Omitted if there are none. */
+  /** The servers of its instance that depend on it, sorted. Omitted if there are none. */
   readonly neededBy?: readonly string[];
   /** The last confirmation of its record. Omitted if there is none. */
   readonly delivered?: DeliveredNode;
@@ -376,7 +379,7 @@ export interface ServerDetails extends ListedServer, Pick<ServerRow, 'commit' | 
 
 /** An event of one of several instances. */
 export interface ToldEvent extends InstanceEvent {
-  /** Null: it concerns every instance. */
+  /** Null if the event concerns every instance. */
   readonly instance: string | null;
 }
 
@@ -386,25 +389,25 @@ export interface ListedEvents extends Pick<InstanceEvents, 'gap'> {
   readonly events: readonly ToldEvent[];
 }
 
-/** One attempt to send an event to a subscriber. */
+/** One attempt to notify a subscriber of an event. */
 export interface SentNotification extends Omit<NotificationRow, 'target'> {
-  /** Its name in the settings. */
+  /** The subscriber's name in the settings. */
   readonly subscriber: string;
 }
 
-/** One recorded server: what a plan reads of it, and what describes it besides. */
+/** One recorded server: the facts that a plan needs, and further description. */
 export interface RecordedServer extends RecordedFacts, Pick<ServerRow, 'reason' | 'since' | 'generation'> {
-  /** Its instance is held. */
+  /** True if its instance is held. */
   readonly held: boolean;
   readonly outputs: JsonMap;
 }
 
-/** The recorded servers, and what is held of them. */
+/** The recorded servers and the held changes. */
 export interface RecordedState {
   /** The followed commit. */
   readonly commit: string;
   readonly held: readonly HeldItem[];
-  /** A recovery is not over: no trailer approves anything, and all deletes are held. Omitted otherwise. */
+  /** Set during a recovery: no trailer approves anything, and all deletes are held. */
   readonly isRecovering?: true;
   /** Sorted by name. */
   readonly servers: readonly RecordedServer[];
@@ -417,11 +420,11 @@ export type Target =
   | { readonly provider: string }
   | { readonly all: true };
 
-/** The servers of a retry; with `ignoreOrder`, one that is not to wait for others any more. */
+/** The servers of a retry. With `ignoreOrder`: one server that stops waiting for others. */
 export type RetryTarget = Target | { readonly resource: string; readonly ignoreOrder: true };
 
 /** The client that asks for an operation, and its reason. */
 export interface Order extends Caller {
-  /** Kept with what it causes; may be empty. */
+  /** Recorded with the result of the operation; may be empty. */
   readonly reason: string;
 }

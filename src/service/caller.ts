@@ -1,4 +1,4 @@
-// Defines who asks for something, and whether it still may: that is asked again wherever a request has waited. See
+// Defines the client of a request and its rights, which are checked again after each wait of the request. See
 // ARCHITECTURE.md, "Certificates and rights".
 import type { DesiredState } from '../desired/desired-state.ts';
 import type { Client } from '../model/objects.ts';
@@ -7,13 +7,13 @@ import type { ServiceError } from '../model/service-error.ts';
 /** Returns the registered client of a canonical serial. */
 export type Registry = (serial: string) => Client | undefined;
 
-/** A client that asks for something. */
+/** A client that sends a request. */
 export interface Caller {
-  /** As it was registered when it asked. */
+  /** The client as it was registered when the request arrived. */
   readonly by: Client;
   /**
-   * Returns why it may not ask any more; undefined while it may. Its certificate and its role are judged by what is in
-   * force now; that it is registered, by `registry`: of the state that decides, left out: of the active one.
+   * Returns why the client has lost its rights; undefined while it has them. Its certificate and role are judged by the
+   * current state, its registration by `registry` (default: the registry of the active state).
    */
   readonly refusal: (registry?: Registry) => ServiceError | undefined;
 }

@@ -1,4 +1,4 @@
-// Refuses what there is not, with the name that was perhaps meant.
+// Builds the errors for unknown names, with a suggestion.
 
 import { withSuggestion } from '../base/wording.ts';
 import { recordedNodes } from '../desired/node-records.ts';
@@ -6,18 +6,18 @@ import { ServiceError } from '../model/service-error.ts';
 import type { Scope } from './scope.ts';
 import type { View } from './views.ts';
 
-/** Throws ServiceError `not_found` for a name that is not among the known ones. `what`: the kind of the object. */
+/** Throws ServiceError `not_found` with a suggestion from `known`. `what`: the kind of the object. */
 export function unknown(what: string, name: string, known: Iterable<string>): never {
   throw notFound(`There is no ${what} "${name}"`, name, known);
 }
 
-/** Returns the error `not_found` with this message, and the known name that was perhaps meant. */
+/** Returns the error `not_found` with this message and a suggestion from `known`. */
 export function notFound(message: string, name: string, known: Iterable<string>): ServiceError {
   return new ServiceError('not_found', withSuggestion(message, name, known));
 }
 
 /**
- * Throws `not_found` with a suggestion; `not_ready` for a server whose record is not known, since the client must not
+ * Throws `not_found` with a suggestion; `not_ready` for a server whose record is unknown, since the client must not
  * continue without it.
  */
 export function unknownNode(view: View, node: string, scope: Scope): never {
@@ -26,12 +26,12 @@ export function unknownNode(view: View, node: string, scope: Scope): never {
   const next =
     row.wanted === null
       ? 'no commit wants the server any more'
-      : 'it comes back with the next right version of its instance';
+      : 'it comes back with the next valid version of its instance';
   const message = `The record of "${node}" is not known: the commit that it was merged from is lost; ${next}`;
   throw new ServiceError('not_ready', message);
 }
 
-/** Returns the error for a key that the record of a node does not have. `keys`: those that it has. */
+/** Returns the error for a key that the record of a node does not have. `keys`: the keys of the record. */
 export function unknownKey(node: string, key: string, keys: Iterable<string>): ServiceError {
   return notFound(`The record of "${node}" has no key "${key}"`, key, keys);
 }

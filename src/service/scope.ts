@@ -1,5 +1,5 @@
-// Decides what a client sees: servers, instances, objects, clients, events and problems. Code that builds a list or an
-// object asks it there. It searches no text: a client that sees a server sees the messages of that server.
+// Decides which servers, instances, objects, clients, events and problems a client sees. Code that builds a list or an
+// object calls it. It does not filter texts: a client that sees a server also sees the messages of that server.
 // docs/rest.md, least rights; docs/decisions/0028.
 import type { DesiredState } from '../desired/desired-state.ts';
 import { nodeAtMoment, unitOfNode } from '../desired/node-records.ts';
@@ -14,7 +14,7 @@ import type { Client } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
 import type { PresentRows } from './views.ts';
 
-/** What a scope decides from: read at each question, so that a scope may outlive a commit. */
+/** The sources of a scope. They are read at each call, so a scope may outlive a commit. */
 interface ScopeSources {
   readonly desired?: (() => DesiredState | undefined) | undefined;
   readonly rows?: PresentRows | undefined;
@@ -23,20 +23,19 @@ interface ScopeSources {
 const WHOLE: ReadLimits = { key: '', tenant: '', tags: undefined, node: undefined };
 
 /**
- * The part of the desired state and of the rows that a client sees. What does not exist, a limited client does not see.
+ * The part of the desired state and of the rows that a client sees. A limited client does not see nonexistent names.
  */
 export class Scope {
   readonly #sources: ScopeSources;
   readonly #limits: ReadLimits;
   readonly #serial: string | undefined;
-  /** The client sees everything. */
+  /** True if the client sees everything. */
   readonly isWhole: boolean;
-  /** The client is a proxy: it sees no values, no content of files, and no other clients. */
+  /** True for a proxy: it sees no values, no content of files, and no other clients. */
   readonly isProxy: boolean;
 
   /**
-   * `by`: undefined for a caller inside the controller, which sees everything. Sources that are left out contain
-   * nothing.
+   * `by`: undefined for a caller inside the controller, which sees everything. Omitted sources are empty.
    */
   constructor(by?: Client, sources: ScopeSources = {}) {
     const limits = by && readLimitsOf(by);
@@ -47,17 +46,17 @@ export class Scope {
     this.isProxy = by?.role === 'proxy';
   }
 
-  /** The client sees who other clients and authors are: proxies and limited clients know themselves only. */
+  /** True if the client sees other clients and authors. Proxies and limited clients see only themselves. */
   get seesPersons(): boolean {
     return this.isWhole && !this.isProxy;
   }
 
-  /** Returns true if the client sees who the client with this serial is. */
+  /** Returns true if the client sees the identity of the client with this serial. */
   seesPerson(serial: string | null): boolean {
     return this.seesPersons || (serial !== null && serial === this.#serial);
   }
 
-  /** Returns the names that an error may suggest. A limited client gets none: each name would have to be judged. */
+  /** Returns the names that an error may suggest. None for a limited client: it may not see some of them. */
   suggested(names: Iterable<string>): Iterable<string> {
     return this.isWhole ? names : [];
   }
@@ -67,15 +66,14 @@ export class Scope {
     return this.isWhole || (this.#limits.node === undefined && this.#isWithinLimits(name));
   }
 
-  /** Returns true for a node whose record the client sees: its one node, or any server or clientcert that it sees. */
+  /** Returns true for a node whose record the client sees: its own node, or any server or clientcert that it sees. */
   seesNode(name: string): boolean {
     const { node } = this.#limits;
     return node === undefined ? this.seesServer(name) : name === node && this.#isOfTenant(name);
   }
 
   /**
-   * Returns true for an instance of the client's tenant. A client of a site sees those whose servers it sees without
-   * exception.
+   * Returns true for an instance of the client's tenant. A client of a site must also see all servers of the instance.
    */
   seesInstance(name: string): boolean {
     if (this.isWhole) return true;
@@ -100,8 +98,8 @@ export class Scope {
   }
 
   /**
-   * Returns true for a client of the client's tenant, and of a site with one of its tags; always for itself. A proxy
-   * sees no other client.
+   * Returns true for a client of the client's tenant (for a client of a site: only with one of its tags), and always
+   * for itself. A proxy sees no other client.
    */
   seesClient(serial: string): boolean {
     if (serial === this.#serial) return true;
@@ -115,7 +113,7 @@ export class Scope {
   }
 
   /**
-   * Returns true for a problem of a file that the client sees, if it concerns no instance, or one that the client sees.
+   * Returns true for a problem of a file that the client sees, if it concerns no instance or one that the client sees.
    */
   seesProblem({ file, instances = [] }: Problem): boolean {
     if (this.isWhole) return true;
@@ -125,7 +123,10 @@ export class Scope {
     return instances.length === 0 || instances.some((instance) => this.seesInstance(instance));
   }
 
-  /** Returns true for an instance, or `*` for all, that may have events for the client: {@link seesEvent} decides on each. */
+  /**
+   * Returns true if an instance (or `*`, for all) may have events for the client. {@link seesEvent} decides on each
+   * event.
+   */
   mayHaveEvents(instance: string): boolean {
     const { node } = this.#limits;
     if (this.isWhole) return true;
@@ -145,29 +146,28 @@ export class Scope {
   }
 
   /**
-   * Returns true for an instance that the client may operate and write: a client of a tenant does not own those without
-   * one.
+   * Returns true for an instance that the client may operate and write. A client with a tenant does not own instances
+   * without one.
    */
   owns(instance: string): boolean {
     return this.ownsObject(instanceAddress(instance));
   }
 
   /**
-   * Returns true for an object that exists, also as a file that is not active, or as an instance that is being removed.
+   * Returns true for an existing object, including a file that is not active and an instance that is being removed.
    */
   exists(address: string): boolean {
     return this.#versionsOf(address).length > 0;
   }
 
-  /** Returns true for an object every version of which is of the client's tenant. */
+  /** Returns true if every version of an object belongs to the client's tenant. */
   ownsObject(address: string): boolean {
     const { tenant } = this.#limits;
     return tenant === '' || this.#versionsOf(address).every((object) => tenantOf(object) === tenant);
   }
 
   /**
-   * An object of another tenant is hidden. A file that cannot be read does not say whose it is, unless its type has no
-   * tenant.
+   * Hides objects of another tenant. The tenant of an unreadable file is unknown, unless its type has no tenant.
    */
   #fitsAll(versions: readonly unknown[], hasNoTenant = false): boolean {
     const { tenant } = this.#limits;
@@ -181,14 +181,17 @@ export class Scope {
     return this.#fitsAll(this.#versionsOf(instanceAddress(name)));
   }
 
-  /** Returns the active version of an object, the newest one, and that of an instance that is being removed. */
+  /**
+   * Returns the active and the newest version of an object, and the last version of an instance that is being
+   * removed.
+   */
   #versionsOf(address: string): readonly unknown[] {
     const desired = this.#sources.desired?.();
     const [type, name] = splitAddress(address);
     const entries = [
       desired?.units.get(address)?.entry,
       desired?.objects.get(address)?.entry,
-      // The clientcert of a server belongs to the stack.
+      // The clientcert of a stack's server belongs to the instance.
       type === 'clientcert' ? this.#ownerOf(name)?.entry : undefined,
       type === 'client' ? desired?.clients.get(name)?.entry : undefined,
       desired?.catalog.unreadable.get(address),
@@ -213,7 +216,7 @@ export class Scope {
     return exists && this.#isOfTenant(name) && this.#isOfSite(name);
   }
 
-  /** A node is of the tenant of its instance, or of its file. While it moves to another instance, both count. */
+  /** A node has the tenant of its instance, or of its file. During a hand-over, both instances must have the tenant. */
   #isOfTenant(name: string): boolean {
     if (this.#limits.tenant === '') return true;
     const row = this.#sources.rows?.server(name);

@@ -1,11 +1,11 @@
-// Combines the active desired state with the present rows, from which every answer is made.
+// Combines the active desired state with the current rows. Every answer is built from such a view.
 
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 import { isError, placeAndCode } from '../model/problem.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 
-/** The present rows, as the service reads them. */
+/** The current rows, as the service reads them. */
 export interface PresentRows extends Pick<Ledger, 'server' | 'read' | 'list' | 'listEvents' | 'version'> {
   readonly index: Pick<
     Ledger['index'],
@@ -13,7 +13,7 @@ export interface PresentRows extends Pick<Ledger, 'server' | 'read' | 'list' | '
   >;
 }
 
-/** The present moment, as the service answers it: until something is awaited. */
+/** The current state for one answer. Valid until the next `await`. */
 export interface View {
   readonly desired: DesiredState;
   readonly rows: PresentRows;
@@ -27,7 +27,7 @@ export interface ViewSources {
   readonly desired: () => DesiredState | undefined;
   /** The newest commit, if it is not followed. */
   readonly refused: () => RefusedCommit | undefined;
-  /** Returns why nothing is followed yet, in words that every client may read. */
+  /** Returns why no commit is followed yet, in words that every client may read. */
   readonly notReadyReason: () => string;
   readonly rows: PresentRows;
   /** Milliseconds since 1970. */
@@ -42,8 +42,7 @@ export function activeView(sources: ViewSources): View {
 }
 
 /**
- * Returns the error that says why nothing can be answered from a commit. No client is registered yet: every client may
- * see it.
+ * Returns the error while no commit is active. No client is registered then, so the message must suit every client.
  */
 function nothingActive({ refused, notReadyReason }: ViewSources): ServiceError {
   const newest = refused();
@@ -65,4 +64,4 @@ function nothingActive({ refused, notReadyReason }: ViewSources): ServiceError {
 
 const ADVICE = '"treeline validate" says more, of the folder of a clone that repository.directory names';
 const REPEATED =
-  'Treeline tries this again by itself and logs it; after a change of the settings, restart the controller';
+  'Treeline retries automatically and logs each failure; after a change of the settings, restart the controller';

@@ -10,14 +10,14 @@ const JSON_TYPE = { 'Content-Type': 'application/json' };
 const MIB = 1024 * 1024;
 const NO_JSON = 'The body has to be JSON, with Content-Type: application/json';
 const NO_OBJECT = 'The body has to be a JSON object';
-const NO_BODY = 'The body is missing: send a JSON object, {} where there is nothing to say';
+const NO_BODY = 'The body is missing: send a JSON object, {} if it has no fields';
 const NO_UTF8 = 'The body is not UTF-8: it has to be JSON in UTF-8';
 const NOT_JSON = expect.stringMatching(/^The body is not JSON: /);
 const LATIN_1 = expect.stringMatching(/^The charset "latin1" is not read/);
 const TOO_LARGE = 'The body is larger than 1 MiB';
 const LARGE = JSON.stringify({ name: 'x'.repeat(MIB) });
-const DEEP = 'The body: it has more than 64 objects and lists inside one another';
-const MANY = 'The body: it has more than 50000 keys and values, as no file may; send fewer';
+const DEEP = 'The body: it is nested more than 64 levels deep';
+const MANY = 'The body: it has more than 50000 keys and values, the limit of a file; send fewer';
 
 let api: TestApi;
 beforeAll(async () => {

@@ -128,7 +128,7 @@ test('metrics come as text, and it is said if they cannot be made', async () => 
   const failed = await ask('/metrics');
   expect({ status: failed.status, body: await failed.json() }).toEqual({
     status: 500,
-    body: { message: 'The metrics cannot be made: a gauge was wrong', return_code: 500, error: 'internal' },
+    body: { message: 'The metrics cannot be collected: a gauge was wrong', return_code: 500, error: 'internal' },
   });
 });
 

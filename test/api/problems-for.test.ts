@@ -32,7 +32,7 @@ test('a proxy is shown its own record, where else something is wrong, and no val
   expect(problems[1]).toEqual({
     ...problemIn('types/role/web.yaml'),
     pointer: '',
-    message: 'only administrators and automation endpoints are shown what is wrong here',
+    message: 'only administrators and automation endpoints may see the problem',
     hint: null,
   });
 });

@@ -96,7 +96,7 @@ describe.each(ROWS.map((row) => ({ title: `${row[0]} ${row[1]}`, row })))('$titl
     expect(api.writer.asked).toEqual([asked]);
     expect(api.writer.orders.map(({ isDryRun }) => isDryRun)).toEqual([true]);
     api.writer.outcome = { commit: 'd'.repeat(40), branch: 'treeline/zone-z2-0a1b2c3d' };
-    const proposed = 'Proposed on the branch treeline/zone-z2-0a1b2c3d; it takes effect when that is merged';
+    const proposed = 'Proposed on the branch treeline/zone-z2-0a1b2c3d; it takes effect when the branch is merged';
     expect(await send(method, path, body)).toMatchObject({
       status: 202,
       body: { message: proposed, return_code: 202 },

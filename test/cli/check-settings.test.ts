@@ -82,7 +82,7 @@ it.each<[what: string, settings: string, lines: readonly RegExp[], change?: (cwd
   [
     'an authority that is none',
     RIGHT.replace('pki/ca.crt', 'pki/server.crt'),
-    [/^treeline\.yaml:2:\d+: error: pki\/server\.crt: CN=.* is no authority .* \[wrong_file\]$/],
+    [/^treeline\.yaml:2:\d+: error: pki\/server\.crt: CN=.* is not an authority .* \[wrong_file\]$/],
   ],
   [
     'a directory that others may enter, and a repository that is not there',

@@ -67,8 +67,8 @@ describe('client add, without a server', () => {
       'and admits no client; have its authority issue another for clients \\("treeline client new"\\), and';
     for (const [{ cert }, words] of [
       [old, 'has expired at \\S+Z'],
-      [server, 'was not made for clients: its extended key usage lacks clientAuth'],
-      [authority, 'was not made for clients: it is the one of an authority \\("CA:TRUE"\\)'],
+      [server, 'is not for clients: its extended key usage lacks clientAuth'],
+      [authority, 'is not for clients: it belongs to an authority \\("CA:TRUE"\\)'],
     ] as const) {
       const { stderr } = await add(fileWith(cert), '--role', 'proxy');
       expect(stderr).toMatch(new RegExp(`^# warning: \\S+client\\.crt ${words}, ${advice}`));
@@ -76,8 +76,13 @@ describe('client add, without a server', () => {
   });
 
   it.each<[what: string, text: () => string, args: readonly string[], words: RegExp]>([
-    ['a key', () => credential.key, ['--role', 'proxy'], /client\.crt holds no certificate, in PEM or DER: give the /],
-    ['an empty file', () => '', ['--role', 'proxy'], /holds no certificate/],
+    [
+      'a key',
+      () => credential.key,
+      ['--role', 'proxy'],
+      /client\.crt contains no certificate in PEM or DER: give the /,
+    ],
+    ['an empty file', () => '', ['--role', 'proxy'], /contains no certificate/],
     ['an unknown role', () => credential.cert, ['--role', 'root'], /Allowed choices are administrator, /],
     ['no role', () => credential.cert, [], /'--role <role>' not specified/],
     [

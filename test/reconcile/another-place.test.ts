@@ -66,7 +66,7 @@ describe('another directory', () => {
     expect(core.operator.held()).toMatchObject([{ kind: 'history', ...held }]);
     expect(core.operator.overview(core.order.by).newest).toMatchObject({
       reason,
-      action: `${check}; if it is meant: treeline accept-history ${followed}`,
+      action: `${check}; if it is intended: treeline accept-history ${followed}`,
     });
     expect(core.follower.notReadyReason).toContain('was "prod" and is "test"');
   });
@@ -118,7 +118,7 @@ describe('another URL or branch', () => {
         'accepting it creates 0 servers, updates 0, retains 0 and, after another approval, deletes 2',
     });
     expect(core.operator.overview(core.order.by).newest?.action).toBe(
-      `set repository.url back in the settings; if it is meant: treeline accept-history ${strange}`,
+      `set repository.url back in the settings; if it is intended: treeline accept-history ${strange}`,
     );
     expectUntouched(core);
   });

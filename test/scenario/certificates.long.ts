@@ -51,7 +51,7 @@ test('a new server certificate is shown without a restart, and a wrong one never
   const { port } = running.controller.api;
   const { key, cert, fingerprint } = await issueServerCertificate(authorityOf(site), { now: Date.now() });
   put(site, 'server.crt', cert);
-  const { problems } = await running.logged('the TLS files cannot be used; those of before stay in force');
+  const { problems } = await running.logged('the new TLS files cannot be used; the earlier ones stay in force');
   expect(problems).toEqual([expect.stringContaining('server.crt: it does not belong to the private key')]);
   expect(await shownBy(port, site)).not.toBe(fingerprint);
   expect(await readyz(running)).toBe(200);

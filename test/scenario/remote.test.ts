@@ -75,7 +75,7 @@ it.each<[what: string, change: Partial<Settings['repository']>, reason: RegExp]>
   [
     'another URL',
     { url: 'stakcs.git' },
-    /^No good commit of the stacks repository has been read yet: "\S+stakcs\.git" is not a Git repository: name a bare one.*\. Treeline tries this again by itself and logs it; after a change of the settings, restart the controller$/,
+    /^No good commit of the stacks repository has been read yet: "\S+stakcs\.git" is not a Git repository: name a bare one.*\. Treeline retries automatically and logs each failure; after a change of the settings, restart the controller$/,
   ],
   [
     'another directory',

@@ -74,7 +74,7 @@ it(
       .poll(() => newestOf(scene), PATIENCE)
       .toMatchObject({
         ...{ commit: byJane, reason },
-        action: `push it with a valid signature, in place of the present one; if it is meant: treeline accept-history ${byJane}`,
+        action: `push it with a valid signature, in place of the present one; if it is intended: treeline accept-history ${byJane}`,
       });
     appendFileSync(allowedSigners, `jane@example.org ${jane.publicKey}\n`);
     await followed(byJane);

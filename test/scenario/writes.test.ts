@@ -25,7 +25,7 @@ describe('writing through a repository of one’s own', () => {
     });
     expect(replies.map(({ status, body }) => [status, body])).toEqual(
       branches.map((branch) => {
-        const message = `Proposed on the branch ${branch}; it takes effect when that is merged`;
+        const message = `Proposed on the branch ${branch}; it takes effect when the branch is merged`;
         return [202, { message, return_code: 202 }];
       }),
     );

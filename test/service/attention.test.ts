@@ -120,7 +120,7 @@ describe('what needs an operator', () => {
     await core.poll();
     expect(attention(core), 'since when, whatever is followed meanwhile').toMatchObject([{ since }]);
     const proxy: Client = { ...core.order.by, role: 'proxy' };
-    expect(attention(core, proxy)[0]?.reason).toContain('only administrators and automation endpoints are shown');
+    expect(attention(core, proxy)[0]?.reason).toContain('only administrators and automation endpoints may see');
   });
 
   it('says what to do in words that no name of a folder makes a command of', async () => {
@@ -201,7 +201,7 @@ describe('what is acknowledged', () => {
   it('stays listed, last, with who did it and why, until its time is over', async () => {
     const core = await failedShop();
     expect(await acknowledge(core, UNTIL, 'app')).toBe(
-      `What needs an operator of app is acknowledged until ${UNTIL}: failed:app`,
+      `The problems of app are acknowledged until ${UNTIL}: failed:app`,
     );
     const acknowledged = { by: 'Ada (A1)', until: UNTIL, reason: 'a new disk comes' };
     const known = attention(core).map((item) => [item.id, item.acknowledged]);
@@ -273,7 +273,7 @@ describe('what is acknowledged', () => {
     ['an instance that is not there', 'shpo', UNTIL, 'There is no stack instance "shpo"; did you mean "shop"?'],
     ['until a time that is over', 'shop', '2026-11-20T10:00:00Z', 'within 30 days'],
     ['for longer than 30 days', 'shop', '2027-01-20T10:00:00Z', 'within 30 days'],
-    ['and ended where it is not', 'shop', null, 'Nothing of shop is acknowledged'],
+    ['and ended where it is not', 'shop', null, 'No problem of shop is acknowledged'],
   ])('cannot be %s', async (_what, instance, until, message) => {
     const calm = {
       'stacks/templates/calm.yaml': 'resources: {}\n',

@@ -51,7 +51,7 @@ describe('which nodes are delivered', () => {
   it('is one sentence with the names of some, and all of them in pages', async () => {
     for (let index = 1; index <= 8; index += 1) await confirm(`web-${index}`);
     await confirm('printer');
-    expect(ask().summary).toBe('all 9 nodes that report run their present record; 1 more does not report');
+    expect(ask().summary).toBe('all 9 nodes that report run their current record; 1 more does not report');
     clock.advance(60_000);
     await service.commit({ 'types/role/web.yaml': 'port: 81\n' });
     clock.advance(60_000);
@@ -59,7 +59,7 @@ describe('which nodes are delivered', () => {
     await confirm('web-7', 'failed', 'no space left');
     const { summary, counts } = ask();
     expect(summary).toBe(
-      '7 of 9 nodes have not applied their present record: ' +
+      '7 of 9 nodes have not applied their current record: ' +
         'web-1, web-2, web-3, web-4, web-5 and 2 more; on 1 it failed; 1 more does not report',
     );
     expect(counts).toEqual({ delivered: 2, outdated: 6, failed: 1, notReporting: 1 });

@@ -63,8 +63,8 @@ async function codeOf(work: Promise<unknown>): Promise<unknown> {
 
 describe('who may', () => {
   it.each<[who: string, by: Client, node: string, answer: unknown]>([
-    ['its own client', WEB_1, 'web-1', 'web-1: applied its present record'],
-    ['a proxy with its tag', PROXY, 'web-1', 'web-1: applied its present record'],
+    ['its own client', WEB_1, 'web-1', 'web-1: applied its current record'],
+    ['a proxy with its tag', PROXY, 'web-1', 'web-1: applied its current record'],
     ['the client of another node', WEB_1, 'web-2', 'not_allowed'],
     ['a client of a proxy that is bound to a node', { ...PROXY, node: 'web-2' }, 'web-1', 'not_allowed'],
     ['a proxy without its tag', { ...PROXY, tags: ['far'] }, 'web-1', 'not_allowed'],
@@ -73,7 +73,7 @@ describe('who may', () => {
       'a proxy without tags, for a server without',
       { ...PROXY, tags: [] },
       'web-2',
-      'web-2: applied its present record',
+      'web-2: applied its current record',
     ],
     ['a proxy, for no node', PROXY, 'web-9', 'not_allowed'],
     ['the client of a node that is not there', { ...WEB_1, node: 'web-9' }, 'web-9', 'not_found'],
@@ -83,7 +83,7 @@ describe('who may', () => {
       'its own client, of its tenant',
       { ...WEB_1, node: 'own-1', tenant: 'shop' },
       'own-1',
-      'own-1: applied its present record',
+      'own-1: applied its current record',
     ],
     ['an administrator', ADMINISTRATOR, 'web-1', 'not_allowed'],
   ])('confirm: %s', async (_who, by, node, answer) => {

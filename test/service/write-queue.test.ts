@@ -96,8 +96,7 @@ function gate(): { readonly wait: () => Promise<void>; readonly reached: Promise
 }
 
 describe('a process that sleeps until its lease is over', () => {
-  const DEPOSED =
-    'not_ready: The repository cannot be reached: this replica does not lead any more; nothing was written';
+  const DEPOSED = 'not_ready: The repository cannot be reached: this replica no longer leads; nothing was written';
 
   it('pushes nothing: another replica may have taken later writes', async () => {
     const { remote, submit } = new Scene('commit', () => false);
@@ -480,7 +479,7 @@ describe('a stop', () => {
     const stopped = queue.stop(5_000);
     clock.advance(5_000);
     await stopped;
-    expect(await under).toMatch(/^outcome_unknown: The controller stops .*request-1"/);
+    expect(await under).toMatch(/^outcome_unknown: The controller stopped .*request-1"/);
   });
 });
 

@@ -56,7 +56,7 @@ const SERVER: ListedServer = {
 };
 
 export const DELIVERED: Delivered = {
-  ...{ commit: null, summary: '1 of 2 nodes could not apply its present record: shop-web', next: null },
+  ...{ commit: null, summary: '1 of 2 nodes could not apply its current record: shop-web', next: null },
   counts: { delivered: 1, outdated: 0, failed: 1, notReporting: 1 },
   nodes: [
     {

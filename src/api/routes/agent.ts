@@ -19,10 +19,10 @@ import type { PathParams, RouteRequest, RouteTable } from './route-table.ts';
 const WAIT = { least: 0, most: 60, other: 30 };
 const LIMIT = { least: 1, most: 100, other: 10 };
 const TEXT_LENGTH_MAX = 250;
-/** What one answer may hold: outputs, which proxies report themselves, can make records large. */
+/** The maximum size of an answer. Outputs, which proxies report, can make records large. */
 const ACTIONS_BYTES_MAX = 8 * 1024 * 1024;
 
-/** An answer of a program, which may take 1 MiB, with the lease beside it, and rewritten by the proxy. */
+/** The maximum size of a report: a program's answer of up to 1 MiB, rewritten by the proxy, and the lease. */
 const REPORT_BYTES_MAX = (1024 + 64) * 1024;
 
 /** The parts that the routes of proxies use. */
@@ -30,9 +30,9 @@ export interface AgentRoutes {
   readonly agent: Agent;
   /** See reads.ts. */
   readonly lists: Shares;
-  /** Returns the answer that a report holds. Throws an error that says what is wrong. */
+  /** Returns the answer in a report. Throws an error that names the fault. */
   readonly readAnswer: (report: JsonMap) => Answer;
-  /** Who waited is authenticated again: a commit may have removed the client meanwhile. */
+  /** Authenticates a client again after a wait, because a commit may have removed it. */
   readonly authenticate: RequestStep;
   readonly streams: Pick<EventStreams, 'ending'>;
 }
@@ -93,7 +93,7 @@ function waitForActions(agent: Agent, streams: AgentRoutes['streams']): RequestH
   };
 }
 
-/** Writes the first actions that fit into one answer, at least one. The others are offered again. */
+/** Writes as many actions as fit into one answer, at least one. The others are offered again. */
 function writeActions(actions: Iterable<AgentAction>): string {
   const texts: string[] = [];
   let bytes = 0;
@@ -126,7 +126,7 @@ function answerIn(readAnswer: AgentRoutes['readAnswer'], answer: JsonMap): Answe
     return readAnswer(answer);
   } catch (error) {
     if (!(error instanceof Error) || error.name !== 'AnswerError') throw error;
-    throw new ServiceError('invalid_input', `This is no report: ${error.message}`);
+    throw new ServiceError('invalid_input', `This is not a valid report: ${error.message}`);
   }
 }
 

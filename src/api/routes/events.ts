@@ -1,4 +1,4 @@
-// Routes of docs/rest.md, events: those of all instances, in pages and as a stream.
+// Routes of docs/rest.md, events: the events of all instances, in pages and as a stream.
 import { selectInstances } from '../../service/progress/record-reads.ts';
 import { writeAnswer } from '../answer.ts';
 import { clientOf, findRefusal, logOverShare } from '../authenticate.ts';
@@ -41,7 +41,7 @@ export function eventRoutes(parts: RouteParts, streams: EventStreams): RouteTabl
   };
 }
 
-/** A client that connects again repeats its first address, and sends the last id that it has read. */
+/** A client that reconnects uses its first URL, and sends the last id that it has read. */
 function lastIdIn(request: RouteRequest): number | undefined {
   const lastId = request.headers['last-event-id'];
   if (lastId !== undefined) return readNumber(String(lastId), 'The header Last-Event-ID', ANY_ID);

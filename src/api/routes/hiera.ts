@@ -1,5 +1,5 @@
-// Routes of docs/rest.md, hiera. Clients take a 404 here for "ask the next level", so it means an unknown node or key
-// and nothing else.
+// Routes of docs/rest.md, hiera. Clients interpret a 404 as "ask the next level", so it only means an unknown node or
+// key.
 import type { RequestHandler, Response } from 'express';
 import { type Clock, pause } from '../../base/clock.ts';
 import { type ShareLimits, Shares } from '../../base/shares.ts';
@@ -17,10 +17,10 @@ import { queryFlag, queryNumber } from '../query.ts';
 import { breathe, readsFrom } from '../reads.ts';
 import type { PathParams, RouteParts, RouteRequest, RouteTable } from './route-table.ts';
 
-/** Reads that wait for another record than the one that their client has. */
+/** Reads that wait until the record differs from the client's copy. */
 const WAITS: ShareLimits = { ofClient: 100, waitingOfClient: 0 };
 const WAIT = { least: 0, most: 60, other: 0 };
-/** How late a change is seen. To look costs a few lookups by name where nothing has changed. */
+/** The interval of checks for a change. Without a change, a check costs a few lookups by name. */
 const LOOK_MS = 1_000;
 
 const CONFIRMATION = { digest: TEXT, outcome: TEXT, message: TEXT } as const;
@@ -51,7 +51,7 @@ export function hieraRoutes(parts: RouteParts, waiting: Waiting): RouteTable {
       }),
     },
     '/hiera/:clientcert': { GET: [waitForChange(parts, waiting, recordOf), cached(recordOf)] },
-    // Reading it reads a key of that name.
+    // A GET of this path reads the key `applied`.
     '/hiera/:clientcert/applied': { POST: [requireConfirming, jsonBody(), confirm(operator)], later: ['GET'] },
     '/hiera/:clientcert/:key': {
       GET: cached((request, client) => {
@@ -94,7 +94,8 @@ function wrongField(name: string, fault: string): ServiceError {
 }
 
 /**
- * Returns the handler that has a read with `wait` pass once it would not be answered 304, and after so many seconds.
+ * Returns the handler that delays a read with `wait` until its answer would not be 304, or until that many seconds
+ * passed.
  */
 function waitForChange(
   { reader }: RouteParts,
@@ -104,8 +105,7 @@ function waitForChange(
   const waits = new Shares(WAITS);
 
   /**
-   * Returns a function that returns whether there is another answer than at the last look, and than the one that the
-   * client has.
+   * Returns a function that returns whether the answer differs from that of its last call and from the client's copy.
    */
   function changeOf(request: RouteRequest, known: string): () => boolean {
     let seen: readonly unknown[] = [];
@@ -117,7 +117,7 @@ function waitForChange(
         return !hasTag(known, tagOf(JSON.stringify(recordOf(request).body)));
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
-        // That is the answer.
+        // The error is the new answer.
         return true;
       }
     };
@@ -143,14 +143,13 @@ function waitForChange(
 }
 
 /**
- * Returns the record of a node beside what a program that lists all nodes needs too: its group, and the tag that the
- * record has alone.
+ * Returns the record of a node with its group and the tag of the single record, for programs that list all nodes.
  */
 function withGroup({ group }: NodeAtMoment, record: string): string {
   return `{"group":${JSON.stringify(group)},"etag":${JSON.stringify(tagOf(record))},"record":${record}}`;
 }
 
-/** Yields what `textOf` returns of each node, as JSON, as one JSON object. */
+/** Yields one JSON object in parts: for each node the JSON text of `textOf`. */
 function* textsOfNodes(nodes: readonly NodeAtMoment[], textOf: (node: NodeAtMoment) => string): Generator<string> {
   let before = '{';
   for (const node of nodes) {

@@ -1,4 +1,4 @@
-// Routes of docs/rest.md for what the repository has: stack instances and templates, clients, types, the tree.
+// Routes of docs/rest.md for the objects of the repository: stack instances and templates, clients, types, the tree.
 import type { NextFunction, Response } from 'express';
 import openApi from '../../../schemas/openapi.json' with { type: 'json' };
 import { didYouMean } from '../../base/wording.ts';
@@ -21,8 +21,8 @@ const TYPE_WRITES = {
 const WRITTEN_ABOVE = 'to write an object, POST /types/<type>/ with its name in the body';
 
 /**
- * Returns `/` and the description of the interface. `dashboard`: the address of the page without a certificate; null if
- * it is off.
+ * Returns the routes `/` and the description of the interface. `dashboard`: the address of the page without a
+ * certificate; null if it is off.
  */
 export function startRoutes(parts: RouteParts, dashboard: string | null): RouteTable {
   const { cached } = readsFrom(parts);
@@ -33,7 +33,7 @@ export function startRoutes(parts: RouteParts, dashboard: string | null): RouteT
   };
 }
 
-/** Returns the routes below `/stacks`. A POST of a template makes an instance: templates are written as types. */
+/** Returns the routes below `/stacks`. A POST to a template creates an instance; templates are written as types. */
 export function stackRoutes(parts: RouteParts): RouteTable {
   const { reader, writer, operator } = parts;
   const { live, cached, list, cachedList } = readsFrom(parts);
@@ -49,7 +49,7 @@ export function stackRoutes(parts: RouteParts): RouteTable {
         mayWrite,
         ...write((request, order) => writer.putInstance(order, request.params.id, bodyOf(request), readForce(request))),
       ],
-      // Deleting is only a mark: the servers are removed first, then the instance is forgotten.
+      // Deleting is only a mark: the reconciler removes the servers first, then forgets the instance.
       DELETE: [
         mayWrite,
         ...write(
@@ -58,7 +58,7 @@ export function stackRoutes(parts: RouteParts): RouteTable {
         ),
       ],
     },
-    // Suspensions end with time.
+    // Not cached, because suspensions end with time.
     '/stacks/instances/:id/status': {
       GET: live(({ params }, client) => ({ body: reader.as(client).status(params.id) })),
     },
@@ -84,7 +84,7 @@ export function stackRoutes(parts: RouteParts): RouteTable {
   };
 }
 
-/** Returns the routes `/clients` and `/tree`. A serial may be spelled in any way; the reader normalizes it. */
+/** Returns the routes `/clients` and `/tree`. The reader accepts every spelling of a serial. */
 export function clientRoutes(parts: RouteParts): RouteTable {
   const { reader, writer } = parts;
   const { live, cached } = readsFrom(parts);
@@ -118,7 +118,7 @@ export function clientRoutes(parts: RouteParts): RouteTable {
   };
 }
 
-/** Returns the routes below `/types`. `all` is a view of the other types: it can be read and not written. */
+/** Returns the routes below `/types`. `all` is a read-only view of the other types. */
 export function typeRoutes(parts: RouteParts): RouteTable {
   const { reader, writer } = parts;
   const { cached, cachedList } = readsFrom(parts);
@@ -157,12 +157,12 @@ function removed({ type, id }: RouteRequest['params']): WriteAnswer {
   return { status: 200, message: `Document ${id} of type ${type} was removed` };
 }
 
-/** Objects of the other types may have any field, `force` among them, and are replaced anyway. */
+/** Objects of the other types may have any field, including `force`, and need no `force` to be replaced. */
 function mayReplace(request: RouteRequest): boolean {
   return request.params.type === 'stack-instance' ? readForce(request) : queryFlag(request, 'force');
 }
 
-/** A stack instance is one thing, here and under `/stacks/instances`: the same roles may write it. */
+/** A stack instance needs the same right here as under `/stacks/instances`. */
 function allowToWriteType(request: RouteRequest, _response: Response, next: NextFunction): void {
   const { type } = request.params;
   if (!isTypeName(type)) {

@@ -49,7 +49,7 @@ export function operationRoutes(parts: RouteParts): RouteTable {
       const target = readTarget(fields, ['instance', 'resource', 'provider']);
       if (ignoreOrder === undefined) return operator.retry(order, target);
       if ('resource' in target) return operator.retry(order, { ...target, ignoreOrder });
-      throw new ServiceError('invalid_input', '"ignoreOrder" is for one "resource"');
+      throw new ServiceError('invalid_input', '"ignoreOrder" requires "resource"');
     }),
     ...operation('adopt', 'operate', (order, body) =>
       operator.adopt(order, readTarget(readFields(body, TARGET), ['instance', 'resource', 'provider'])),
@@ -63,7 +63,7 @@ export function operationRoutes(parts: RouteParts): RouteTable {
   };
 }
 
-/** Returns the route of an operation: who may do it, and what it does with its body. */
+/** Returns the route of an operation: its right, and its handler. */
 function operation(name: string, right: Right, carryOut: CarryOut): RouteTable {
   return { [`/operations/${name}`]: { POST: [allow(right), jsonBody(), handlerOf(name, carryOut)] } };
 }
@@ -82,7 +82,7 @@ function resume(operator: RouteParts['operator'], order: Order, body: unknown): 
   return recovery === undefined ? operator.resume(order, instance) : operator.endRecovery(order, { recovery, force });
 }
 
-/** The routes of what is recorded. */
+/** Returns the routes of recorded state. */
 function listRoutes(parts: RouteParts): RouteTable {
   const { operator, controller } = parts;
   const { live, list } = readsFrom(parts);
@@ -111,7 +111,7 @@ function listRoutes(parts: RouteParts): RouteTable {
 }
 
 /**
- * The routes of reads for which git is asked: which commits include another one, what changed a file last.
+ * Returns the routes of reads that query git, for example for the last change of a file.
  */
 function askedRoutes(parts: RouteParts): RouteTable {
   const { operator, explainer } = parts;
@@ -174,7 +174,7 @@ function readName(request: RouteRequest, parameter: string): string {
   throw new ServiceError('invalid_input', `A name has at most ${SERVERS.nameLengthMax} characters`);
 }
 
-/** Returns the handler that carries an operation out, and answers with the result. */
+/** Returns the handler that performs an operation and answers with its result. */
 function handlerOf(name: string, carryOut: CarryOut) {
   return async (request: RouteRequest, response: Response): Promise<void> => {
     const order = { ...callerOf(request), reason: givenReason(request.body) };
@@ -185,7 +185,7 @@ function handlerOf(name: string, carryOut: CarryOut) {
   };
 }
 
-/** What is no reason is refused with the other fields. */
+/** Ignores an invalid reason, which is refused with the other fields. */
 function givenReason(body: Json): string {
   const reason = isMap(body) ? body.reason : undefined;
   return reason !== undefined && REASON.accepts(reason) ? reason : '';
@@ -212,7 +212,7 @@ interface TargetFields {
 }
 
 /**
- * Returns the one target that the fields name; `choices` are those that the operation has, `takesAll` if also `all`.
+ * Returns the only target in the fields. `choices`: the targets of the operation; `takesAll`: whether `all` is one.
  */
 function readTarget(
   { instance, resource, provider, all }: TargetFields,
@@ -231,9 +231,9 @@ function readTarget(
 }
 
 /**
- * Returns the problems as a client may see them. Roles that may read clients see all of them. A proxy sees that a
- * file is wrong and where, and not its content: messages quote wrong values, which no other read shows. Of the files
- * below `clients/` it sees its own alone, as their names are serials.
+ * Returns the problems that a client may see. Roles that may read clients see all of them. A proxy sees which file is
+ * wrong and where, but not the message, which may quote values that no other read shows. Below `clients/` it sees only
+ * its own file, because the names of these files are serials.
  */
 export function problemsFor(client: Client, all: ReturnType<Operator['problems']>): ReturnType<Operator['problems']> {
   if (client.role !== 'proxy') return all;

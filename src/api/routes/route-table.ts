@@ -1,5 +1,5 @@
-// The one table of routes: what each path answers, by method. Other methods and unknown query parameters are refused
-// here. schemas/openapi.json describes each route.
+// The table of routes: the handlers of each path by method. Refuses other methods and unknown query parameters.
+// schemas/openapi.json describes each route.
 import { type NextFunction, type Request, type RequestHandler, type Response, Router } from 'express';
 import openApi from '../../../schemas/openapi.json' with { type: 'json' };
 import type { Shares } from '../../base/shares.ts';
@@ -12,14 +12,14 @@ import type { Reader } from '../../service/read/reader.ts';
 import type { Writer } from '../../service/write/writer.ts';
 import type { AnswerCache } from '../answer-cache.ts';
 
-/** The controller, and what the page shows of its environment; the same of every replica. */
+/** Facts about the controller and its environment, which the page shows; the same on every replica. */
 export interface ControllerFacts {
   readonly id: string;
   readonly version: string;
   readonly page: PageSettings;
 }
 
-/** What the routes of one application share. */
+/** The parts that the routes of one application share. */
 export interface RouteParts {
   readonly reader: Reader;
   readonly writer: Writer;
@@ -27,11 +27,11 @@ export interface RouteParts {
   readonly explainer: Explainer;
   readonly controller: ControllerFacts;
   readonly cache: AnswerCache;
-  /** Of answers that take long or ask git. */
+  /** The shares of slow answers. */
   readonly lists: Shares;
 }
 
-/** The parameters of paths. A request has those that its path names. */
+/** The parameters of paths. A request has only the parameters of its path. */
 export type PathParams = Record<'id' | 'type' | 'serial' | 'clientcert' | 'key' | 'server' | 'oid', string>;
 
 /** A request of a route. */
@@ -39,18 +39,18 @@ export type RouteRequest = Request<PathParams>;
 
 type Handlers = RequestHandler<PathParams> | readonly RequestHandler<PathParams>[];
 
-/** What one path answers. */
+/** The handlers of one path. */
 export interface Methods {
   readonly GET?: Handlers;
   readonly POST?: Handlers;
   readonly DELETE?: Handlers;
-  /** Methods that a later path of the table answers, which matches too. */
+  /** Methods that a later path of the table answers, because it matches too. */
   readonly later?: readonly ('GET' | 'POST')[];
-  /** By a method that is refused, where it is possible. */
+  /** By refused method, the path that supports it. */
   readonly advice?: Readonly<Record<string, string>>;
 }
 
-/** By path, as Express has it. Of two that match, the first is meant. */
+/** By path, in Express's notation. If two match, the first wins. */
 export type RouteTable = Readonly<Record<string, Methods>>;
 
 /** Returns the routes of a table. */
@@ -66,7 +66,7 @@ export function routerOf(table: RouteTable): Router {
   return router;
 }
 
-/** Returns a handler that lets pass these methods, and HEAD with GET. The refusal of others lists them. */
+/** Returns a handler that passes these methods, and HEAD with GET. The refusal of others lists them. */
 function only(methods: readonly string[], advice: Readonly<Record<string, string>>): RequestHandler {
   const allowed = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
   return ({ method, path }: Request, response: Response, next: NextFunction): void => {
@@ -105,7 +105,7 @@ const QUERIES: ReadonlyMap<string, readonly string[]> = new Map(
     ]),
   ),
 );
-/** The beginnings of the paths of all routes: of two parts, and of one. */
+/** The prefixes of the paths of all routes, with one part and with two. */
 const KNOWN_PATHS = beginningsOf(Object.keys(DOCUMENT.paths).slice(1), 3).map((path) => path.replace(/{(.*)}/, '<$1>'));
 const SECTIONS = beginningsOf(KNOWN_PATHS, 2);
 
@@ -137,14 +137,14 @@ function checkQuery(path: string): RequestHandler {
 
 const HEALTH = /^\/(?:livez|readyz|leaderz|healthz|metrics)\b/;
 
-/** Refuses a path without a route. Says where to look instead. */
+/** Refuses a path without a route, with advice. */
 export function refuseUnknownPath({ method, path }: Request): never {
   throw new ServiceError('not_found', `There is nothing at ${method} ${path}; ${adviceFor(path)}`);
 }
 
 function adviceFor(path: string): string {
   if (HEALTH.test(path)) {
-    return '/livez, /readyz, /leaderz and /metrics are asked over plain HTTP, on the port of the setting management.port';
+    return '/livez, /readyz, /leaderz and /metrics are served over plain HTTP on the port of the setting management.port';
   }
   const [section = ''] = beginningsOf([path], 2);
   const near = didYouMean(path.replace(/\/$/, ''), KNOWN_PATHS) ?? didYouMean(section, SECTIONS);

@@ -1,37 +1,37 @@
-// Says why a certificate cannot be used now, or not for a purpose. Who signed it is judged elsewhere.
+// Explains why a certificate cannot be used now or for a purpose. Does not check its signature.
 import type { X509Certificate } from 'node:crypto';
 import { momentOf } from '../../base/wording.ts';
 
-/** The side that shows a certificate. */
+/** The side that presents a certificate. */
 export type CertificateUse = 'client' | 'server';
 
-/** The extended key usage that OpenSSL requires, if a certificate lists any. It accepts "any purpose" for neither. */
+/** The extended key usage that OpenSSL requires if a certificate lists any. "Any purpose" is not enough for either. */
 const PURPOSES: Readonly<Record<CertificateUse, { readonly name: string; readonly oid: string }>> = {
   client: { name: 'clientAuth', oid: '1.3.6.1.5.5.7.3.2' },
   server: { name: 'serverAuth', oid: '1.3.6.1.5.5.7.3.1' },
 };
 
-/** Returns why a certificate is not one for that use, as the end of a sentence about it; undefined if it is. */
+/** Returns why a certificate does not permit that use, as the end of a sentence; undefined if it does. */
 export function purposeFault(certificate: X509Certificate, use: CertificateUse): string | undefined {
   const { name, oid } = PURPOSES[use];
-  // Never let in; see docs/rest.md, authentication.
-  if (use === 'client' && certificate.ca) return `was not made for ${use}s: it is the one of an authority ("CA:TRUE")`;
-  // The extended key usage; Node calls it so.
+  // An authority is never accepted as a client; see docs/rest.md, authentication.
+  if (use === 'client' && certificate.ca) return `is not for ${use}s: it belongs to an authority ("CA:TRUE")`;
+  // Node's name for the extended key usage.
   const listed: readonly string[] | undefined = certificate.keyUsage;
   const isFit = listed === undefined || listed.includes(oid);
-  return isFit ? undefined : `was not made for ${use}s: its extended key usage lacks ${name}`;
+  return isFit ? undefined : `is not for ${use}s: its extended key usage lacks ${name}`;
 }
 
-/** Returns why something is not valid at `now`, as the end of a sentence about it; milliseconds since 1970. */
+/** Returns why something is not valid at `now` (milliseconds since 1970), as the end of a sentence. */
 export function periodFault(
   { from, until }: { readonly from: number; readonly until: number },
   now: number,
 ): string | undefined {
-  if (now < from) return `does not hold before ${momentOf(from)} (is the clock of this machine right?)`;
+  if (now < from) return `is not valid before ${momentOf(from)} (check the clock of this machine)`;
   return now >= until ? `has expired at ${momentOf(until)}` : undefined;
 }
 
-/** Returns why a certificate cannot be used so at `now`, as the end of a sentence about it; undefined if it can. */
+/** Returns why a certificate cannot be used that way at `now`, as the end of a sentence; undefined if it can. */
 export function useFault(certificate: X509Certificate, use: CertificateUse, now: number): string | undefined {
   const { validFromDate, validToDate } = certificate;
   const period = { from: validFromDate.getTime(), until: validToDate.getTime() };

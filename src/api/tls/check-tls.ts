@@ -1,4 +1,4 @@
-// Checks a listener's key, certificates and revocation lists before use: they must belong together and let clients in.
+// Checks a listener's key, certificates and revocation lists before use: they must match and must not lock out clients.
 // It reads no files. See docs/install.md, certificates.
 import { createPrivateKey, type KeyObject, type X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
@@ -13,32 +13,34 @@ import {
   type TlsMaterial,
 } from './tls-material.ts';
 
-/** One of the texts that a listener serves with. */
+/** The name of one text of a listener. */
 export type TlsPart = keyof TlsMaterial;
 
-/** Something that is wrong with one of the texts. */
+/** A fault of one of the texts. */
 export interface TlsFault {
   readonly part: TlsPart;
-  /** For the operator: what is wrong and what to do. The same as long as the texts are the same. */
+  /** The fault and the remedy, for the operator. Constant while the texts are unchanged. */
   readonly message: string;
-  /** False: the material can be served, but it would lock some clients out. */
+  /** False if the material can be used but would lock out some clients. */
   readonly isBroken: boolean;
 }
 
 /** The result of checking the material of a listener. */
 export interface CheckedTls {
   readonly faults: readonly TlsFault[];
-  /** Of everything that could be read. Of several lists of one authority, the one that is valid longest. */
+  /**
+   * The ends of everything that could be read. For several lists of one authority: of the list that is valid longest.
+   */
   readonly ends: readonly EndingCertificate[];
 }
 
-/** Version 1 has no extensions, so such a certificate cannot say that it is an authority. RFC 5280, 4.1.2.1. */
+/** Marks version 3. Version 1 has no extensions, so it cannot declare an authority. RFC 5280, 4.1.2.1. */
 const VERSION = Buffer.from('a003020102', 'hex');
 const VERSION_OFFSET_MAX = 16;
-/** More than any chain of authorities has. */
+/** Longer than any real chain of authorities. */
 const STEPS_MAX = 8;
 
-/** Returns what is wrong with `material` at the time `now` (milliseconds since 1970), and when it expires. */
+/** Returns the faults of `material` at the time `now` (milliseconds since 1970), and when it expires. */
 export function checkTls(material: TlsMaterial, now: number): CheckedTls {
   const faults: TlsFault[] = [];
   function read<Value>(part: TlsPart, text: string, reader: (text: string) => Value): Value | undefined {
@@ -69,9 +71,9 @@ function lockingOut(part: TlsPart, message: string): TlsFault {
 }
 
 function readKey(text: string): KeyObject {
-  if (!/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) throw new Error('it holds no private key in PEM');
+  if (!/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) throw new Error('it contains no private key in PEM');
   if (text.includes('ENCRYPTED')) {
-    throw new Error('its key has a passphrase, and it cannot be typed in: write it without ("openssl pkey")');
+    throw new Error('its key has a passphrase, which Treeline cannot enter: remove it ("openssl pkey")');
   }
   try {
     return createPrivateKey(text);
@@ -89,7 +91,7 @@ function checkPair(key: KeyObject | undefined, chain: readonly X509Certificate[]
   if (position === 0) return [];
   const message =
     position === -1
-      ? 'it does not belong to the private key: only one of the two has been replaced, or they were made apart'
+      ? 'it does not match the private key: perhaps only one of the two was replaced'
       : `the certificate of the private key is its number ${position + 1}: the server's own has to come first`;
   return [broken('cert', message)];
 }
@@ -98,18 +100,18 @@ function isAuthority({ ca, raw }: X509Certificate): boolean {
   return ca || !raw.subarray(0, VERSION_OFFSET_MAX).includes(VERSION);
 }
 
-/** OpenSSL admits clients only by certificates that may sign others, and that lead to a root in the file. */
+/** OpenSSL accepts clients only of authorities that lead to a root in the file. */
 function checkAuthorities(certificates: readonly X509Certificate[]): TlsFault[] {
   const faults = certificates.flatMap((each) => {
     const name = nameOf(each.subject);
     if (!isAuthority(each)) {
-      const message = `${name} is no authority (it has no "CA:TRUE"): no client is let in by it`;
-      return [`${message}; name the one that signs clients`];
+      const message = `${name} is not an authority (it has no "CA:TRUE"), so it admits no client`;
+      return [`${message}; use the one that signs clients`];
     }
     if (leadsToRoot(each, certificates)) return [];
     const issuer = `its issuer ${nameOf(each.issuer)} is not in this file`;
     return [
-      `${name} is an intermediate authority, and ${issuer}: no client is let in by it; add the authorities above it`,
+      `${name} is an intermediate authority, and ${issuer}, so it admits no client; add the authorities above it`,
     ];
   });
   const fault = faults.length === certificates.length ? broken : lockingOut;
@@ -134,9 +136,9 @@ function checkDates(certificate: X509Certificate | undefined, now: number): TlsF
 }
 
 /**
- * OpenSSL needs a list that is valid now of every authority between a client and the root. A list that has expired only
- * locks clients out: the controller does its work without them. Without the list of an intermediate, or any list,
- * nobody was ever let in.
+ * OpenSSL needs a valid list of every authority between a client and the root. An expired list only locks out clients,
+ * so the controller can still work. If the list of an intermediate or every list is missing, no client was ever
+ * accepted, so the material is broken.
  */
 function checkLists(
   authorities: readonly X509Certificate[],
@@ -150,7 +152,7 @@ function checkLists(
     if (periods.includes(undefined)) return [];
     const isMissing = periods.length === 0;
     const fault = isMissing
-      ? `it holds no list of the authority ${name}`
+      ? `it contains no list of the authority ${name}`
       : `its list of the authority ${name} ${periods.at(-1)}`;
     const isBroken = isMissing && (!isRoot(authority) || withList.length === 0);
     return [{ part: 'crl', message: `${fault}, and every client of that authority would be locked out`, isBroken }];
@@ -167,7 +169,7 @@ function tryOut(material: TlsMaterial): TlsFault[] {
   }
 }
 
-const RENEWAL = 'put a newer one into the files of api.tls; they are read again by themselves';
+const RENEWAL = 'put a newer one into the files of api.tls; they are read again automatically';
 
 function listEnds(
   chain: readonly X509Certificate[],
@@ -177,7 +179,7 @@ function listEnds(
   return [
     ...chain.map((certificate) => endOf(certificate, 'server', 'server certificate')),
     ...authorities.flatMap((authority) => {
-      // Certificates of one name differ by their digest.
+      // Certificates with the same name differ by their digest.
       const id = `ca:${authority.fingerprint256.replaceAll(':', '').slice(0, 16)}`;
       const last = lists.filter((list) => list.isOf(authority)).sort((a, b) => b.until - a.until)[0];
       const name = `the revocation list of ${nameOf(authority.subject)}`;
@@ -192,7 +194,7 @@ function endOf({ validFromDate, validToDate, subject }: X509Certificate, id: str
   return { id, name: `the ${what} of ${nameOf(subject)}`, ...dates, action: RENEWAL };
 }
 
-/** On one line; Node writes one a field. */
+/** Returns the name on one line; Node writes one line for each field. */
 function nameOf(name: string): string {
   return name.replaceAll('\n', ', ');
 }

@@ -1,6 +1,5 @@
-// Reads the files of a listener again and again: it uses new content soon after a change, and never content that is wrong.
-// Two files cannot change at the same time, so it reads them together and accepts only a set that fits together. See
-// docs/install.md, certificates.
+// Polls the files of a listener: it uses new content soon after a change, but never invalid content. Files change one
+// after another, so it reads all of them and accepts only a consistent set. See docs/install.md, certificates.
 import { readFile } from 'node:fs/promises';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
@@ -27,13 +26,13 @@ export interface TlsPaths {
 }
 
 interface ReadTlsFiles {
-  /** Of a file that cannot be read, an empty text. */
+  /** An empty text for a file that cannot be read. */
   readonly material: TlsMaterial;
-  /** The faults of files that cannot be read. */
+  /** The faults of unreadable files. */
   readonly faults: readonly TlsFault[];
 }
 
-/** The files cannot be used. The message names each wrong file and its fault. */
+/** The files cannot be used. The message has each invalid file and its fault. */
 export class TlsFilesError extends Error {
   override readonly name = 'TlsFilesError';
 }
@@ -72,9 +71,8 @@ function pathOf({ key, cert, clientCa, crl }: TlsPaths, part: TlsPart): string {
 }
 
 /**
- * Returns the files as they are. Throws TlsFilesError if they cannot be served, or would let nobody in. Files that lock
- * clients out for now, such as an expired revocation list, are used, and the log says so: the controller does its work
- * without clients.
+ * Returns the files. Throws TlsFilesError if they cannot be used or would never accept a client. Files that lock out
+ * clients for now, such as an expired revocation list, are used and logged: the controller works without clients.
  */
 export async function openTlsFiles(options: TlsFilesOptions): Promise<TlsFiles> {
   const { paths, clock, log } = options;
@@ -84,7 +82,7 @@ export async function openTlsFiles(options: TlsFilesOptions): Promise<TlsFiles> 
   if (checked.faults.some(({ isBroken }) => isBroken)) {
     throw new TlsFilesError(`The files of api.tls cannot be used:\n${problems.join('\n')}`);
   }
-  if (problems.length > 0) log.error({ problems }, 'the TLS files are used as they are, but lock clients out');
+  if (problems.length > 0) log.error({ problems }, 'the TLS files are used, but lock out clients');
   return new TlsFiles(options, material, checked);
 }
 
@@ -97,7 +95,7 @@ export class TlsFiles {
   #ends: readonly EndingCertificate[];
   #reload: (material: TlsMaterial) => void = () => undefined;
   #loop: WokenLoop | undefined;
-  /** Why the files cannot be used, and since when; undefined: they are right. */
+  /** Why the files cannot be used, and since when; undefined if they are valid. */
   failure: Outage | undefined;
   /** The day of the last warnings, in days since 1970. */
   #warnedOn = 0;
@@ -116,14 +114,13 @@ export class TlsFiles {
     return this.#material;
   }
 
-  /** When that expires. */
+  /** When the material expires. */
   get ends(): readonly EndingCertificate[] {
     return this.#ends;
   }
 
   /**
-   * Calls `reload` with what to serve with, from now on, whenever it changes. It may throw for what it refuses. Called
-   * once.
+   * Calls `reload` with the new material after each change. `reload` may throw to refuse it. Call this method once.
    */
   follow(reload: (material: TlsMaterial) => void): void {
     this.#reload = reload;
@@ -135,7 +132,7 @@ export class TlsFiles {
     await this.#loop?.close();
   }
 
-  /** Never throws: the one place that catches a reload that failed. */
+  /** Never throws: it catches the errors of `reload`. */
   async #check(): Promise<false> {
     try {
       const { material, faults } = await readTlsFiles(this.#paths);
@@ -153,7 +150,8 @@ export class TlsFiles {
   #consider(material: TlsMaterial, changed: readonly TlsPart[]): void {
     const now = this.#clock.now();
     const { faults, ends } = checkTls(material, now);
-    // Material that locks clients out now is replaced at once: an expired list must not delay a new certificate.
+    // Material that locks out clients is replaced even by other such material: an expired list must not delay a new
+    // certificate.
     const known = problemsOf(this.#paths, checkTls(this.#material, now).faults);
     const problems = problemsOf(this.#paths, faults).filter((problem) => !known.includes(problem));
     if (problems.length > 0) {
@@ -167,20 +165,20 @@ export class TlsFiles {
     this.#log.info({ files: changed.map((part) => pathOf(this.#paths, part)) }, 'TLS files reloaded');
   }
 
-  /** Logs a problem once, however often it is seen. */
+  /** Logs problems once until they change. */
   #complain(problems: readonly string[]): void {
     const reason = problems.join('; ');
     if (reason === this.failure?.reason) return;
     this.failure = { reason, since: this.failure?.since ?? momentOf(this.#clock.now()) };
-    this.#log.error({ problems }, 'the TLS files cannot be used; those of before stay in force');
+    this.#log.error({ problems }, 'the new TLS files cannot be used; the earlier ones stay in force');
   }
 
   #makeUp(): void {
-    if (this.failure !== undefined) this.#log.info('the TLS files are those in force again');
+    if (this.failure !== undefined) this.#log.info('the TLS files match those in force again');
     this.failure = undefined;
   }
 
-  /** Warns once a day of what ends soon. What the leader serves with is also a cause. */
+  /** Warns once a day about material that ends soon. On the leader, this is also a cause. */
   #warn(): void {
     const now = this.#clock.now();
     const day = Math.floor(now / DAY_MS);

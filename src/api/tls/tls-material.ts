@@ -4,12 +4,12 @@ import { constants, X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { reasonOf } from '../../base/wording.ts';
 
-/** Texts in PEM. `ca` and `crl` may hold several. */
+/** Texts in PEM. `ca` and `crl` may contain several blocks. */
 export interface TlsMaterial {
   readonly key: string;
   readonly cert: string;
   readonly ca: string;
-  /** If there is one, clients of an authority without a list in it are refused. */
+  /** If set, clients of an authority without a list are refused. */
   readonly crl?: string | undefined;
 }
 
@@ -17,9 +17,9 @@ export interface TlsMaterial {
 export interface RevocationList {
   /** Milliseconds since 1970, UTC. */
   readonly from: number;
-  /** Infinity if the list names no end. */
+  /** Infinity if the list has no end. */
   readonly until: number;
-  /** Returns true if the list names this authority as its issuer. OpenSSL verifies the signature. */
+  /** Returns true if this authority is the issuer of the list. OpenSSL verifies the signature. */
   isOf(authority: X509Certificate): boolean;
 }
 
@@ -43,9 +43,9 @@ const REVOCATION_LIST: Kind = {
 };
 
 /**
- * Returns the settings of a listener: OpenSSL checks chain, dates, purpose (clientAuth) and, if there is a list,
- * revocation. Throws if `ca` or `crl` contain nothing: Node would trust its public authorities for an empty text, and
- * revoke no client. No connection is renegotiated: its requests are judged by the certificate of the first handshake.
+ * Returns the settings of a listener. OpenSSL checks chain, dates, purpose (clientAuth) and, if there is a list,
+ * revocation. Throws if `ca` or `crl` is empty: Node would then trust its public authorities, or revoke no client.
+ * Renegotiation is off, so a connection keeps the certificate of its handshake.
  */
 export function secureContextOptions({ key, cert, ca, crl }: TlsMaterial): SecureContextOptions {
   const lists = crl === undefined ? {} : { crl: [...blocksOf(crl, REVOCATION_LIST)] };
@@ -70,12 +70,12 @@ export function readRevocationLists(text: string): readonly RevocationList[] {
 }
 
 /**
- * Returns a function that says why the serial of a certificate does not identify its client, as the end of a sentence
- * about the client's record; undefined if it does. Two authorities may give the same serial to different clients.
+ * Returns a function that explains why the serial of a certificate does not identify its client, as the end of a
+ * sentence; undefined if it does. Two authorities may issue the same serial to different clients.
  */
 export function findAmbiguity(material: () => TlsMaterial): (certificate: X509Certificate) => string | undefined {
   let known: { readonly ca: string; readonly authorities: readonly X509Certificate[] } | undefined;
-  // By certificate, which a connection keeps: verifying takes longer than the rest of a small read.
+  // Cached by certificate, because verifying takes longer than the rest of a small read.
   let issued = new WeakMap<X509Certificate, boolean>();
   return (certificate) => {
     const { ca } = material();
@@ -105,13 +105,13 @@ function readAll<Value>(text: string, kind: Kind, parse: (block: string) => Valu
 }
 
 /**
- * RFC 7468. Node and OpenSSL skip a block that is cut off; that would trust or revoke fewer than the operator meant.
+ * RFC 7468. Node and OpenSSL skip a truncated block, which would trust or revoke fewer certificates than intended.
  */
 function blocksOf(text: string, { label, name, advice }: Kind): readonly string[] {
   const begin = `-----BEGIN ${label}-----`;
   const blocks = text.match(new RegExp(`${begin}[\\s\\S]*?-----END ${label}-----`, 'g')) ?? [];
-  if (text.split(begin).length - 1 > blocks.length) throw new Error(`a ${name} in it is cut off`);
-  if (blocks.length === 0) throw new Error(`it holds no ${name} in PEM ("${begin}"); ${advice}`);
+  if (text.split(begin).length - 1 > blocks.length) throw new Error(`a ${name} in it is truncated`);
+  if (blocks.length === 0) throw new Error(`it contains no ${name} in PEM ("${begin}"); ${advice}`);
   return blocks;
 }
 
@@ -120,7 +120,7 @@ const TIME = String.raw`(?:\x17\x0d(\d{12})Z|\x18\x0f(\d{14})Z)`;
 /** One or two times in a row. */
 const TIMES = new RegExp(`${TIME}${TIME}?`);
 
-/** Node parses no lists. RFC 5280, 5.1.2: the issuer's name, then the dates; OpenSSL reads the rest. */
+/** Node cannot parse lists. RFC 5280, 5.1.2: the issuer's name, then the dates; OpenSSL reads the rest. */
 function readRevocationList(block: string): RevocationList {
   createSecureContext({ crl: block });
   const bytes = Buffer.from(block.split('\n').slice(1, -1).join(''), 'base64').toString('latin1');
@@ -135,7 +135,7 @@ function readRevocationList(block: string): RevocationList {
   };
 }
 
-/** RFC 5280, 4.1: in a certificate the subject comes after the two dates. Two names may look alike as text. */
+/** Compares bytes, because two names may look alike as text. RFC 5280, 4.1: the subject follows the two dates. */
 function subjectBytesOf({ raw }: X509Certificate): string {
   const bytes = raw.toString('latin1');
   const times = TIMES.exec(bytes);
@@ -149,7 +149,7 @@ function subjectBytesOf({ raw }: X509Certificate): string {
   return bytes.slice(start, start + end);
 }
 
-/** Two digits of a year count from 1950. */
+/** Two-digit years begin at 1950. */
 function momentOf(digits = ''): number {
   const year = digits.length === 14 ? '' : digits < '50' ? '20' : '19';
   return Date.parse(`${year}${digits}Z`.replace(/(....)(..)(..)(..)(..)(..)/, '$1-$2-$3T$4:$5:$6'));

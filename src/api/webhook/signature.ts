@@ -1,18 +1,18 @@
-// Verifies that the sender of a push hook knows the secret. Each Git server has its own header for that. The body is
-// hashed as it arrives, and not parsed. See docs/install.md, webhooks.
+// Verifies that the sender of a push hook knows the secret. Each Git server has its own header. The body is hashed
+// while it arrives and is not parsed. See docs/install.md, webhooks.
 import { createHash, createHmac, type Hmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** Each holds the HMAC-SHA-256 of the body: of GitHub, Bitbucket, Gitea, Forgejo. Several may come with one request. */
+/** Headers with the HMAC-SHA-256 of the body: GitHub, Bitbucket, Gitea, Forgejo. A request may have several of them. */
 const SIGNATURE_HEADERS = ['x-hub-signature-256', 'x-hub-signature', 'x-gitea-signature', 'x-forgejo-signature'];
-/** GitLab sends the secret itself, or signs as Standard Webhooks says. */
+/** GitLab sends the secret itself, or a signature of Standard Webhooks. */
 const TOKEN_HEADER = 'x-gitlab-token';
 const SIGNATURE = /^(?:sha256=)?([0-9a-f]{64})$/i;
 
 /** The prefix of a secret of Standard Webhooks; the key follows in base64. */
 const SIGNING_TOKEN = 'whsec_';
 const STANDARD_SIGNATURE = /^v1,([A-Za-z0-9+/]{43}=)$/;
-/** How far the clocks of both sides may be apart; a recorded hook is refused after that. */
+/** The tolerated clock difference. A replayed hook is refused after that time. */
 const CLOCK_SKEW_MS = 5 * 60 * 1000;
 
 /** Checks one hook while its body arrives. */
@@ -20,13 +20,12 @@ interface HookCheck {
   /** Adds the next bytes of the body. */
   readonly update: (bytes: Uint8Array) => void;
   /**
-   * Returns true if one of the headers proves the secret for this very body. How long that takes shows nothing about
-   * why not.
+   * Returns true if one of the headers proves the secret for this body. Its duration does not reveal why not.
    */
   readonly isGenuine: () => boolean;
 }
 
-/** The signatures of one scheme, one of which has to be the digest. */
+/** The signatures of one scheme, one of which has to equal the digest. */
 interface Signed {
   readonly hmac: Hmac;
   readonly signatures: readonly Buffer[];
@@ -75,7 +74,7 @@ function textOf(header: string | string[] | undefined): string {
   return typeof header === 'string' ? header : '';
 }
 
-/** Of one length, whatever the text. */
+/** Hashes to a constant length, so that comparing takes constant time. */
 function digestOf(bytes: Uint8Array): Buffer {
   return createHash('sha256').update(bytes).digest();
 }

@@ -12,22 +12,22 @@ import { sendEnvelope } from '../present.ts';
 import { checkSignature } from './signature.ts';
 
 interface WebhookOptions extends ListenAddress {
-  /** A path. Read again for each hook. */
+  /** The path of the secret's file, which is read again for each hook. */
   readonly secretFile: string;
-  /** Asks for a poll; several requests during a poll make one further poll. */
+  /** Requests a poll. Several requests during a poll cause one further poll. */
   readonly poll: () => void;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 const MIB = 1024 * 1024;
-/** GitHub sends no larger ones. */
+/** GitHub's maximum. */
 const BODY_BYTES_MAX = 25 * MIB;
 const SETTING = 'webhook.secretFile';
 
-/** Returns the listener, which answers from now on. Throws SecretFileError; also where the address is taken. */
+/** Returns the listener, which accepts connections. Throws SecretFileError, or an error if the address is in use. */
 export async function createWebhook(options: WebhookOptions): Promise<Listening> {
-  // Told at the start, and not by the first hook.
+  // Fail at the start, not at the first hook.
   await readSecretFile(options.secretFile, SETTING);
   const server = createPlainServer(serveHooks({ ...options, logOnce: logOnceAMinute(options.clock) }));
   const { address, port } = await listenOn(server, options, 'webhook.port');
@@ -44,10 +44,10 @@ function serveHooks(options: Hooks) {
       checkRoute(request, response);
       await checkHook(request, options);
       options.poll();
-      sendEnvelope(response, 202, 'The repository is looked at');
+      sendEnvelope(response, 202, 'The repository will be polled');
     } catch (error) {
       if (error instanceof ServiceError) sendError(response, error);
-      // The client has gone away, or stopped in the middle.
+      // The client disconnected, or stopped sending.
       else response.destroy();
     }
   };
@@ -63,7 +63,7 @@ function checkRoute({ method, url = '/' }: IncomingMessage, response: ServerResp
   throw new ServiceError('method_not_allowed', 'Only POST is possible here');
 }
 
-/** Resolves if the hook is genuine. Throws ServiceError if it is not, and Node's error if it never arrived. */
+/** Resolves if the hook is genuine. Throws ServiceError if it is not, and Node's error if it did not arrive. */
 async function checkHook(request: IncomingMessage, { secretFile, clock, log, logOnce }: Hooks): Promise<void> {
   const { remoteAddress: remote } = request.socket;
   const refused = (reason: string): void => {
@@ -73,11 +73,11 @@ async function checkHook(request: IncomingMessage, { secretFile, clock, log, log
   const check = checkSignature(request.headers, await secretIn({ secretFile, log, logOnce }), clock.now());
   if (!(await readBody(request, check.update))) {
     refused('too large');
-    throw new ServiceError('body_too_large', `The body of a hook may have ${BODY_BYTES_MAX / MIB} MiB`);
+    throw new ServiceError('body_too_large', `The body of a hook may have at most ${BODY_BYTES_MAX / MIB} MiB`);
   }
   if (check.isGenuine()) return;
-  refused('no right signature or token');
-  const message = 'No signature or token of this request is right: the hook needs the secret of webhook.secretFile';
+  refused('no valid signature or token');
+  const message = 'This request has no valid signature or token: the hook needs the secret of webhook.secretFile';
   throw new ServiceError('unauthorized', message);
 }
 
@@ -87,14 +87,14 @@ async function secretIn({ secretFile, log, logOnce }: Pick<Hooks, 'secretFile' |
   } catch (error) {
     if (!(error instanceof SecretFileError)) throw error;
     const repeats = logOnce(error);
-    if (repeats) log.error({ err: error, ...repeats }, 'no hook can be checked');
+    if (repeats) log.error({ err: error, ...repeats }, 'hooks cannot be checked');
     throw new ServiceError('not_ready', 'The hook cannot be checked; the log of Treeline says why');
   }
 }
 
 /**
- * Passes the body on as it arrives. Resolves with false if it is too large: the rest is then read and dropped. Throws
- * if it breaks off.
+ * Passes the arriving body to `take`. Resolves with false if it is too large: then the rest is read and dropped. Throws
+ * if the connection breaks.
  */
 async function readBody(request: IncomingMessage, take: (bytes: Uint8Array) => void): Promise<boolean> {
   let bytes = 0;

@@ -111,7 +111,7 @@ function heldSection({ base, head, held }: Plan, style: PlanStyle): Section {
 
 function holdText({ kind, deletes, instances, reason }: PlannedHold, { sentence }: PlanStyle): string {
   const all = kind === 'nothing left' ? 'the merge' : instances.length === 1 ? 'this instance' : 'these instances';
-  if (deletes === 0) return `Nothing of ${all} changes until it is approved: ${sentence(reason)}.`;
+  if (deletes === 0) return `Nothing in ${all} changes until it is approved: ${sentence(reason)}.`;
   const wait = `${countOf(deletes, 'delete')} ${deletes === 1 ? 'waits' : 'wait'} for an approval`;
   return `${wait}, with every other change of ${all}: ${sentence(reason)}.`;
 }

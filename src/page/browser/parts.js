@@ -189,7 +189,7 @@ export const Empty = ({ children }) => html`<p class="empty">${children}</p>`;
 /** What stands above the title of a view. @param {{ readonly children?: Children }} props */
 export const Trail = ({ children }) => html`<nav class="trail" aria-label="Where this is">${children}</nav>`;
 
-/** Which nodes run their present record; nothing if none reports that. @param {{ readonly delivered: any }} props */
+/** Which nodes run their current record; nothing if none reports that. @param {{ readonly delivered: any }} props */
 export function Records({ delivered }) {
   if (delivered === undefined) return null;
   const { delivered: done, outdated, failed } = delivered.counts;

@@ -59,7 +59,7 @@ export const STATUS_ORDER = [
 const KINDS = {
   store: ['bad', 'Nothing is saved'],
   leader: ['bad', 'No replica leads'],
-  replicas: ['warn', 'Replicas do not fit together'],
+  replicas: ['warn', 'Replicas are not compatible'],
   recovery: ['bad', 'Recovery'],
   repository: ['bad', 'The repository cannot be read'],
   commit: ['bad', 'The newest commit is not followed'],

@@ -1,5 +1,5 @@
-// Finds which nodes run the record of a commit, and which an older one. Every replica answers it, from the
-// confirmations that the leader has recorded and the present records. See docs/rest.md, operations, and
+// Finds the nodes that run the record of a commit, and those that run an older one. Every replica answers from the
+// current records and the confirmations that the leader recorded. See docs/rest.md, operations, and
 // docs/concepts.md, delivered.
 import { shortOid } from '../../base/wording.ts';
 import { recordedNodes } from '../../desired/node-records.ts';
@@ -12,9 +12,9 @@ import type { Scope } from '../scope.ts';
 import type { View } from '../views.ts';
 import { presentRecord } from './deliveries.ts';
 
-/** The nodes that are asked for. */
+/** The requested nodes. */
 export interface DeliveredQuery {
-  /** Null: of every instance, and hand-written ones. */
+  /** Null for the nodes of all instances and the hand-written ones. */
   readonly instance: string | null;
   readonly states: readonly DeliveryState[];
   /** Only names that come after this one. */
@@ -23,7 +23,7 @@ export interface DeliveredQuery {
   readonly limit: number;
 }
 
-/** The commit in question, and a predicate: does another commit contain it? */
+/** The requested commit, and a predicate: does another commit contain it? */
 export interface AskedCommit {
   readonly commit: string;
   readonly isReached: (commit: string) => boolean;
@@ -33,13 +33,13 @@ interface JudgedNode {
   readonly name: string;
   readonly row: DeliveryRow;
   readonly state: DeliveryState;
-  /** Digest of the present record. */
+  /** Digest of the current record. */
   readonly digest: string;
 }
 
 /** The most names in a sentence. */
 const NAMED_MAX = 5;
-/** The most commits that git is asked about. Records that were confirmed at others count as older than any. */
+/** The limit of commits that git compares. Records that were confirmed at other commits count as older. */
 const COMMITS_MAX = 1_000;
 
 /** Returns the commits at which nodes confirmed their record. */
@@ -49,13 +49,13 @@ export function confirmedCommits(rows: Iterable<DeliveryRow>): readonly string[]
   return [...commits].slice(-COMMITS_MAX);
 }
 
-/** What is judged: the nodes that a client sees, of one instance or of all. */
+/** The nodes to judge: those that a client sees, of one instance or of all. */
 interface JudgedQuery extends Pick<DeliveredQuery, 'instance'> {
   readonly asked?: AskedCommit | undefined;
   readonly scope: Scope;
 }
 
-/** Returns how far the records of all nodes that report have come, or those of an instance. */
+/** Returns the delivery state of each node that reports: of one instance, or of all. */
 export function judgeDelivered(
   { desired, rows }: View,
   { instance, asked, scope }: JudgedQuery,
@@ -78,7 +78,7 @@ export function judgeDelivered(
   return { nodes, counts };
 }
 
-/** A server that was made anew has applied nothing. */
+/** A server that was created again has applied nothing. */
 function stateOf(
   { digest, commit, incarnation, outcome }: DeliveryRow,
   present: Pick<DeliveryRow, 'digest' | 'incarnation'>,
@@ -142,7 +142,7 @@ function summarize(
   const silent = notReporting === 0 ? '' : `; ${notReporting} more ${notReporting === 1 ? 'does' : 'do'} not report`;
   const all = delivered + late.length;
   if (all === 0) return 'no node reports which record it runs';
-  const wanted = commit === null ? 'present record' : `record of ${shortOid(commit)} or a later one`;
+  const wanted = commit === null ? 'current record' : `record of ${shortOid(commit)} or a later one`;
   const good = all === 1 ? 'the one node that reports runs its' : `all ${all} nodes that report run their`;
   if (late.length === 0) return `${good} ${wanted}${silent}`;
   const names = late.slice(0, NAMED_MAX).map(({ name }) => name);

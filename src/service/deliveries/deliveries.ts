@@ -1,5 +1,4 @@
-// Records which record each node has confirmed last. The leader alone writes these rows. See docs/concepts.md,
-// delivered.
+// Records which record each node confirmed last. Only the leader writes these rows. See docs/concepts.md, delivered.
 
 import type { Clock } from '../../base/clock.ts';
 import { isSameList } from '../../base/lists.ts';
@@ -21,7 +20,7 @@ import type { PresentRows } from '../views.ts';
 
 interface DeliveriesOptions {
   readonly ledger: Ledger;
-  /** Holds the active desired state. */
+  /** The active desired state. */
   readonly current: { readonly get: () => DesiredState | undefined };
   readonly clock: Pick<Clock, 'now'>;
 }
@@ -29,13 +28,13 @@ interface DeliveriesOptions {
 /** Longer messages of consumers are cut. */
 const MESSAGE_LENGTH_MAX = 300;
 
-/** What a consumer says of a record. */
-type Told = Pick<DeliveryRow, 'digest' | 'outcome' | 'message'>;
+/** What a consumer reports of a record. */
+type Confirmation = Pick<DeliveryRow, 'digest' | 'outcome' | 'message'>;
 
 /** The confirmations of records. */
 export class Deliveries {
   readonly #options: DeliveriesOptions;
-  /** By node: one confirmation is written after the other. */
+  /** By node: the confirmations of one node are written one after another. */
   readonly #writes = new Shares({ ofClient: 1, waitingOfClient: 10 });
 
   constructor(options: DeliveriesOptions) {
@@ -43,14 +42,14 @@ export class Deliveries {
   }
 
   /**
-   * Records what a consumer says of a record of a node, and returns the answer. Throws ServiceError `not_allowed`
-   * unless the client is one of that node, `not_found` if there is no such node.
+   * Records the confirmation of a consumer, and returns the answer. Throws ServiceError `not_allowed` if the client may
+   * not confirm for the node, `not_found` if there is no such node.
    */
-  confirm(caller: Caller, node: string, confirmation: Told): Promise<string> {
+  confirm(caller: Caller, node: string, confirmation: Confirmation): Promise<string> {
     return this.#writes.run(node, () => this.#confirm(caller, node, confirmation));
   }
 
-  async #confirm({ by, refusal }: Caller, node: string, { digest, outcome, message }: Told): Promise<string> {
+  async #confirm({ by, refusal }: Caller, node: string, { digest, outcome, message }: Confirmation): Promise<string> {
     const { ledger, current, clock } = this.#options;
     const refused = refusal();
     if (refused !== undefined) throw refused;
@@ -72,22 +71,22 @@ export class Deliveries {
       commit: isPresent ? desired.commit : null,
     });
     if (value !== expected) await ledger.commit([{ kind: 'delivery', name: node, value, expected }]);
-    const which = isPresent ? 'its present record' : 'an older record than its present one';
+    const which = isPresent ? 'its current record' : 'an older record';
     return `${node}: ${outcome === 'noop' ? 'nothing was to be applied of' : outcome} ${which}`;
   }
 }
 
-/** Returns the row to keep: the same one if the consumer says nothing new. */
+/** Returns the row to keep: the same row if the confirmation repeats it. */
 function afterConfirmation(row: DeliveryRow | undefined, confirmed: DeliveryRow): DeliveryRow {
   if (row === undefined || row.digest !== confirmed.digest || row.incarnation !== confirmed.incarnation)
     return confirmed;
-  // A run that may not change anything does not undo that the record was applied, or that it failed.
+  // A run in noop mode does not replace the outcome of a real run.
   const isKnown =
     confirmed.outcome === 'noop' || (row.outcome === confirmed.outcome && row.message === confirmed.message);
   return isKnown ? row : confirmed;
 }
 
-/** Returns the changes that forget nodes that are gone, and those whose client is not registered any more. */
+/** Returns the changes that remove the rows of nodes that are gone or whose client is no longer registered. */
 export function forgottenDeliveries(rows: PresentRows, desired: DesiredState): readonly Change[] {
   const isRegistered = registryOf(desired);
   return [...rows.list('delivery')].flatMap(([name, expected]): Change[] => {
@@ -97,7 +96,7 @@ export function forgottenDeliveries(rows: PresentRows, desired: DesiredState): r
   });
 }
 
-/** What records are made of at a moment. */
+/** The sources of records. */
 interface RecordView {
   readonly desired: DesiredState;
   readonly rows: Pick<PresentRows, 'server' | 'read' | 'list'>;
@@ -106,16 +105,16 @@ interface RecordView {
 interface KnownRecord {
   readonly digest: string;
   readonly tags: readonly string[];
-  /** What it was made of beside the node: the same while the record is. */
+  /** The sources of the record other than the node. If these are the same, so is the record. */
   readonly facts: readonly unknown[];
 }
 
-/** By the node of a desired state, or the last record of an unwanted server: most commits change few of them. */
+/** Key: the node of a desired state, or the last record of an unwanted server. Most commits change few of them. */
 const known = new WeakMap<object, KnownRecord>();
 
 /**
- * Returns the digest of the record of a node, and the proxy tags in it; undefined where it has none. Unchanged ones are
- * not built again.
+ * Returns the digest of a node's record, and the proxy tags in it; undefined if the node has no record. An unchanged
+ * record is not built again.
  */
 export function presentRecord(view: RecordView, name: string) {
   const { desired, rows } = view;
@@ -135,20 +134,20 @@ export function presentRecord(view: RecordView, name: string) {
   return { digest: record.digest, tags: record.tags, incarnation: server?.incarnation ?? 0 };
 }
 
-/** Returns whether a client speaks for some node: most do not, and nothing is looked up for them. */
+/** Returns whether a client may confirm for any node. Most may not, so the lookup of the node is skipped. */
 function maySpeakForNodes({ role, node }: Client): boolean {
   return node !== undefined || role === 'proxy';
 }
 
-/** Throws ServiceError `not_allowed` for a client that may confirm no record, or none but that of another node. */
+/** Throws ServiceError `not_allowed` for a client that may not confirm any record, or only that of another node. */
 export function requireConsumer(client: Client, node: string): void {
   const isOfOther = client.node !== undefined && client.node !== node;
   if (!maySpeakForNodes(client) || client.writes === 'none' || isOfOther) throw notOfNode(node);
 }
 
 /**
- * Returns whether a client speaks for a node: it is bound to it, or a proxy with one of its tags. One of a tenant does
- * for its tenant's alone.
+ * Returns whether a client may confirm for a node: it is bound to the node, or is a proxy with one of the node's tags.
+ * A client of a tenant may only confirm for nodes of that tenant.
  */
 function isOf({ role, tenant, node: own, tags = [] }: Client, node: string, view: RecordView): boolean {
   const unit = unitOfNode(view.desired, node);
@@ -158,7 +157,7 @@ function isOf({ role, tenant, node: own, tags = [] }: Client, node: string, view
   return present !== undefined && fitsProxy(present.tags, tags);
 }
 
-/** Returns the refusal of a client that speaks for other nodes, or for none. */
+/** Returns the refusal of a client that may not confirm for this node. */
 export function notOfNode(node: string): ServiceError {
   const message = `Only the client of ${node}, and proxies with one of its tags, may say what was applied of its record`;
   return new ServiceError('not_allowed', message);

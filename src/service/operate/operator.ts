@@ -1,5 +1,5 @@
-// The operations on the controller itself: read what is held or wrong, approve, suspend, adopt, retry. Checks what is
-// asked, has the rows changed that it concerns, and answers in a sentence. See docs/rest.md, operations.
+// The operations on the controller itself, such as reading held changes and problems, approving and suspending. Each
+// checks the request, requests the change of rows, and answers with a sentence. See docs/rest.md, operations.
 
 import { problemsAndRemarks } from '../../desired/remarks.ts';
 import { historyDigest } from '../../machine/hold-digests.ts';
@@ -24,7 +24,7 @@ import { askedBy, requireOwn, type ServerOperationsOptions, serverOperations } f
 interface OperatorOptions extends ServerOperationsOptions, ProgressOptions, RecordOptions {
   /** See Follower. */
   readonly isBefore: (commit: string, head: string) => Promise<boolean>;
-  /** When clients were seen. Omitted: none was. */
+  /** When clients were last seen. Omitted: no client was seen. */
   readonly seen?: Pick<ClientsSeen, 'of'> | undefined;
   readonly deliveries: Pick<Deliveries, 'confirm'>;
   /** The provider entries in their order, each with its calls. */
@@ -33,24 +33,28 @@ interface OperatorOptions extends ServerOperationsOptions, ProgressOptions, Reco
 
 /**
  * Every operation is durable when it resolves, and answers with a sentence for an operator. All throw ServiceError:
- * `not_ready` before the first good commit, `not_found` for what is not there, `conflict` where there is nothing to do.
+ * `not_ready` before the first good commit, `not_found` for an unknown name, `conflict` if there is nothing to do.
  */
 export type Operator = ReturnType<typeof createOperator>;
 
-/** Returns the operator. It shows each client what that client sees, and acts only there. */
+/** Returns the operator. Each client reads and changes only what it sees. */
 export function createOperator(options: OperatorOptions) {
   return {
-    /** Returns what is held. `by`: omitted for the controller itself. */
+    /** Returns the held changes. `by`: omitted for the controller itself. */
     held: (by?: Client): readonly HeldItem[] => heldItems(options.rows, options.refused(), new Scope(by, options)),
     ...progressReads(options),
     ...recordReads(options),
-    /** Returns the registered clients as a client may see them, and when each was seen last. */
+    /** Returns the registered clients that a client may see, and when each was last seen. */
     clients: (by: Client): readonly ClientSeen[] => clientsIn(by, options),
-    /** Returns the provider entries; none for proxies and limited clients, whom the whole installation does not concern. */
+    /**
+     * Returns the provider entries; none for proxies and limited clients, since entries concern the whole
+     * installation.
+     */
     providers: (by: Client): readonly ListedProvider[] =>
       new Scope(by, options).seesPersons ? providersIn(options) : [],
     /**
-     * Returns the problems of the newest commit, followed or not; of the followed one where the newest was not read.
+     * Returns the problems of the newest commit, followed or not; those of the followed commit if the newest was not
+     * read.
      */
     problems(by?: Client): CommitProblems {
       const scope = new Scope(by, options);
@@ -60,7 +64,7 @@ export function createOperator(options: OperatorOptions) {
     ...approvals(options),
     ...suspensions(options),
     ...acknowledgements(options),
-    /** Records what a consumer says of the record of a node; see Deliveries. */
+    /** Records the confirmation of a consumer; see Deliveries. */
     async confirm(...[caller, node, confirmation]: Parameters<Deliveries['confirm']>): Promise<string> {
       if (!new Scope(caller.by, options).seesNode(node)) throw notOfNode(node);
       return await options.deliveries.confirm(caller, node, confirmation);
@@ -105,8 +109,8 @@ interface CommitProblems {
 }
 
 /**
- * Returns the problems of the newest commit; those of a commit that was not read, such as a rewritten history, are
- * unknown.
+ * Returns the problems of the newest commit, or those of the followed commit if the newest was not read (such as a
+ * rewritten history).
  */
 function problemsIn(options: OperatorOptions): CommitProblems {
   const refused = options.refused();
@@ -119,7 +123,7 @@ function problemsIn(options: OperatorOptions): CommitProblems {
 }
 
 function approvals(options: OperatorOptions) {
-  /** An approval is for what is held when it is written. */
+  /** `choose` runs again when the approval is written: the approval is for the change that is held then. */
   function accept(order: Order, choose: (held: readonly HeldItem[]) => HeldItem): Promise<HeldItem> {
     const scope = new Scope(order.by, options);
     const find = () => requireOwn(scope, choose(heldItems(options.rows, options.refused(), scope)));
@@ -127,12 +131,12 @@ function approvals(options: OperatorOptions) {
   }
 
   return {
-    /** Lets happen what is held under a digest. */
+    /** Approves the held change with this digest. */
     async approve(order: Order, digest: string): Promise<string> {
       const item = await accept(order, (held) => {
         const found = held.find((one) => one.digest === digest);
         if (found !== undefined) return found;
-        const message = `Nothing is held under the digest "${digest}"; what is held may have changed: look at it again`;
+        const message = `No held change has the digest "${digest}"; the held changes may have changed: list them again`;
         throw new ServiceError('not_found', message);
       });
       return item.instance === null ? `Approved: ${item.kind}` : `The deletes of ${item.instance} are approved`;
@@ -140,20 +144,20 @@ function approvals(options: OperatorOptions) {
     /** Follows a rewritten history, at exactly this commit. */
     async acceptHistory(order: Order, commit: string): Promise<string> {
       const head = heldHead(options);
-      // The branch may have moved on since the person has read it.
+      // The branch may have advanced since the operator read the commit.
       const isHeld = head === commit || (head !== undefined && (await options.isBefore(commit, head)));
       await accept(order, (held) => {
         const found = held.find(({ kind }) => kind === 'history');
         if (isHeld && found !== undefined && heldHead(options) === head)
           return { ...found, digest: historyDigest(commit) };
-        throw new ServiceError('not_found', `No history is held at the commit "${commit}"; give its full id`);
+        throw new ServiceError('not_found', `No rewritten history is held at the commit "${commit}"; give the full id`);
       });
       return `The history is accepted at ${commit}`;
     },
   };
 }
 
-/** Returns the newest commit, where it is held as one of a rewritten history. */
+/** Returns the newest commit, if it is held because the history was rewritten. */
 function heldHead({ refused }: OperatorOptions): string | undefined {
   const newest = refused();
   return newest?.hold?.kind === 'history' ? newest.commit : undefined;
@@ -172,7 +176,7 @@ interface Suspended {
 function suspensions(options: OperatorOptions) {
   const { rows, requests, now } = options;
   return {
-    /** Starts no action of an instance, or of any where it is null, until it is resumed or until a time (RFC 3339). */
+    /** Suspends an instance (null: all) until an operator resumes it or until a time (RFC 3339). */
     async suspend(order: Order, { instance, until }: Suspended): Promise<string> {
       const scope = new Scope(order.by, options);
       const view = activeView(options);
@@ -180,10 +184,7 @@ function suspensions(options: OperatorOptions) {
       if (instance !== null) requireInstance(view, instance, { scope });
       requireOwn(scope, { instance });
       if (until !== null && Date.parse(until) <= view.now) {
-        throw new ServiceError(
-          'invalid_input',
-          `"until" is ${until}, which is over: give a time that is still to come`,
-        );
+        throw new ServiceError('invalid_input', `"until" is ${until}, which is in the past: give a future time`);
       }
       await requests.suspend(instance, { ...askedBy(order), until });
       return `${instance ?? 'Every instance'} is suspended ${until === null ? 'until an operator resumes it' : `until ${until}`}`;
@@ -197,20 +198,20 @@ function suspensions(options: OperatorOptions) {
       if (!isSeen || !isSuspended(instance ?? EVERY_INSTANCE)) {
         if (isOne) requireInstance(activeView(options), instance, { scope });
         const advice = isSuspended(EVERY_INSTANCE) ? ', but every instance is: treeline resume --all' : '';
-        throw new ServiceError('conflict', `${instance ?? 'Everything as a whole'} is not suspended${advice}`);
+        throw new ServiceError('conflict', `${instance ?? 'The whole installation'} is not suspended${advice}`);
       }
       await requests.resume(instance, askedBy(order));
       return `${instance ?? 'Every instance'} is resumed`;
     },
-    /** Ends a recovery. What may still run has to be over, unless `force` is set. */
+    /** Ends a recovery. Throws while an unrecorded action may still run, unless `force` is set. */
     async endRecovery(order: Order, { recovery: id, force }: EndedRecovery): Promise<string> {
       requireOwn(new Scope(order.by, options), { instance: null });
       const check = (): void => {
         const row = rows.read('recovery', RECOVERY);
         if (row?.id !== id) throw new ServiceError('not_found', `There is no recovery "${id}"`);
         if (force || Date.parse(row.notBefore) <= now()) return;
-        const advice = 'ask again then, or use force if nothing of it can run any more';
-        const message = `Until ${row.notBefore}, an action may run that is not recorded; ${advice}`;
+        const advice = 'try again then, or use force if no such action can still run';
+        const message = `An unrecorded action may run until ${row.notBefore}; ${advice}`;
         throw new ServiceError('conflict', message);
       };
       await requests.endRecovery(check, askedBy(order));
@@ -224,7 +225,7 @@ const DAY_MS = 86_400_000;
 
 interface Acknowledged {
   readonly instance: string;
-  /** RFC 3339; null: what was acknowledged is not any more. */
+  /** RFC 3339; null ends the acknowledgement. */
   readonly until: string | null;
 }
 
@@ -234,15 +235,15 @@ function acknowledgements(options: OperatorOptions) {
   async function end(order: Order, instance: string): Promise<string> {
     const row = rows.read('acknowledgement', instance);
     if (row === undefined || Date.parse(row.until) <= options.now()) {
-      throw new ServiceError('conflict', `Nothing of ${instance} is acknowledged`);
+      throw new ServiceError('conflict', `No problem of ${instance} is acknowledged`);
     }
     await requests.acknowledge(instance, { ...askedBy(order), until: null, causes: [] });
-    return `What needs an operator of ${instance} is not acknowledged any more`;
+    return `The problems of ${instance} are no longer acknowledged`;
   }
 
   return {
     /**
-     * Acknowledges the causes that concern an instance now: none of them notifies anybody until that time, or until it
+     * Acknowledges the causes that concern an instance now: each sends no notifications until that time, or until it
      * ends.
      */
     async acknowledge(order: Order, { instance, until }: Acknowledged): Promise<string> {
@@ -253,7 +254,7 @@ function acknowledgements(options: OperatorOptions) {
       if (until === null) return await end(order, instance);
       const ms = Date.parse(until) - view.now;
       if (ms <= 0 || ms > ACKNOWLEDGED_DAYS_MAX * DAY_MS) {
-        const message = `"until" is ${until}: give a time that is still to come, within ${ACKNOWLEDGED_DAYS_MAX} days`;
+        const message = `"until" is ${until}: give a future time within ${ACKNOWLEDGED_DAYS_MAX} days`;
         throw new ServiceError('invalid_input', message);
       }
       const causes = attentionOf(options)
@@ -261,7 +262,7 @@ function acknowledgements(options: OperatorOptions) {
         .map(({ id }) => id);
       if (causes.length === 0) throw new ServiceError('conflict', `Nothing of ${instance} needs an operator`);
       await requests.acknowledge(instance, { ...askedBy(order), until, causes });
-      return `What needs an operator of ${instance} is acknowledged until ${until}: ${causes.join(', ')}`;
+      return `The problems of ${instance} are acknowledged until ${until}: ${causes.join(', ')}`;
     },
   };
 }

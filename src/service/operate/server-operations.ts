@@ -1,4 +1,4 @@
-// The operations on servers: finds the servers that are meant, has their rows changed, and answers in a sentence.
+// The operations on servers. Each finds its servers, requests the change of their rows, and answers with a sentence.
 
 import { withSuggestion } from '../../base/wording.ts';
 import { isAtRest } from '../../machine/drift.ts';
@@ -28,24 +28,24 @@ import { activeView, type PresentRows, type ViewSources } from '../views.ts';
 export interface ServerOperationsOptions extends ViewSources {
   /** Has a server checked as soon as there is capacity. Returns false if it is not idle. */
   readonly requestCheck: (server: string) => boolean;
-  /** Does the same where the last check of the server has failed. Returns false where it has not. */
+  /** Does the same if the last check of the server failed; returns false otherwise. */
   readonly retryCheck: (server: string) => boolean;
   readonly requests: RowRequests;
   readonly entries: Entries;
 }
 
-/** Returns the operations that have servers tried again, taken over, forgotten, made again or checked. */
+/** Returns the operations that retry, adopt, retain, replace or check servers. */
 export function serverOperations(options: ServerOperationsOptions) {
   const { requests, entries, rows } = options;
   const isHeld = ({ instance }: ServerRow): boolean => rows.read('held', instance) !== undefined;
   return {
     /**
-     * Ends the waits of servers that failed, or whose checks fail. Where an instance or a server is named, also brings
-     * back what has drifted, and makes again what is gone.
+     * Ends the waits of servers that failed or whose checks fail. If the request names an instance or a server, also
+     * corrects drift and creates missing servers again.
      */
     async retry(order: Order, target: RetryTarget): Promise<string> {
       if ('ignoreOrder' in target) return await ignoreOrder(order, target.resource, options);
-      // Retrying everything is for what failed: those that drifted, or are not to be replaced, are named.
+      // A retry without a name is for failures. Correcting drift or a refused replacement requires a name.
       const isNamed = 'instance' in target || 'resource' in target;
       const change = isNamed
         ? (row: ServerRow, at: string) => retriedRow(row, at) ?? correctedRow(row, at) ?? keptRow(row, at, isHeld(row))
@@ -54,15 +54,15 @@ export function serverOperations(options: ServerOperationsOptions) {
       const changed = await requests.change(servers, asked(order, 'retry', change));
       const count = changed + servers.filter((server) => options.retryCheck(server)).length;
       if (count > 0) return `Tried again: ${count}`;
-      const words = isNamed ? 'No server there has failed or drifted' : 'No server there has failed';
-      throw new ServiceError('conflict', `${words}, so there is nothing to try again`);
+      const words = isNamed ? 'No selected server has failed or drifted' : 'No selected server has failed';
+      throw new ServiceError('conflict', `${words}, so there is nothing to retry`);
     },
     /**
-     * Takes over servers that were there before Treeline, or that another provider entry made; never deletes or
-     * replaces one. Where a provider entry is named, also accepts another place of it.
+     * Adopts servers that existed before Treeline or that another provider entry created; never deletes or replaces
+     * one. If the request names a provider entry, also accepts a new place of that entry.
      */
     adopt: (order: Order, target: Target): Promise<string> => adoptServers(order, target, options),
-    /** Forgets an unwanted server, and leaves it as it is. */
+    /** Forgets an unwanted server and leaves it unchanged. */
     async retain(order: Order, server: string): Promise<string> {
       const servers = selectServers(order, options, { resource: server });
       const change = (row: ServerRow, now: string): ServerRow => {
@@ -72,7 +72,7 @@ export function serverOperations(options: ServerOperationsOptions) {
       await requests.change(servers, asked(order, 'retain', change));
       return `${server} is forgotten, and left as it is`;
     },
-    /** Deletes a server and creates it again. The request is the approval of it. */
+    /** Deletes a server and creates it again. The request counts as the approval. */
     async replace(order: Order, server: string): Promise<string> {
       const servers = selectServers(order, options, { resource: server });
       const change = (row: ServerRow, now: string): ServerRow => {
@@ -80,14 +80,14 @@ export function serverOperations(options: ServerOperationsOptions) {
         return replacedRow(row, now);
       };
       await requests.change(servers, asked(order, 'replace', change));
-      return `${server} is deleted and made again`;
+      return `${server} will be deleted and created again`;
     },
-    /** Has servers checked as soon as there is capacity, whatever their drift policy. */
+    /** Checks servers as soon as there is capacity, under every drift policy. */
     check: (order: Order, target: Target): Promise<string> => checkServers(order, target, options),
   };
 }
 
-/** Has a server continue without waiting for others: so an operator breaks a cycle of waits. */
+/** Lets a server continue without waiting for others, so that an operator can break a cycle of waits. */
 async function ignoreOrder(order: Order, server: string, options: ServerOperationsOptions): Promise<string> {
   const servers = selectServers(order, options, { resource: server });
   const count = await options.requests.change(servers, asked(order, 'retry', unorderedRow));
@@ -102,22 +102,21 @@ async function adoptServers(order: Order, target: Target, options: ServerOperati
   const relocated = servers.filter((server) => entry !== undefined && rows.server(server)?.place?.provider === entry);
   const change = (row: ServerRow, now: string): ServerRow | undefined => {
     const moved = entry !== undefined && row.place?.provider === entry ? relocatedRow(row, now) : undefined;
-    // One that the entry has only looked at may be a stranger's.
+    // A server that the entry has only checked may belong to somebody else.
     const isOwn = entry === undefined || row.provider === entry;
     return (isOwn ? adoptedRow(moved ?? row, now, entries) : undefined) ?? moved;
   };
   const count = await requests.change(servers, asked(order, 'adopt', change));
-  // The last check of each may have failed for its place, and its reason is shown until the next check.
+  // The last check may have failed because of the place. Its reason is shown until the next check.
   for (const server of relocated) options.requestCheck(server);
   if (count > 0) return `Adopted: ${count}`;
   const words =
-    'No server there is blocked because it exists already, or because another provider entry matches it now';
+    'No selected server is blocked because it exists already, or because another provider entry matches it now';
   throw new ServiceError('conflict', entry === undefined ? words : `${words}, and none has a place`);
 }
 
 /**
- * The request itself is in memory: a check that a crash prevents changes nothing. That it was asked for is recorded
- * first.
+ * Records the operation, then requests the checks in memory: a check that is lost in a crash changes nothing.
  */
 async function checkServers(order: Order, target: Target, options: ServerOperationsOptions): Promise<string> {
   const { rows, requests, entries, requestCheck } = options;
@@ -128,8 +127,8 @@ async function checkServers(order: Order, target: Target, options: ServerOperati
   const [name] = servers;
   const row = name === undefined ? undefined : rows.server(name);
   if (name === undefined || row === undefined) {
-    const words = 'No server there is done or drifted, so there is nothing to compare';
-    throw new ServiceError('conflict', `${words}: the others are checked when their next action needs it`);
+    const words = 'No selected server is done or drifted, so there is nothing to compare';
+    throw new ServiceError('conflict', `${words}: the others are checked before their next action`);
   }
   const { instance, state } = row;
   const isOne = 'resource' in target;
@@ -154,8 +153,8 @@ function asked(order: Order, operation: string, change: RowChange['change']): Ro
 type IsOwn = (server: readonly [name: string, row: ServerRow]) => boolean;
 
 /**
- * Returns the client's servers that a provider entry has made, those that it has looked for and named its place, and
- * those that it is to make.
+ * Returns the client's servers that a provider entry created, those that it checked at its place, and those that it
+ * will create.
  */
 function serversOfProvider(
   { rows, entries }: { readonly rows: PresentRows; readonly entries: Entries },
@@ -174,7 +173,7 @@ function serversOfProvider(
   throw new ServiceError('not_found', withSuggestion(words, provider, providers));
 }
 
-/** Of all servers, and of those of a provider entry, the client's own are meant. */
+/** For all servers and for those of a provider entry, returns only servers that the client owns. */
 function selectServers({ by }: Order, options: ServerOperationsOptions, target: Target): readonly string[] {
   const view = activeView(options);
   const { rows } = view;
@@ -202,14 +201,14 @@ function selectServers({ by }: Order, options: ServerOperationsOptions, target: 
   throw new ServiceError('not_found', withSuggestion(words, target.resource, names));
 }
 
-/** Returns who asks for an operation, for the rows. */
+/** Returns the requester and the reason of an operation, for the rows. */
 export function askedBy({ by, reason, refusal }: Order): Asked {
   return { by: by.serial, reason, refusal };
 }
 
 /**
- * Returns what is of an instance, or of all if that is null. Throws if the client does not see all of it, or does not
- * own it.
+ * Returns the subject, which belongs to an instance (null: to all). Throws if the client does not own that instance, or
+ * does not see all instances.
  */
 export function requireOwn<Subject extends { readonly instance: string | null }>(
   scope: Scope,
@@ -218,10 +217,7 @@ export function requireOwn<Subject extends { readonly instance: string | null }>
   const { instance } = subject;
   if (scope.isWhole) return subject;
   if (instance === null || instance === EVERY_INSTANCE)
-    throw new ServiceError(
-      'not_allowed',
-      'This client sees a part of all instances: it may not decide for all of them',
-    );
+    throw new ServiceError('not_allowed', 'This client sees only some instances, so it may not decide for all of them');
   if (scope.owns(instance)) return subject;
-  throw new ServiceError('not_allowed', `${instance} is of no tenant, and operated by clients without tenant only`);
+  throw new ServiceError('not_allowed', `${instance} has no tenant, so only clients without a tenant may operate it`);
 }

@@ -1,5 +1,5 @@
-// Watches the causes that need an operator, and logs when one begins and when it is over. One for each leader; what it
-// knows is lost with it, so that the next one logs everything that lasts as if it began.
+// Watches the causes that need an operator, and logs the begin and the end of each. There is one watch for each leader.
+// It keeps no state beyond the leader, so the next leader logs every lasting cause as if it began.
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import { type LogOnceAMinute, logOnceAMinute } from '../../base/log-once-a-minute.ts';
@@ -12,30 +12,30 @@ import type { AllAttention } from './progress-reads.ts';
 
 /** Changes that come this close to each other are handled together. */
 const SETTLE_MS = 1_000;
-/** Some causes begin or end with time alone, or outside of what is recorded. */
+/** Some causes begin or end with time, or without a change of rows. */
 const RESYNC_MS = 5_000;
-/** A process that is not older has not seen all causes outside yet. */
+/** A younger process may not have seen all outside causes yet. */
 export const NEW_MS = 6 * 60_000;
 
 interface AttentionWatchOptions {
-  /** Returns everything that needs an operator; undefined while that is not known. */
+  /** Returns all causes that need an operator; undefined while they are unknown. */
   readonly attention: () => AllAttention | undefined;
-  /** Removes causes that are over from the acknowledgements. */
+  /** Removes ended causes from the acknowledgements. */
   readonly endAcknowledgements: (ended: EndedCauses) => Promise<void>;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Logs causes that begin and end. A cause that is acknowledged begins once its acknowledgement is over. */
+/** Logs causes that begin and end. An acknowledged cause begins when its acknowledgement ends. */
 export class AttentionWatch {
   readonly #options: AttentionWatchOptions;
   readonly #logOnceAMinute: LogOnceAMinute;
   readonly #logCauseOnceAMinute: LogOnceAMinute;
   readonly #listeners: (() => void)[] = [];
   #items: ReadonlyMap<string, AttentionItem> | undefined;
-  /** The causes that have ended since acknowledgements were ended last. */
+  /** The causes that ended since the last update of the acknowledgements. */
   #ended: ReadonlySet<string> = new Set();
-  /** From when on a cause that is not seen is over, by the monotonic clock. */
+  /** The time from which an unseen cause counts as ended, by the monotonic clock. */
   readonly #knowsAt: number;
   readonly #loop: WokenLoop;
 
@@ -48,22 +48,22 @@ export class AttentionWatch {
     this.wake();
   }
 
-  /** Returns the causes by id, acknowledged or not, as of the last look; undefined before the first one. */
+  /** Returns the causes of the last refresh by id, acknowledged or not; undefined before the first refresh. */
   items(): ReadonlyMap<string, AttentionItem> | undefined {
     return this.#items;
   }
 
-  /** Calls `listener` after a look that found causes that began or ended. It must not throw. */
+  /** Calls `listener` after a refresh in which causes began or ended. It must not throw. */
   onChange(listener: () => void): void {
     this.#listeners.push(listener);
   }
 
-  /** Has it look soon: something has changed. May be called as often as something changes. */
+  /** Requests a refresh soon. Call it after every change; calls are combined. */
   wake(): void {
     this.#loop.wakeWithin(SETTLE_MS);
   }
 
-  /** Resolves once it looks no more. */
+  /** Resolves when the last refresh has ended. */
   async stop(): Promise<void> {
     await this.#loop.close();
   }

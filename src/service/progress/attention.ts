@@ -7,7 +7,7 @@ import { personFor } from './why.ts';
 const ITEMS_MAX = 1_000;
 const INSTANCES_MAX = 100;
 
-/** Returns the causes by kind, then by id, and last those that are acknowledged. Each has all of its instances. */
+/** Returns the causes by kind, then by id, acknowledged ones last. Each has all of its instances. */
 export function attentionIn(causes: readonly Cause[], facts: Facts): readonly AttentionItem[] {
   const rank = ({ kind, acknowledged }: AttentionItem): number =>
     ATTENTION_KINDS.indexOf(kind) + (acknowledged === null ? 0 : ATTENTION_KINDS.length);
@@ -15,19 +15,19 @@ export function attentionIn(causes: readonly Cause[], facts: Facts): readonly At
   return items.sort((a, b) => rank(a) - rank(b) || compareNames(a.id, b.id));
 }
 
-/** Returns as many of the items as are shown, and the number of the others. */
+/** Returns the items to show, and the number of those left out. */
 export function firstOf(items: readonly AttentionItem[]): Attention {
   const attention = items.slice(0, ITEMS_MAX).map(shortened);
   const leftOut = items.length - attention.length;
   return { attention, ...(leftOut > 0 ? { attentionLeftOut: leftOut } : {}) };
 }
 
-/** Returns an item with as many instances as are shown. */
+/** Returns an item with only the instances to show. */
 export function shortened(item: AttentionItem): AttentionItem {
   return item.instances.length <= INSTANCES_MAX ? item : { ...item, instances: item.instances.slice(0, INSTANCES_MAX) };
 }
 
-/** A cause is acknowledged if it is acknowledged for each instance that it concerns. */
+/** A cause counts as acknowledged only if it is acknowledged for every instance that it concerns. */
 function acknowledgedIn(cause: Cause, { scope, view: { rows, desired, now } }: Facts): AttentionItem {
   const known = cause.instances.flatMap((instance) => {
     const row = rows.read('acknowledgement', instance);

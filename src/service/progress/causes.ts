@@ -1,5 +1,5 @@
-// Finds what needs an operator: one cause, whatever the number of servers and instances that it concerns. The list of
-// what needs an operator, `why`, the log, metrics and notifications show these causes with these words.
+// Finds the causes that need an operator: one cause, however many servers and instances it affects. The attention list,
+// `why`, the log, metrics and notifications show these causes with these words.
 // docs/concepts.md, what needs an operator.
 import { countOf, firstNames, momentOf } from '../../base/wording.ts';
 import type { DesiredState, RefusedCommit } from '../../desired/desired-state.ts';
@@ -17,10 +17,10 @@ import type { Facts } from './facts.ts';
 import { heldItems, isApprovedAlready } from './held-items.ts';
 import { adviceFor, silentWords, uncheckedWords } from './server-items.ts';
 
-/** The causes that a client sees, in no order. */
+/** The causes that a client sees, unsorted. */
 export interface Causes {
   readonly causes: readonly Cause[];
-  /** Ids of causes that last, but whose servers are all part of another cause. */
+  /** Ids of lasting causes whose servers are all part of another cause. */
   readonly covered: ReadonlySet<string>;
 }
 
@@ -49,7 +49,7 @@ export function causesOf(facts: Facts): Causes {
   return { causes: [...found.values(), ...unapplied], covered };
 }
 
-/** Returns the causes that are not about the state of single servers: `why` shows that server by server. */
+/** Returns the causes other than states of single servers, which `why` shows server by server. */
 export function outerCauses(facts: Facts): readonly Cause[] {
   const shared = [
     ...recoveryCauses(facts),
@@ -70,7 +70,7 @@ export function outerCauses(facts: Facts): readonly Cause[] {
   ];
 }
 
-/** Ids are made here and in machine/attention.ts, with one of these kinds. */
+/** Every id is made here or in machine/attention.ts, and begins with one of these kinds. */
 function kindIn(id: string): AttentionKind {
   return id.slice(0, id.indexOf(':')) as AttentionKind;
 }
@@ -86,12 +86,12 @@ function recoveryCauses({ view: { rows } }: Facts): Cause[] {
   const { id, since, notBefore } = row;
   const reason = `a recovery suspends every instance: ${row.reason}`;
   const action =
-    'look at what was found (treeline status), adopt or retain the servers that wait; then, from ' +
+    'check the results (treeline status), and adopt or retain the servers that wait; then, from ' +
     `${notBefore} on: treeline resume --recovery ${id}`;
   return [causeOf({ id: `recovery:${id}`, reason, since, action })];
 }
 
-/** Commits that are not followed for the same kind of reason are one cause. */
+/** The id has only the kind of the reason, so a later commit with the same kind continues the cause. */
 function commitCauses({ scope, refused }: Facts): Cause[] {
   const newest = unfollowed(scope, refused);
   if (newest === null) return [];
@@ -100,7 +100,7 @@ function commitCauses({ scope, refused }: Facts): Cause[] {
   return [causeOf({ id: `commit:${refused?.hold?.kind ?? 'wrong'}`, reason, since, action })];
 }
 
-/** Returns the newest commit with the reason why it is not followed, as a client may see it; null if it is followed. */
+/** Returns the newest commit and why it is not followed, limited to what a client may see; null if it is followed. */
 export function unfollowed(scope: Scope, refused: RefusedCommit | undefined): UnfollowedCommit | null {
   if (refused === undefined) return null;
   const { commit, hold: held, since } = refused;
@@ -113,10 +113,10 @@ function releaseOf({ commit, hold: held }: RefusedCommit): string {
   if (held === null) return 'treeline problems; correct that, then push';
   const accept = held.kind === 'history' ? `treeline accept-history ${commit}` : `treeline approve ${held.digest}`;
   const first = held.check ?? (held.kind === 'history' ? undefined : `revert ${commit}`);
-  return first === undefined ? accept : `${first}; if it is meant: ${accept}`;
+  return first === undefined ? accept : `${first}; if it is intended: ${accept}`;
 }
 
-/** A commit that waits for an approval is one of {@link commitCauses}. */
+/** Held instances and failed rollouts. {@link commitCauses} has the held commit. */
 function heldCauses({ view: { rows }, refused, scope }: Facts): Cause[] {
   const held = heldItems(rows, refused, scope).filter(({ instance, kind }) => instance !== null || kind === 'failures');
   return held.map(({ digest, instance, kind, reason, since, resources, commit }: HeldItem) => {
@@ -135,7 +135,9 @@ function heldCauses({ view: { rows }, refused, scope }: Facts): Cause[] {
   });
 }
 
-/** Instances whose first mistake is in the same file are one cause: a wrong template stops all that use it. */
+/**
+ * Instances whose first error is in the same file are one cause: a wrong template affects all instances that use it.
+ */
 function invalidCauses({ view: { desired }, invalidSince, scope }: Facts): Cause[] {
   const mistakes = firstMistakes(desired.problems);
   const seen = [...desired.invalid].filter((instance) => scope.seesInstance(instance)).sort(compareNames);
@@ -163,17 +165,17 @@ function firstMistakes(problems: readonly Problem[]): ReadonlyMap<string, Proble
   return found;
 }
 
-/** A folder may have a name that reads like a command, and operators paste actions. The reason has the name. */
+/** Operators paste actions into a shell, and a folder's name may contain a command. The reason still has the name. */
 const PLAIN_PATH = /^[\p{L}\p{N}._/-]+$/u;
 
 function correcting({ file }: Problem, { places }: DesiredState): string {
   return `${places.has(file) ? 'correct' : 'bring back'} ${PLAIN_PATH.test(file) ? file : 'that file'}, and push`;
 }
 
-/** The text for a proxy in place of a message that quotes a file. */
-export const WITHHELD = 'only administrators and automation endpoints are shown what is wrong here';
+/** Replaces a message that quotes a file, for a proxy. */
+export const WITHHELD = 'only administrators and automation endpoints may see the problem';
 
-/** Messages quote files, whose content a proxy is not shown. */
+/** Messages quote files, and a proxy may not see their content. */
 function problemText({ file, line, column, message, hint, code }: Problem, { isProxy }: Scope): string {
   const what = isProxy ? WITHHELD : `${message}${hint === null ? '' : ` (${hint})`}`;
   return `${file}:${line}:${column}: ${what} [${code}]`;
@@ -208,17 +210,17 @@ const OUTAGES: Readonly<Record<OutageName, OutageWords>> = {
   },
   programs: {
     id: 'programs:running',
-    means: 'a program runs on after its call',
+    means: 'a program still runs after its call',
     action: 'end that process as root; its server continues after the deadline of the call and graceSeconds',
   },
   tls: {
     id: 'certificate:files',
-    means: 'the TLS files cannot be used, so those of before are in force, and a restart would fail',
+    means: 'the new TLS files cannot be used: the earlier ones stay in force, and a restart would fail',
     action: 'correct them; they are read again automatically',
   },
   replicas: {
     id: 'replicas:differing',
-    means: 'the replicas do not fit together',
+    means: 'the replicas are not compatible',
     action: 'give them the same version and settings; set replica.address',
   },
   statuses: {
@@ -250,12 +252,13 @@ function outageCauses(outages: Outages): Cause[] {
 function leaderCauses({ leader, lag, isUnled }: Facts): Cause[] {
   if (leader === null) {
     const reason = `no replica is known to lead, so nothing happens${lag === undefined ? '' : `: ${lag.reason}`}`;
-    const action = 'start a replica, or have it reach the database';
+    const action = 'start a replica, or restore its connection to the database';
     return [causeOf({ id: 'leader:none', reason, since: lag?.since ?? null, action })];
   }
   if (leader === undefined || isUnled === undefined) return [];
-  const reason = `the leader "${leader.name}" does not answer this replica, so what needs an operator is not known here`;
-  const action = 'ask the leader itself; if it lasts, see that the replicas reach one another (replica.address)';
+  const reason = `the leader "${leader.name}" does not answer this replica, so this replica does not know what needs an operator`;
+  const action =
+    'ask the leader directly; if this lasts, make sure that the replicas can reach one another (replica.address)';
   return [causeOf({ id: 'leader:silent', reason, since: null, action })];
 }
 
@@ -269,7 +272,7 @@ function silentCauses(facts: Facts): Cause[] {
   });
 }
 
-/** By entry that is not in the settings any more, the names of its servers. */
+/** Returns the names of servers by entry, for entries that are no longer in the settings. */
 function orphanedServers({ view: { rows }, hasEntry }: Facts): Named {
   return hasEntry === undefined ? new Map() : rows.index.serversOfEntries((entry) => !hasEntry(entry));
 }
@@ -277,14 +280,14 @@ function orphanedServers({ view: { rows }, hasEntry }: Facts): Named {
 function orphanedCauses(facts: Facts): Cause[] {
   return [...orphanedServers(facts)].flatMap(([entry, names]) => {
     const reason =
-      `the provider entry "${entry}" has made servers, and is not in the settings any more: nothing is done ` +
-      'with them, and nothing checks them';
+      `the provider entry "${entry}" is no longer in the settings, but it has servers: they are neither ` +
+      'changed nor checked';
     const action = 'put it back under execution.providers, and start the controller again';
     return serversCause(`entry:${entry}`, names, facts, { reason, since: null, action });
   });
 }
 
-/** Returns the servers that make no cause of their own, since that of their entry stands for it. */
+/** Returns the servers that the cause of their entry covers, so that they need no cause of their own. */
 function explainedServers(facts: Facts): ReadonlySet<string> {
   const { rows } = facts.view;
   const isOrphaned = (name: string): boolean => rows.server(name)?.reason?.code === 'provider_changed';
@@ -292,7 +295,7 @@ function explainedServers(facts: Facts): ReadonlySet<string> {
   return new Set([...(facts.noticed?.silent ?? []).flatMap(({ servers }) => [...servers]), ...orphaned]);
 }
 
-/** Idle servers need their proxies too: nothing else checks them. */
+/** Includes idle servers: only their proxies can check them. */
 function unheardCauses(facts: Facts): Cause[] {
   const { view, noticed } = facts;
   if (noticed === undefined) return [];
@@ -303,7 +306,7 @@ function unheardCauses(facts: Facts): Cause[] {
     const last = noticed.unheardSince(tags) ?? null;
     const since = last === null ? null : momentOf(last);
     const what = since === null ? 'is registered' : `has asked for work since ${since}`;
-    const reason = `no proxy ${tagWords(tags)} ${what}: nothing is done with its servers, and nothing checks them`;
+    const reason = `no proxy ${tagWords(tags)} ${what}: its servers are neither changed nor checked`;
     const action =
       since === null
         ? 'register a proxy for them, and start it'
@@ -312,7 +315,7 @@ function unheardCauses(facts: Facts): Cause[] {
   });
 }
 
-/** Of several certificates with one id, the one that ends first counts. */
+/** Sorted by end, latest first: if several certificates have one id, the one that ends first wins. */
 function endingCauses({ view: { now }, noticed }: Facts): Cause[] {
   const due = (noticed?.ending ?? []).filter((one) => now >= dueFrom(one)).toSorted((a, b) => b.ends - a.ends);
   return due.map(({ id, name, begins, ends, action }) => {
@@ -323,7 +326,7 @@ function endingCauses({ view: { now }, noticed }: Facts): Cause[] {
   });
 }
 
-/** Idle servers whose checks fail, by cause: nothing would show that one of them drifts, or is gone. */
+/** Returns done servers whose checks fail, by cause: Treeline would not notice if one of them drifted or was gone. */
 function uncheckedServers({ view: { rows }, noticed, checkFailureOf, scope }: Facts): Named {
   if (noticed === undefined || scope.isProxy) return new Map();
   const isFailing = (name: string): boolean =>
@@ -332,7 +335,7 @@ function uncheckedServers({ view: { rows }, noticed, checkFailureOf, scope }: Fa
   return Map.groupBy(done, (name) => `unchecked:${rows.server(name)?.instance}`);
 }
 
-/** Nodes whose consumers could not apply their record: the server is done, but its configuration is an older one. */
+/** Nodes whose consumers could not apply their record: the server is done, but has an older configuration. */
 function unappliedCauses({ view: { rows }, scope }: Facts): Cause[] {
   const unapplied = [...rows.list('delivery')].flatMap(([name, row]) => {
     const isPresent = row.incarnation === (rows.server(name)?.incarnation ?? 0);
@@ -355,7 +358,9 @@ function unappliedCauses({ view: { rows }, scope }: Facts): Cause[] {
 
 type Words = Pick<Cause, 'reason' | 'action'> & Partial<Pick<Cause, 'since'>>;
 
-/** Returns the cause of these servers, if there is one of them. `words`: omitted: those of the first server. */
+/**
+ * Returns the cause of these servers; none if none of them exists. `words`: default: the words for the first server.
+ */
 function serversCause(id: string, names: readonly string[], facts: Facts, words?: Words): Cause[] {
   const { rows } = facts.view;
   const sorted = names.filter((name) => rows.server(name) !== undefined).sort(compareNames);
@@ -383,7 +388,7 @@ interface FirstServer {
 function wordsOf(kind: AttentionKind, { name, row, count }: FirstServer, { checkFailureOf }: Facts): Words {
   const state = kind === 'failed' ? 'failed' : row.state;
   const action = adviceFor(name, { ...row, state }, count === 1 ? `--resource ${name}` : row.instance);
-  if (kind === 'proxies') return { reason: `${row.reason?.text}; so many servers wait for one: ${count}`, action };
+  if (kind === 'proxies') return { reason: `${row.reason?.text}; servers that wait for one: ${count}`, action };
   const failure = kind === 'unchecked' ? checkFailureOf(name) : undefined;
   if (failure !== undefined) {
     const reason = `${name}: ${uncheckedWords(failure)}${othersIn(count)}`;

@@ -1,6 +1,6 @@
-// Knows when each registered client was seen last, and how long the certificate holds that it has shown. Each replica
-// remembers those that it has answered itself; the leader, to which others hand on one request an hour of each client,
-// records them. See docs/rest.md, operations.
+// Tracks when each registered client was last seen, and when its certificate expires. Each replica remembers the
+// clients that it answered itself. A standby forwards one request of each client an hour to the leader, which records
+// the client. See docs/rest.md, operations.
 import type { Clock } from '../../base/clock.ts';
 import { momentOf } from '../../base/wording.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
@@ -8,7 +8,7 @@ import type { Change, SeenRow } from '../../model/rows.ts';
 import type { Registry } from '../caller.ts';
 import type { PresentRows } from '../views.ts';
 
-/** A client that has shown its certificate. Times in milliseconds since 1970. */
+/** The certificate of a client that connected. Times in milliseconds since 1970. */
 export interface ShownCertificate {
   readonly serial: string;
   readonly begins: number;
@@ -17,21 +17,21 @@ export interface ShownCertificate {
 
 /** A certificate or a revocation list. */
 export interface EndingCertificate {
-  /** What it is about, as in the id of its cause: `server`, `ca:<fingerprint>`, `crl`, `client:<serial>`. */
+  /** The subject in the id of the cause: `server`, `ca:<fingerprint>`, `crl`, `client:<serial>`. */
   readonly id: string;
   /** In words: `the certificate of …`. */
   readonly name: string;
   /** Milliseconds since 1970. */
   readonly begins: number;
   readonly ends: number;
-  /** What an operator does about it. */
+  /** What the operator should do. */
   readonly action: string;
 }
 
-/** A row is written at most so often. */
+/** The minimum time between two writes of a row. */
 const WRITE_MS = 3_600_000;
 
-/** The clients that were seen. Holds registered ones alone: whoever it records has been let in. */
+/** The clients that were seen. Contains only registered clients, because `note` follows their authentication. */
 export class ClientsSeen {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #seen = new Map<string, ShownCertificate & { time: number }>();
@@ -40,7 +40,7 @@ export class ClientsSeen {
     this.#clock = clock;
   }
 
-  /** Notes that a client was let in. Returns true if the leader has to record it: at most once an hour. */
+  /** Notes that a client was authenticated. Returns true if the leader has to record it, at most once an hour. */
   note({ serial, begins, expires }: ShownCertificate): boolean {
     const time = this.#clock.now();
     const known = this.#seen.get(serial);
@@ -53,7 +53,7 @@ export class ClientsSeen {
     return isDue;
   }
 
-  /** Returns what is known of a client, here or by the rows; undefined where it was never seen. */
+  /** Returns the newest of this replica's note and the row of a client; undefined if it was never seen. */
   of(serial: string, rows: Pick<PresentRows, 'read'>): SeenRow | undefined {
     const row = rows.read('seen', serial);
     const own = this.#seen.get(serial);
@@ -62,7 +62,7 @@ export class ClientsSeen {
     return row !== undefined && row.lastSeen > seen.lastSeen ? row : seen;
   }
 
-  /** Returns the changes that record who was seen, and forget who is not registered any more. */
+  /** Returns the changes that record the seen clients, and remove the rows of unregistered ones. */
   changes(rows: PresentRows, registered: Registry): readonly Change[] {
     const changes: Change[] = [];
     for (const serial of this.#seen.keys()) {
@@ -84,7 +84,7 @@ function isRecorded(seen: SeenRow, row: SeenRow | undefined): boolean {
   return Date.parse(seen.lastSeen) - Date.parse(row.lastSeen) < WRITE_MS;
 }
 
-/** Returns the certificates that registered clients have shown last. */
+/** Returns the last certificate of each registered client. */
 export function endingCertificates(
   seen: Pick<ClientsSeen, 'of'> | undefined,
   clients: DesiredState['clients'] | undefined,
@@ -95,18 +95,18 @@ export function endingCertificates(
     if (row === undefined) return [];
     const name = `the certificate of the client ${entry.object?.description ?? ''} (${serial})`;
     const dates = { begins: Date.parse(row.notBefore), ends: Date.parse(row.notAfter) };
-    return { id: `client:${serial}`, name, ...dates, action: `renew it, and: treeline client remove ${serial}` };
+    return { id: `client:${serial}`, name, ...dates, action: `renew it, then run: treeline client remove ${serial}` };
   });
 }
 
 /**
- * The time before its end from which on it needs an operator; at most a quarter of its lifetime, as some are renewed every
- * day.
+ * How long before its end a certificate needs an operator. At most a quarter of its lifetime, because some certificates
+ * are renewed every day.
  */
 const ENDING_MS = 30 * 24 * 60 * 60 * 1000;
 const ENDING_OF_LIFE = 1 / 4;
 
-/** Returns from when on the end of a certificate or a revocation list needs an operator, in milliseconds since 1970. */
+/** Returns when a certificate or revocation list begins to need an operator, in milliseconds since 1970. */
 export function dueFrom({ begins, ends }: Pick<EndingCertificate, 'begins' | 'ends'>): number {
   return ends - Math.min(ENDING_MS, (ends - begins) * ENDING_OF_LIFE);
 }

@@ -1,5 +1,5 @@
-// The reads of the history of commits: a list, and one commit with its effect. Limited clients and proxies see none: a
-// commit names what others have, and who may see that has changed since. docs/rest.md, operations.
+// The reads of the history of commits: a list, and one commit with its effect. Limited clients and proxies see no
+// commits: a commit names objects of others, and rights may have changed since. docs/rest.md, operations.
 import { type Clock, systemClock, within } from '../../base/clock.ts';
 import { compareNames } from '../../model/names.ts';
 import type { Client } from '../../model/objects.ts';
@@ -16,11 +16,11 @@ export interface ListedCommit
   readonly commit: string;
   readonly author: string;
   readonly servers: Omit<CommitCounts, 'records'>;
-  /** Nodes whose record changes, without created and deleted servers. */
+  /** The number of nodes whose record changes, except created and deleted servers. */
   readonly records: number;
-  /** The first 20 of those that it changes, sorted. */
+  /** The first 20 changed instances, sorted. */
   readonly instances: readonly string[];
-  /** An operator has approved something that it asked for. */
+  /** True if an operator approved a change of this commit. */
   readonly approved: boolean;
 }
 
@@ -28,17 +28,17 @@ export interface ListedCommit
 export interface CommitPage {
   readonly commits: readonly ListedCommit[];
   readonly total: number;
-  /** The commit after which the next part begins; null where this is the last one. */
+  /** The commit after which the next page begins; null on the last page. */
   readonly next: string | null;
 }
 
-/** The commits that are asked for. */
+/** The requested commits. */
 export interface CommitQuery {
-  /** Only those that change it; null: all. */
+  /** Only commits that change this instance; null: all. */
   readonly instance: string | null;
-  /** Empty: in every state. */
+  /** Empty: every state. */
   readonly states: readonly CommitRow['state'][];
-  /** Empty: from the newest on. */
+  /** Empty: begin at the newest commit. */
   readonly after: string;
   readonly limit: number;
 }
@@ -50,9 +50,9 @@ export interface CommitDetails extends ListedCommit {
   readonly base: string | null;
   /** The message without its first line. */
   readonly body: string;
-  /** Null: the local copy does not have one of the commits any more, or the plan is too large. */
+  /** Null if the local copy no longer has one of the commits, or the plan is too large. */
   readonly plan: ShownPlan | null;
-  /** How many servers and records change, if these are too many for a plan; omitted otherwise. */
+  /** The number of servers and records that change, if there are too many for a plan; omitted otherwise. */
   readonly planLeftOut?: number;
   readonly approvals: readonly {
     readonly time: string;
@@ -66,7 +66,7 @@ export interface CommitDetails extends ListedCommit {
 
 /** The sources of the history. */
 export interface CommitSources extends ViewSources {
-  /** Asks git; null for a commit that is lost. */
+  /** Reads the commit from git; null for a lost commit. */
   readonly describe: (commit: string) => Promise<Commit | null>;
   /** Returns the effect of a commit; null if one of the two is lost. */
   readonly planOf: (order: { readonly base: string | null; readonly head: string }) => Promise<Plan | null>;
@@ -74,14 +74,14 @@ export interface CommitSources extends ViewSources {
 
 const PREFIX_MIN = 7;
 const INSTANCES_SHOWN = 20;
-/** Servers and records of a commit that is planned. */
+/** The limit of changed servers and records for a plan. */
 const CHANGES_MAX = 2_000;
 const PLAN_MS = 20_000;
 
 /** Returns the reads of the history. */
 export function commitReads(options: CommitSources, clock: Clock = systemClock) {
   return {
-    /** Returns a part of the history. Throws `not_found` if it does not have `after`. */
+    /** Returns a page of the history. Throws `not_found` if the history does not contain `after`. */
     commits(by: Client, { instance, states, after, limit }: CommitQuery): CommitPage {
       const seen = seenCommits(by, options).filter(
         ({ row }) =>
@@ -170,7 +170,7 @@ type PlannedDetails = Pick<CommitDetails, 'plan' | 'planLeftOut'>;
 
 async function planIn({ commit, row }: SeenCommit, options: CommitSources, clock: Clock): Promise<PlannedDetails> {
   const { counts, base, state } = row;
-  // The effect of what is not followed is not counted: it is at most that on all servers.
+  // The effect of a commit that is not followed was not counted. It is at most a change of all servers.
   const size =
     state === 'followed'
       ? Object.values(counts)
@@ -179,7 +179,7 @@ async function planIn({ commit, row }: SeenCommit, options: CommitSources, clock
       : options.rows.list('server').size;
   if (size > CHANGES_MAX) return { plan: null, planLeftOut: size };
   const plan = await within(clock, PLAN_MS, options.planOf({ base, head: commit }));
-  if (plan === undefined) throw new ServiceError('not_ready', 'The commit is still being compared: ask again');
+  if (plan === undefined) throw new ServiceError('not_ready', 'The commit is still being compared: try again');
   if (plan === null) return { plan };
   const { base: _base, head: _head, ...shown } = plan;
   return { plan: shown };

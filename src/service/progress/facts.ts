@@ -1,4 +1,5 @@
-// Gathers what a client may know of the progress of instances and servers. All answers about it are made of these facts.
+// Gathers the facts that a client may know about the progress of instances and servers. All answers about progress use
+// them.
 import type { ClockTimes } from '../../base/clock.ts';
 import type { RefusedCommit } from '../../desired/desired-state.ts';
 import type { Cycle } from '../../machine/chain.ts';
@@ -13,65 +14,65 @@ import { Scope } from '../scope.ts';
 import { activeView, type View, type ViewSources } from '../views.ts';
 import type { EndingCertificate } from './clients-seen.ts';
 
-/** What is known of single servers, instances and entries beside the rows. */
+/** Facts about single servers, instances and entries that are not in the rows. */
 interface Known {
   readonly stallsOf: StallsOf;
   /** Returns the wait of a server; undefined if it does not wait. */
   readonly waitOf: (server: string) => ToldWait | undefined;
-  /** Returns how the checks of a server fail, once several in a row have failed; undefined otherwise. */
+  /** Returns the failure of a server's checks if several in a row have failed; undefined otherwise. */
   readonly checkFailureOf: (server: string) => CheckFailure | undefined;
   /**
-   * Returns when the proxy with this serial was last heard of, in milliseconds since 1970; undefined: not since the
-   * start. Omitted: it is not known.
+   * Returns when the proxy with this serial last sent a request, in milliseconds since 1970; undefined if not since the
+   * start. Omitted: unknown.
    */
   readonly heardAt?: ((serial: string) => number | undefined) | undefined;
-  /** See CurrentState. Omitted: it is not known. */
+  /** See CurrentState. Omitted: unknown. */
   readonly invalidSince?: ((instance: string) => string | undefined) | undefined;
-  /** Returns true if the settings have a provider entry of that name. Omitted: it is not known. */
+  /** Returns true if the settings have a provider entry of that name. Omitted: unknown. */
   readonly hasEntry?: ((name: string) => boolean) | undefined;
 }
 
-/** What is known of the progress of instances beside the rows. */
+/** The sources of the facts. */
 export interface ProgressOptions extends ViewSources, Known {
-  /** Returns what fails outside. Omitted: this process does nothing outside. */
+  /** Returns the outages. Omitted: this process has no outside connections. */
   readonly outages?: () => Outages;
-  /** Returns what this process has noticed. Omitted: it does not lead. */
+  /** Returns the observations of this process. Omitted: it does not lead. */
   readonly noticed?: (() => Noticed) | undefined;
   /** Returns the leader, null if none is known. Omitted: the store is embedded. */
   readonly leader?: (() => LeadingReplica | null) | undefined;
-  /** Returns why this replica shows an earlier moment than the leader. Omitted: it leads. */
+  /** Returns why this replica is behind the leader. Omitted: it leads. */
   readonly lag?: () => Outage | undefined;
-  /** This replica does not lead, and answers since no leader did. Omitted: it leads. */
+  /** This replica is a standby, and answers because no leader did. Omitted: it leads. */
   readonly isUnled?: true;
 }
 
-/** What the leading process has noticed, in addition to the rows. */
+/** Observations of the leader that are not in the rows. */
 export interface Noticed {
   /** Returns the call in flight for a server. */
   readonly callOf: (
     server: string,
   ) => { readonly provider: string; readonly claimed: Pick<ClockTimes, 'wall'> } | undefined;
-  /** Returns since when the calls of a provider entry have no answer; undefined if the last one had an answer. */
+  /** Returns since when the calls of a provider entry had no answer; undefined if the last call had one. */
   readonly unansweredOf: (entry: string) => SilentEntry | undefined;
-  /** Returns why the last action of a server had no answer; undefined if one had since. */
+  /** Returns why the last action of a server had no answer; undefined if a later action had one. */
   readonly lostBecause: (server: string) => string | undefined;
-  /** Provider entries that answer nothing. */
+  /** Provider entries that do not answer. */
   readonly silent: readonly SilentEntry[];
   /** Servers that wait for one another. */
   readonly cycles: readonly Cycle[];
-  /** Returns true if the last call of a server had no answer because of such an entry; see EntryAnswers. */
+  /** Returns true if the last call of a server had no answer because its entry is silent; see EntryAnswers. */
   readonly isOfSilent: (server: string) => boolean;
-  /** Idle servers whose checks fail: several in a row, or the first one after an operator asked for it. */
+  /** Idle servers whose checks fail: several in a row, or the first check that an operator requested. */
   readonly unchecked: ReadonlySet<string>;
   /** Returns the last check of a server; undefined if there is none since the start. */
   readonly lastCheckOf: (server: string) => LastCheck | undefined;
-  /** Returns since when no proxy that manages servers with these tags is heard of; see ProxyPresence. */
+  /** Returns since when no proxy for servers with these tags has sent a request; see ProxyPresence. */
   readonly unheardSince: (tags: readonly string[]) => number | null | undefined;
-  /** Certificates and revocation lists, with their ends. */
+  /** Certificates and revocation lists. */
   readonly ending: readonly EndingCertificate[];
 }
 
-/** What a client may know of the progress now. */
+/** The facts that a client may know now. */
 export interface Facts extends Known {
   readonly view: View;
   readonly scope: Scope;
@@ -85,8 +86,9 @@ export interface Facts extends Known {
 }
 
 /**
- * Returns what a client may know; `by`: undefined for the controller itself. A limited client does not see outages,
- * provider entries and replicas: these concern the whole installation. `lag`: of the replica that was asked.
+ * Returns the facts that a client may know; `by`: undefined for the controller itself. A limited client does not see
+ * outages, provider entries and replicas, since these concern the whole installation. `lag`: of the replica that
+ * received the request.
  */
 export function factsFor(by: Client | undefined, options: ProgressOptions, lag?: Outage): Facts {
   const { stallsOf, waitOf, checkFailureOf, heardAt, invalidSince } = options;
@@ -110,7 +112,7 @@ export function factsFor(by: Client | undefined, options: ProgressOptions, lag?:
   };
 }
 
-/** Returns the row of a server that the client sees: it has values and reasons. */
+/** Returns the row of a server, if the client sees the server: the row contains values and reasons. */
 export function seenRow(
   server: string,
   { scope, view: { rows } }: Pick<Facts, 'scope' | 'view'>,

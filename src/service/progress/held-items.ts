@@ -1,4 +1,4 @@
-// Lists everything that waits for an approval, as the API answers it.
+// Lists all held changes, in the form of the API.
 import type { RefusedCommit } from '../../desired/desired-state.ts';
 import { failuresDigest } from '../../machine/hold-digests.ts';
 import { failuresMax } from '../../machine/rollout.ts';
@@ -8,7 +8,7 @@ import type { HeldItem } from '../answers.ts';
 import type { Scope } from '../scope.ts';
 import type { PresentRows } from '../views.ts';
 
-/** Returns the held instances that a client sees, by name, then the held updates and commits. */
+/** Returns the held instances that a client sees, sorted by name, then the held updates and commits. */
 export function heldItems(rows: PresentRows, refused: RefusedCommit | undefined, scope: Scope): readonly HeldItem[] {
   const held = [...rows.list('held')].filter(([instance]) => scope.seesInstance(instance));
   const deletes = held
@@ -19,19 +19,19 @@ export function heldItems(rows: PresentRows, refused: RefusedCommit | undefined,
       const reason = heldReason(row, rows);
       return { kind, digest, instance, reason, since, resources: servers, commit, author: authorOf(commit, rows) };
     });
-  // The updates of a commit are those of all instances.
+  // A rollout concerns the updates of all instances.
   const items = [...deletes, ...(scope.isWhole ? failures(rows) : []), ...commitHolds(refused, rows, scope)];
   return scope.seesPersons ? items : items.map((item) => ({ ...item, author: null }));
 }
 
 /**
- * Returns true if deletes that are still held are approved: what was approved is judged at once where that is possible.
+ * Returns true if held deletes are already approved. They stay held only while the repository cannot be read.
  */
 export function isApprovedAlready({ digest }: HeldRow, rows: PresentRows): boolean {
   return rows.read('approval', digest) !== undefined;
 }
 
-/** Returns the author of a commit of the history; null if it is not known. */
+/** Returns the author of a commit of the history; null if unknown. */
 export function authorOf(commit: string | null, rows: PresentRows): string | null {
   return commit === null ? null : (rows.read('commit', commit)?.author ?? null);
 }
@@ -52,10 +52,10 @@ function commitHolds(refused: RefusedCommit | undefined, rows: PresentRows, scop
   return [{ kind, digest, instance: null, reason, since, resources, commit, author, ...advice }];
 }
 
-/** Updates of a commit that wait because too many others of it have failed. */
+/** Returns the updates of each commit that wait because too many other updates of the commit failed. */
 function failures(rows: PresentRows): HeldItem[] {
   return [...rows.index.openUpdates()].flatMap(([commit, open]) => {
-    // Without a row the rollout is over, or was small: what waits heals drift.
+    // Without a row, the rollout has ended or was small: the waiting updates correct drift.
     const recorded = rows.read('rollout', commit);
     if (recorded === undefined && ![...open].some((name) => rows.server(name)?.state === 'pending')) return [];
     const rollout = recorded ?? { updates: 0 };

@@ -1,5 +1,5 @@
-// Measures what is recorded, for metrics: servers and instances by state, commits, and what is held. Also a replica
-// that does not lead has this.
+// Measures the recorded state for metrics: servers and instances by state, commits, and held changes. Standbys measure
+// it too.
 import type { Metrics, SetGauge } from '../../base/metrics.ts';
 import { openRemovals, removalsMax, serverCount } from '../../machine/removals.ts';
 import { fieldOf } from '../../model/json.ts';
@@ -13,14 +13,14 @@ import { EVERYTHING } from '../scope.ts';
 import { activeView, type View, type ViewSources } from '../views.ts';
 import { heldItems } from './held-items.ts';
 
-/** What is measured. */
+/** The sources of the measurements. */
 export interface MeasuredSources extends ViewSources {
   readonly rows: Ledger;
   readonly stallsOf: StallsOf;
   readonly deleteBudget: DeleteBudget;
 }
 
-/** Sets the gauges of what is recorded. */
+/** Sets the gauges of the recorded state. */
 export function measureRecorded(sources: MeasuredSources, set: SetGauge): void {
   const { rows, now, deleteBudget, stallsOf } = sources;
   measureServers(sources, set);
@@ -39,7 +39,7 @@ function measureServers({ rows, now }: MeasuredSources, set: SetGauge): void {
   for (const row of rows.list('server').values()) {
     const known = states.get(row.state) ?? { count: 0, since: row.since };
     known.count += 1;
-    // All are of one length and zone, so that the order of the texts is that of the times.
+    // All times have the same length and zone, so text order is time order.
     if (row.since < known.since) known.since = row.since;
     states.set(row.state, known);
   }
@@ -79,7 +79,7 @@ function measureHeld({ rows, refused }: MeasuredSources, set: SetGauge): void {
   set('treeline_deletes_held', {}, servers.length);
 }
 
-/** Counts the drift that a change of rows shows: what a check has found, and what is corrected by itself. */
+/** Counts the drift that a change of rows records: found by a check, and healed. */
 export function countDrift(metrics: Metrics, change: Change): void {
   if (change.kind !== 'server') return;
   const { expected: before, value: after } = change;
@@ -88,12 +88,12 @@ export function countDrift(metrics: Metrics, change: Change): void {
   if (before.healing !== after.healing && hasNewHeal(before, after)) metrics.count('treeline_drift_heals_total', {});
 }
 
-/** Old heals are dropped from a row in between. */
+/** Compares times, because old heals are dropped from the row. */
 function hasNewHeal({ healing: known = {} }: ServerRow, { healing = {} }: ServerRow): boolean {
   return Object.entries(healing).some(([name, times]) => times.some((time) => !fieldOf(known, name)?.includes(time)));
 }
 
-/** Returns for how many seconds something is so; 0 where it is not. `since`: RFC 3339. */
+/** Returns the seconds from `since` (RFC 3339) until now; 0 if undefined. */
 export function secondsSince(since: string | undefined, now: number): number {
   return since === undefined ? 0 : Math.max(0, (now - Date.parse(since)) / 1000);
 }

@@ -1,4 +1,4 @@
-// The reads of progress: what instances and servers wait for, and what needs an operator. See docs/rest.md, operations.
+// The reads of progress: why instances and servers wait, and what needs an operator. See docs/rest.md, operations.
 
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { isBeingRemoved, isConverged } from '../../machine/existence.ts';
@@ -33,12 +33,12 @@ import { describeOne, findServers, type ServerQuery } from './server-list.ts';
 import { causesByInstance, explainWaits, replicaFacts, STATUS_KINDS } from './why.ts';
 
 /**
- * Returns what shows each client the progress that it sees. `lag`: of the replica that was asked, if it is another than
- * this one.
+ * Returns the reads of progress. Each client gets only what it sees. `lag`: of the replica that received the request,
+ * if it forwarded the request to this one.
  */
 export function progressReads(options: ProgressOptions) {
   return {
-    /** The reasons why an instance is not done. */
+    /** Returns the reasons why an instance is not done. */
     why(by: Client, instance: string, lag = options.lag?.()): Why {
       const facts = factsFor(by, options, lag);
       requireInstance(facts.view, instance, facts);
@@ -49,7 +49,7 @@ export function progressReads(options: ProgressOptions) {
     overview(by: Client, lag = options.lag?.()): Overview {
       return buildOverview(factsFor(by, options, lag), options.desired());
     },
-    /** Returns what a recovery found of the servers that a client sees; null where there is none. */
+    /** Returns what a recovery found about the servers that a client sees; null if there is no recovery. */
     recovery(by: Client): FoundRecovery {
       return { recovery: recoveryIn(options.rows, new Scope(by, options)) };
     },
@@ -59,7 +59,7 @@ export function progressReads(options: ProgressOptions) {
       if (query.instance !== null) requireInstance(facts.view, query.instance, facts);
       return findServers(query, facts);
     },
-    /** One server, with what is wanted of it and what was applied. */
+    /** Returns one server with its wanted and applied properties. */
     server(by: Client, name: string): ServerDetails {
       const facts = factsFor(by, options);
       const server = describeOne(name, facts, hierarchyIn(options.desired()));
@@ -79,7 +79,7 @@ export interface AllAttention extends Pick<Causes, 'covered'> {
   readonly items: readonly AttentionItem[];
 }
 
-/** Returns everything that needs an operator, each with all of its instances. */
+/** Returns all causes that need an operator, each with all of its instances. */
 export function attentionOf(options: ProgressOptions): AllAttention {
   const facts = factsFor(undefined, options, options.lag?.());
   const { causes, covered } = causesOf(facts);
@@ -93,7 +93,7 @@ function buildOverview(facts: Facts, desired: DesiredState | undefined): Overvie
   const causesIn = causesByInstance(causes, STATUS_KINDS);
   const seen = [...instanceNames(view)].sort(compareNames).filter((name) => scope.seesInstance(name));
   const instances = seen.map((name) => {
-    // The calls of entries that answer nothing are listed once.
+    // Silent entries have a cause of their own, so their servers do not repeat it.
     const own = { ...facts, noticed: facts.noticed && { ...facts.noticed, unansweredOf: () => undefined } };
     const { status, summary, counts } = explainWaits({ name, causes: causesIn(name) }, own, 1);
     return { name, status, summary, counts, ...whereWritten(name, desired), ...versionOf(name, view) };
@@ -126,7 +126,7 @@ function versionOf(name: string, { rows }: View): Pick<OverviewInstance, 'commit
   return commit ? { commit } : {};
 }
 
-/** Returns the recovery that is not over, with the servers that a client sees; null if there is none. */
+/** Returns the current recovery with the servers that a client sees; null if there is none. */
 function recoveryIn(rows: PresentRows, scope: Scope): Recovery | null {
   const row = rows.read('recovery', RECOVERY);
   if (row === undefined) return null;

@@ -14,7 +14,7 @@ import type { CheckFailure } from '../../reconcile/checks/server-checks.ts';
 import type { PropertyDifference, StateCounts, WaitingItem } from '../answers.ts';
 import { type Facts, seenRow } from './facts.ts';
 
-/** The order of items: first those that need an operator, last those that wait for others. */
+/** The order of items: states that need an operator first, servers that wait for others last. */
 const URGENCY: readonly State[] = [
   'blocked',
   'failed',
@@ -28,18 +28,18 @@ const URGENCY: readonly State[] = [
   'marked for delete',
 ];
 
-/** A server may wait for one that waits in turn; so many of these are followed. */
+/** The limit of a chain of servers in which each waits for the next. */
 const CHAIN_MAX = 100;
 
-/** Returns how many servers are in each state, in the order of the states. */
+/** Returns the number of servers in each state, in the order of the states. */
 export function countStates(states: Iterable<State>): StateCounts {
   const found = Map.groupBy(states, (state) => state);
   return Object.fromEntries(STATES.flatMap((state) => (found.has(state) ? [[state, found.get(state)?.length]] : [])));
 }
 
 /**
- * Returns an item for each server that is not done, the most urgent first, then one for each other server that could
- * not be checked, or keeps a value that no output gives any more; at most `countMax`.
+ * Returns at most `countMax` items: one for each server that is not done, the most urgent first, then one for each done
+ * server that could not be checked or that keeps a value whose output is no longer reported.
  */
 export function serverItems(servers: readonly string[], facts: Facts, countMax: number): readonly WaitingItem[] {
   const byState = Map.groupBy(servers, (server) => seenRow(server, facts)?.state);
@@ -52,7 +52,7 @@ export function serverItems(servers: readonly string[], facts: Facts, countMax: 
   return [...open, ...uncheckedItems(servers, facts), ...keptItems(servers, facts)].slice(0, countMax);
 }
 
-/** Returns an item for each server that is done as far as known, and whose checks fail. */
+/** Returns an item for each done server whose checks fail. */
 function uncheckedItems(servers: readonly string[], facts: Facts): WaitingItem[] {
   return servers.flatMap((resource): WaitingItem[] => {
     const failure = facts.checkFailureOf(resource);
@@ -64,15 +64,15 @@ function uncheckedItems(servers: readonly string[], facts: Facts): WaitingItem[]
 }
 
 /**
- * Returns an item for each server that is done with a value which the outputs that it takes do not give any more, or
- * without one that is for configuration only.
+ * Returns an item for each done server with an output that is unknown: the server keeps the last value, or lacks one
+ * that only its configuration uses.
  */
 function keptItems(servers: readonly string[], facts: Facts): WaitingItem[] {
   return servers.flatMap((resource): WaitingItem[] => {
     const { state, wanted, since = null } = seenRow(resource, facts) ?? {};
     if (state !== 'done' || wanted?.reads === undefined) return [];
     const outputsOf = (server: string) => seenRow(server, facts)?.outputs;
-    // Of one that the client does not see nothing is known here.
+    // The outputs of a server that the client does not see are always unknown here.
     const found = [...unknownOutputs(wanted, { outputsOf })].find(
       ([, { server }]) => seenRow(server, facts) !== undefined,
     );
@@ -85,8 +85,7 @@ function keptItems(servers: readonly string[], facts: Facts): WaitingItem[] {
 }
 
 /**
- * Returns the item of the server that the first one waits for in the end; the same item if it waits for no other
- * server.
+ * Returns the item of the server at the end of the chain of waits; the same item if its server waits for no other.
  */
 export function rootItem(first: WaitingItem, facts: Facts): WaitingItem {
   const root = first.resource === null ? null : rootOf(first.resource, facts);
@@ -95,14 +94,14 @@ export function rootItem(first: WaitingItem, facts: Facts): WaitingItem {
 }
 
 /**
- * Returns the item of a server that is not done, or could not be checked; undefined where nothing is to be said of it.
+ * Returns the item of a server that is not done or could not be checked; undefined if there is nothing to report.
  */
 export function describeServer(name: string, row: ServerRow, facts: Facts): WaitingItem | undefined {
   if (row.state !== 'done') return describeWaiting(name, row, facts);
   return uncheckedItems([name], facts)[0] ?? keptItems([name], facts)[0];
 }
 
-/** Returns since when, and why, a server could not be checked. */
+/** Returns the words for since when and why a server could not be checked. */
 export function uncheckedWords({ since, message }: CheckFailure): string {
   return `it could not be checked since ${momentOf(since)}${message === '' ? '' : `: ${message}`}`;
 }
@@ -154,29 +153,29 @@ function proxyWords(serial: string, { scope, view: { desired }, heardAt }: Facts
   return `${who}, ${time === undefined ? 'not heard of since the start of the controller' : `last heard of at ${momentOf(time)}`},`;
 }
 
-/** Returns since when a provider entry has answered nothing, and how its last call ended. */
+/** Returns the words for since when a provider entry has not answered, and how its last call ended. */
 export function silentWords({ since, reason }: Pick<SilentEntry, 'since' | 'reason'>): string {
   return `has answered nothing since ${since}, the last time: ${reason}`;
 }
 
-/** Returns words on a provider entry whose calls have no answer; empty if the last one had an answer. */
+/** Returns the words for a provider entry whose calls have no answer; empty if the last call had one. */
 function unansweredWords(entry: string | undefined, facts: Facts): string {
   const unanswered = entry === undefined ? undefined : callsOf(facts)?.unansweredOf(entry);
   return unanswered === undefined ? '' : `it ${silentWords(unanswered)}`;
 }
 
-/** A proxy is not shown how the calls of provider entries go. */
+/** A proxy does not see the calls of provider entries. */
 function callsOf({ scope, noticed }: Facts): Facts['noticed'] {
   return scope.isProxy ? undefined : noticed;
 }
 
 /**
- * Returns the words for a server that waits for nothing else: a check that a proxy has taken is not ended for an
- * action.
+ * Returns the words for a server that waits for nothing in the rows. It may wait for a running check, which an action
+ * does not interrupt.
  */
 function idleWords(resource: string, facts: Facts): string {
   const call = callsOf(facts)?.callOf(resource);
-  if (call === undefined) return 'is looked at in a moment';
+  if (call === undefined) return 'is about to be processed';
   const who = call.provider === PROXIED ? 'a proxy' : `the provider entry "${call.provider}"`;
   const words = `${who} checks it first, since ${momentOf(call.claimed.wall)}`;
   return [words, unansweredWords(call.provider, facts)].filter((text) => text !== '').join('; ');
@@ -204,8 +203,8 @@ function waitingItem(resource: string, row: ServerRow, facts: Facts): WaitingIte
 }
 
 /**
- * Returns the server at the end of the chain of waits that begins with this one: it waits for no other, or for an
- * output of one that is done.
+ * Returns the last server of the chain of waits that begins with this one: it waits for no server, or for an output of
+ * a done server.
  */
 function rootOf(server: string, facts: Facts): string {
   const seen = new Set([server]);
@@ -229,8 +228,7 @@ function rootWords({ server }: ToldWait, root: string | undefined, facts: Facts)
 }
 
 /**
- * Returns words on the outputs that there are where a server waits for one that was not reported: its name may be a
- * mistake.
+ * Returns the reported outputs if a server waits for another output of the same source, whose name may be a mistake.
  */
 function reportedWords({ state, reason, wanted }: ServerRow, facts: Facts): string {
   if (wanted?.reads === undefined || (state === 'blocked' && reason?.code !== 'no_output')) return '';
@@ -247,8 +245,8 @@ function stateWords({ state, reason }: ServerRow): string {
 }
 
 /**
- * Returns what an operator does about a server that does not continue, or could not be checked; null if nothing is
- * known. `target`: the servers that a command names; omitted: this one.
+ * Returns the advice for a server that does not continue or could not be checked; null if there is none. `target`: the
+ * arguments that name the servers in a command; default: this server.
  */
 export function adviceFor(name: string, row: ServerRow, target = `--resource ${name}`): string | null {
   const retry = `treeline retry ${target}`;
@@ -259,7 +257,7 @@ export function adviceFor(name: string, row: ServerRow, target = `--resource ${n
       return row.state === 'failed' ? `correct that, then push, or: ${retry}` : retry;
     case 'drifted':
       if (row.reason?.code !== 'many_gone') return `${retry}, or push a commit that changes it`;
-      return `find out whether they are gone, or its program or service answers wrongly; to make them again: ${retry}`;
+      return `find out whether they are gone or their provider answers wrongly; to create them again: ${retry}`;
     case 'blocked':
       return unblocking(name, row, target);
     case 'unknown':
@@ -285,11 +283,11 @@ function unblocking(resource: string, row: ServerRow, target: string): string | 
       return `treeline adopt ${target}`;
     case 'protected':
       return (
-        `take the change back, or push "protected: false" for ${row.instance} first; if it is not to be ` +
+        `revert the change, or push "protected: false" for ${row.instance} first; if it is not to be ` +
         `built again: treeline retry --resource ${resource}`
       );
     case 'no_proxy':
-      return 'register a proxy with that tag, and see that it runs; or add an entry to execution.providers in the settings';
+      return 'register a proxy with that tag, and make sure that it runs; or add an entry to execution.providers in the settings';
     case 'no_output':
       return 'have its provider report that output, or correct the template, and push; it continues automatically';
     case 'output_fight':
@@ -299,7 +297,7 @@ function unblocking(resource: string, row: ServerRow, target: string): string | 
       const settings = 'correct execution.providers in the settings, and start the controller again';
       if (row.wanted === null || (!isStuck(row) && row.reason.code === 'no_provider')) return settings;
       const adopt = `; or, if the entry that matches now has the server: treeline adopt --resource ${resource}`;
-      const replace = `; or, to have it deleted and made again there: treeline replace ${resource}`;
+      const replace = `; or, to delete it and create it there again: treeline replace ${resource}`;
       return `${settings}${adopt}${isStuck(row) || row.applied === null ? '' : replace}`;
     }
     default:
@@ -308,8 +306,8 @@ function unblocking(resource: string, row: ServerRow, target: string): string | 
 }
 
 /**
- * Returns the known differences of a server, as applied, as observed, and as wanted, sorted by property; empty if there
- * is none, or the server is gone.
+ * Returns the known differences of a server with the applied, observed and wanted value, sorted by property; empty if
+ * there is none or the server is gone.
  */
 function propertyDifferences({ applied, observed, wanted }: ServerRow): readonly PropertyDifference[] {
   return differingNames(observed).map((property) => ({

@@ -1,4 +1,4 @@
-// Lists recorded servers page by page, filtered, and describes one with what was asked for and what was applied. See
+// Lists recorded servers in pages, with filters, and describes one with its wanted and applied properties. See
 // docs/rest.md, operations.
 import { momentOf } from '../../base/wording.ts';
 import { compileSecrets, SECRET_VALUE } from '../../hiera/secrets.ts';
@@ -13,17 +13,17 @@ import type { ListedServer, ServerDetails, ServerPage, ServerProperty } from '..
 import { type Facts, seenRow } from './facts.ts';
 import { describeServer } from './server-items.ts';
 
-/** The servers that are asked for. */
+/** The requested servers. */
 export interface ServerQuery {
-  /** Null: of every instance. */
+  /** Null: every instance. */
   readonly instance: string | null;
   /** Empty: in every state. */
   readonly states: readonly State[];
-  /** A part of the server's or its instance's name, without regard to case; empty: all. */
+  /** A part of the server's or its instance's name, case-insensitive; empty: all. */
   readonly search: string;
-  /** Only names that come after this one. */
+  /** Only names after this one. */
   readonly after: string;
-  /** The most servers to return. */
+  /** The maximum number of servers to return. */
   readonly limit: number;
 }
 
@@ -68,9 +68,9 @@ function listedServer(name: string, row: ServerRow, facts: Facts): ListedServer 
 }
 
 /**
- * Returns one server with all of its properties. Values of keys that `hierarchy` calls secret are withheld, and all
- * where it is not known; where the reader may not see values, none is there. Throws `not_found` for a name of no
- * server.
+ * Returns one server with all of its properties. Withholds the values of keys that `hierarchy` declares secret, or all
+ * values if `hierarchy` is unknown. Omits the properties if the client may not see values. Throws `not_found` for an
+ * unknown server.
  */
 export function describeOne(name: string, facts: Facts, hierarchy: Hierarchy | undefined): ServerDetails {
   const row = seenRow(name, facts);

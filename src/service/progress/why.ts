@@ -11,7 +11,7 @@ import { countStates, rootItem, serverItems } from './server-items.ts';
 
 const ITEMS_MAX = 1_000;
 
-/** Causes that concern an instance as a whole, in the order in which they are shown, and the state that they show. */
+/** The causes that concern a whole instance, in the order of the answer, with the state to show. */
 const WHOLE_STATES: Readonly<Partial<Record<AttentionKind, WaitingItem['state']>>> = {
   recovery: 'Suspended',
   held: 'Awaiting approval',
@@ -22,18 +22,18 @@ const WHOLE_STATES: Readonly<Partial<Record<AttentionKind, WaitingItem['state']>
   provider: 'Outage',
   proxies: 'Outage',
 };
-/** The causes that the status of an instance follows from. The list of all instances has the others once. */
+/** The causes that the overview shows for each instance. It lists all other causes once. */
 export const STATUS_KINDS: readonly AttentionKind[] = ['recovery', 'held', 'invalid'];
 
-/** Returns what a client sees of the replicas. */
+/** Returns the facts about replicas that a client sees. */
 export function replicaFacts({ scope, leader, lag }: Facts): ReplicaFacts {
   if (scope.isProxy || leader === undefined) return {};
   return lag === undefined ? { leader } : { leader, lag };
 }
 
 /**
- * Returns a function that returns the causes of these kinds that concern an instance, or every instance. `kinds`:
- * omitted: all that `why` shows.
+ * Returns a function from an instance to its causes of these kinds, including causes that concern every instance.
+ * `kinds`: default: all kinds that `why` shows.
  */
 export function causesByInstance(
   causes: readonly Cause[],
@@ -49,7 +49,9 @@ export function causesByInstance(
   return (instance) => [...ofEvery, ...(own.get(instance) ?? [])].sort((a, b) => rank(a) - rank(b));
 }
 
-/** Returns why an instance that exists is not done, with at most `itemsMax` items. `causes`: that concern it. */
+/**
+ * Returns why an existing instance is not done, with at most `itemsMax` items. `causes`: the causes that concern it.
+ */
 export function explainWaits(
   { name, causes }: { readonly name: string; readonly causes: readonly Cause[] },
   facts: Facts,
@@ -89,8 +91,8 @@ function suspensions(name: string, { scope, view: { desired, rows, now } }: Fact
 }
 
 /**
- * Returns the description of the client with this serial, else the serial. Limited clients with equal limits share
- * answers.
+ * Returns the description of the client with this serial, or the serial itself. Depends on the scope alone, because
+ * limited clients with equal limits share answers.
  */
 export function personFor(serial: string | null, scope: Scope, { clients }: DesiredState): string {
   if (!scope.seesPersons) return 'an administrator';

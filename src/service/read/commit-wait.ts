@@ -1,13 +1,13 @@
-// Holds reads that require a commit until that commit is followed. See docs/rest.md, answers.
+// Delays reads that require a commit until that commit is followed. See docs/rest.md, answers.
 import { type Clock, within } from '../../base/clock.ts';
 import { type ShareLimits, Shares } from '../../base/shares.ts';
 import type { DesiredState, RefusedCommit } from '../../desired/desired-state.ts';
 import { ServiceError } from '../../model/service-error.ts';
 
 interface CommitWaitOptions {
-  /** Asks for a poll of the branch, and resolves once it is over. Throws like Follower.newest. */
+  /** Polls the branch, and resolves when the poll has ended. Throws like Follower.newest. */
   readonly newest: () => Promise<unknown>;
-  /** Returns whether `descendant` is `ancestor` or comes after it. `ancestor` need not be here. */
+  /** Returns whether `descendant` is `ancestor` or comes after it. `ancestor` may be missing locally. */
   readonly isAncestor: (ancestor: string, descendant: string) => Promise<boolean>;
   /** The active desired state, or undefined before the first good commit. */
   readonly desired: () => DesiredState | undefined;
@@ -16,17 +16,17 @@ interface CommitWaitOptions {
   readonly clock: Clock;
 }
 
-/** Waits for commits to be followed, for reads. */
+/** Lets reads wait until a commit is followed. */
 export type CommitWait = ReturnType<typeof createCommitWait>;
 
-/** How long a read waits for its commit. */
+/** The limit of a read's wait for its commit. */
 export const WAIT_MS = 10_000;
-/** Reads that wait. One counts until its poll is over, also where it was sent away before. */
+/** Waiting reads. A read counts until its poll has ended, even if it was answered before. */
 export const WAITS: ShareLimits = { ofClient: 50, waitingOfClient: 50 };
-/** Questions to git about the history: one may start a process. */
+/** Queries of the history: each may start a git process. */
 const QUESTIONS: ShareLimits = { ofClient: 1, waitingOfClient: 2 * WAITS.ofClient };
 
-/** Returns the one place where reads wait. */
+/** Returns the place where reads wait. There is one for each process. */
 export function createCommitWait({ newest, isAncestor, desired, refused, clock }: CommitWaitOptions) {
   const stopped = Promise.withResolvers<never>();
   stopped.promise.catch(() => undefined);
@@ -38,7 +38,10 @@ export function createCommitWait({ newest, isAncestor, desired, refused, clock }
     return await questions.run(client, () => isAncestor(commit, history));
   }
 
-  /** Resolves with true once a commit is followed. A poll that found a commit which is not followed is a poll. */
+  /**
+   * Resolves with true when a commit is followed. Ignores `conflict`: then the poll succeeded, but the head is not
+   * followed.
+   */
   async function arrival(wanted: Wanted): Promise<true> {
     if (await isIn(desired()?.commit, wanted)) return true;
     await newest().catch((error: unknown) => {
@@ -51,9 +54,9 @@ export function createCommitWait({ newest, isAncestor, desired, refused, clock }
 
   return {
     /**
-     * Resolves once a commit, or one after it, is followed. Throws ServiceError `invalid_input` where the branch has no
-     * such commit, `not_ready` where it is not followed within 10 s or will not be, and `too_many_requests` where too
-     * many reads of the client wait already.
+     * Resolves when a commit, or one after it, is followed. Throws ServiceError `invalid_input` if the branch has no
+     * such commit, `not_ready` if it is not followed within 10 s or never will be, and `too_many_requests` if too many
+     * reads of the client already wait.
      */
     async reached(commit: string, client: string): Promise<void> {
       if (desired()?.commit === commit) return;
@@ -78,7 +81,7 @@ function late(commit: string): ServiceError {
   return new ServiceError('not_ready', `The commit ${commit} is not followed yet; try again`);
 }
 
-/** An operator has to settle something first. */
+/** Returns the error for a commit that cannot be followed before an operator acts. */
 function notFollowed({ commit }: Wanted, newest: string | undefined): ServiceError {
   return new ServiceError(
     'not_ready',

@@ -1,5 +1,5 @@
-// Builds the views of instances: the active document, and the state of every server that still exists.
-// Names the instance that was meant where there is none of a name.
+// Builds the views of instances: the active document, and the state of every server that still exists. For an unknown
+// name, suggests an instance.
 
 import { withSuggestion } from '../../base/wording.ts';
 import type { Stall } from '../../machine/chain.ts';
@@ -26,19 +26,18 @@ export interface InstanceView extends StackInstance {
   readonly resources: ResourceStates;
 }
 
-/** An object, and the blob of its file for the ETag; null where it has no file. */
+/** An object, and the blob of its file for the ETag; null if it has no file. */
 export interface Served<Body> {
   readonly body: Body;
   readonly oid: string | null;
 }
 
 /**
- * Returns why each of these waiting servers cannot continue before an operator acts; undefined where one can. See
- * stall.ts.
+ * Returns why none of these waiting servers can continue before an operator acts; undefined if one can. See stall.ts.
  */
 export type StallsOf = (servers: readonly string[]) => readonly Stall[] | undefined;
 
-/** Yields the names of all instances once, in any order: active, invalid from the start, or terminating. */
+/** Yields the name of each instance once, in any order: active, never valid, or terminating. */
 export function* instanceNames({ desired, rows }: View): Generator<string> {
   for (const { type, name } of desired.units.values()) if (type === 'stack-instance') yield name;
   const isActive = (name: string): boolean => desired.units.has(instanceAddress(name));
@@ -46,7 +45,7 @@ export function* instanceNames({ desired, rows }: View): Generator<string> {
   for (const name of rows.list('terminating').keys()) if (!isActive(name) && !desired.invalid.has(name)) yield name;
 }
 
-/** Returns true if there is an instance of that name among {@link instanceNames}. */
+/** Returns true if {@link instanceNames} has this name. */
 export function hasInstance({ desired, rows }: View, name: string): boolean {
   return (
     desired.units.has(instanceAddress(name)) ||
@@ -65,14 +64,14 @@ export function viewInstances(view: View, scope: Scope): readonly InstanceView[]
   return found;
 }
 
-/** Returns an instance as it is served, or undefined where there is none of that name. */
+/** Returns an instance in the form of the API, or undefined if there is none of that name. */
 export function viewInstance(view: View, name: string): Served<InstanceView> | undefined {
   const document = documentOf(view, name);
   if (document === undefined) return undefined;
   return { body: { ...document.body, resources: resourceStates(view, name) }, oid: document.oid };
 }
 
-/** Returns the state of every server of an instance by resource key; keys without servers are there, empty. */
+/** Returns the state of every server of an instance by resource key; a key without servers has an empty map. */
 export function resourceStates(view: View, name: string): ResourceStates {
   const unit = view.desired.units.get(instanceAddress(name));
   const resources = emptyMap<Record<string, { state: State }>>();
@@ -86,7 +85,7 @@ export function resourceStates(view: View, name: string): ResourceStates {
 }
 
 /**
- * Returns the recorded servers of an instance. The index does not have those that a large commit has brought just now.
+ * Returns the recorded servers of an instance. The index lacks the servers that a large commit has just added.
  */
 function recordedServers(
   { desired, rows }: View,
@@ -100,7 +99,7 @@ function recordedServers(
 }
 
 /**
- * Returns the status of an instance that exists. `stallsOf` is asked only if every server of it that is not done waits.
+ * Returns the status of an existing instance. Calls `stallsOf` only if every server that is not done waits.
  */
 export function instanceStatus(view: View, name: string, stallsOf: StallsOf): InstanceStatus {
   const { desired, rows, now } = view;
@@ -121,7 +120,7 @@ export function instanceStatus(view: View, name: string, stallsOf: StallsOf): In
   return stalls === undefined ? withWaiting : rollUp(facts, [...begun, ...stalls]);
 }
 
-/** The active document; of a new instance that is invalid, as much of it as could be read. */
+/** Returns the active document. For a new invalid instance: the part that could be read. */
 function documentOf({ desired, rows }: View, name: string): Served<StackInstance> | undefined {
   const key = instanceAddress(name);
   const unit = desired.units.get(key) ?? desired.candidates.get(key);
@@ -142,15 +141,15 @@ function blankInstance(name: string): StackInstance {
   };
 }
 
-/** Who asks, and words for the case that the name is that of a server. */
+/** The scope of the client, and the advice if the name belongs to a server. */
 interface AskedInstance {
   readonly scope: Scope;
   readonly advice?: string;
 }
 
 /**
- * Returns the error, with the instance that was meant: the owner of a server of that name, with what to do then, or the
- * nearest name.
+ * Returns the error for an unknown instance. If a server has that name, the error names its instance and the advice;
+ * otherwise the nearest name.
  */
 export function unknownInstance(view: View, name: string, { scope, advice = '' }: AskedInstance): ServiceError {
   const owner = scope.seesServer(name) ? view.rows.server(name)?.instance : undefined;
@@ -161,7 +160,7 @@ export function unknownInstance(view: View, name: string, { scope, advice = '' }
   return new ServiceError('not_found', withSuggestion(words, name, scope.suggested(instanceNames(view))));
 }
 
-/** Throws `not_found` unless there is an instance of that name which the client sees. */
+/** Throws `not_found` unless the client sees an instance of that name. */
 export function requireInstance(view: View, name: string, asked: AskedInstance): void {
   if (!asked.scope.seesInstance(name) || !hasInstance(view, name)) throw unknownInstance(view, name, asked);
 }

@@ -29,24 +29,24 @@ import {
 } from './instance-views.ts';
 
 interface ReaderOptions extends ViewSources {
-  /** Changes with every desired state that is shown. */
+  /** Changes with every active desired state. */
   readonly desiredVersion: () => number;
   readonly stallsOf: StallsOf;
 }
 
 /**
  * The reads of the API. Answers are complete bodies of the interface (docs/rest.md), come from memory, and belong to
- * one commit. Every method throws ServiceError: `not_ready` before the first good commit, `not_found` for a name that
- * is not there. Lists are sorted by name.
+ * one commit. Every method throws ServiceError: `not_ready` before the first good commit, `not_found` for an unknown
+ * name. Lists are sorted by name.
  */
 export type Reader = ReturnType<typeof createReader>;
 
-/** Returns the reader. Every answer is of one moment: nothing in it waits, or it is made of a copy of the rows. */
+/** Returns the reader. Every answer is consistent: a read does not wait, or it copies the rows first. */
 export function createReader(options: ReaderOptions) {
   const scopeOf = (by: Client): Scope => new Scope(by, options);
   return {
     ...readerOf(options, EVERYTHING),
-    /** Returns what reads what a client sees. Of a record that the client does not see, it says so: see {@link nodeReads}. */
+    /** Returns the reads of one client. For records that it does not see, {@link nodeReads} throws `not_allowed`. */
     as: (by: Client) => readerOf(options, scopeOf(by)),
     /** Returns what a client sees. */
     scopeOf,
@@ -59,11 +59,11 @@ function readerOf(options: ReaderOptions, scope: Scope) {
     /** Full object id of the newest commit that is followed. */
     commit: (): string => view().desired.commit,
     /**
-     * Changes with the desired state that is shown and with every row: as long as it is the same, so are answers that
-     * are made of them alone. Never throws.
+     * Changes with the active desired state and with every row. While it is the same, so are answers that depend only
+     * on these. Never throws.
      */
     version: (): string => `${options.desiredVersion()}.${options.rows.version}`,
-    /** Returns the client with this canonical serial, as long as it is active; while nothing is active, none is. */
+    /** Returns the active client with this canonical serial; undefined before the first good commit. */
     registered(serial: string): Client | undefined {
       const active = options.desired();
       return active && registryOf(active)(serial);
@@ -75,7 +75,7 @@ function readerOf(options: ReaderOptions, scope: Scope) {
 }
 
 function instanceReads(view: () => View, stallsOf: StallsOf, scope: Scope) {
-  /** Returns the present view. Throws if it has no instance of that name. */
+  /** Returns the current view. Throws if it has no instance of that name. */
   function viewWith(name: string): View {
     const present = view();
     requireInstance(present, name, { scope });
@@ -83,7 +83,7 @@ function instanceReads(view: () => View, stallsOf: StallsOf, scope: Scope) {
   }
 
   return {
-    /** Returns all of them, sorted by name. */
+    /** Returns all instances, sorted by name. */
     instances: (): readonly InstanceView[] => viewInstances(view(), scope),
     instance(name: string): Served<InstanceView> {
       const served = scope.seesInstance(name) ? viewInstance(view(), name) : undefined;
@@ -104,7 +104,10 @@ function objectReads(view: () => View, scope: Scope) {
     return unknown(kindOf(type), name, names);
   }
 
-  /** Sorted by name; for `all`, those of every other type, by type and name. Each is made when it is taken. */
+  /**
+   * Sorted by name; for `all`, the objects of every other type, by type and name. Each object is built when it is
+   * read.
+   */
   function objectsOf(type: TypeName): Iterable<JsonMap> {
     const present = view();
     return (function* () {
@@ -126,7 +129,8 @@ function objectReads(view: () => View, scope: Scope) {
         .filter((client) => scope.seesClient(client.serial) && (role === undefined || client.role === role))
         .sort((a, b) => (a.serial < b.serial ? -1 : 1)),
     /**
-     * Throws `not_allowed` where a proxy asks for another's. The serial may be spelled in any way; see model/serial.ts.
+     * Throws `not_allowed` if a proxy asks for another client. Accepts every spelling of the serial; see
+     * model/serial.ts.
      */
     client(given: string): Served<Client> {
       const serial = canonicalSerial(given) ?? given;
@@ -137,7 +141,7 @@ function objectReads(view: () => View, scope: Scope) {
       return entry?.object == null ? unknown('client', given, []) : { body: entry.object, oid: entry.oid };
     },
     types: (): readonly TypeName[] => TYPE_NAMES,
-    /** Returns all of a type, to be taken once; `type` may be `all`. Throws `not_found` for an unknown one. */
+    /** Returns all objects of a type (or `all`), to be iterated once. Throws `not_found` for an unknown type. */
     objects: (type: string): Iterable<JsonMap> => objectsOf(typeNamed(type)),
     object: (type: string, name: string): Served<JsonMap> => objectOf(typeNamed(type), name),
     tree(): Served<TreeNode> {
@@ -150,8 +154,8 @@ function objectReads(view: () => View, scope: Scope) {
 }
 
 /**
- * Returns the reads of nodes. `view` returns the present moment. Hiera takes "unknown" for "ask the next level": a
- * limited client is refused each node that it does not see, whether there is one or not.
+ * Returns the reads of nodes. Hiera answers "unknown" by asking its next level, so a limited client gets a refusal for
+ * each node that it does not see, existing or not.
  */
 function nodeReads(view: () => View, scope: Scope) {
   function node(name: string): NodeAtMoment {
@@ -169,11 +173,10 @@ function nodeReads(view: () => View, scope: Scope) {
   }
 
   return {
-    /** Returns every node with a record, sorted by name, all of the moment of this call. */
+    /** Returns every node with a record, sorted by name, all as of this call. */
     nodes: (): readonly NodeAtMoment[] => nodesAtMoment(view(), (name) => scope.seesNode(name)),
     /**
-     * Returns what the record of a node is made of, also where there is none: while these are the same, so is the
-     * record.
+     * Returns the sources of a node's record, even for an unknown node. While these are the same, so is the record.
      */
     recordSources(name: string): readonly unknown[] {
       const { desired, rows } = view();
@@ -190,7 +193,7 @@ function typeNamed(type: string): TypeName {
   return isTypeName(type) ? type : unknown('type', type, TYPE_NAMES);
 }
 
-/** Returns one object, or undefined where there is none. */
+/** Returns one object, or undefined if there is none. */
 function viewObject(view: View, type: TypeName, name: string): Served<JsonMap> | undefined {
   if (type === 'stack-instance') {
     const instance = viewInstance(view, name);
@@ -216,7 +219,10 @@ function namesOfType(view: View, type: TypeName): Iterable<string> {
   return names;
 }
 
-/** A server that a stack makes: its own properties under what its clientcert file says, and not the merged record. */
+/**
+ * Returns a stack's server as a clientcert: its own properties, overridden by its clientcert file. Not the merged
+ * record.
+ */
 function viewServer({ desired, rows }: View, name: string): Served<JsonMap> | undefined {
   const row = rows.server(name);
   if (row === undefined) return undefined;

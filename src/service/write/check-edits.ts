@@ -1,5 +1,5 @@
 // Checks whether a write may be committed: it derives the commit, and refuses only mistakes that the parent does not
-// have. So a mistake of one team does not block the writes of another.
+// have, so that a mistake of one team does not block the writes of another.
 import { createHash } from 'node:crypto';
 import type { FileEntry } from '../../catalog/catalog.ts';
 import { FILE_BYTES_MAX } from '../../catalog/decode-text.ts';
@@ -17,8 +17,7 @@ import type { Draft, FileEdit } from './draft.ts';
 import { refusalOfEdits, usersText } from './refusal.ts';
 
 /**
- * Returns the desired state as it would be after the edits. Throws ServiceError where they add a mistake, or remove
- * what is in use.
+ * Returns the desired state after the edits. Throws ServiceError if they add a mistake or remove an object in use.
  */
 export function desiredAfter(desired: DesiredState, edits: readonly FileEdit[], draft: Draft): FollowedDerivation {
   const { snapshot, parsedFiles } = editedSnapshot(desired, edits);
@@ -26,7 +25,7 @@ export function desiredAfter(desired: DesiredState, edits: readonly FileEdit[], 
   const derivation = derive(snapshot, before);
   const problems = derivation.isFollowed ? derivation.desired.problems : derivation.problems;
   const known = new Set(desired.problems.map(identityOf));
-  // The content of an object that could not be read is not here either, and so other words may be said of it.
+  // The content of an unreadable object is missing here too, so its problems may have other words.
   const isUnread = ({ file }: Problem): boolean => {
     const entry = snapshot.files.has(file) ? desired.catalog.files.get(file) : undefined;
     return entry !== undefined && entry.type !== null && entry.text === null;
@@ -43,7 +42,7 @@ export function desiredAfter(desired: DesiredState, edits: readonly FileEdit[], 
   return derivation;
 }
 
-/** Returns facts by which held deletes stay held and new deletes pass: the follower decides about new ones. */
+/** Returns facts under which held deletes stay held and new deletes pass. The follower decides about new deletes. */
 function safetyAt({ held, owners }: DesiredState): Safety {
   const removals = [...held.values()].flatMap((one) => one.removals);
   const incarnations = new Map(removals.map(({ server, incarnation }) => [server, incarnation]));
@@ -66,7 +65,7 @@ function mapValues<From, To>(map: ReadonlyMap<string, From>, change: (value: Fro
   return new Map([...map].map(([key, value]) => [key, change(value)]));
 }
 
-/** Returns the files as they would be after the edits; each has the object id that git will give it. */
+/** Returns the files after the edits, each with its git object id. */
 function editedSnapshot(
   { catalog, commit, time }: DesiredState,
   edits: readonly FileEdit[],
@@ -83,19 +82,19 @@ function editedSnapshot(
     const oid = createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex');
     files.set(path, { oid, mode: '100644' });
     blobs.set(oid, bytes);
-    // A file that is too large is reported where its bytes are read.
+    // The catalog reports a file that is too large.
     if (document !== undefined && bytes.length <= FILE_BYTES_MAX)
       parsedFiles.set(path, entryOfDocument(path, oid, { text, document }));
   }
   return { snapshot: { commit, time, files, blobs }, parsedFiles };
 }
 
-/** Lines move when a file is edited; what is wrong stays the same. */
+/** Identifies a problem without its line, which an edit of the file may change. */
 function identityOf({ code, severity, file, pointer, message }: Problem): string {
   return `${code} ${severity}\n${file}\n${pointer}\n${message}`;
 }
 
-/** Throws ServiceError `conflict` with the users where something active selects the object at an address. */
+/** Throws ServiceError `conflict` if an active object uses the object at an address. The error lists the users. */
 export function requireUnused({ units, catalog }: DesiredState, address: string): void {
   const [type, name] = splitAddress(address);
   const users = [...units.values()].filter((unit) => selects(unit, type, name));
@@ -107,7 +106,7 @@ export function requireUnused({ units, catalog }: DesiredState, address: string)
   throw new ServiceError('conflict', message, users.map(detailOf));
 }
 
-/** By the properties of a server, or by the keys of a clientcert that no stack makes. */
+/** Checks the properties of servers and the keys of hand-written clientcerts. */
 function selects({ type: own, entry, servers }: Unit, type: string, name: string): boolean {
   if (own === 'clientcert')
     return isMap(entry.object) && Object.hasOwn(entry.object, type) && entry.object[type] === name;

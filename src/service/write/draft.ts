@@ -1,5 +1,5 @@
-// Defines a write: its draft, which has the changes to the files of any commit, so that a lost race can compute them
-// again, its conditions and its result.
+// Defines a write: its draft, its conditions and its result. A draft computes the changes to the files of any commit,
+// so a write that loses a race is computed again.
 import type { YamlDocument } from '../../catalog/yaml.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import type { Caller } from '../caller.ts';
@@ -9,7 +9,7 @@ import type { PresentRows } from '../views.ts';
 export interface FileEdit {
   readonly path: string;
   readonly text: string | null;
-  /** The text as it was parsed; left out where it was not. */
+  /** The parsed text; omitted if it was not parsed. */
   readonly document?: YamlDocument;
 }
 
@@ -19,38 +19,40 @@ export interface Draft {
   readonly address: string;
   /** The first line of the commit's message. */
   readonly subject: string;
-  /** It removes an object: then an object that still needs it is a conflict, and no mistake of the body. */
+  /**
+   * True if it removes an object. If the object is still in use, the error is a conflict, not a mistake of the body.
+   */
   readonly isRemoval: boolean;
-  /** Of a removal: the message if there is no such object, or the client does not see it. */
+  /** For a removal: the message if there is no such object, or if the client does not see it. */
   readonly notThere?: string;
-  /** Returns what to change in the files of a desired state; nothing where they say it already. Throws ServiceError. */
+  /** Returns the changes to the files of a desired state; none if there is nothing to change. Throws ServiceError. */
   readonly edits: (desired: DesiredState) => readonly FileEdit[];
 }
 
 /** The client and the conditions of a write. */
 export interface WriteOrder extends Caller {
-  /** The id of the answer; the commit carries it. */
+  /** The id of the answer; also in the commit message. */
   readonly requestId: string;
   /** The object's blob must be one of these, as `If-Match` says; undefined: any. */
   readonly ifMatch: readonly string[] | undefined;
-  /** The object's blob must be none of these, as `If-None-Match` says; `*`: there must be no file of it. */
+  /** The object's blob must be none of these, as `If-None-Match` says; `*`: the object must have no file. */
   readonly ifNoneMatch?: readonly string[] | undefined;
-  /** What is recorded: what a limited client sees depends on it. Left out: nothing. */
+  /** The rows, which decide what a limited client sees. Omitted: none. */
   readonly recorded?: PresentRows | undefined;
-  /** Writes nothing, and answers with the effects. Left out: false. */
+  /** Writes nothing, and answers with the effects. Default: false. */
   readonly isDryRun?: boolean;
-  /** Called with the address of the object before anything is written. */
+  /** Called with the address of the object before the write. */
   readonly submits?: (address: string) => void;
 }
 
-/** `record`: nothing happens to the server, but its record says something else. */
+/** `record`: only the server's record changes. */
 export type Effect = 'created' | 'updated' | 'deleted' | 'retained' | 'record';
 
 /** The effect of a write on one server, as a dry run answers it. */
 export interface ServerEffect {
   readonly server: string;
   readonly instance: string;
-  /** `held`: it waits for an approval, with everything else of its instance. */
+  /** `held`: the change waits for an approval, like all changes of its instance. */
   readonly change: Effect | 'held';
   /** For a held instance: the effect of an approval. */
   readonly once_approved?: Effect;
@@ -59,20 +61,19 @@ export interface ServerEffect {
 /** The effects of a write. */
 export interface Preview {
   /**
-   * Of all files that it changes, as git prints it; empty where nothing would change. Paths begin where the layout
-   * does.
+   * The diff of all changed files in git's format; empty if nothing would change. Paths are relative to the layout.
    */
   readonly diff: string;
-  /** The servers that it concerns, sorted by name. */
+  /** The affected servers, sorted by name. */
   readonly servers: readonly ServerEffect[];
 }
 
 /** The result of a write. */
 export interface WriteResult {
-  /** The commit, or null where there was nothing to change. */
+  /** The commit, or null if there was nothing to change. */
   readonly commit: string | null;
-  /** The branch that proposes it, where writes are proposed; null where it is on the followed branch. */
+  /** The branch that proposes the commit; null if the commit is on the followed branch. */
   readonly branch: string | null;
-  /** Of a dry run, and of nothing else. */
+  /** Only for a dry run. */
   readonly preview?: Preview;
 }

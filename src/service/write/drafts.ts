@@ -1,4 +1,4 @@
-// Turns requests into drafts: the changes of each write to the files. See docs/rest.md, writes.
+// Turns write requests into drafts, which change files. See docs/rest.md, writes.
 
 import { quote } from '../../base/wording.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
@@ -14,10 +14,10 @@ import { ServiceError } from '../../model/service-error.ts';
 import type { Draft, FileEdit } from './draft.ts';
 import { editObjectFile, fileOf, writtenIn } from './object-file.ts';
 
-/** Fields of an instance's body that only reads have, or that say how to write. */
+/** Fields of an instance's body that only reads have, or that control the write. */
 const NOT_IN_FILES: ReadonlySet<string> = new Set(['resources', 'force']);
 
-/** Returns the draft that makes an instance, or replaces it where `force` allows that. */
+/** Returns the draft that creates an instance, or replaces it if `force` is set. */
 export function putInstanceDraft(name: string, body: JsonMap, { force }: { readonly force: boolean }): Draft {
   requireName(name, 'a stack instance');
   requireAgreement(body, { name, type: 'stack-instance' });
@@ -42,8 +42,8 @@ export function putInstanceDraft(name: string, body: JsonMap, { force }: { reado
 }
 
 /**
- * Returns the draft that marks an instance for delete: its file goes, its servers follow, then it is forgotten.
- * `isTerminating` returns whether that is under way; then there is nothing left to commit.
+ * Returns the draft that deletes an instance by removing its file. `isTerminating` returns whether its servers are
+ * being deleted already; then there is nothing to commit.
  */
 export function deleteInstanceDraft(name: string, isTerminating: () => boolean): Draft {
   const address = instanceAddress(name);
@@ -59,14 +59,14 @@ export function deleteInstanceDraft(name: string, isTerminating: () => boolean):
         const message = `The stack instance "${name}" is protected; set protected: false in a commit of its own first`;
         throw new ServiceError('conflict', message);
       }
-      // Its servers may still be there, waiting for their turn or for an approval.
+      // The file is gone, but servers still wait for capacity or for an approval.
       if (!desired.catalog.instances.has(name) && (unit !== undefined || isTerminating())) return [];
       return removal(desired, address, notThere);
     },
   };
 }
 
-/** Returns the draft that makes or replaces a template or an object below `types/`. */
+/** Returns the draft that creates or replaces a template or an object below `types/`. */
 export function putObjectDraft(type: PlainTypeName | 'stack-template', body: JsonMap): Draft {
   const name = requiredText(body, 'name');
   requireName(name, `${/^[aeiou]/.test(type) ? 'an' : 'a'} ${kindOf(type)}`);
@@ -106,7 +106,7 @@ export function deleteObjectDraft(type: PlainTypeName | 'stack-template', name: 
   };
 }
 
-/** Returns the draft that registers a client, or changes the given fields of one, at the word of `by`. */
+/** Returns the draft by which `by` registers a client, or changes the given fields of one. */
 export function putClientDraft(body: JsonMap, by?: Client): Draft {
   const given = requiredText(body, 'serial');
   const serial = serialOf(given);
@@ -136,7 +136,7 @@ export function putClientDraft(body: JsonMap, by?: Client): Draft {
   };
 }
 
-/** Returns the draft that removes a client, at the word of another one. */
+/** Returns the draft by which `by` removes a client. */
 export function deleteClientDraft(given: string, by?: Client): Draft {
   const serial = serialOf(given);
   const address = addressOf('client', serial);
@@ -164,7 +164,7 @@ export function putTreeDraft(body: JsonMap): Draft {
   };
 }
 
-/** Returns the type if its objects are written as files of their own. Throws ServiceError `not_found`. */
+/** Returns the type if each of its objects has its own file. Throws ServiceError `not_found` otherwise. */
 export function writableType(type: string): PlainTypeName | 'stack-template' {
   if (type === 'stack-template' || isPlainTypeName(type)) return type;
   throw new ServiceError('not_found', `There is no type "${type}" that can be written`);
@@ -173,20 +173,20 @@ export function writableType(type: string): PlainTypeName | 'stack-template' {
 function serialOf(given: string): string {
   const serial = canonicalSerial(given);
   if (serial !== undefined) return serial;
-  throw invalid('serial', `${quote(given)} is no serial of a certificate: ${serialFault(given)}`);
+  throw invalid('serial', `${quote(given)} is not a certificate serial: ${serialFault(given)}`);
 }
 
 /**
- * Records do not show whether their certificate is in use. The client that asks has one: as long as an administrator is
- * ended by another one only, one is left who can come in. Where there is no other, provider-registry.ts has the last
- * word.
+ * A client's file does not show whether its certificate works. The requesting client has a working one, so an
+ * administrator may only be removed by another: then one remains who can connect. If there is no other, the problem
+ * `last_administrator` refuses the write.
  */
 function refuseOwnEnd({ clients }: DesiredState, by: Client, what: string): void {
   const others = [...clients.values()].filter(({ entry: { object } }) => {
     return isFullAdministrator(object) && object?.serial !== by.serial;
   });
   if (by.role !== 'administrator' || others.length === 0) return;
-  const message = `An administrator cannot ${what}: let another one do it, which shows that one can still come in`;
+  const message = `An administrator cannot ${what}: ask another administrator, so that one who can connect remains`;
   throw new ServiceError('conflict', message);
 }
 
@@ -199,15 +199,15 @@ function removal({ catalog }: DesiredState, address: string, notThere: string): 
   const file = fileOf(catalog, address);
   if (file === undefined) throw new ServiceError('not_found', notThere);
   if (catalog.unreadable.has(address)) {
-    const message = `${file.path} stands where the file of ${address} was, and perhaps others. Remove it by hand, with git`;
+    const message = `${file.path} is in the place of the file of ${address}, and perhaps of other files. Remove it by hand, with git`;
     throw new ServiceError('edit_by_hand', message);
   }
   return [{ path: file.path, text: null }];
 }
 
 /**
- * Returns what a file of a clientcert should hold. A read of one that a stack makes also has the server's own
- * properties: what says the same as these, and does not stand in the file, is no part of it.
+ * Returns the fields to write to a clientcert's file. A read of a stack's server also returns the server's own
+ * properties. A field with such a value is omitted unless the file already has it.
  */
 function withoutProperties(desired: DesiredState, name: string, body: JsonMap): JsonMap {
   const node = desired.owners.has(name) ? nodeOf(desired, name) : undefined;
@@ -224,7 +224,7 @@ function isBlank(fields: JsonMap): boolean {
   return Object.keys(fields).every((key) => key === 'name' || key === 'type');
 }
 
-/** Fingerprints have many spellings; new files get one. */
+/** Gives the fingerprint its canonical spelling. */
 function canonical(body: JsonMap): JsonMap {
   const fingerprint = textField(body, 'fingerprint');
   if (fingerprint === undefined || fingerprint === '') return body;
@@ -240,7 +240,7 @@ function requireName(name: string, what: string): void {
   if (fault !== undefined) throw invalid('name', `"${name}" cannot be the name of ${what}: it ${fault}`);
 }
 
-/** Throws where path and body disagree. */
+/** Throws if path and body disagree. */
 function requireAgreement(body: JsonMap, given: Readonly<Record<string, string>>): void {
   for (const [field, value] of Object.entries(given)) {
     const said = textField(body, field);

@@ -1,4 +1,4 @@
-// Judges the writes of one batch on top of a desired state, one after the other. It commits nothing.
+// Judges the writes of one batch on top of a desired state, one after another. It commits nothing.
 import type { Breathe } from '../../base/breathe.ts';
 import type { FollowedDerivation } from '../../derive.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
@@ -27,8 +27,8 @@ export type WriteVerdict =
   | { readonly is: 'refused'; readonly write: PendingWrite; readonly error: unknown };
 
 /**
- * Returns a verdict for each write, in order. A verdict that comes after a commit holds only once that commit is on the
- * branch: the write was judged on top of it.
+ * Returns a verdict for each write, in order. Each write is judged on top of the commits before it, so its verdict is
+ * valid only if these commits reach the branch.
  */
 export async function judgeWrites(
   writes: readonly PendingWrite[],
@@ -65,18 +65,18 @@ type WriteRequest = Pick<PendingWrite, 'draft' | 'order'>;
 /** What a write changes. */
 interface JudgedDraft {
   readonly edits: readonly FileEdit[];
-  /** The desired state after it. */
+  /** The desired state after the write. */
   readonly desired: DesiredState;
-  /** Undefined where nothing changes. */
+  /** Undefined if nothing changes. */
   readonly derivation: FollowedDerivation | undefined;
 }
 
 /**
- * Returns what a write changes in the files of a desired state, and the desired state after that. Throws ServiceError
- * where it may not be, also by this client.
+ * Returns the edits of a write and the desired state after it. Throws ServiceError if the write, or this client, is not
+ * allowed.
  */
 export function judgeRequest(request: WriteRequest, before: DesiredState): JudgedDraft {
-  // Of the state that the write would change: a write before this one may have removed the client.
+  // An earlier write of the batch may have removed the client.
   const refusal = request.order.refusal(registryOf(before));
   if (refusal !== undefined) throw refusal;
   const { draft, order } = request;
@@ -94,8 +94,7 @@ export function judgeRequest(request: WriteRequest, before: DesiredState): Judge
 }
 
 /**
- * Returns the edits of a draft. If it removes an object that is absent, the error suggests the name that was perhaps
- * meant.
+ * Returns the edits of a draft. If it removes an absent object, the error suggests a name.
  */
 function editsOf(draft: Draft, before: DesiredState, scope: Scope): readonly FileEdit[] {
   try {
@@ -110,12 +109,12 @@ function editsOf(draft: Draft, before: DesiredState, scope: Scope): readonly Fil
 
 /**
  * Throws unless the client may write the object of a draft, at the version that it names. An object that the client
- * does not see is answered as one that there is not, except that its name cannot be used.
+ * does not see is treated as absent, but its name cannot be used.
  */
 function requireAccess({ draft, order }: WriteRequest, before: DesiredState, scope: Scope): void {
   const { address, isRemoval, notThere = '' } = draft;
   if (address === 'tree' && !scope.isWhole) {
-    throw new ServiceError('not_allowed', 'This client sees a part of all objects: it may not write the tree');
+    throw new ServiceError('not_allowed', 'This client sees only some objects, so it may not write the tree');
   }
   const isSeen = scope.seesObject(address);
   if (isRemoval && !isSeen) throw new ServiceError('not_found', notThere);
@@ -123,20 +122,20 @@ function requireAccess({ draft, order }: WriteRequest, before: DesiredState, sco
   if (!scope.exists(address)) return;
   if (!isSeen) throw new ServiceError('conflict', `The name of ${address} is taken; this client does not see by what`);
   if (!scope.ownsObject(address)) {
-    throw new ServiceError('not_allowed', `${address} is of no tenant, and written by clients without tenant only`);
+    throw new ServiceError('not_allowed', `${address} has no tenant, so only clients without a tenant may write it`);
   }
 }
 
 function requireOwnTenant({ tenant }: Client, object: unknown): void {
   if (tenant === '' || tenantOf(object) === tenant) return;
-  const message = `This client makes objects of its tenant only: "tenant" has to be "${tenant}", or left out`;
+  const message = `This client may only write objects of its tenant: set "tenant" to "${tenant}", or omit it`;
   throw new ServiceError('not_allowed', message);
 }
 
 /**
- * Throws where a limited client would take over a server that it does not see, as one whose delete fails, or have it
- * wait for its own: who takes the name gets the server with its values, and a server that others depend on is not
- * deleted.
+ * Throws if the write of a limited client takes the name of a server that it does not see, or depends on such a server.
+ * With the name, the client would get the existing server and its values (for example while its delete fails). With a
+ * dependency, it would prevent the delete of that server.
  */
 function requireOwnServers({ by, recorded }: WriteOrder, unit: Unit | undefined, scope: Scope): void {
   if (scope.isWhole || unit === undefined) return;
@@ -156,7 +155,7 @@ function requireMatch(address: string, { ifMatch, ifNoneMatch = [] }: WriteOrder
   throw new ServiceError('precondition_failed', message);
 }
 
-/** The blob of the object's file; null where there is none. */
+/** Returns the blob of the object's file; null if there is none. */
 function blobOf({ catalog }: DesiredState, address: string): string | null {
   return fileOf(catalog, address)?.oid ?? null;
 }
@@ -168,7 +167,7 @@ interface CommitText {
 
 const NAME_LENGTH_MAX = 80;
 
-/** Returns author and message of a write. Nothing that a client's record says can begin another line or header. */
+/** Returns author and message of a write. Text of the client's record cannot begin another line or header. */
 export function commitText(
   subject: string,
   { by, requestId }: { readonly by: Client; readonly requestId: string },
@@ -182,11 +181,11 @@ export function commitText(
 
 function authorName({ description, serial }: Client): string {
   const clean = oneLine(oneLine(description).replace(/[<>]/g, '').slice(0, NAME_LENGTH_MAX));
-  // Git itself refuses a name without any letter or digit.
+  // Git refuses a name without a letter or digit.
   return /[\p{L}\p{N}]/u.test(clean) ? clean : `client ${serial}`;
 }
 
-/** Control characters, line ends of every kind among them, become spaces, and so does half of a surrogate pair. */
+/** Replaces control characters, every kind of line end, and unpaired surrogates by spaces. */
 function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\s]+/gu, ' ').trim();
 }

@@ -1,4 +1,4 @@
-// Turns a body of the interface into the text of its file: an edit of the present file, or a new file.
+// Turns a body of the interface into the text of its file: an edit of the current file, or a new file.
 import type { Catalog, FileEntry, FileType } from '../../catalog/catalog.ts';
 import { parseYaml, type YamlDocument } from '../../catalog/yaml.ts';
 import { entryAtAddress } from '../../desired/tracked-reads.ts';
@@ -16,11 +16,11 @@ interface ObjectFile {
   readonly type: FileType;
   /** The path of a new file. */
   readonly newPath: string;
-  /** The fields of the interface, complete: what is left out is to be gone. */
+  /** All fields of the interface. An omitted field is removed. */
   readonly fields: JsonMap;
 }
 
-/** Returns the file of an address as the catalog has it, or undefined. One that cannot be read has no text. */
+/** Returns the catalog's file of an address, or undefined. An unreadable file has no text. */
 export function fileOf(catalog: Catalog, address: string): FileEntry | undefined {
   const unreadable = catalog.unreadable.get(address);
   if (unreadable !== undefined) return unreadable;
@@ -28,10 +28,10 @@ export function fileOf(catalog: Catalog, address: string): FileEntry | undefined
   return path === undefined ? undefined : catalog.files.get(path);
 }
 
-/** The documents of entries that writes have looked into, so that each is parsed once. */
+/** Parsed documents of files, so that writes parse each file once. */
 const documents = new WeakMap<FileEntry, YamlDocument>();
 
-/** Returns the map that is written in a file, right or wrong; undefined where it holds none. */
+/** Returns the map in a file, valid or not; undefined if the file contains no map. */
 export function writtenIn(file: FileEntry): JsonMap | undefined {
   const value = file.text === null ? undefined : documentOf(file, file.text).value;
   return isMap(value) ? value : undefined;
@@ -44,15 +44,15 @@ function documentOf(file: FileEntry, text: string): YamlDocument {
 }
 
 /**
- * Returns the edit that makes the file say what the fields say; none if it does. Throws ServiceError `edit_by_hand` if
- * that would lose something that an operator wrote, or if the edited file could not be read. A new file is not checked here.
+ * Returns the edit that gives the file these fields; none if it has them. Throws ServiceError `edit_by_hand` if the
+ * edit would lose text of an operator, or if the edited file could not be read. A new file is not checked here.
  */
 export function editObjectFile(catalog: Catalog, { address, type, newPath, fields }: ObjectFile): readonly FileEdit[] {
   const file = fileOf(catalog, address);
   if (file === undefined) return [newFile(catalog, { path: newPath, type, content: newFields(type, fields) })];
   const raw = writtenIn(file);
   if (file.text === null || raw === undefined)
-    throw byHand(file.path, 'it holds no map of keys and values that can be read');
+    throw byHand(file.path, 'it contains no readable map of keys and values');
   const wanted = laidOver(type, { raw, object: isMap(file.object) ? file.object : raw }, fields);
   if (isSame(wanted, raw)) return [];
   const { path, text } = file;
@@ -68,8 +68,8 @@ interface NewFile {
 }
 
 function newFile(catalog: Catalog, { path, type, content }: NewFile): FileEdit {
-  // A link, say: a file of the layout that is no object has no address.
-  if (catalog.files.has(path)) throw byHand(path, 'something is there already that is no object');
+  // A path without an object, such as a link, has no address.
+  if (catalog.files.has(path)) throw byHand(path, 'the path exists already, but is not an object');
   const up = '../'.repeat(path.split('/').length - 1);
   const modeline = `# yaml-language-server: $schema=${up === '' ? './' : up}schemas/${type}.schema.json`;
   return { path, text: writeYaml(content, modeline) };

@@ -1,27 +1,27 @@
-// A write that waits for its answer, and the answers of writes that failed. A promise is settled once: whoever answers
-// a write later is ignored.
+// A write that waits for its answer, and the answers of failed writes. Only the first answer counts, since a promise
+// settles once.
 import type { Clock } from '../../base/clock.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { PushOutcome } from '../../repository/publisher.ts';
 import type { Draft, WriteOrder, WriteResult } from './draft.ts';
 
-/** A write gives up after this long without the repository. */
+/** How long a write waits for the repository. */
 export const GIVE_UP_MS = 15_000;
 
-/** Takes back what was recorded before a push, if that did not reach the branch. */
+/** Reverts what `BeforePush` recorded, if the push did not reach the branch. */
 export type TakeBack = () => Promise<void>;
 
-/** Records what the repository cannot say, before a write is pushed to the branch. */
+/** Records what the repository cannot contain, before a write is pushed to the branch. */
 export type BeforePush = () => Promise<TakeBack>;
 
-/** A write that was asked for, and its answer. */
+/** A requested write, and its answer. */
 export interface PendingWrite extends PromiseWithResolvers<WriteResult> {
   readonly draft: Draft;
   readonly order: WriteOrder;
   readonly beforePush: BeforePush | undefined;
   /** Until when it waits for the repository, by the monotonic clock. */
   readonly until: number;
-  /** It may be on the remote, and its answer is not known yet. */
+  /** True while the commit may be on the remote and the outcome is unknown. */
   isSent: boolean;
 }
 
@@ -31,9 +31,9 @@ export function pendingWrite(asked: Pick<PendingWrite, 'draft' | 'order' | 'befo
   return { ...asked, until, isSent: false, ...Promise.withResolvers<WriteResult>() };
 }
 
-/** Answers a write because the controller ends, without a guess. */
+/** Answers a write because the controller stops: `outcome_unknown` if it was sent. */
 export function abandon({ isSent, order, reject }: PendingWrite): void {
-  if (isSent) reject(outcomeUnknown('The controller stops before the answer is there', order.requestId));
+  if (isSent) reject(outcomeUnknown('The controller stopped before the outcome was known', order.requestId));
   else reject(new ServiceError('not_ready', 'The controller is stopping; nothing was written'));
 }
 
@@ -43,7 +43,7 @@ export function nothingWritten(): ServiceError {
   return new ServiceError('not_ready', message);
 }
 
-/** What became of a push that is over and did not bring its commits to the branch. */
+/** The outcome of a push whose commits did not reach the branch. */
 type FailedPush = Exclude<PushOutcome, { readonly is: 'pushed' | 'moved' }>;
 
 /** Returns the client's answer for a push that failed. */
@@ -58,8 +58,8 @@ export function explainFailedPush(push: FailedPush, requestId: string): ServiceE
   }
 }
 
-/** Returns the answer to a write that may be on the remote, or is there and cannot be seen here yet. */
+/** Returns the answer to a write that may be on the remote, or that is on the remote but not yet visible here. */
 export function outcomeUnknown(reason: string, requestId: string): ServiceError {
-  const advice = `look for "Treeline-Request-Id: ${requestId}" in the log of the repository before you write it again`;
+  const advice = `look for "Treeline-Request-Id: ${requestId}" in the log of the repository before you repeat the write`;
   return new ServiceError('outcome_unknown', `${reason}; ${advice}`);
 }

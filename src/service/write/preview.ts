@@ -17,7 +17,7 @@ import { GIVE_UP_MS, nothingWritten } from './pending-write.ts';
 import type { FollowedBranch } from './publish-batch.ts';
 import { unifiedDiff } from './unified-diff.ts';
 
-/** Each takes as much work as a write, and a poll of the remote. */
+/** A preview costs as much as a write, and a poll of the remote. */
 const SHARES: ShareLimits = { ofClient: 1, waitingOfClient: 100 };
 
 interface PreviewParts {
@@ -28,14 +28,14 @@ interface PreviewParts {
 }
 
 interface PreviewOptions {
-  /** The request itself approves the deletes, as when an administrator deletes an instance. */
+  /** True if the request itself approves the deletes, as when an administrator deletes an instance. */
   readonly isApproved: boolean;
 }
 
-/** Returns what a draft would change. Throws ServiceError. */
+/** Returns the effects of a draft. Throws ServiceError. */
 export type PreviewWrite = (draft: Draft, order: WriteOrder, options: PreviewOptions) => Promise<Preview>;
 
-/** Returns what previews writes. It throws ServiceError like the write itself, and commits nothing. */
+/** Returns the function that previews writes. It throws the ServiceError of the write, and commits nothing. */
 export function createPreview(parts: PreviewParts): PreviewWrite {
   const { branch, clock, safety } = parts;
   const shares = new Shares(SHARES);
@@ -49,7 +49,7 @@ export function createPreview(parts: PreviewParts): PreviewWrite {
   async function preview(draft: Draft, order: WriteOrder, { isApproved }: PreviewOptions): Promise<Preview> {
     const before = await newest();
     const { edits, desired: after, derivation } = judgeRequest({ draft, order }, before);
-    // By the budget as it is now, the commit may leave instances held.
+    // With the current delete budget, the commit may leave instances held.
     const isJudged = isApproved || derivation === undefined;
     const { held } = isJudged ? after : judge(derivation, safety());
     const servers = serverChanges({ before, after, held: new Set(held.keys()) });
@@ -67,15 +67,15 @@ function diffOf({ catalog }: DesiredState, edits: readonly FileEdit[]): string {
 
 interface ComparedStates {
   readonly before: DesiredState;
-  /** As if nothing had to be approved. */
+  /** The state as if no change needed an approval. */
   readonly after: DesiredState;
-  /** The instances that are held in the end. */
+  /** The instances that are held after the write. */
   readonly held: ReadonlySet<string>;
 }
 
 const EFFECTS = { create: 'created', update: 'updated', delete: 'deleted', replace: 'updated' } as const;
 
-/** Returns the servers that are concerned, sorted by name. */
+/** Returns the affected servers, sorted by name. */
 export function serverChanges({ before, after, held }: ComparedStates): readonly ServerEffect[] {
   const changed = changedUnits(before.units, after.units);
   const { changes, retained } = compareServers(changedServers(changed), {
@@ -101,7 +101,7 @@ export function serverChanges({ before, after, held }: ComparedStates): readonly
     );
 }
 
-/** Which outputs a value takes is part of the record; the outputs themselves do not change. */
+/** Compares references to outputs as part of the record. The write does not change the outputs themselves. */
 function hasSameRecord(a: HieraNode, b: HieraNode): boolean {
   return isSame(a.own[0]?.reads, b.own[0]?.reads) && isSameRecord(a, b);
 }

@@ -19,12 +19,12 @@ import {
   type TakeBack,
 } from './pending-write.ts';
 
-/** Between two questions to a remote, or polls of a branch. */
+/** The pause between two queries of a remote, or polls of a branch. */
 const PAUSE_MS = 250;
-/** Git keeps a branch in a file of its name, and locks it with a longer one: at most 255 bytes. */
+/** Git keeps a branch in a file of that name, and locks it with a longer name. File names have at most 255 bytes. */
 const SHOWN_LENGTH_MAX = 200;
 
-/** The follower of the branch, as writes see it; src/follow/follower.ts describes what it does. */
+/** The part of the follower that writes use; see src/follow/follower.ts. */
 export interface FollowedBranch {
   readonly followed: DesiredState | undefined;
   newest(): Promise<DesiredState>;
@@ -32,7 +32,7 @@ export interface FollowedBranch {
   announce(writings: Writings): void;
 }
 
-/** The parts that a batch is pushed with, and its target. */
+/** The dependencies of a batch, and its target. */
 export interface PublishParts {
   readonly branch: FollowedBranch;
   readonly source: Pick<Source, 'fetch' | 'isAncestor'>;
@@ -40,22 +40,22 @@ export interface PublishParts {
   readonly clock: Clock;
   /** The target of each write: the followed branch, or a new branch that proposes it. */
   readonly mode: 'commit' | 'propose';
-  /** Runs the judgement of the writes. */
+  /** Runs the judgement in turns. */
   readonly breathe: Breathe;
-  /** Returns whether this process leads, decided at the moment of each push. Left out: it always does. */
+  /** Returns whether this process leads; called before each push. Omitted: it always leads. */
   readonly leads?: (() => boolean) | undefined;
 }
 
 type Group = readonly PendingWrite[];
 type AcceptedWrite = Extract<WriteVerdict, { readonly is: 'commit' }>;
 
-/** Answers every write. Never throws. If the repository refuses several commits, each write is published by itself. */
+/** Answers every write. Never throws. If the repository refuses several commits, publishes each write alone. */
 export async function publishBatch(parts: PublishParts, batch: Group): Promise<void> {
   const rest = await publishTogether(parts, batch);
   for (const write of rest) await publishTogether(parts, [write]);
 }
 
-/** Returns the writes that are to be published by themselves. Never throws. */
+/** Returns the writes that have to be published alone. Never throws. */
 async function publishTogether(parts: PublishParts, batch: Group): Promise<Group> {
   try {
     return await publishUntilSettled(parts, batch);
@@ -67,7 +67,7 @@ async function publishTogether(parts: PublishParts, batch: Group): Promise<Group
 
 async function publishUntilSettled(parts: PublishParts, batch: Group): Promise<Group> {
   const { branch, clock, mode } = parts;
-  // The push itself asks the remote: it takes commits only if the branch is at their base.
+  // No poll is needed first: the remote accepts the push only if the branch is at its base.
   let followed = mode === 'commit' ? branch.followed : undefined;
   let open = withoutOverdue(batch, clock);
   while (open.length > 0) {
@@ -85,7 +85,7 @@ async function publishUntilSettled(parts: PublishParts, batch: Group): Promise<G
   return [];
 }
 
-/** Answers the writes that have waited too long for the repository, and returns the others. */
+/** Rejects the writes that have waited too long for the repository, and returns the others. */
 function withoutOverdue(writes: Group, clock: Clock): Group {
   const isOverdue = ({ until }: PendingWrite): boolean => clock.monotonic() >= until;
   for (const write of writes.filter(isOverdue)) write.reject(nothingWritten());
@@ -109,7 +109,7 @@ async function publishOnce(
   const left = verdicts.map(({ write }) => write);
   const commits = verdicts.filter((verdict) => verdict.is === 'commit');
   const [first] = commits;
-  // Without a push, only a poll can show what is on the branch.
+  // Without a push, only a poll shows the newest commit of the branch.
   if (first === undefined) return { left };
   const outcome = await publishCommits(parts, desired, { commits, verdicts });
   if (outcome.is === 'pushed') return { left: [] };
@@ -120,7 +120,7 @@ async function publishOnce(
   return { left: left.filter((write) => !failed.includes(write)) };
 }
 
-/** Settles what hangs on no commit, and returns the rest. */
+/** Settles the verdicts that depend on no commit of the batch, and returns the rest. */
 function settleUncommitted(verdicts: readonly WriteVerdict[]): readonly WriteVerdict[] {
   const first = verdicts.findIndex(({ is }) => is === 'commit');
   const certain = first === -1 ? verdicts : verdicts.slice(0, first);
@@ -128,7 +128,7 @@ function settleUncommitted(verdicts: readonly WriteVerdict[]): readonly WriteVer
   return verdicts.slice(certain.length);
 }
 
-/** Resolves with what became of the commits. Answers all of them where these are on the remote, and none otherwise. */
+/** Resolves with the outcome of the push. Answers all writes if the commits are on the remote, otherwise none. */
 async function publishCommits(
   parts: PublishParts,
   base: DesiredState,
@@ -149,7 +149,7 @@ async function publishCommits(
   }
   const outcome = await pushUntilKnown(parts, prepared, proposal);
   if (outcome.is !== 'pushed') {
-    // Commits that may still arrive keep what was recorded for them.
+    // Commits that may still arrive need what was recorded for them.
     if (outcome.is !== 'unknown') for (const takeBack of takeBacks) await takeBack();
     for (const { write } of commits) write.isSent = false;
     return outcome;
@@ -175,7 +175,7 @@ function listWritings(commits: readonly AcceptedWrite[], prepared: PreparedCommi
   return writings;
 }
 
-/** Resolves once this server answers from the commits; to the reason where it cannot. */
+/** Resolves with undefined when this server answers from the commits, or with the reason why it does not. */
 async function follow(
   { branch, clock }: PublishParts,
   { base, commits }: PreparedCommits,
@@ -208,10 +208,9 @@ function branchOf({ draft, order }: PendingWrite): string {
 }
 
 /**
- * Resolves with the outcome of a push: `moved` means that the commits are not on the branch and cannot come there any
- * more,
- * `unknown` comes only after a while of asking. Only the very same commits are ever sent again. `proposal` names the new
- * branch if it is one.
+ * Resolves with the outcome of a push. `moved`: the commits are not on the branch and cannot reach it any more.
+ * `unknown`: the outcome was unknown for {@link GIVE_UP_MS}. A retry sends exactly the same commits. `proposal`: the
+ * name of the new branch, or null.
  */
 async function pushUntilKnown(
   parts: PublishParts,
@@ -225,7 +224,7 @@ async function pushUntilKnown(
   while (clock.monotonic() < until) {
     const known = proposal === null ? await findArrived(parts, prepared) : undefined;
     if (known !== undefined) return known;
-    // A no that comes now says nothing of what was sent before: only a yes does.
+    // A failed retry proves nothing about the earlier push; a successful one does.
     const again = await pushWhileLeading(parts, prepared, proposal);
     if (again.is === 'pushed') return again;
     await pause(clock, PAUSE_MS);
@@ -234,19 +233,19 @@ async function pushUntilKnown(
 }
 
 /**
- * After a sleep, another replica may have answered the client that the outcome is unknown, and have taken later writes:
- * these commits must not come after them.
+ * Pushes only as the leader. While this process slept, another replica may have answered `outcome_unknown` and accepted
+ * later writes; these commits must not follow them.
  */
 async function pushWhileLeading(
   { publisher, leads }: PublishParts,
   prepared: PreparedCommits,
   proposal: string | null,
 ): Promise<PushOutcome> {
-  if (leads?.() === false) return { is: 'not sent', reason: 'this replica does not lead any more' };
+  if (leads?.() === false) return { is: 'not sent', reason: 'this replica no longer leads' };
   return await publisher.push(prepared, proposal ?? undefined);
 }
 
-/** Returns the outcome; undefined where the commits may still arrive, or the remote does not answer. */
+/** Resolves with the outcome; undefined if the commits may still arrive, or if the remote does not answer. */
 async function findArrived(
   { source, clock }: PublishParts,
   { base, commits }: PreparedCommits,
@@ -255,10 +254,10 @@ async function findArrived(
     const head = await within(clock, GIVE_UP_MS, source.fetch(null));
     if (head === undefined) return undefined;
     if (await source.isAncestor(commits.at(-1) ?? base, head.oid)) return { is: 'pushed' };
-    // A push moves the branch from its base and from nowhere else.
+    // The push succeeds only from its base, so another head means that it cannot arrive.
     return head.oid === base ? undefined : { is: 'moved' };
   } catch {
-    // The reason makes no difference: the error of the lost answer is reported in the end.
+    // This error is ignored: the caller reports the error of the push.
     return undefined;
   }
 }

@@ -7,18 +7,18 @@ import type { Draft, FileEdit } from './draft.ts';
 const NAMES_MAX = 20;
 const DETAILS_MAX = 1_000;
 
-/** The codes of problems that conflict with the present state, and are no mistakes of the body. */
+/** The codes of problems that conflict with the current state and are not mistakes of the body. */
 const CONFLICTS: ReadonlySet<string> = new Set(['last_administrator', 'protected_instance', 'hand_over_waits']);
 
 /** The edits of a refused write. */
 interface RefusedEdits {
   readonly edits: readonly FileEdit[];
   readonly draft: Draft;
-  /** Tells that the repository has a file at a path before the edits. */
+  /** Returns whether the repository has a file at a path before the edits. */
   readonly isThere: (path: string) => boolean;
 }
 
-/** Returns the refusal of a write for the problems that it would add; there is at least one. */
+/** Returns the refusal of a write because of the problems (at least one) that it would add. */
 export function refusalOfEdits(problems: readonly Problem[], { edits, draft, isThere }: RefusedEdits): ServiceError {
   const paths = new Set(edits.map(({ path }) => path));
   const nothingLeft = problems.find(({ code }) => code === 'nothing_left');
@@ -42,23 +42,24 @@ export function refusalOfEdits(problems: readonly Problem[], { edits, draft, isT
   return new ServiceError('breaks_others', `This would break ${users}${words}`, detailsOf(problems));
 }
 
-/** Removes line and column, which are those of a text that was never committed; the pointer fits the body. */
+/** Removes line and column, since the text was never committed. The pointer is valid for the body. */
 function inBody({ file, pointer, message }: ErrorDetail, isThere: RefusedEdits['isThere']): ErrorDetail {
   return { ...(file !== undefined && isThere(file) ? { file } : {}), pointer, message: ofBody(message) };
 }
 
-/** A file may be larger than the body that it is made of. */
+/** Rewords a message about the file: the file may be larger than the body. */
 function ofBody(text: string): string {
   return text.replace(/^the file(?! is larger)\b/, 'the body');
 }
 
 function lastOne({ file }: Problem): string {
-  if (file === 'clients') return 'No client would be left, and so no administrator; register another one first';
+  if (file === 'clients')
+    return 'This would remove the last client, and so the last administrator; register another one first';
   const advice = 'make it with git, and let "treeline approve" accept it';
-  return `This is the last stack instance, and a commit after which none is left waits for an operator: ${advice}`;
+  return `This is the last stack instance. A commit that removes it waits for an approval: ${advice}`;
 }
 
-/** The stack instances that would be stopped; where the problems name none, the files that they stand in. */
+/** Returns the affected stack instances, or the files of the problems if they name no instance. */
 function usersIn(problems: readonly Problem[]): string {
   const unnamed = problems.filter(({ instances = [] }) => instances.length === 0);
   return usersText(
@@ -67,7 +68,7 @@ function usersIn(problems: readonly Problem[]): string {
   );
 }
 
-/** Returns who uses something, as the end of a sentence: stack instances by name, anything else by its file. */
+/** Returns the users of an object as the end of a sentence: stack instances by name, others by file. */
 export function usersText(instances: readonly string[], files: readonly string[]): string {
   const names = new Set(instances);
   const stacks = names.size === 0 ? [] : [`the stack ${names.size === 1 ? 'instance' : 'instances'} ${list(names)}`];

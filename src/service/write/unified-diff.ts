@@ -1,10 +1,10 @@
 // Writes the difference of two texts in the format of git, which `git apply` accepts.
 import { FILE_HEADERS_ONLY, formatPatch, type StructuredPatchHunk, structuredPatch } from 'diff';
 
-/** Beyond so many changed lines a file is shown as removed and added in whole. */
+/** A file with more changed lines is shown as removed and added as a whole. */
 const CHANGES_MAX = 500;
 
-/** Returns the difference of one file, or an empty text if there is none; null: there is no file. */
+/** Returns the diff of one file, or an empty text if there is no change. Null: there is no file. */
 export function unifiedDiff(path: string, before: string | null, after: string | null): string {
   if (before === after) return '';
   const head = [

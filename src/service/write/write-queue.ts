@@ -20,7 +20,7 @@ const WAITING_OF_CLIENT_MAX = 100;
 const BATCH_MAX = 50;
 
 interface QueueParts extends PublishParts {
-  /** Counts writes. Left out: nothing does. */
+  /** Counts writes. Omitted: writes are not counted. */
   readonly metrics?: Metrics | undefined;
 }
 
@@ -43,8 +43,8 @@ export class WriteQueue {
   }
 
   /**
-   * Resolves when the write is on the remote and followed here. `beforePush` runs once it is certain what is pushed, and
-   * not for a proposal. Throws ServiceError.
+   * Resolves when the write is on the remote and followed here. `beforePush` runs before each push, but not for a
+   * proposal. Throws ServiceError.
    */
   async submit(draft: Draft, order: WriteOrder, beforePush?: BeforePush): Promise<WriteResult> {
     if (this.#isStopping) throw new ServiceError('not_ready', 'The controller is stopping; nothing was written');
@@ -56,7 +56,7 @@ export class WriteQueue {
     const write = pendingWrite({ draft, order, beforePush }, this.#parts.clock);
     this.#waiting.push(write);
     this.#draining ??= this.#drain();
-    // The batch before it may take longer. One that a batch has taken gives up there.
+    // The earlier batch may take longer. A write in a batch gives up there.
     const cancel = this.#parts.clock.after(GIVE_UP_MS, () => {
       const at = this.#waiting.indexOf(write);
       if (at !== -1) this.#waiting.splice(at, 1)[0]?.reject(nothingWritten());
@@ -74,14 +74,14 @@ export class WriteQueue {
   }
 
   /**
-   * Takes no more writes, refuses those that wait, and gives the ones under way so long to end; no time where another
-   * process leads.
+   * Accepts no more writes, rejects waiting ones, and waits up to `withinMs` for the current batch; not at all if
+   * another process leads.
    */
   async stop(withinMs: number): Promise<void> {
     this.#isStopping = true;
     const { clock, leads } = this.#parts;
     for (const write of this.#waiting.splice(0)) abandon(write);
-    // What is pushed cannot be followed here any more, and this process may lead again only after its former role.
+    // This process cannot follow the pushed commits any more, and has to end this role before it can lead again.
     const waitMs = leads?.() === false ? 0 : withinMs;
     await within(clock, waitMs, this.#draining ?? Promise.resolve());
     for (const write of this.#batch) abandon(write);
@@ -109,7 +109,7 @@ const FAILURES: Readonly<Partial<Record<ServiceErrorCode, WriteFailure>>> = {
   outcome_unknown: 'unknown',
 };
 
-/** Returns what became of a write that was not written, or may not be. */
+/** Returns the metric label of a write that failed or whose outcome is unknown. */
 function failureOf(error: unknown): WriteFailure {
   return error instanceof ServiceError ? (FAILURES[error.code] ?? 'refused') : 'unavailable';
 }

@@ -1,17 +1,16 @@
-// Computes what a file should hold. It keeps the written form of every value that a request does not change, so a body
-// that was read can be pinned and changes nothing.
+// Computes the content of a file. It keeps the written form of every value that a request does not change, so writing
+// back a body that was read changes nothing.
 import type { FileType } from '../../catalog/catalog.ts';
 import { emptyMap, fieldOf, isMap, isSame, type Json, type JsonMap } from '../../model/json.ts';
 
-/** Fields that a file may leave out since its path gives them, and a new one does. The tree's path gives nothing. */
+/** The fields that follow from the path: a file may omit them, and a new file does. */
 function givenByPath(type: FileType): readonly string[] {
   if (type === 'tree') return [];
   return type === 'client' ? ['name', 'type', 'serial'] : ['name', 'type'];
 }
 
 /**
- * Fields that say nothing where they are empty. All others of a typed object are keys, and there an empty text is a
- * value.
+ * Fields whose empty value means nothing. All other fields of a typed object are keys, where an empty text is a value.
  */
 const EMPTY_SAYS_NOTHING: Readonly<Partial<Record<FileType, readonly string[]>>> = {
   'stack-instance': ['description', 'stackTemplateAdditions', 'stackTemplateSubstractions', 'parameters'],
@@ -19,7 +18,7 @@ const EMPTY_SAYS_NOTHING: Readonly<Partial<Record<FileType, readonly string[]>>>
   client: ['description', 'fingerprint', 'tenant', 'node'],
 };
 
-/** Returns what a new file should hold: the fields without what goes without saying. */
+/** Returns the fields of a new file: without those that its path gives and those whose empty value means nothing. */
 export function newFields(type: FileType, fields: JsonMap): JsonMap {
   const given = givenByPath(type);
   const silent = EMPTY_SAYS_NOTHING[type] ?? ['description'];
@@ -31,8 +30,8 @@ export function newFields(type: FileType, fields: JsonMap): JsonMap {
 }
 
 /**
- * Returns what a file should hold that holds `raw`, which was read as `object`, so that it is read as `fields`. Fields
- * that are left out are to be gone, unless the path gives them.
+ * Returns the new content of a file with the content `raw`, so that it reads as `fields`. Omitted fields are removed,
+ * unless the path gives them.
  */
 export function laidOver(type: FileType, { raw, object }: WrittenAndRead, fields: JsonMap): JsonMap {
   const wanted = emptyMap<Json>();
@@ -44,13 +43,13 @@ export function laidOver(type: FileType, { raw, object }: WrittenAndRead, fields
 }
 
 interface WrittenAndRead {
-  /** As it is written. */
+  /** The content of the file. */
   readonly raw: JsonMap;
-  /** With everything filled in that was left out. */
+  /** The content with all defaults. */
   readonly object: JsonMap;
 }
 
-/** `wanted` may name more than `added`: what is written is kept up, and only what `added` names comes in again. */
+/** Keeps written keys that are in `wanted`. Adds only keys of `added`, which is a part of `wanted`. */
 function rewrittenMap(raw: JsonMap, read: JsonMap, added: JsonMap, wanted: JsonMap = added): JsonMap {
   const result = emptyMap<Json>();
   for (const [key, written] of Object.entries(raw)) {
@@ -58,7 +57,7 @@ function rewrittenMap(raw: JsonMap, read: JsonMap, added: JsonMap, wanted: JsonM
     if (value !== undefined) result[key] = rewritten(written, fieldOf(read, key), value);
   }
   for (const [key, value] of Object.entries(added)) {
-    // A default that was filled in when the file was read is not written.
+    // A default that the read filled in is not written.
     if (!Object.hasOwn(raw, key) && !isSame(fieldOf(read, key), value)) result[key] = value;
   }
   return result;
@@ -72,7 +71,7 @@ function rewritten(raw: Json, read: Json | undefined, wanted: Json): Json {
   return wanted;
 }
 
-/** Maps with names, such as the nodes of the tree, are what they were, wherever they stand now. */
+/** Matches items that have a name, such as nodes of the tree, by that name, not by position. */
 function rewrittenList(raw: readonly Json[], read: readonly Json[], wanted: readonly Json[]): readonly Json[] {
   const places = new Map(read.map((item, place) => [nameOf(item), place]));
   return wanted.map((item) => {

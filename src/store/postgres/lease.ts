@@ -253,7 +253,7 @@ export class Lease {
     const { name, log, onLost } = this.#options;
     const { fencing } = held.leader;
     this.#forget();
-    log?.warn({ replica: name, fencing, reason }, 'this replica does not lead any more');
+    log?.warn({ replica: name, fencing, reason }, 'this replica no longer leads');
     this.retire();
     this.#isLost = true;
     onLost(reason);
