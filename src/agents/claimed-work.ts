@@ -1,5 +1,5 @@
-// Keeps on disk what the proxy has claimed, and how it ended, until the controller has the report. A claim without a
-// report at a start was cut off by the end of the proxy.
+// Keeps the claims of a proxy and their results on disk, until the controller has the report. A claim without a result
+// at a start was interrupted by the end of the proxy.
 
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -8,7 +8,7 @@ import type { Answer } from '../model/call-result.ts';
 import { isMap, type JsonMap, parseJson } from '../model/json.ts';
 import { writeManagedFile } from './render/managed-file.ts';
 
-/** The file of a claim that is not on disk: nothing of it was begun. */
+/** The file of a claim that is not on disk, and so was not begun. */
 export const NO_FILE = 'none';
 
 /** An action that this proxy has claimed. */
@@ -16,26 +16,26 @@ export interface KeptClaim {
   /** The id of the action. */
   readonly id: string;
   readonly lease: string;
-  /** How it ended; null: it is not known yet. */
+  /** The result; null while unknown. */
   readonly answer: Answer | null;
   /** The name of its file. */
   readonly file: string;
 }
 
-/** The claims of a proxy, which outlive it. */
+/** The claims of a proxy, which survive its restart. */
 export type KeptClaims = Pick<ClaimedWork, 'list' | 'begin' | 'end' | 'forget'>;
 
 /** The claims of this proxy, in a directory of files. */
 export class ClaimedWork {
   readonly #directory: string;
 
-  /** Opens a directory, made if missing. No other process may have it open. */
+  /** Opens a directory, created if missing. No other process may have it open. */
   constructor(directory: string) {
     this.#directory = directory;
     mkdirSync(directory, { recursive: true, mode: 0o700 });
   }
 
-  /** Returns what is kept. A file that was never written whole is removed: nothing was begun. */
+  /** Returns the kept claims. Removes incomplete files: their actions were not begun. */
   list(): readonly KeptClaim[] {
     return readdirSync(this.#directory).flatMap((file) => {
       const claim = file.endsWith('.json') ? readClaim(join(this.#directory, file), file) : undefined;
@@ -44,14 +44,14 @@ export class ClaimedWork {
     });
   }
 
-  /** Resolves with a new claim once it would survive a power cut. */
+  /** Resolves with a new claim when it would survive a power cut. */
   async begin(claim: Pick<KeptClaim, 'id' | 'lease'>): Promise<KeptClaim> {
     const kept = { ...claim, answer: null, file: `${randomUUID()}.json` };
     await this.#write(kept);
     return kept;
   }
 
-  /** Resolves with the claim and its answer, once they would survive a power cut. */
+  /** Resolves with the claim and its answer when they would survive a power cut. */
   async end(claim: KeptClaim, answer: Answer): Promise<KeptClaim> {
     const ended = { ...claim, answer };
     await this.#write(ended);

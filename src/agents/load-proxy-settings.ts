@@ -1,5 +1,5 @@
 // The settings of a proxy, complete and with absolute paths. Loading checks them against
-// schemas/proxy-settings.schema.json, fills in defaults, and reports all mistakes at once.
+// schemas/proxy-settings.schema.json, fills in defaults, and reports all mistakes together.
 import schema from '../../schemas/proxy-settings.schema.json' with { type: 'json' };
 import { compileSchema } from '../catalog/schemas.ts';
 import type { LogLevel, ProviderSettings } from '../model/settings.ts';
@@ -8,14 +8,14 @@ import { readSettings } from '../settings/load-settings.ts';
 
 /** The settings of a proxy. */
 export interface ProxySettings {
-  /** Address of the controller, without a slash at its end. */
+  /** Address of the controller, without a trailing slash. */
   readonly server: string;
   /** Paths of PEM files. */
   readonly tls: ProxyTlsFiles;
   readonly directory: string;
   /** Concurrent actions and checks. */
   readonly concurrency: number;
-  /** In order: the first match wins. All of them run programs. */
+  /** The first match wins. All entries run programs. */
   readonly providers: readonly ProviderSettings[];
   /** How long a stop waits for running actions. */
   readonly shutdownSeconds: number;
@@ -35,9 +35,9 @@ interface Written extends Omit<ProxySettings, 'providers'> {
 }
 
 const checkShape = compileSchema(schema);
-/** A proxy never tries again by itself: the controller does. */
+/** A proxy does not retry; the controller does. */
 const NO_RETRY = { attempts: 1, firstSeconds: 1, maxSeconds: 1, failedSeconds: 1 };
-/** What the controller decides, or is the same for all entries. */
+/** Fields that the controller decides, or that are equal for all entries. */
 const OF_PROXY = { provider: 'exec', checkSeconds: 300, drift: 'report', retry: null } as const;
 
 /**

@@ -1,5 +1,5 @@
-// Remembers the reports of proxies: a proxy that did not get the answer repeats its report, and gets the same answer.
-// In memory and bounded: a forgotten report is refused like one of an action that was given up.
+// Remembers the reports of proxies: a proxy that missed the answer repeats its report, and gets the same answer. In
+// memory and bounded: a forgotten report is refused like the report of an action that was given up.
 import { createHash } from 'node:crypto';
 import { type Clock, within } from '../base/clock.ts';
 import { ServiceError } from '../model/service-error.ts';
@@ -7,17 +7,17 @@ import { stopping } from '../reconcile/passes/claimed-passes.ts';
 
 const REPORTS_MAX = 10_000;
 const KEPT_MS = 3_600_000;
-/** How long the answer to a report waits for its record. */
+/** How long an answer waits until its report is recorded. */
 const RECORD_MS = 10_000;
 
-/** A report that came within the last hour. */
+/** A report of the last hour. */
 export interface KnownReport {
-  /** Digest of what was reported. */
+  /** Digest of the content of the report. */
   readonly content: string;
-  /** By the monotonic clock. */
+  /** The time of arrival, by the monotonic clock. */
   readonly came: number;
   readonly recorded: PromiseWithResolvers<void>;
-  /** Its call has ended with it; the next pass records it. */
+  /** True if the report has ended its call, so that the next pass records it. */
   isNoted: boolean;
 }
 
@@ -26,14 +26,14 @@ export class ProxyReports {
   readonly #clock: Clock;
   /** By digest of the lease, oldest first. */
   readonly #known = new Map<string, KnownReport>();
-  /** The reports that are not recorded yet, by server. */
+  /** The reports that are not yet recorded, by server. */
   readonly #open = new Map<string, KnownReport>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Returns the report that came with a lease; undefined if none is known. */
+  /** Returns the report for a lease; undefined if there is none. */
   of(lease: string): KnownReport | undefined {
     return this.#known.get(digestOf(lease));
   }
@@ -42,7 +42,7 @@ export class ProxyReports {
   begin(server: string, lease: string, content: string): KnownReport {
     const recorded = Promise.withResolvers<void>();
     const report = { content, came: this.#clock.monotonic(), recorded, isNoted: false };
-    // Whether a request waits for it or not.
+    // Handles the rejection even if no request waits for it.
     recorded.promise.catch(() => this.#known.delete(digestOf(lease)));
     this.#known.set(digestOf(lease), report);
     this.#open.set(server, report);
@@ -50,7 +50,7 @@ export class ProxyReports {
     return report;
   }
 
-  /** Notes that the call of a server has ended: with its report, or without an answer. */
+  /** Notes the end of a server's call, with its report or without an answer. */
   ended(server: string, isAnswered: boolean): void {
     const report = this.#open.get(server);
     if (report === undefined) return;
@@ -60,7 +60,7 @@ export class ProxyReports {
     report.recorded.reject(new ServiceError('conflict', `The action on ${server} was given up`));
   }
 
-  /** Notes that a pass over a server has recorded how its last call ended. */
+  /** Notes that a pass has recorded the result of the server's last call. */
   passed(server: string): void {
     const report = this.#open.get(server);
     if (report?.isNoted !== true) return;
@@ -68,7 +68,7 @@ export class ProxyReports {
     report.recorded.resolve();
   }
 
-  /** Resolves once a report is recorded. Throws `not_ready` if that takes long: the report is to be repeated. */
+  /** Resolves when a report is recorded. Throws `not_ready` if that takes long: the proxy has to repeat the report. */
   async recorded({ recorded }: KnownReport): Promise<void> {
     const isRecorded = await within(
       this.#clock,
@@ -76,7 +76,7 @@ export class ProxyReports {
       recorded.promise.then(() => true),
     );
     if (isRecorded === undefined)
-      throw new ServiceError('not_ready', 'The report could not be recorded yet; report it again');
+      throw new ServiceError('not_ready', 'The report could not be recorded yet; repeat it');
   }
 
   /** Ends every wait for a record. */
@@ -93,7 +93,7 @@ export class ProxyReports {
   }
 }
 
-/** Returns the digest of a secret text, for comparing and storing. */
+/** Returns the digest of a secret, for comparing and storing. */
 export function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }

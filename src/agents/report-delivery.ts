@@ -1,5 +1,5 @@
-// Sends reports until the controller has answered them: the line may be cut for as long as it likes. A report is kept
-// on disk until then; one that the controller refuses is logged, and not sent again.
+// Sends reports until the controller has answered them, however long the connection is lost. Keeps each report on disk
+// until then. Logs a refused report and does not repeat it.
 import { type Clock, pause, within } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { JsonMap } from '../model/json.ts';
@@ -25,7 +25,7 @@ export interface ReportDeliveryOptions {
   readonly log: Logger;
 }
 
-/** The reports on their way to the controller. */
+/** The reports that the controller has not answered. */
 export class ReportDelivery {
   readonly #options: ReportDeliveryOptions;
   readonly #stopped = new AbortController();
@@ -35,13 +35,13 @@ export class ReportDelivery {
     this.#options = options;
   }
 
-  /** Sends a report, again and again if need be. */
+  /** Sends a report, repeatedly if necessary. */
   deliver(kept: KeptClaim): void {
     const delivery = this.#deliver(kept).finally(() => this.#open.delete(delivery));
     this.#open.add(delivery);
   }
 
-  /** Waits up to `ms` for reports under way. What is left is sent after the next start. */
+  /** Waits up to `ms` for open reports. The others are sent after the next start. */
   async stop(ms: number): Promise<void> {
     const { clock, log } = this.#options;
     await within(clock, ms, Promise.allSettled(this.#open));
@@ -61,7 +61,7 @@ export class ReportDelivery {
     }
   }
 
-  /** A claim that stays, as on a disk that became read-only, is reported again after the next start. */
+  /** If the claim cannot be removed (for example on a read-only disk), it is reported again after the next start. */
   #forget(kept: KeptClaim): void {
     const { work, log } = this.#options;
     try {
@@ -71,7 +71,7 @@ export class ReportDelivery {
     }
   }
 
-  /** Returns true if the controller has answered, and false if the report is to be sent again. */
+  /** Resolves with true if the controller has answered, with false if the report has to be repeated. */
   async #send({ id, lease, answer }: KeptClaim, failures: number): Promise<boolean> {
     const { client, log } = this.#options;
     const body: JsonMap = { ...(answer as unknown as JsonMap), lease };
@@ -81,7 +81,7 @@ export class ReportDelivery {
         body,
         signal: this.#stopped.signal,
       });
-      // Checks repeat for ever.
+      // Checks repeat forever, so they are only debug lines.
       log[id.endsWith('.check') ? 'debug' : 'info']({ action: id, outcome: answer?.outcome }, 'reported');
       return true;
     } catch (error) {
@@ -97,8 +97,8 @@ export class ReportDelivery {
 }
 
 /**
- * Returns the pause between requests after that many failures in a row, in milliseconds: longer each time, with jitter,
- * so that many proxies do not come back at the same moment.
+ * Returns the pause after that many consecutive failures, in milliseconds: longer each time, with jitter, so that many
+ * proxies do not return at the same moment.
  */
 export function pauseMs(failures: number, random: () => number = Math.random): number {
   const longest = Math.min(PAUSE_MS_MAX, PAUSE_FIRST_MS * 2 ** Math.min(failures, 10));

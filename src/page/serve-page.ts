@@ -1,5 +1,5 @@
-// Serves the page: the files of browser/, for every address below /ui/. They contain no data: the page asks for it over
-// the REST interface. ARCHITECTURE.md, "Page".
+// Serves the page: the files of browser/, for every address below /ui/. The files contain no data: the page requests it
+// over the REST interface. ARCHITECTURE.md, "Page".
 import { readdirSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { extname, join } from 'node:path';
@@ -10,11 +10,11 @@ import { ServiceError } from '../model/service-error.ts';
 
 /** The address of the page. */
 export const PAGE = '/ui/';
-/** Where the page of a management listener asks for its data. */
+/** The base path of the data of a page on a management listener. */
 export const PAGE_API = '/ui/api';
 
 /**
- * Returns where the page is, for people. `dashboard`: its address without a certificate; null if the page is off there.
+ * Returns a sentence with the addresses of the page. `dashboard`: its address without a certificate; null if off.
  */
 export function pageWords(dashboard: string | null): string {
   const withCertificate = `The page is at ${PAGE} of the API listener, with a client certificate`;
@@ -26,10 +26,10 @@ export function pageWords(dashboard: string | null): string {
 
 const FILES = join(import.meta.dirname, 'browser');
 const START = 'start.html';
-/** The packages that a browser loads, by what the page imports them as. */
+/** The packages that a browser loads, by import name. */
 const PACKAGES = ['preact', 'htm'];
 const IMPORTS = new RegExp(` from ['"](${PACKAGES.join('|')})['"]`, 'g');
-/** The addresses of views. browser/addresses.js has what each shows. */
+/** The addresses of views; see browser/addresses.js. */
 const VIEWS = /^(?:(?:instances|servers|changes)\/[^/]+\/?|(?:servers|changes|approvals|proxies|events)\/?)?$/;
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -44,7 +44,7 @@ const POLICY = [
   ...["base-uri 'none'", "frame-ancestors 'none'", "form-action 'none'", "require-trusted-types-for 'script'"],
 ].join('; ');
 
-/** Headers of every answer. The page cannot be framed, its types are not guessed, and other sites get no referrer. */
+/** The headers of every answer. They forbid framing, guessing of types, and referrers to other sites. */
 const HEADERS = {
   'Content-Security-Policy': POLICY,
   'X-Content-Type-Options': 'nosniff',
@@ -55,7 +55,7 @@ const HEADERS = {
   Vary: 'Accept-Encoding',
 };
 
-/** A file of the page as it is sent. */
+/** A file of the page in the form in which it is sent. */
 export interface PageFile {
   readonly type: string;
   readonly etag: string;
@@ -65,7 +65,7 @@ export interface PageFile {
 
 let loaded: ReadonlyMap<string, PageFile> | undefined;
 
-/** Returns the files by name, read once a process. */
+/** Returns the files by name, read once per process. */
 export function pageFiles(): ReadonlyMap<string, PageFile> {
   loaded ??= loadFiles();
   return loaded;
@@ -84,13 +84,13 @@ function loadFiles(): ReadonlyMap<string, PageFile> {
 }
 
 function asFile(name: string, text: string): PageFile {
-  // Browsers know files, not packages. A map of their names would have to stand in the page as a script.
+  // Browsers import files, not packages. An import map would need an inline script, which the policy forbids.
   const bytes = Buffer.from(text.replaceAll(IMPORTS, " from './$1.js'"));
   const type = TYPES[extname(name)] ?? 'application/octet-stream';
   return { type, etag: `"${shortDigest(bytes)}"`, bytes, packed: gzipSync(bytes) };
 }
 
-/** Answers what is below /ui/, and passes all else on. */
+/** Answers requests below /ui/, and passes all others on. */
 type PageStep = (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
 
 /** Returns the step that answers everything below /ui/. `start`: the file of its views. */
@@ -116,7 +116,7 @@ function fileAt(name: string, start: string): PageFile {
 function answer(request: IncomingMessage, response: ServerResponse, { type, etag, bytes, packed }: PageFile): void {
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.setHeader('Allow', 'GET, HEAD');
-    throw new ServiceError('method_not_allowed', 'The page can be read, and nothing else');
+    throw new ServiceError('method_not_allowed', 'The page is read-only');
   }
   if (request.headers['if-none-match'] === etag) {
     response.writeHead(304, { ...HEADERS, ETag: etag }).end();

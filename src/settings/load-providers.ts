@@ -1,5 +1,5 @@
-// Reads the entries of `execution.providers` of the settings: fills in defaults, finds programs, and reports which
-// entries cannot work beside each other.
+// Reads the entries of `execution.providers` of the settings: fills in defaults, finds programs, and reports
+// conflicting entries.
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { delimiter, join, resolve } from 'node:path';
@@ -12,7 +12,7 @@ import { addressFault, type PlacedFault, placedFault, settingAt } from './refuse
 
 type Nullable<Group> = { readonly [Key in keyof Group]: Group[Key] | null };
 
-/** An entry as the schema completes it. */
+/** An entry, completed by the schema. */
 export interface WrittenProvider
   extends Pick<EntrySettings, 'name' | 'timeoutSeconds' | 'checkSeconds' | 'drift'>,
     Nullable<Pick<EntrySettings, 'concurrency'>> {
@@ -27,19 +27,19 @@ export interface WrittenProvider
   readonly retry: Nullable<EntrySettings['retry']> | null;
 }
 
-/** The facts from which the defaults of an entry come. */
+/** The sources of the defaults of an entry. */
 interface Inherited extends Pick<EntrySettings, 'concurrency' | 'retry'> {
   /** The directory of the settings file. */
   readonly base: string;
-  /** Of the store. */
+  /** The directory of the store. */
   readonly directory: string;
-  /** The controller's own `PATH`, in which programs without a slash are found. */
+  /** The controller's `PATH`, for programs without a slash. */
   readonly searchPath: string | undefined;
 }
 
 const SEARCH_PATH = '/usr/local/bin:/usr/bin:/bin';
 
-/** Returns an entry with what it inherits. */
+/** Returns an entry with its defaults. */
 export async function fillInProvider(written: WrittenProvider, inherited: Inherited): Promise<ProviderSettings> {
   const { name, match, timeoutSeconds, checkSeconds, drift } = written;
   const { concurrency, retry } = inherited;
@@ -51,13 +51,13 @@ export async function fillInProvider(written: WrittenProvider, inherited: Inheri
     timeoutSeconds,
     checkSeconds,
     drift,
-    // No entry uses all of it, unless the operator configures that.
+    // By default, no entry may use the whole capacity.
     concurrency: written.concurrency ?? Math.max(1, Math.floor(concurrency / 2)),
     retry: { ...retry, ...Object.fromEntries(own) },
   };
 }
 
-/** A field that is missing, which is a fault of its own, is ''. */
+/** A missing field becomes ''; it is reported separately. */
 async function chooseImplementation(
   { name, provider, options, command, environment, url, secretFile, caFile = null }: WrittenProvider,
   { base, directory, searchPath }: Inherited,
@@ -78,8 +78,8 @@ async function chooseImplementation(
 }
 
 /**
- * Returns the absolute path of a program: relative to `base` where it has a slash, else the first executable of that
- * name in the search path. A name that is not found is returned unchanged.
+ * Returns the absolute path of a program: relative to `base` if it has a slash, otherwise the first executable of that
+ * name in the search path. Returns a name that is not found unchanged.
  */
 export async function findProgram(
   program: string,
@@ -94,7 +94,7 @@ export async function findProgram(
 }
 
 /**
- * Returns why a path is no program that may be executed, as the end of a sentence that begins with it, or undefined.
+ * Returns why a path cannot be executed, as the end of a sentence that begins with it; undefined if it can.
  */
 async function whyNotExecutable(path: string): Promise<string | undefined> {
   try {
@@ -108,7 +108,7 @@ async function whyNotExecutable(path: string): Promise<string | undefined> {
 }
 
 /**
- * Returns what keeps entries from working: two of one name, and programs that cannot be used.
+ * Returns the faults of entries: duplicate names, and programs that cannot be used.
  */
 export async function faultsOfProviders(providers: readonly ProviderSettings[]): Promise<readonly PlacedFault[]> {
   const pointerOf = (index: number): string => below('/execution/providers', index);
@@ -121,7 +121,7 @@ export async function faultsOfProviders(providers: readonly ProviderSettings[]):
   return [...findConflicts(providers, pointerOf), ...programs.flat()];
 }
 
-/** Returns which addresses of services cannot be used. `settings` may have any shape. */
+/** Returns the faults of the addresses of services. `settings` may have any shape. */
 export function faultsOfServices(settings: unknown): readonly PlacedFault[] {
   const providers = settingAt(settings, ['execution', 'providers']);
   if (!Array.isArray(providers)) return [];
@@ -132,14 +132,14 @@ export function faultsOfServices(settings: unknown): readonly PlacedFault[] {
   });
 }
 
-/** Returns why the address of a service cannot be used; a missing one is a fault of its own. */
+/** Returns why the address of a service cannot be used. A missing one is reported separately. */
 export function serviceFault(text: string): Fault | undefined {
   if (text === '') return undefined;
   const instead = 'requests are signed with the secret of secretFile instead';
   return addressFault(text, { what: 'a service', sent: 'records', takesQuery: true, instead });
 }
 
-/** Returns why a program, as {@link findProgram} returns it, cannot be started; a missing one is a fault of its own. */
+/** Returns why a result of {@link findProgram} cannot be started. A missing program is reported separately. */
 export async function programFault(program: string): Promise<Fault | undefined> {
   if (program === '') return undefined;
   if (!program.includes('/')) {
@@ -167,5 +167,5 @@ function findConflicts(
 function nameConflict(name: string): Fault {
   const code = 'duplicate_name';
   if (name !== PROXIED) return { code, message: `there is another provider named "${name}"`, hint: 'rename one' };
-  return { code, message: `"${PROXIED}" is the name of the entry of proxies`, hint: 'rename it' };
+  return { code, message: `"${PROXIED}" is reserved for the entry of proxies`, hint: 'rename it' };
 }

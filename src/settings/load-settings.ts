@@ -1,5 +1,5 @@
-// Loads the settings from the operator's file: checks it against schemas/settings.schema.json, refuses what this
-// version does not support, and fills in defaults, of which the schema is the only place. Reports all mistakes at once.
+// Loads the settings from the operator's file: checks it against schemas/settings.schema.json, refuses unsupported
+// settings, and fills in the defaults of the schema. Reports all mistakes together.
 
 import { readFile, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -39,7 +39,7 @@ import {
 import { faultsOfStore, fillInStore, type WrittenStore } from './load-store.ts';
 import { addressFault, type Environment, findRefusals, type PlacedFault, placedFault } from './refuse-settings.ts';
 
-/** The settings are invalid. The message holds every problem, one per line. */
+/** The settings are invalid. The message contains every problem, one per line. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError';
   readonly problems: readonly Problem[];
@@ -67,7 +67,7 @@ interface WrittenRepository extends Omit<RepositorySettings, 'access'> {
   readonly caFile: string | null;
 }
 
-/** The delete budget where the settings say nothing. */
+/** The default delete budget. */
 export const DELETE_BUDGET = complete(
   schema.properties.execution.properties.deleteBudget,
   {},
@@ -77,8 +77,8 @@ export const DELETE_BUDGET = complete(
 const checkShape = compileSchema(schema);
 
 /**
- * Returns the settings of a file, complete and with absolute paths. Throws SettingsError if the file cannot be read,
- * violates its schema, or requests something that this version does not support; `environment` is checked for that too.
+ * Returns the settings of a file, complete and with absolute paths. Throws SettingsError if the file cannot be read or
+ * violates its schema, or if the file or `environment` requests something unsupported.
  */
 export async function loadSettings(file: string, environment: Environment = process.env): Promise<Settings> {
   return await readSettings<Written, Settings>(file, {
@@ -107,7 +107,7 @@ const WRITES: Fault = {
   hint: 'add "sign:" and list its key in verify.allowedSigners, or write "writes: propose" or "writes: off"',
 };
 
-/** Returns what keeps signatures from being checked and made. */
+/** Returns the faults that prevent checking and creating signatures. */
 async function faultsOfSignatures(
   { verify, sign, writes }: RepositorySettings,
   searchPath: string | undefined,
@@ -127,17 +127,17 @@ async function faultsOfSignatures(
 
 function noProgram(program: string): Fault {
   const debian = program === 'gpg' ? 'gpg' : 'openssh-client';
-  const message = `there is no program "${program}" in the PATH of this process, which this needs`;
+  const message = `this needs the program "${program}", which is not in the PATH of this process`;
   return { code: 'no_program', message, hint: `install it: on Debian, the package ${debian}` };
 }
 
-/** An address is not repeated where it may hold a password. */
+/** Does not repeat an address that may contain a password. */
 function faultsOfNotifications(targets: Settings['notifications']): readonly PlacedFault[] {
   const use = {
     what: 'a subscriber',
     sent: 'the events',
     takesQuery: true,
-    instead: 'the secret stands in secretFile',
+    instead: 'put the secret into secretFile',
   };
   return targets.flatMap(({ name, url }, index) => {
     const isTwice = targets.slice(0, index).some((other) => other.name === name);
@@ -151,10 +151,10 @@ function faultsOfNotifications(targets: Settings['notifications']): readonly Pla
 }
 
 const LISTENERS = ['api', 'management', 'webhook'] as const;
-/** Addresses that stand for others too. */
+/** Addresses that include all other addresses. */
 const EVERY_HOST: readonly string[] = ['0.0.0.0', '::'];
 
-/** Two listeners of one process cannot have the same port of one address. */
+/** Two listeners of one process cannot share a port of an address. */
 function faultsOfListeners(settings: Settings): readonly PlacedFault[] {
   const all = LISTENERS.flatMap((name) => {
     const listener = settings[name];
@@ -164,7 +164,7 @@ function faultsOfListeners(settings: Settings): readonly PlacedFault[] {
     const isTaken = (other: { readonly host: string; readonly port: number }): boolean =>
       other.port === port && (other.host === host || [other.host, host].some((each) => EVERY_HOST.includes(each)));
     const owner = all.slice(0, index).find(isTaken);
-    const message = `the port ${port} of "${name}" is that of "${owner?.name}" too, and only one of them can listen`;
+    const message = `the port ${port} of "${name}" is also used by "${owner?.name}"`;
     const fault: Fault = { code: 'wrong_value', message, hint: 'give each a port of its own' };
     return placedFault(owner && fault, `/${name}`, 'port');
   });
@@ -174,7 +174,7 @@ function faultsOfListeners(settings: Settings): readonly PlacedFault[] {
 interface SettingsPlace {
   /** Its absolute path. */
   readonly file: string;
-  /** Its directory, in which relative paths begin. */
+  /** Its directory, the base of relative paths. */
   readonly base: string;
   /** The files that it names. */
   readonly files: readonly SettingsFile[];
@@ -184,13 +184,15 @@ interface SettingsPlace {
 interface SettingsStages<Written, Complete> {
   readonly schema: JsonMap;
   readonly checkShape: (file: string, document: YamlDocument) => readonly Problem[];
-  /** Fills in what the schema cannot express. */
+  /** Fills in defaults that the schema cannot express. */
   readonly fillIn: (written: Written, place: SettingsPlace) => Promise<Complete>;
-  /** Returns what the schema cannot express; `settings` is undefined if the file violates the schema. */
+  /** Returns faults that the schema cannot express. `settings`: undefined if the file violates the schema. */
   readonly faultsOf: (value: Json | undefined, settings: Complete | undefined) => Promise<readonly PlacedFault[]>;
 }
 
-/** Returns the settings of a file. `Written` is the shape that the completed schema guarantees. Throws SettingsError. */
+/**
+ * Returns the settings of a file. `Written` is the shape that the completed schema guarantees. Throws SettingsError.
+ */
 export async function readSettings<Written, Complete>(
   file: string,
   { schema, checkShape, fillIn, faultsOf }: SettingsStages<Written, Complete>,
@@ -211,9 +213,9 @@ export async function readSettings<Written, Complete>(
   return settings;
 }
 
-/** The environment of a provider; its variable; what is in that. */
+/** Groups: the variable of a provider's environment, and the pointer below it. */
 const ENVIRONMENT = /\/environment(?:\/([^/]*))?(\/[\s\S]*)?$/;
-/** Problems whose message or hint repeats what is written. */
+/** Problems whose message or hint quotes the file. */
 const REPEATING: ReadonlySet<Problem['code']> = new Set([
   ...(['wrong_type', 'wrong_value', 'unsafe_number', 'number_spelling'] as const),
   ...(['yaml_anchor', 'yaml_tag', 'yaml_syntax'] as const),
@@ -222,18 +224,22 @@ const REPEATING: ReadonlySet<Problem['code']> = new Set([
 /** A text with the environment of a provider, or the URL of a database. */
 const MAY_HOLD_SECRETS = /\benvironment["']?\s*:|\bpostgres(?:ql)?:/;
 
-/** A value in the environment of a provider may be a secret, and messages are logged: the problem comes without it. */
+/** Returns the problem without values of a provider's environment, which may be secrets: messages are logged. */
 function withoutSecret(given: Problem, { text }: YamlDocument): Problem {
-  // A URL in a wrong place may have a password.
+  // A URL in a wrong place may contain a password.
   const [message = '', hint] = [given.message, given.hint].map((words) => words?.replaceAll(/\S+:\/\/\S+/g, '…'));
   const problem: Problem = { ...given, message, hint: hint ?? null };
   const { pointer, code } = problem;
   if (code === 'yaml_syntax' && MAY_HOLD_SECRETS.test(text ?? '')) {
-    return { ...problem, message: 'this is no YAML; it is not shown, since it may be a secret', hint: 'use quotes' };
+    return { ...problem, message: 'this is not YAML; it is not shown, since it may be a secret', hint: 'use quotes' };
   }
   if (pointer === '/store/url' && REPEATING.has(code)) {
     const rule = 'the URL of the database has to be a text of up to 4,096 characters';
-    return { ...problem, message: `${rule}; it is not shown, since it may hold a password`, hint: 'put it in quotes' };
+    return {
+      ...problem,
+      message: `${rule}; it is not shown, since it may contain a password`,
+      hint: 'put it in quotes',
+    };
   }
   const [isBelow, name, more] = ENVIRONMENT.exec(pointer) ?? [];
   if (isBelow === undefined) return problem;
@@ -242,7 +248,7 @@ function withoutSecret(given: Problem, { text }: YamlDocument): Problem {
     const rule = `${what} has to be a text of up to 65,536 characters`;
     return { ...problem, message: `${rule}; it is not shown, since it may be a secret`, hint: 'put it in quotes' };
   }
-  // A key with its value, `NAME=value`.
+  // The key may contain the value: `NAME=value`.
   const key = name?.replaceAll('~1', '/').replaceAll('~0', '~') ?? '';
   return { ...problem, message: message.replace(quote(key), () => quote(key.replace(/\W[\s\S]*$/, '…'))) };
 }
@@ -292,12 +298,12 @@ async function fillIn(
     store,
     files: usedFiles(files, { access: repository.access, store }),
     replica: { ...replica, name: replica.name ?? hostName() },
-    // The calls of proxies run elsewhere, and take no capacity of this controller.
+    // The calls of proxies run elsewhere, so they use no capacity of this controller.
     execution: { ...execution, providers, proxied: { ...execution.proxied, name: PROXIED, concurrency, retry } },
   };
 }
 
-/** Returns the files that are used: variables of the environment come before some of them. */
+/** Returns the files that are used. Environment variables override some of them. */
 function usedFiles(
   files: readonly SettingsFile[],
   { access: { username, password }, store }: Pick<RepositorySettings, 'access'> & Pick<Settings, 'store'>,
@@ -310,7 +316,7 @@ function usedFiles(
   };
   const used = files
     .filter(({ pointer }) => places[pointer]?.kind !== 'variable')
-    // A host that checks the token only accepts it as the username.
+    // Without a password, the username may be a token.
     .map((file) => (file.setting === 'repository.usernameFile' ? { ...file, isSecret: password === null } : file));
   if (url?.kind !== 'settings' || (URL.parse(url.url)?.password ?? '') === '') return used;
   return [...used, { pointer: '/store/url', setting: 'store.url', path: url.file, isSecret: true }];
@@ -334,7 +340,7 @@ function fillInRepository(
 
 const NAME_LENGTH_MAX = 63;
 
-/** Returns the name of this machine, in the characters of a replica's name. */
+/** Returns the host name, reduced to the characters of a replica's name. */
 function hostName(): string {
   const name = hostname()
     .replaceAll(/[^A-Za-z0-9._-]/g, '-')
@@ -343,16 +349,16 @@ function hostName(): string {
 }
 
 interface Completing {
-  /** The directory in which relative paths begin. */
+  /** The base of relative paths. */
   readonly base: string;
-  /** Gets the files that the settings name, but for those that the program makes. */
+  /** Collects the files that the settings name, except those that the program creates. */
   readonly files?: SettingsFile[];
 }
 
 /**
- * Returns a checked value with every key that its schema allows: as it is written, with the default, or null. A group
- * that is left out is completed if it has defaults and requires nothing. `path` says what a path names: a file that is
- * read, a secret, or what the program makes.
+ * Returns a checked value with every key that its schema allows: the written value, the default, or null. An omitted
+ * group is completed if it has defaults and no required keys. `path` in the schema declares the use of a path: a file
+ * that is read, a secret, or a file that the program creates.
  */
 function complete(schema: JsonMap, written: Json | undefined, completing: Completing, pointer = ''): Json {
   const { properties, items, path: kind } = schema;

@@ -1,5 +1,5 @@
-// Reads the settings `statuses` and `page`: takes the forge, the project and the links from the repository's URL where
-// they are left out, and reports which addresses cannot be used.
+// Reads the settings `statuses` and `page`: derives omitted forge, project and links from the repository's URL, and
+// reports the faults of addresses.
 import { quote } from '../base/wording.ts';
 import type { Fault } from '../model/entry.ts';
 import type { PageSettings, RepositorySettings, StatusesSettings } from '../model/settings.ts';
@@ -9,18 +9,18 @@ import { addressFault, type PlacedFault, placedFault } from './refuse-settings.t
 
 type Forge = StatusesSettings['kind'];
 
-/** The setting `statuses` as the schema completes it. */
+/** The setting `statuses`, completed by the schema. */
 export interface WrittenStatuses extends Omit<StatusesSettings, 'apiUrl' | 'project' | 'branch'> {
   readonly apiUrl: string | null;
   readonly project: string | null;
 }
 
-/** Where the forge serves the repository. */
+/** The address of the repository at the forge. */
 interface Home {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly origin: string;
   readonly hostname: string;
-  /** Without the slash at its begin and without `.git`. */
+  /** Without a leading slash and without `.git`. */
   readonly path: string;
 }
 
@@ -37,7 +37,7 @@ const SEGMENT = String.raw`(?!\.{1,2}(?:/|$))[^\s/?#%\\]+`;
 const OWNER_AND_NAME = new RegExp(`^${SEGMENT}/${SEGMENT}$`);
 const PATH_OR_NUMBER = new RegExp(`^(?:[0-9]+|${SEGMENT}(?:/${SEGMENT})+)$`);
 
-/** Returns the setting with what follows from the repository. What cannot be taken from its URL is ''. */
+/** Returns the setting with values from the repository's URL; '' if the URL does not contain a value. */
 export function fillInStatuses(written: WrittenStatuses, { url, branch }: RepositorySettings): StatusesSettings {
   const home = findHome(url);
   const apiUrl = (written.apiUrl ?? defaultApi(written.kind, home)).replace(/\/+$/, '');
@@ -50,7 +50,7 @@ function defaultApi(kind: Forge, home: Home | undefined): string {
   return `${home.origin}${API_PATHS[kind]}`;
 }
 
-/** Returns undefined for a local repository, and for a URL that is refused elsewhere. */
+/** Returns undefined for a local repository and for an invalid URL, which is reported elsewhere. */
 function findHome(text: string): Home | undefined {
   try {
     const { kind, ...place } = parseRepositoryUrl(text);
@@ -66,7 +66,7 @@ function homeOfHttp({ origin, hostname, pathname }: URL): Home {
   return { origin, hostname, path: projectIn(pathname) };
 }
 
-/** The port of ssh says nothing about that of the API. */
+/** Drops the port of ssh, which is not that of the API. */
 function homeOfSsh(text: string): Home | undefined {
   const url = text.includes('://') ? URL.parse(text) : null;
   const { host, path } = SCP_LIKE.exec(text)?.groups ?? {};
@@ -82,7 +82,7 @@ function projectIn(path: string): string {
     .replace(/\.git$/, '');
 }
 
-/** Returns what keeps statuses from being sent. An address is not repeated where it may hold a password. */
+/** Returns the faults that prevent sending statuses. Does not repeat an address that may contain a password. */
 export function faultsOfStatuses(statuses: StatusesSettings | null): readonly PlacedFault[] {
   if (statuses === null) return [];
   const { apiUrl, targetUrl } = statuses;
@@ -93,18 +93,18 @@ export function faultsOfStatuses(statuses: StatusesSettings | null): readonly Pl
   ];
 }
 
-/** A field that is missing has no place of its own. */
+/** A missing field has no place of its own. */
 function placed(key: string, fault: Fault | undefined): readonly PlacedFault[] {
   return placedFault(fault, '/statuses', ...(fault?.code === 'missing_field' ? [] : [key]));
 }
 
 function missing(key: string, words: string): Fault {
-  const message = `"${key}" is missing, and the "url" of the repository does not say it`;
+  const message = `"${key}" is missing, and the "url" of the repository does not contain it`;
   return { code: 'missing_field', message, hint: `add "${key}:", ${words}` };
 }
 
 function apiFault(text: string): Fault | undefined {
-  const instead = 'the token stands in tokenFile';
+  const instead = 'put the token into tokenFile';
   return addressFault(text, { what: 'an API', sent: 'the token', takesQuery: false, instead });
 }
 
@@ -116,31 +116,31 @@ function projectFault({ kind, project }: StatusesSettings): Fault | undefined {
   if (project === '') return missing('project', 'the path of the repository at the forge');
   if ((kind === 'gitlab' ? PATH_OR_NUMBER : OWNER_AND_NAME).test(project)) return undefined;
   const hint = kind === 'gitlab' ? 'write GROUP/PROJECT, or its number in quotes' : 'write OWNER/NAME';
-  return { code: 'wrong_value', message: `${quote(project)} is no path of a repository at "${kind}"`, hint };
+  return { code: 'wrong_value', message: `${quote(project)} is not the path of a repository at "${kind}"`, hint };
 }
 
 function targetFault(text: string): Fault | undefined {
   const url = URL.parse(text);
   const isPage = url !== null && ['http:', 'https:'].includes(url.protocol);
   if (isPage && url.username === '' && url.password === '') return undefined;
-  const message = 'this is no address of a page, or holds a user or a password';
+  const message = 'this is not the address of a page, or it contains a user or a password';
   return { code: 'wrong_value', message, hint: 'write https://HOST/PATH' };
 }
 
-/** The setting `page` as the schema completes it. */
+/** The setting `page`, completed by the schema. */
 export interface WrittenPage {
   readonly colour: string | null;
   readonly links: PageSettings['links'] | null;
 }
 
-/** The addresses of a commit and of a line at a forge, after that of the repository. */
+/** The paths of a commit and of a line at a forge, relative to the repository. */
 const PATHS: Readonly<Record<Forge, { readonly commit: string; readonly file: string }>> = {
   github: { commit: '/commit/{commit}', file: '/blob/{commit}/' },
   gitlab: { commit: '/-/commit/{commit}', file: '/-/blob/{commit}/' },
   gitea: { commit: '/commit/{commit}', file: '/src/commit/{commit}/' },
 };
 
-/** Returns the setting with links that are null if they are not known. */
+/** Returns the setting with its links; null if unknown. */
 export function fillInPage(
   page: WrittenPage | null,
   { repository, forge }: { readonly repository: RepositorySettings; readonly forge: Forge | undefined },
@@ -156,13 +156,13 @@ function linksTo({ url, directory }: RepositorySettings, given: Forge | undefine
   if (home === undefined || forge === undefined) return { commit: null, file: null };
   const { commit, file } = PATHS[forge];
   const page = `${home.origin}/${home.path}`;
-  // A directory that leaves the repository is refused elsewhere.
+  // A directory outside the repository is reported elsewhere.
   const folder = directory.startsWith('/') || directory.includes('..') ? [] : directorySteps(directory);
   const steps = folder.map((step) => `${encodeURIComponent(step)}/`).join('');
   return { commit: page + commit, file: `${page}${file}${steps}{path}#L{line}` };
 }
 
-/** Returns the forge that the name of a host says. */
+/** Returns the forge by the name of its host; undefined if unknown. */
 function forgeOf({ hostname }: Home): Forge | undefined {
   if (hostname === 'codeberg.org') return 'gitea';
   const [, found] = /(?:^|[.-])(github|gitlab|gitea|forgejo)(?:[.-]|$)/.exec(hostname) ?? [];

@@ -1,5 +1,5 @@
-// Reads the setting `store`: where the URL of the database is, what does not fit together, and which URL cannot be used.
-// No message shows that URL: it may hold a password.
+// Reads the setting `store`: finds the URL of the database, and reports conflicts and invalid URLs. No message contains
+// the URL, because it may contain a password.
 import { reasonOf } from '../base/wording.ts';
 import { below, type Fault } from '../model/entry.ts';
 import type { StoreSettings } from '../model/settings.ts';
@@ -7,7 +7,7 @@ import { readDatabaseUrl } from '../store/postgres/database-url.ts';
 import { StoreError } from '../store/store-error.ts';
 import { type Environment, type PlacedFault, settingAt } from './refuse-settings.ts';
 
-/** The setting as the schema completes it. */
+/** The setting, completed by the schema. */
 export interface WrittenStore {
   readonly kind: StoreSettings['kind'] | null;
   readonly directory: string;
@@ -20,7 +20,10 @@ export interface WrittenStore {
 const VARIABLE = 'TREELINE_STORE_URL';
 const DATABASE_KEYS = ['url', 'urlFile', 'caFile', 'poolSize'];
 
-/** Returns the setting with the place of the URL, which may be in the settings `file`. A missing one, a fault, is ''. */
+/**
+ * Returns the setting with the place of the URL, which may be in the settings `file`. A missing place, a fault, is
+ * ''.
+ */
 export function fillInStore(
   { kind, directory, url, urlFile, caFile, poolSize }: WrittenStore,
   { file, environment }: { readonly file: string; readonly environment: Environment },
@@ -32,7 +35,7 @@ export function fillInStore(
   return { ...shared, url: { kind: 'settings', url: url ?? '', file } };
 }
 
-/** Returns what keeps a store from working. `settings` may have any shape. */
+/** Returns the faults of the store. `settings` may have any shape. */
 export function faultsOfStore(settings: unknown, environment: Environment): readonly PlacedFault[] {
   const at = (key: string): unknown => settingAt(settings, ['store', key]);
   const written = at('kind');
@@ -61,11 +64,11 @@ export function faultsOfStore(settings: unknown, environment: Environment): read
   }
   if (url !== undefined || at('urlFile') !== undefined) return [];
   const message = 'a store "postgres" needs the field "urlFile"';
-  const hint = `add "urlFile:", the file that holds the URL of the database, or set ${VARIABLE}`;
+  const hint = `add "urlFile:", the file with the URL of the database, or set ${VARIABLE}`;
   return [{ pointer: '/store', fault: { code: 'missing_field', message, hint } }];
 }
 
-/** Where the settings name no kind, a URL in the environment says which. */
+/** If the settings name no kind, a URL in the environment means `postgres`. */
 function kindOf(written: StoreSettings['kind'] | null | undefined, environment: Environment): StoreSettings['kind'] {
   return written ?? (hasVariable(environment) ? 'postgres' : 'lowdb');
 }

@@ -1,12 +1,11 @@
-// Refuses settings that the schema allows and that do not go together, with a specific message: a key that is silently
-// ignored would mislead the operator.
+// Refuses conflicting settings that the schema allows, because a silently ignored key would mislead the operator.
 import { isLoopback } from '../base/http-request.ts';
 import { below, type Fault } from '../model/entry.ts';
 import { fieldOf, isMap } from '../model/json.ts';
 import { checkEncryption, parseRepositoryUrl, type RepositoryUrl } from '../repository/repository-url.ts';
 import { SourceError } from '../repository/source.ts';
 
-/** A fault, and the pointer of the value. */
+/** A fault, and the pointer to the value. */
 export interface PlacedFault {
   readonly pointer: string;
   readonly fault: Fault;
@@ -30,7 +29,7 @@ export function findRefusals(settings: unknown, environment: Environment): reado
   return [...refuseOpenDashboard(settings), ...refuseUrl(settings, environment)];
 }
 
-/** The dashboard asks nobody who they are, so no other machine may reach it. */
+/** The dashboard does not authenticate, so no other machine may reach it. */
 function refuseOpenDashboard(settings: unknown): PlacedFault[] {
   const host = settingAt(settings, ['management', 'host']);
   if (settingAt(settings, ['management', 'dashboard']) !== true || typeof host !== 'string') return [];
@@ -57,25 +56,25 @@ function refuseUrl(settings: unknown, environment: Environment): PlacedFault[] {
   }
 }
 
-/** A password that is configured and not used is refused. */
+/** Refuses an unused password. */
 function refuseAccess(settings: unknown, url: RepositoryUrl): PlacedFault[] {
   return [...SECRET_KEYS, 'caFile'].flatMap((key) => {
     const steps = ['repository', key];
     const isOf = url.kind === 'http' && (key !== 'caFile' || url.url.startsWith('https:'));
     if (isOf || settingAt(settings, steps) === undefined) return [];
-    const message = `"${key}" has no effect on the repository of this "url"`;
+    const message = `"${key}" has no effect on a repository with this "url"`;
     return [
       { pointer: below('', ...steps), fault: { code: 'no_effect', message, hint: NOT_ASKED[url.kind], part: 'key' } },
     ];
   });
 }
 
-/** Returns the value at these steps into a value of any shape; undefined: there is none. */
+/** Returns the value at a path of keys in a value of any shape; undefined if there is none. */
 export function settingAt(value: unknown, steps: readonly string[]): unknown {
   return steps.reduce<unknown>((parent, step) => (isMap(parent) ? fieldOf(parent, step) : undefined), value);
 }
 
-/** Returns the fault at a place below a pointer; none where there is no fault. */
+/** Returns a list with the fault at a pointer; empty if there is no fault. */
 export function placedFault(
   fault: Fault | undefined,
   pointer: string,
@@ -84,22 +83,22 @@ export function placedFault(
   return fault === undefined ? [] : [{ pointer: below(pointer, ...keys), fault }];
 }
 
-/** What an address is used for, in words. */
+/** The use of an address, in words. */
 interface AddressUse {
   readonly what: string;
-  /** What is sent there. */
+  /** What is sent to the address. */
   readonly sent: string;
   readonly takesQuery: boolean;
-  /** Where its secret stands instead. */
+  /** Where to configure its secret instead. */
   readonly instead: string;
 }
 
-/** Returns why an address of a program cannot be used; what it says is not repeated, since it may hold a password. */
+/** Returns why an address cannot be used. The message does not repeat it, since it may contain a password. */
 export function addressFault(text: string, { what, sent, takesQuery, instead }: AddressUse): Fault | undefined {
   const code = 'wrong_value';
   const url = URL.parse(text);
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
-    return { code, message: `this is no address of ${what}`, hint: 'write https://HOST/PATH' };
+    return { code, message: `this is not the address of ${what}`, hint: 'write https://HOST/PATH' };
   }
   const hasMore = url.username !== '' || url.password !== '' || url.hash !== '';
   if (hasMore || (url.search !== '' && !takesQuery)) {

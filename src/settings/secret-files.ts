@@ -1,4 +1,4 @@
-// Detects secrets that every user of the machine can read. They still work, so this is logged and not refused.
+// Detects secrets that every user of the machine can read. They still work, so it logs a warning.
 import { stat } from 'node:fs/promises';
 import type { Logger } from '../base/log.ts';
 import type { SettingsFile } from '../model/settings.ts';

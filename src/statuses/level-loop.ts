@@ -1,6 +1,6 @@
-// Sends one receiver what it should show and does not show yet: a forge its commit statuses, a subscriber its events.
-// It keeps no queue: what differs follows from the facts and from what was accepted last, at any time and after a
-// restart too. ARCHITECTURE.md, "Events and messages".
+// Keeps one receiver up to date: a forge with commit statuses, or a subscriber with events. It has no queue: the
+// messages to send are the difference between the facts and the last accepted messages, also after a restart.
+// ARCHITECTURE.md, "Events and messages".
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { type LogOnceAMinute, logOnceAMinute } from '../base/log-once-a-minute.ts';
@@ -13,7 +13,7 @@ import type { Attempt } from './post-once.ts';
 
 /** A message with the fields that identify it. */
 export interface Message {
-  /** Equal for messages that say the same. */
+  /** Equal for messages with the same content. */
   readonly key: string;
   /** Its fields in the log. */
   readonly about: JsonMap;
@@ -24,13 +24,13 @@ interface LevelLoopOptions<Sent extends Message> {
   readonly to: string;
   /** How often the difference is computed without a change, in milliseconds. */
   readonly everyMs: number;
-  /** Returns the messages that the receiver has not accepted, in the order in which they are sent. */
+  /** Returns the messages that the receiver has not accepted, in the order of sending. */
   readonly differing: () => readonly Sent[];
   /** Sends one message. Never throws. */
   readonly send: (message: Sent, signal: AbortSignal) => Promise<Attempt>;
   /** Notes the result of an attempt. */
   readonly note: (message: Sent, attempt: Attempt) => void;
-  /** Resolves once the store has all that was noted. */
+  /** Resolves when the store has all results. */
   readonly save: () => Promise<void>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -42,7 +42,7 @@ interface LevelLoopOptions<Sent extends Message> {
 const GATHER_MS = 1_000;
 /** The wait after an error of the store or of the computation. */
 const AGAIN_MS = 10_000;
-/** After this number of requests, other work comes first. */
+/** The maximum number of requests in one turn of the loop. */
 const SENDS_MAX = 50;
 const RETRY = { attempts: 1, firstSeconds: 5, maxSeconds: 600, failedSeconds: 600 };
 const RETRY_MS_MIN = 1_000;
@@ -52,13 +52,15 @@ export class LevelLoop<Sent extends Message> {
   readonly #options: LevelLoopOptions<Sent>;
   readonly #logOnceAMinute: LogOnceAMinute;
   readonly #loop: WokenLoop;
-  /** Rounds that failed one after the other. */
+  /** The number of consecutive failed rounds. */
   #failures = 0;
   /** The end of the back-off, by the monotonic clock. */
   #until = 0;
-  /** No message is sent during the back-off: the receiver did not answer, or blames more than the message. */
+  /**
+   * True if no message is sent during the back-off: the receiver did not answer, or the fault is not in one message.
+   */
   #isAway = false;
-  /** The messages that are not sent during the back-off, by key: the receiver refused them. */
+  /** The keys of refused messages, which are not sent during the back-off. */
   readonly #refused = new Set<string>();
   #failure: Outage | undefined;
 
@@ -79,12 +81,12 @@ export class LevelLoop<Sent extends Message> {
     return this.#failure;
   }
 
-  /** Compares and sends soon: something has changed. */
+  /** Compares and sends soon. Call it after a change. */
   wake(): void {
     this.#loop.wakeWithin(GATHER_MS);
   }
 
-  /** Sends what is due, within some seconds. The rest is sent after the next start. */
+  /** Sends due messages within some seconds. The rest is sent after the next start. */
   stop(): Promise<void> {
     return this.#loop.stop();
   }
@@ -102,7 +104,7 @@ export class LevelLoop<Sent extends Message> {
     }
   }
 
-  /** A change is seen before the next request. Returns true if there may be more. */
+  /** Computes the difference again before each request. Returns true if there may be more messages. */
   async #sendDue(signal: AbortSignal): Promise<boolean> {
     for (let count = 0; count < SENDS_MAX && !signal.aborted; count += 1) {
       const due = this.#nextDue();
@@ -156,7 +158,7 @@ export class LevelLoop<Sent extends Message> {
     if (repeats) log.warn({ to, ...about, answer, ...repeats }, 'a message was not accepted; it is tried again');
   }
 
-  /** Never throws: what the store does not take is written later. */
+  /** Never throws: results that the store refuses are saved later. */
   async #save(): Promise<void> {
     const { to, log, save } = this.#options;
     try {

@@ -1,5 +1,5 @@
-// Notifies subscribers of what needs an operator, what is followed and what is done. ARCHITECTURE.md, "Events and
-// messages".
+// Notifies subscribers of causes that need an operator, followed commits and done instances. ARCHITECTURE.md, "Events
+// and messages".
 import { randomUUID } from 'node:crypto';
 import { momentOf } from '../base/wording.ts';
 import { isAtRest } from '../machine/drift.ts';
@@ -24,16 +24,16 @@ interface NotifierOptions extends Pick<ConstructorParameters<typeof LevelLoop>[0
   readonly ledger: Pick<Ledger, 'read' | 'list' | 'index' | 'commit' | 'watch' | 'server'>;
   /** Returns the followed commit; undefined while nothing is active. */
   readonly followed: () => string | undefined;
-  /** Returns what needs an operator, and reports changes of it. */
+  /** The causes that need an operator, and their changes. */
   readonly attention: Pick<AttentionWatch, 'items' | 'onChange'>;
 }
 
 type EventMessage = OwedEvent & Message;
 
 const REVIEW_MS = 60_000;
-/** A failure that ends before is none that an operator has to know of. */
+/** A shorter failure is not shown to operators. */
 const SHOWN_AFTER_MS = 60_000;
-/** The number of attempts that are kept, over all subscribers. */
+/** The number of attempts that are kept for all subscribers. */
 const ATTEMPTS_MAX = 100;
 
 /** A running notifier. */
@@ -42,9 +42,9 @@ export class Notifier {
   readonly #alerts: SavedRows<'alert'>;
   readonly #attempts: SavedRows<'notification'>;
   readonly #loops: readonly LevelLoop<EventMessage>[];
-  /** When it is not new any more, by the monotonic clock. */
+  /** The time at which this process is no longer new, by the monotonic clock. */
   readonly #knowsAt: number;
-  /** Instances that a commit gave something to do since the last computation, with that commit. */
+  /** The instances that got work from a commit since the last computation, with that commit. */
   #begun = new Map<string, string>();
 
   constructor(options: NotifierOptions) {
@@ -59,7 +59,7 @@ export class Notifier {
     attention.onChange(() => this.#wake());
   }
 
-  /** Why a subscriber has not accepted an event for more than a minute; undefined if all did. */
+  /** Why a subscriber has not accepted an event for more than a minute; undefined if all have. */
   get failure(): Outage | undefined {
     const shownSince = this.#options.clock.now() - SHOWN_AFTER_MS;
     const found = this.#loops.find(({ failure }) => failure && Date.parse(failure.since) <= shownSince);

@@ -1,5 +1,5 @@
 // Sends one POST to a forge or a subscriber, within limits, and reads the head of its answer. Files of the settings are
-// read for each request, so that exchanged ones count at once. Redirects are not followed.
+// read for each request, so that changed files apply immediately. Redirects are not followed.
 import type { Clock } from '../base/clock.ts';
 import { type HttpHead, sendRequest } from '../base/http-request.ts';
 import { hideSecrets, proxySecrets, readSettingFile } from '../base/secrets.ts';
@@ -14,9 +14,9 @@ export interface Attempt {
   readonly isAccepted: boolean;
   /** The status of the answer, or why the message was not accepted; for an operator. */
   readonly answer: string;
-  /** The receiver blames this message: others may pass. */
+  /** True if the receiver refused only this message. */
   readonly isOnlyThis: boolean;
-  /** How long the receiver asks to wait, in milliseconds; undefined: it does not ask. */
+  /** The wait that the receiver requests, in milliseconds; undefined if none. */
   readonly waitMs: number | undefined;
 }
 
@@ -25,16 +25,16 @@ export interface Posting {
   readonly target: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** The token or the key, which no message may contain. */
+  /** The token or the key. No message may contain it. */
   readonly secret: string;
 }
 
 interface PostOptions {
-  /** Who is asked, as "the forge"; for an operator. */
+  /** The receiver in words for an operator, such as "the forge". */
   readonly whom: string;
-  /** Path of the trusted certificate authorities, PEM; null: those that Node trusts. */
+  /** Path of the trusted certificate authorities, PEM; null: Node's default authorities. */
   readonly caFile: string | null;
-  /** The setting that names it. */
+  /** The name of the setting for `caFile`. */
   readonly caSetting: string;
   /** Builds the request. */
   readonly build: () => Promise<Posting>;
@@ -42,7 +42,7 @@ interface PostOptions {
   readonly signal: AbortSignal;
 }
 
-/** Resolves with the head of the answer, or with the failed attempt if there is none, without secrets. Never throws. */
+/** Resolves with the head of the answer, or with the failed attempt, without secrets. Never throws. */
 export async function postOnce(options: PostOptions): Promise<HttpHead | Attempt> {
   const { whom, caFile, caSetting, build, clock, signal } = options;
   const secrets = [...proxySecrets()];
@@ -65,8 +65,8 @@ export async function postOnce(options: PostOptions): Promise<HttpHead | Attempt
 }
 
 /**
- * Returns how long a service asks to wait, in milliseconds, at most an hour; undefined where it does not ask. RFC 9110,
- * 10.2.3; GitHub names the end of a limit in `x-ratelimit-reset`, in seconds since 1970, once nothing remains.
+ * Returns the wait that a service requests, in milliseconds, at most an hour; undefined if none. RFC 9110, 10.2.3. When
+ * a limit is used up, GitHub sends its end in `x-ratelimit-reset`, in seconds since 1970.
  */
 export function waitMs(headers: HttpHead['headers'], now: number): number | undefined {
   const after = headers['retry-after'];

@@ -1,5 +1,5 @@
-// Rows of one kind that are changed in memory at once and in the store as soon as it takes them, so that messages are
-// sent also while nothing can be recorded.
+// Rows of one kind that change in memory first and in the store as soon as possible, so that messages are sent while
+// the store does not work.
 import type { Change, RowKind, Rows } from '../model/rows.ts';
 import type { Store } from '../store/store.ts';
 
@@ -14,7 +14,7 @@ export class SavedRows<Kind extends RowKind> {
   readonly #store: RowStore;
   readonly #kind: Kind;
   readonly #rows: Map<string, Rows[Kind]>;
-  /** The names of the rows that differ from those in the store. */
+  /** The names of the rows that differ from the store. */
   readonly #unsaved = new Set<string>();
   #saving: Promise<void> = Promise.resolve();
 
@@ -35,7 +35,7 @@ export class SavedRows<Kind extends RowKind> {
     this.#unsaved.add(name);
   }
 
-  /** Resolves once the store has all rows. If that fails, the next call tries again. */
+  /** Resolves when the store has all rows. If that fails, the next call tries again. */
   save(): Promise<void> {
     const saving = this.#saving.then(() => this.#save());
     this.#saving = saving.catch(() => undefined);

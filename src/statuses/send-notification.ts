@@ -1,6 +1,6 @@
-// Sends one event to one subscriber: CloudEvents 1.0 in the structured mode of its HTTP binding, signed as Standard
-// Webhooks 1.0.0 says. The secret and the authorities are read for each request. No message holds the secret, or
-// anything else that the subscriber says.
+// Sends one event to one subscriber: CloudEvents 1.0 in the structured mode of its HTTP binding, signed according to
+// Standard Webhooks 1.0.0. The secret and the authorities are read for each request. No message contains the secret or
+// text of the subscriber.
 import { Webhook } from 'standardwebhooks';
 import type { Clock } from '../base/clock.ts';
 import { readSecretFile } from '../base/secrets.ts';
@@ -15,10 +15,10 @@ type CloudEvent = Pick<OwedEvent, 'id' | 'type' | 'subject' | 'time' | 'data'>;
 
 /** Standard Webhooks 1.0.0: 24 to 64 random bytes in base64. */
 const SECRET = /^whsec_((?:[A-Za-z0-9+/]{4}){8,22}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/;
-/** The body is at fault. */
+/** The statuses that refuse only this message. */
 const REFUSED: ReadonlySet<number> = new Set([400, 413, 415, 422]);
 
-/** Returns the function that sends to a subscriber. `id` is that of the controller. */
+/** Returns the function that sends to a subscriber. `id`: the id of the controller. */
 export function createSendNotification(
   { name, url, secretFile, caFile }: NotificationTarget,
   { id: controller, clock }: { readonly id: string; readonly clock: Clock },
@@ -45,7 +45,7 @@ export function createSendNotification(
   };
 }
 
-/** Returns the event as CloudEvents 1.0 has it. */
+/** Returns the event in the format of CloudEvents 1.0. */
 function cloudEvent({ id, type, subject, time, data }: CloudEvent, controller: string) {
   const source = `/treeline/${encodeURIComponent(controller)}`;
   return { specversion: '1.0', id, source, type, subject, time, datacontenttype: 'application/json', data };
@@ -73,5 +73,5 @@ async function readSecret(name: string, path: string): Promise<string> {
   const setting = `notifications: secretFile of ${name}`;
   const [, secret] = SECRET.exec((await readSecretFile(path, setting)).toString()) ?? [];
   if (secret !== undefined) return secret;
-  throw new Error(`${setting}, ${path}, has to hold "whsec_" and 24 to 64 bytes in base64, in one line`);
+  throw new Error(`${setting}, ${path}, has to contain "whsec_" and 24 to 64 bytes in base64, on one line`);
 }

@@ -1,4 +1,4 @@
-// Sends one commit status and returns the result. No message holds the token or anything else that the forge says.
+// Sends one commit status and returns the result. No message contains the token or text of the forge.
 // Sources: GitHub "Create a commit status", GitLab "Set commit pipeline status", Gitea and Forgejo "Create a commit
 // status".
 import type { Clock } from '../base/clock.ts';
@@ -12,23 +12,23 @@ import type { WantedStatus } from './wanted-statuses.ts';
 /** Sends one status. Never throws. */
 export type SendStatus = (status: WantedStatus, signal: AbortSignal) => Promise<Attempt>;
 
-/** GitHub asks for it where its answer does not say how long its rate limit holds. */
+/** The wait that GitHub documents for a rate limit without an end in the answer. */
 const RATE_LIMIT_WAIT_MS = 60_000;
-/** What cannot be in a header, or is no token. */
+/** The characters of a token, all of which a header may contain. */
 const TOKEN = /^[\x21-\x7e]+$/;
 
 /** The reasons by status of the answer. */
 const REASONS: Readonly<Record<number, string>> = {
   400: 'the forge refuses the status (400)',
-  401: 'the forge does not accept the token (401): see what is in statuses.tokenFile, and whether it has expired',
-  403: 'the token may not set commit statuses (403): see its scope, and the role of its user',
-  404: 'the forge does not have that project or commit, or hides it from this token (404): see statuses.project',
+  401: 'the forge does not accept the token (401): check statuses.tokenFile, and whether the token has expired',
+  403: 'the token may not set commit statuses (403): check its scope, and the role of its user',
+  404: 'the forge does not have that project or commit, or hides it from this token (404): check statuses.project',
   409: 'the forge refuses the status for now (409)',
   422: 'the forge refuses the status, or does not have the commit yet (422)',
 };
 const REFUSED: ReadonlySet<number> = new Set([400, 404, 409, 413, 422]);
 
-/** Returns the function that sends statuses to a forge. `id` is that of the controller. */
+/** Returns the function that sends statuses to a forge. `id`: the id of the controller. */
 export function createSendStatus(
   settings: StatusesSettings,
   { id, clock }: { readonly id: string; readonly clock: Clock },
@@ -53,14 +53,14 @@ interface Answered {
 
 function readAttempt({ status: code, headers }: HttpHead, { status, settings, clock }: Answered): Attempt {
   const wait = waitMs(headers, clock.now());
-  // GitLab refuses to set a status to what it is already, as after an answer that was lost.
+  // GitLab refuses to set a status to its current value, for example after a lost answer.
   const isThere = settings.kind === 'gitlab' && code === 400 && status.state === 'in progress';
   if (isThere || (code >= 200 && code < 300)) {
     return { isAccepted: true, answer: String(code), isOnlyThis: false, waitMs: undefined };
   }
-  // GitHub answers 403 for both of its rate limits too.
+  // GitHub also answers 403 for both of its rate limits.
   if (code === 429 || (code === 403 && (wait !== undefined || headers['x-ratelimit-remaining'] === '0'))) {
-    const answer = `the forge takes no more requests for now (${code}): its rate limit is used up; nothing is wrong with the token`;
+    const answer = `the forge accepts no more requests for now (${code}): its rate limit is used up; the token is valid`;
     return { isAccepted: false, answer, isOnlyThis: false, waitMs: wait ?? RATE_LIMIT_WAIT_MS };
   }
   return { isAccepted: false, answer: reasonFor(code), isOnlyThis: REFUSED.has(code), waitMs: wait };
@@ -68,20 +68,20 @@ function readAttempt({ status: code, headers }: HttpHead, { status, settings, cl
 
 function reasonFor(code: number): string {
   if (code >= 300 && code < 400) {
-    return `the forge redirects (${code}), and redirects are not followed: see statuses.apiUrl`;
+    return `the forge redirects (${code}), and redirects are not followed: check statuses.apiUrl`;
   }
   return REASONS[code] ?? `the forge answered ${code}`;
 }
 
 async function readToken(path: string): Promise<string> {
   const token = (await readSecretFile(path, 'statuses.tokenFile')).toString();
-  if (!TOKEN.test(token)) throw new Error(`statuses.tokenFile ${path} holds no token: write it alone into one line`);
+  if (!TOKEN.test(token)) throw new Error(`statuses.tokenFile ${path} must contain only the token, on one line`);
   return token;
 }
 
 interface Forge {
   readonly states: Readonly<Record<CommitStatus['state'], string>>;
-  /** False: a status that is pending is refused another time. */
+  /** False if the forge refuses a second status that is in progress. */
   readonly takesProgress: boolean;
   readonly headers: (token: string) => Readonly<Record<string, string>>;
   readonly path: (project: string, commit: string) => string;
@@ -90,7 +90,7 @@ interface Forge {
   readonly takesBranch: boolean;
 }
 
-/** GitHub refuses a request without a name of the program. */
+/** GitHub requires a user agent. */
 const COMMON_HEADERS = { 'content-type': 'application/json', 'user-agent': 'treeline' };
 const DESCRIPTION_MAX = 140;
 
@@ -125,7 +125,7 @@ const FORGES: Readonly<Record<StatusesSettings['kind'], Forge>> = {
   },
 };
 
-/** Returns the request that sets a status; its headers hold the token. `id` is that of the controller. */
+/** Returns the request that sets a status. Its headers contain the token. `id`: the id of the controller. */
 function forgeRequest(
   { commit, context, state, description }: WantedStatus,
   { settings, id, token }: { readonly settings: StatusesSettings; readonly id: string; readonly token: string },
@@ -146,7 +146,7 @@ function forgeRequest(
   };
 }
 
-/** Returns true if the forge shows another description of a status that is pending already. */
+/** Returns true if the forge accepts a new description of a status that is in progress. */
 export function takesProgress(kind: StatusesSettings['kind']): boolean {
   return FORGES[kind].takesProgress;
 }

@@ -1,5 +1,5 @@
-// Sends commit statuses to a forge. Nothing waits for it, and nothing that it meets fails anything else.
-// docs/install.md, commit statuses.
+// Sends commit statuses to a forge. Nothing waits for it, and its failures affect nothing else. docs/install.md,
+// commit statuses.
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 import type { Stall } from '../machine/chain.ts';
 import { isAtRest } from '../machine/drift.ts';
@@ -21,20 +21,20 @@ interface StatusReporterOptions extends Pick<ConstructorParameters<typeof LevelL
     watch(watcher: () => void): void;
   };
   readonly ledger: RowStore & { readonly isFollowing: boolean; watch(watcher: (change: Change) => void): void };
-  /** Returns the stall of each of these waiting servers, or undefined if one can continue; see machine/stall.ts. */
+  /** Returns the stall of each of these waiting servers; undefined if one can continue. See machine/stall.ts. */
   readonly stallsOf: (servers: readonly string[]) => readonly Stall[] | undefined;
-  /** The forge, the project and the name of the controller. What was sent elsewhere does not count. */
+  /** The forge, the project and the name of the controller. Statuses that were sent elsewhere do not count. */
   readonly sentTo: string;
-  /** False: the forge refuses another description of a status that is in progress. */
+  /** False if the forge refuses a new description of a status that is in progress. */
   readonly takesProgress: boolean;
   readonly send: SendStatus;
 }
 
 type StatusMessage = WantedStatus & Message;
 
-/** How often a description changes that is all that changes: GitHub takes 1,000 statuses of one commit and name. */
+/** The interval of changes of only the description: GitHub accepts 1,000 statuses for one commit and name. */
 const DETAILS_MS = 600_000;
-/** Above this number of servers it is not computed why they wait: the computation must be quick. */
+/** With more servers, the stall is not computed, because the computation must be quick. */
 const STALL_SERVERS_MAX = 10_000;
 
 /** A running reporter. */
@@ -42,7 +42,7 @@ export class StatusReporter {
   readonly #options: StatusReporterOptions;
   readonly #sent: SavedRows<'commitStatus'>;
   readonly #loop: LevelLoop<StatusMessage>;
-  /** When a status was accepted last, by the monotonic clock. */
+  /** The time of the last accepted status, by the monotonic clock. */
   #acceptedAt = 0;
 
   constructor(options: StatusReporterOptions) {
@@ -93,7 +93,7 @@ export class StatusReporter {
     return wanted.filter((status) => this.#differs(status)).map(messageOf);
   }
 
-  /** Counts the servers that a commit changed last. */
+  /** Returns the progress of the servers whose last change is by this commit. */
   #progressOf(commit: string): { readonly progress: Progress; readonly stall: Stall | undefined } {
     const { ledger, stallsOf } = this.#options;
     const rows = [...ledger.list('server')].filter(([, row]) => row.commit === commit);
@@ -123,7 +123,7 @@ export class StatusReporter {
   }
 }
 
-/** A server that gave up counts as failed until it succeeds, so that its tries change no status. */
+/** A server that failed once counts as failed until it succeeds, so that retries do not change the status. */
 function shownState(row: ServerRow): State {
   const state = effectiveState(row);
   return row.gaveUp && state !== 'blocked' ? 'failed' : state;

@@ -1,5 +1,5 @@
-// Computes what subscribers should know: what needs an operator, which commit is followed and which instances are done.
-// Each of these is one row, which lasts or is over; the event of a subscriber is what it has not accepted of that.
+// Computes the events for subscribers: causes that need an operator, the followed commit, and done instances. Each of
+// these is a row, the alert, which lasts or has ended. A subscriber is owed the phases of it that it has not accepted.
 // Pure. ARCHITECTURE.md, "Events and messages".
 import { momentOf } from '../base/wording.ts';
 import type { JsonMap } from '../model/json.ts';
@@ -8,7 +8,7 @@ import type { AlertRow } from '../model/rows.ts';
 import type { NotificationKind, NotificationTarget } from '../model/settings.ts';
 import type { AttentionItem } from '../service/answers.ts';
 
-/** What the alerts follow from. */
+/** The facts from which alerts follow. */
 export interface AlertFacts {
   readonly items: readonly AttentionItem[];
   readonly alerts: ReadonlyMap<string, AlertRow>;
@@ -19,21 +19,21 @@ export interface AlertFacts {
   /** Returns the number of servers of an instance, and whether all of them are idle. */
   readonly progressOf: (instance: string) => { readonly servers: number; readonly isAtRest: boolean };
   readonly targets: readonly EventTarget[];
-  /** The process began not long ago, and has not observed everything outside yet. What it does not see may be there. */
+  /** True if the process is new and may not have seen all outside causes yet, so an unseen cause may last. */
   readonly isNew: boolean;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
 
-/** A subscriber, and what it should know. */
+/** A subscriber and its filters. */
 export type EventTarget = Pick<NotificationTarget, 'name' | 'kinds' | 'instances'>;
 
 /** An event that a subscriber has not accepted. */
 export interface OwedEvent {
-  /** The name of the row that it follows from, and what that says now. */
+  /** The name of the alert. */
   readonly alert: string;
   readonly phase: Phase;
-  /** The same for each attempt. */
+  /** Constant for all attempts. */
   readonly id: string;
   readonly type: string;
   readonly subject: string;
@@ -45,27 +45,27 @@ export interface OwedEvent {
 type Phase = AlertRow['accepted'][string];
 type Changes = ReadonlyMap<string, AlertRow | null>;
 
-/** The alert that holds the followed commit. */
+/** The name of the alert for the followed commit. */
 const FOLLOWED = 'followed';
-/** Before the name of an instance: a commit gave it something to do. */
+/** The prefix of the alert for an instance that got work from a commit. */
 const ROLLOUT = 'rollout:';
 /**
- * Kinds that are known right after a start, since they follow from rows. The others are observed, some minutes later.
+ * Kinds that follow from rows, so they are known right after a start. The others are observed some minutes later.
  */
 const RECORDED: ReadonlySet<unknown> = new Set<AttentionItem['kind']>([
   ...(['commit', 'held', 'gone', 'invalid', 'failed', 'blocked', 'drifted', 'entry'] as const),
 ]);
-/** Observed causes for which servers fail. */
+/** Observed causes that make servers fail. */
 const SITES: ReadonlySet<unknown> = new Set<AttentionItem['kind']>(['provider', 'proxies']);
 const SUBSCRIPTIONS: Readonly<Partial<Record<AttentionItem['kind'], NotificationKind>>> = {
   held: 'held',
   drifted: 'drift',
   commit: 'commit',
 };
-/** The end of an alert is sent for so long. */
+/** How long the end of an alert is sent. */
 const OWED_MS = 72 * 3_600_000;
 
-/** Returns the alerts that change; null: no subscriber has to know more of it. */
+/** Returns the changed alerts; null for an alert that no subscriber needs any more. */
 export function changedAlerts(facts: AlertFacts): Changes {
   const changed = new Map<string, AlertRow | null>([...followedCommit(facts), ...rollouts(facts), ...attention(facts)]);
   for (const [name, row] of new Map([...facts.alerts, ...changed])) {
@@ -80,19 +80,19 @@ function isOver(name: string, row: AlertRow, { targets, now }: AlertFacts): bool
   return targets.every((target) => owedEvent(name, row, target) === undefined);
 }
 
-/** Returns the row after a subscriber has accepted an event of it; undefined: the row says more than that by now. */
+/** Returns the row after a subscriber accepted its event; undefined if the row has changed since. */
 export function acceptedBy(target: string, { phase, time }: OwedEvent, row: AlertRow): AlertRow | undefined {
   if (phase === 'resolved' && row.until !== null && row.until !== time) return undefined;
   return { ...row, accepted: { ...row.accepted, [target]: phase } };
 }
 
-/** Returns what a subscriber has not accepted, the oldest first. */
+/** Returns the events that a subscriber has not accepted, the oldest first. */
 export function owedEvents(alerts: ReadonlyMap<string, AlertRow>, target: EventTarget): readonly OwedEvent[] {
   const owed = [...alerts].flatMap(([name, row]) => owedEvent(name, row, target) ?? []);
   return owed.sort((a, b) => compareNames(a.time, b.time));
 }
 
-/** Several commits that come in one poll are one event. The first commit of a store is none: everything is new then. */
+/** Commits of one poll are one event. The first commit of a store causes no event, because everything is new then. */
 function followedCommit({ alerts, commit, now }: AlertFacts): Changes {
   const previous = alerts.get(FOLLOWED)?.data.commit;
   if (previous === commit) return new Map();
@@ -154,7 +154,7 @@ function alertOf(
   return { kind: SUBSCRIPTIONS[kind] ?? 'attention', instances, since: momentOf(now), until: null, data, accepted };
 }
 
-/** Returns true if servers fail of a site that was away before the start: that is no second cause. */
+/** Returns true if servers fail at a site that was away before the start: the failures are no second cause. */
 function isOfKnownSite({ kind, instances }: AttentionItem, away: readonly ReadonlySet<string>[]): boolean {
   if (kind !== 'failed' && kind !== 'blocked') return false;
   return away.some((known) => instances.every((name) => known.has(name)));
@@ -172,20 +172,20 @@ function owedEvent(alert: string, row: AlertRow, target: EventTarget): OwedEvent
   return { alert, phase, id, type, subject, time: row.until ?? row.since, data };
 }
 
-/** Null: no event says that. */
+/** Returns null if there is no event for this phase. */
 function typeOf(alert: string, { kind, data }: AlertRow, phase: Phase): string | null {
   if (kind === 'done') return phase === 'firing' ? null : 'treeline.instance.done';
   if (alert === FOLLOWED) return data.previous === undefined ? null : 'treeline.commit.followed';
   return `treeline.${kind}.${phase}`;
 }
 
-/** What concerns no instance in particular is for everybody who wants the kind. */
+/** An alert without an instance is for every subscriber of its kind. */
 function wants({ kinds, instances: patterns }: EventTarget, { kind, instances }: AlertRow): boolean {
   if (!kinds.includes(kind)) return false;
   return instances.length === 0 || instances.some((name) => patterns.some((pattern) => fits(name, pattern)));
 }
 
-/** A `*` stands for any characters. */
+/** `*` matches any characters. */
 function fits(name: string, pattern: string): boolean {
   const parts = pattern.split('*').map((part) => RegExp.escape(part));
   return new RegExp(`^${parts.join('.*')}$`, 's').test(name);

@@ -1,7 +1,7 @@
-// Computes which statuses forges should show now: those of the followed commit, of the newest one if it is not
-// followed, and the end of each commit that was overtaken. Pure: the same facts give the same statuses. `apply`: is
-// done what the commit changed? docs/install.md, commit statuses, has the table. `validate`: is what the commit says
-// right? Its description has counts only: problems quote files, and a forge may show statuses to anybody.
+// Computes the statuses that forges should show: of the followed commit, of the newest one if it is not followed, and
+// the final status of each superseded commit. Pure. `apply`: are the changes of the commit done? docs/install.md,
+// commit statuses, has the table. `validate`: is the commit valid? Its description has only counts, because problems
+// quote files and a forge may show statuses to anybody.
 
 import { countOf, shortOid } from '../base/wording.ts';
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
@@ -18,30 +18,30 @@ export interface WantedStatus extends CommitStatus {
   readonly context: StatusContext;
 }
 
-/** Numbers of the servers that a commit changed last. */
+/** Counts of the servers whose last change is by a commit. */
 export interface Progress {
   readonly done: number;
-  /** Those that are not idle, with those that failed or are blocked. */
+  /** Servers that are not idle, including failed and blocked ones. */
   readonly open: number;
   readonly failed: number;
   readonly blocked: number;
 }
 
-/** The facts that all statuses follow from. */
+/** The facts from which all statuses follow. */
 export interface StatusFacts extends HeadFacts {
   readonly desired: Pick<DesiredState, 'commit' | 'problems' | 'candidates' | 'invalid'>;
   readonly refused: Pick<RefusedCommit, 'commit' | 'hold' | 'problems' | 'signature'> | undefined;
-  /** The statuses that were accepted last, by commit. */
+  /** The last accepted statuses, by commit. */
   readonly sent: ReadonlyMap<string, CommitStatusRow>;
 }
 
-/** The statuses, and the commits that need no further one. */
+/** The statuses to show, and the commits that need no further one. */
 interface StatusPlan {
   readonly wanted: readonly WantedStatus[];
   readonly over: readonly string[];
 }
 
-/** Returns what should be shown now. */
+/** Returns the statuses that the forge should show now. */
 export function wantedStatuses(facts: StatusFacts): StatusPlan {
   const { desired, refused, sent } = facts;
   const former = [...sent].filter(([commit]) => commit !== desired.commit && commit !== refused?.commit);
@@ -61,7 +61,7 @@ function isInProgress([, { apply }]: readonly [string, CommitStatusRow]): boolea
 function headStatuses({ desired, sent, ...facts }: StatusFacts): readonly WantedStatus[] {
   const { commit } = desired;
   const validate = { commit, context: 'validate', ...validateStatus(desired) } as const;
-  // What happens to its servers later is no matter of the commit.
+  // Later changes of its servers do not concern the commit.
   if (sent.get(commit)?.apply?.state === 'success') return [validate];
   return [validate, { commit, context: 'apply', ...headStatus(facts) }];
 }
@@ -82,11 +82,11 @@ interface HeldCounts {
 interface HeadFacts {
   readonly progress: Progress;
   readonly held: HeldCounts;
-  /** Why none of the servers that are not idle can continue; undefined if one can. */
+  /** Why no busy server can continue; undefined if one can. */
   readonly stall: Stall | undefined;
 }
 
-/** Returns the status of the followed commit. A hold belongs to it, whichever commit brought it. */
+/** Returns the `apply` status of the followed commit. It includes every hold, whichever commit caused it. */
 export function headStatus(facts: HeadFacts): CommitStatus {
   const own = ownStatus(facts);
   const { servers, instances } = facts.held;
@@ -114,7 +114,7 @@ function ownStatus({ progress, stall }: Omit<HeadFacts, 'held'>): CommitStatus {
   return { state: 'success', description: done === 0 ? 'no server left to change' : `${all} done` };
 }
 
-/** Returns the status of the followed commit. */
+/** Returns the `validate` status of the followed commit. */
 function validateStatus({ problems, candidates, invalid }: FollowedFacts): CommitStatus {
   const written = [...candidates.values()].filter(({ type }) => type === 'stack-instance').map(({ name }) => name);
   const instances = new Set([...written, ...invalid]).size;

@@ -55,7 +55,7 @@ it.each<[string, (clock: ManualClock) => void]>([
   ['machine', (clock) => clock.setWall(clock.now() + 594_000)],
 ])('begins no program where the %s slept beyond the deadline while the claim was answered', async (_, pass) => {
   const { clock, work, provider, ended } = begin(async () => ({}), pass);
-  const answer = { outcome: 'retryable', message: 'it did not begin: its deadline had passed' };
+  const answer = { outcome: 'retryable', message: 'it did not begin, because its deadline had passed' };
   expect(await ended).toMatchObject({ answer });
   expect([provider.calls, clock.pending]).toEqual([[], 0]);
   expect(work.list()).toMatchObject([{ answer }]);

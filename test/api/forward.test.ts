@@ -315,7 +315,7 @@ describe('what goes wrong between replicas', () => {
       status: 503,
       body: {
         error: 'outcome_unknown',
-        message: `The leader has done this (request ${reply.headers['x-request-id']}), and this replica cannot answer from it yet`,
+        message: `The leader has carried out request ${reply.headers['x-request-id']}, but this replica cannot show the result yet`,
       },
     });
     isLate = true;
@@ -343,7 +343,7 @@ describe('what goes wrong between replicas', () => {
 
   test.each<[name: string, message: string, to: Parameters<typeof linkTo>[1]]>([
     ['the leader does not know this replica', 'does not know the certificate of the replica', { isKnown: false }],
-    ['another one answers there', 'another certificate than the database says', { expected: 'AA:BB' }],
+    ['another one answers there', 'its certificate differs from the one in the database', { expected: 'AA:BB' }],
   ])('%s: nothing was done', async (_name, message, to) => {
     const before = leader.writer.asked.length;
     await ask(leader.handler, to);

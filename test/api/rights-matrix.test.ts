@@ -93,8 +93,8 @@ function refusalFor({ right, roles }: Route, { role, node, writes, reads, tenant
     const mayConfirm = node !== undefined || (role === 'proxy' && writes !== 'none');
     return mayConfirm ? undefined : /^Only the client of shop-web, and proxies with one of its tags/;
   }
-  if ((node !== undefined || writes === 'none') && !right.startsWith('read ')) return /^This client may read/;
-  if (isNarrow && right.startsWith('read ')) return /^This client sees a part of everything/;
+  if ((node !== undefined || writes === 'none') && !right.startsWith('read ')) return /^This client may only read/;
+  if (isNarrow && right.startsWith('read ')) return /^The rights of this client are limited/;
   if (roles.includes(role)) return undefined;
   return new RegExp(`^The role ${role} may not ${right}; that is for ${roles.join(' and ')}$`);
 }

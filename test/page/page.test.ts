@@ -91,7 +91,7 @@ describe.skipIf(NO_BROWSER !== undefined)('the page', () => {
     await until(page, /Recovery[\s\S]*the store is empty[\s\S]*treeline resume --recovery/);
     await until(
       page,
-      /Found by the recovery 2 instances[\s\S]*Adopt or retain\s+office\s+0\s+office-db\s+office-web-1/,
+      /Results of the recovery 2 instances[\s\S]*Adopt or retain\s+office\s+0\s+office-db\s+office-web-1/,
     );
     await until(page, /Instances[\s\S]*office\s+‖\s*Suspended\s+2\s+Recovery, Servers are blocked/);
     expect(faults).toEqual([]);

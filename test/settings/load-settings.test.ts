@@ -259,7 +259,7 @@ describe('a remote repository', () => {
     ['http://localhost/x.git', 'caFile', 'leave it out, or write https://'],
   ])('and keys without effect on it are refused: %s and %s', async (url, key, advice) => {
     const [problem] = await problemsOf(at(url, `, ${key}: f`));
-    expect(problem).toMatch(new RegExp(`^2:\\d+ no_effect "${key}" has no effect on the repository of this "url"; `));
+    expect(problem).toMatch(new RegExp(`^2:\\d+ no_effect "${key}" has no effect on a repository with this "url"; `));
     expect(problem).toContain(advice);
   });
 
@@ -300,7 +300,7 @@ describe('signatures', () => {
     ['sign: { sshKeyFile: key }', '2:52', 'ssh-keygen', 'openssh-client'],
   ])('need programs: %s', async (fields, place, program, name) => {
     expect(await problemsOf(signing(fields), { PATH: directory })).toEqual([
-      `${place} no_program there is no program "${program}" in the PATH of this process, which this needs; install it: on Debian, the package ${name}`,
+      `${place} no_program this needs the program "${program}", which is not in the PATH of this process; install it: on Debian, the package ${name}`,
     ]);
   });
 
@@ -435,7 +435,7 @@ describe('a provider that asks a service', () => {
     ['url: "https://x/"', 'lacks the field "secretFile", needed with "provider: http"; add "secretFile:", or'],
     ['secretFile: s', 'lacks the field "url", needed with "provider: http"; add "url:", or'],
     ['url: "http://lab.example/", secretFile: s', 'wrong_value records would go to "lab.example" unencrypted'],
-    ['url: "ftp://x/", secretFile: s', 'wrong_value this is no address of a service; write https://HOST/PATH'],
+    ['url: "ftp://x/", secretFile: s', 'wrong_value this is not the address of a service; write https://HOST/PATH'],
     ['url: "https://me:hunter2@x/", secretFile: s', 'wrong_value the address of a service has no user, no password'],
     [
       'url: "https://x/", secretFile: s, command: [x]',
@@ -524,7 +524,7 @@ describe('a store in PostgreSQL', () => {
     [
       'store: { kind: postgres, url: "postgres://hunter2 }',
       {},
-      'yaml_syntax this is no YAML; it is not shown, since it may be a secret',
+      'yaml_syntax this is not YAML; it is not shown, since it may be a secret',
     ],
     ['store: { kind: postgres, urlFile: x, poolSize: 1 }', {}, 'wrong_value "poolSize" is the number 1, but has to be'],
     ['replica: { name: "a b" }', {}, 'wrong_value "name" is the text "a b", but has to be at most 63 letters'],

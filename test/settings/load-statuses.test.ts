@@ -44,8 +44,8 @@ describe('an omitted setting', () => {
 
   it('is required for a local repository', async () => {
     expect(await problemsOf('kind: github, tokenFile: t', '/srv/stacks.git')).toEqual([
-      '3:11 missing_field "apiUrl" is missing, and the "url" of the repository does not say it; add "apiUrl:", such as https://api.github.com',
-      '3:11 missing_field "project" is missing, and the "url" of the repository does not say it; add "project:", the path of the repository at the forge',
+      '3:11 missing_field "apiUrl" is missing, and the "url" of the repository does not contain it; add "apiUrl:", such as https://api.github.com',
+      '3:11 missing_field "project" is missing, and the "url" of the repository does not contain it; add "project:", the path of the repository at the forge',
     ]);
   });
 });
@@ -57,15 +57,15 @@ describe('wrong settings of statuses', () => {
     ['kind: github, tokenFile: t, token: abc', 'unknown_field'],
     [
       'kind: github, tokenFile: t, project: stacks',
-      '3:50 wrong_value "stacks" is no path of a repository at "github"; write OWNER/NAME',
+      '3:50 wrong_value "stacks" is not the path of a repository at "github"; write OWNER/NAME',
     ],
-    ['kind: github, tokenFile: t, project: a/b/c', 'wrong_value "a/b/c" is no path of a repository at "github"'],
+    ['kind: github, tokenFile: t, project: a/b/c', 'wrong_value "a/b/c" is not the path of a repository at "github"'],
     ['kind: gitea, tokenFile: t, project: ../x', 'wrong_value "../x" is no path of a repository'],
     ['kind: gitlab, tokenFile: t, project: stacks', 'write GROUP/PROJECT, or its number in quotes'],
     ['kind: gitlab, tokenFile: t, project: a/./b', 'wrong_value "a/./b" is no path'],
     [
       'kind: github, tokenFile: t, apiUrl: "ftp://x"',
-      'wrong_value this is no address of an API; write https://HOST/PATH',
+      'wrong_value this is not the address of an API; write https://HOST/PATH',
     ],
     [
       'kind: github, tokenFile: t, apiUrl: "http://ghe.example/api/v3"',
@@ -76,8 +76,8 @@ describe('wrong settings of statuses', () => {
       'kind: github, tokenFile: t, apiUrl: "https://x/?token=hunter2"',
       'the address of an API has no user, no password',
     ],
-    ['kind: github, tokenFile: t, targetUrl: "javascript:hunter2"', 'wrong_value this is no address of a page'],
-    ['kind: github, tokenFile: t, targetUrl: "https://me:hunter2@x/"', 'wrong_value this is no address of a page'],
+    ['kind: github, tokenFile: t, targetUrl: "javascript:hunter2"', 'wrong_value this is not the address of a page'],
+    ['kind: github, tokenFile: t, targetUrl: "https://me:hunter2@x/"', 'wrong_value this is not the address of a page'],
   ])('%s', async (fields, words) => {
     const problems = await problemsOf(fields);
     expect(problems.join('\n')).toContain(words);

@@ -1,5 +1,5 @@
 // The settings of `treeline render`, complete and with absolute paths. Loading checks them against
-// schemas/render-settings.schema.json, finds programs and owners, and reports all mistakes at once.
+// schemas/render-settings.schema.json, finds programs and owners, and reports all mistakes together.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import schema from '../../../schemas/render-settings.schema.json' with { type: 'json' };
@@ -20,37 +20,37 @@ export interface RenderSettings {
   readonly tls: ProxyTlsFiles;
   readonly node: string;
   readonly files: readonly RenderedFile[];
-  /** Where commands run: the directory of the settings file. */
+  /** The working directory of commands: the directory of the settings file. */
   readonly base: string;
-  /** Where the last record is kept. */
+  /** The directory of the kept record. */
   readonly directory: string;
-  /** How often the files are looked at. */
+  /** The interval of checking the files. */
   readonly checkSeconds: number;
-  /** How long one command may take. */
+  /** The time limit of one command. */
   readonly timeoutSeconds: number;
   readonly log: { readonly level: LogLevel };
 }
 
-/** One file that is made of a template. */
+/** One file that is rendered from a template. */
 export interface RenderedFile extends ManagedPlace {
   readonly template: string;
-  /** What runs when the file has changed, and its arguments. */
+  /** The command to run after a change of the file. */
   readonly run: Command | null;
 }
 
 /** A program and its arguments. */
 export type Command = readonly [string, ...string[]];
 
-/** Where a file is, and whose. */
+/** The path, mode and owner of a file. */
 export interface ManagedPlace {
   readonly path: string;
-  /** The bits of its rights. */
+  /** The permission bits. */
   readonly mode: number;
-  /** Null: who runs this process. */
+  /** Null: the user of this process. */
   readonly owner: FileOwner | null;
 }
 
-/** The numbers of a user and a group. */
+/** The ids of a user and a group. */
 type FileOwner = readonly [user: number, group: number];
 
 /** The shape that the completed schema guarantees. */
@@ -64,8 +64,8 @@ interface Written extends ProxyTlsFiles, Omit<RenderSettings, 'tls' | 'files' | 
 const checkShape = compileSchema(schema);
 
 /**
- * Returns the settings of a file, complete and with absolute paths. Throws SettingsError if the file cannot be read,
- * violates its schema, or names a program or an owner that is not there, or that only root may name.
+ * Returns the settings of a file, complete and with absolute paths. Throws SettingsError if the file cannot be read or
+ * violates its schema, if it names a missing program or owner, or if only root may set its owner.
  */
 export async function loadRenderSettings(
   file: string,
@@ -89,7 +89,7 @@ export async function loadRenderSettings(
 
 interface Filling {
   readonly place: Parameters<typeof findProgram>[1];
-  /** Gets what is wrong. */
+  /** Collects the faults. */
   readonly faults: PlacedFault[];
 }
 
@@ -114,22 +114,22 @@ async function fillInFile(
 function findTwice(files: readonly RenderedFile[]): readonly PlacedFault[] {
   return files.flatMap(({ path }, index) => {
     const isTwice = files.slice(0, index).some((other) => other.path === path);
-    const message = `another template makes ${path} already`;
+    const message = `another template already writes ${path}`;
     const fault: Fault = { code: 'duplicate_file', message, hint: 'name another file' };
     return placedFault(isTwice ? fault : undefined, `/files/${index}`, 'path');
   });
 }
 
-/** Returns the numbers of `user` or `user:group`, or why there are none. */
+/** Resolves with the ids of `user` or `user:group`, or with the fault. */
 async function findOwner(text: string): Promise<FileOwner | Fault> {
   const [name = '', groupName] = text.split(':');
   const [user, ownGroup] = await findIds('passwd', name);
   const group = groupName === undefined ? ownGroup : (await findIds('group', groupName))[0];
   const code = 'wrong_value';
-  if (user === undefined) return { code, message: `there is no user ${quote(name)}`, hint: 'make it first' };
+  if (user === undefined) return { code, message: `there is no user ${quote(name)}`, hint: 'create it first' };
   if (group === undefined) {
     const message = groupName === undefined ? `${name} has no group` : `there is no group ${quote(groupName)}`;
-    return { code, message, hint: 'write USER:GROUP, with a group that is there' };
+    return { code, message, hint: 'write USER:GROUP, with an existing group' };
   }
   const isOwn = user === process.geteuid?.() && (process.getgroups?.() ?? []).includes(group);
   if (isOwn || process.geteuid?.() === 0) return [user, group];
@@ -138,8 +138,7 @@ async function findOwner(text: string): Promise<FileOwner | Fault> {
 }
 
 /**
- * Returns the number of a user and of its group, or that of a group, as the system knows them by name or number; else
- * nothing.
+ * Resolves with the id of a user and of its group, or with that of a group, found by name or id; empty if unknown.
  */
 async function findIds(table: 'passwd' | 'group', name: string): Promise<readonly number[]> {
   try {
@@ -150,7 +149,7 @@ async function findIds(table: 'passwd' | 'group', name: string): Promise<readonl
       .map(Number);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error)) throw error;
-    // A number need not have a name.
+    // An id need not have a name.
     return /^\d{1,9}$/.test(name) ? [Number(name)] : [];
   }
 }

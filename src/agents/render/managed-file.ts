@@ -1,5 +1,5 @@
-// Makes one file what it should be: content, mode and owner, at once or not at all. It follows no link at the path
-// itself. The directory is trusted: who may write there may replace the file at any time.
+// Writes content, mode and owner of one file, atomically. It does not follow a link at the path itself. It trusts the
+// directory: whoever may write there may replace the file at any time.
 import { constants } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -10,23 +10,23 @@ import type { ManagedPlace } from './load-render-settings.ts';
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK } = constants;
 const RIGHTS = 0o7777;
 
-/** A file cannot be read or made. The message names it and says what to do. */
+/** A file cannot be read or written. The message contains its path and the advice. */
 export class ManagedFileError extends Error {
   override readonly name = 'ManagedFileError';
 }
 
 /**
- * Returns whether a file is as it should be. Throws ManagedFileError where something else is at its path, such as a
- * link.
+ * Resolves with whether a file has the wanted content, mode and owner. Throws ManagedFileError if something else, such
+ * as a link, is at its path.
  */
 export async function isAsWanted(place: ManagedPlace, bytes: Uint8Array): Promise<boolean> {
   const { path, mode, owner } = place;
-  // Not to wait for who writes into a pipe.
+  // O_NONBLOCK, because opening a named pipe would wait for a writer.
   const handle = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((error) => absent(path, error));
   if (handle === undefined) return false;
   try {
     const found = await handle.stat();
-    if (!found.isFile()) throw new ManagedFileError(`${path} is no regular file: remove it, or name another path`);
+    if (!found.isFile()) throw new ManagedFileError(`${path} is not a regular file: remove it, or use another path`);
     const isOwned = owner === null || (found.uid === owner[0] && found.gid === owner[1]);
     if (!isOwned || (found.mode & RIGHTS) !== mode || found.size !== bytes.length) return false;
     return (await handle.readFile()).equals(bytes);
@@ -39,12 +39,12 @@ export async function isAsWanted(place: ManagedPlace, bytes: Uint8Array): Promis
 }
 
 /**
- * Replaces a file, durable, or leaves it as it was and throws ManagedFileError. Nobody ever sees a part of it, or other
- * rights.
+ * Replaces a file durably, or leaves it unchanged and throws ManagedFileError. No process ever sees a partial file or
+ * wrong permissions.
  */
 export async function writeManagedFile(place: ManagedPlace, bytes: Uint8Array): Promise<void> {
   const { path, mode, owner } = place;
-  // Of one name, so that what a lost process has left is removed by the next.
+  // A constant name, so that the next process replaces the leftover of a killed one.
   const temporary = join(dirname(path), `.${basename(path)}.treeline-new`);
   try {
     await rm(temporary, { force: true });
@@ -65,13 +65,13 @@ export async function writeManagedFile(place: ManagedPlace, bytes: Uint8Array): 
   }
 }
 
-/** Returns nothing where the file can be replaced unseen. */
+/** Returns undefined if the file can be replaced without reading it. */
 function absent(path: string, error: NodeJS.ErrnoException): undefined {
-  // A file that may not be read is another's.
+  // An unreadable file belongs to another user and gets replaced.
   if (error.code === 'ENOENT' || error.code === 'EACCES') return undefined;
   const why =
     error.code === 'ELOOP'
-      ? 'it is a symbolic link, which may lead anywhere: remove it, or name what it leads to'
+      ? 'it is a symbolic link, which may lead anywhere: remove it, or use its target'
       : whyUnusable(error);
   throw new ManagedFileError(`${path} is not replaced: ${why}`, { cause: error });
 }

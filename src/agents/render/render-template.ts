@@ -1,31 +1,30 @@
-// Makes the text of a file from a template and the record of a node: the boundary to liquidjs. A template reads the
-// record and nothing else, no file, clock or chance, so that the same record makes the same text.
+// Renders the text of a file from a template and the record of a node: the boundary to liquidjs. A template reads only
+// the record (no file, clock or chance), so the same record always gives the same text.
 import { Liquid, LiquidError, UndefinedVariableError } from 'liquidjs';
 import { didYouMean, quote, reasonOf } from '../../base/wording.ts';
 import { decodeText } from '../../catalog/decode-text.ts';
 import { emptyMap, type Json, type JsonMap } from '../../model/json.ts';
 
-/** The maximum size of the text that a template makes. */
+/** The maximum size of a rendered text. */
 export const TEXT_BYTES_MAX = 4 * 1024 * 1024;
 const RENDER_MS_MAX = 1_000;
-/** Characters and list items that filters may make. */
+/** The limit of characters and list items that filters may create. */
 const MADE_MAX = 20_000_000;
-/** They read files, or print a list without anything between its items. */
+/** Tags that read files, or print a list without separators. */
 const TAGS_LEFT_OUT = ['include', 'render', 'layout', 'block', 'echo'] as const;
-/** They print the time or a random value, or a list without anything between its items. */
+/** Filters that print the time or a random value, or a list without separators. */
 const FILTERS_LEFT_OUT = /^(?:date|date_to_.*|sample|raw)$/;
 
 /**
- * A template cannot be used with a record. The message begins with the file, and with line and column where there is
- * one.
+ * A template cannot be rendered with a record. The message begins with the file and, if known, line and column.
  */
 export class TemplateError extends Error {
   override readonly name = 'TemplateError';
 }
 
-/** A template, and whose record it is used with. */
+/** A template, and the node and record to render it with. */
 export interface TemplateUse {
-  /** As the message of an error names it. */
+  /** The file's name in errors. */
   readonly file: string;
   readonly bytes: Uint8Array;
   readonly node: string;
@@ -34,7 +33,7 @@ export interface TemplateUse {
 
 const engine = createEngine();
 
-/** Returns the text that a template makes of a record. Throws TemplateError. */
+/** Returns the rendered text. Throws TemplateError. */
 export function renderTemplate({ file, bytes, node, record }: TemplateUse): string {
   const decoded = decodeText(bytes);
   if ('fault' in decoded) throw new TemplateError(`${file}: ${decoded.fault.message}; ${decoded.fault.hint}`);
@@ -55,7 +54,7 @@ function createEngine(): Liquid {
     strictFilters: true,
     lenientIf: true,
     ownPropertyOnly: true,
-    // Instead of the file system: there is none.
+    // An empty map replaces the file system.
     templates: {},
     renderLimit: RENDER_MS_MAX,
     memoryLimit: MADE_MAX,
@@ -66,18 +65,18 @@ function createEngine(): Liquid {
   return made;
 }
 
-/** Returns the text of a value that is printed. Liquid joins the items of a list without anything between them. */
+/** Returns a printed value as text. Refuses lists, whose items Liquid would join without separators. */
 function plainValue(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value ?? '');
   const what = Array.isArray(value) ? 'a list' : 'a map';
-  throw new Error(`this is ${what}: say how it is written, such as | join: ", " or | json, or use {% for %}`);
+  throw new Error(`this is ${what}: choose its form, such as | join: ", " or | json, or use {% for %}`);
 }
 
-/** Values are not repeated: the message goes into logs, and to the controller. */
+/** The message contains no values, because it is logged and sent to the controller. */
 function describe(error: LiquidError, { node, record }: Pick<TemplateUse, 'node' | 'record'>): string {
   const message = reasonOf(error.originalError ?? error).replace(/, file:.*|, line:\d+.*/s, '');
   if (!(error instanceof UndefinedVariableError)) return message;
   const name = message.replace(/^undefined variable: /, '');
-  const advice = didYouMean(name, Object.keys(record)) ?? `where it may be missing, write {{ ${name} | default: "…" }}`;
-  return `neither the record of ${node} nor the template has ${quote(name)}; ${advice}`;
+  const advice = didYouMean(name, Object.keys(record)) ?? `if it may be missing, write {{ ${name} | default: "…" }}`;
+  return `neither the record of ${node} nor the template defines ${quote(name)}; ${advice}`;
 }

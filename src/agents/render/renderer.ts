@@ -1,6 +1,6 @@
-// The loop of `treeline render`: waits for another record of its node, makes the files right by it, runs the commands
-// of those that changed, and reports that to the controller. Without a new record it continues with the last one.
-// docs/render.md; ARCHITECTURE.md, "Delivered and render".
+// The loop of `treeline render`: waits for a new record of its node, updates the files, runs the commands of changed
+// files, and reports the result to the controller. Without a controller it uses the last record. docs/render.md;
+// ARCHITECTURE.md, "Delivered and render".
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, pause } from '../../base/clock.ts';
@@ -19,35 +19,35 @@ import { isAsWanted, ManagedFileError, writeManagedFile } from './managed-file.t
 import { renderTemplate, TemplateError } from './render-template.ts';
 
 const ONE_RENDERER = 'Two must not share it: stop the other one, or give this one a "directory" of its own.';
-/** The pause after an answer that came sooner, as from a controller that stops. */
+/** The minimum time between two requests, for example while a controller stops. */
 const SOON_MS = 1_000;
-/** How long a command may continue when this process stops, and then, asked to end. */
+/** How long a stop waits for a running command, and then for a terminated one. */
 const STOP_MS = 20_000;
 const GRACE_MS = 5_000;
 const OUTPUT_BYTES_MAX = 1024 * 1024;
 const COMPLAINT_LENGTH_MAX = 1_000;
 const MESSAGE_LENGTH_MAX = 300;
 /**
- * A confirmation is repeated after this time: the controller loses it if a backup is restored or the server is created
- * anew.
+ * The interval of repeating a confirmation. The controller loses it if a backup is restored or the server is created
+ * again.
  */
 const CONFIRMED_MS = 300_000;
 const SEARCH_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** What is kept on disk. */
+/** The state that is kept on disk. */
 interface Kept {
   readonly record: TaggedBody;
-  /** Commands, as JSON, that have to run, since their files have changed or are about to. */
+  /** The commands to run, as JSON: their files have changed or are about to. */
   readonly owed: readonly string[];
 }
 
-/** The end of one pass. Null: all is well. */
+/** The result of one pass. Null fields mean success. */
 export interface PassEnd {
-  /** Why the controller gave no record. */
+  /** Why the controller returned no record. */
   readonly unanswered: string | null;
-  /** Why the files are not as they should be, or a command did not do its work. */
+  /** Why a file could not be updated, or a command failed. */
   readonly failed: string | null;
-  /** There is no record, not even an earlier one. */
+  /** True if there is no record, not even an earlier one. */
   readonly isIdle: boolean;
 }
 
@@ -59,22 +59,22 @@ export interface RendererOptions {
   readonly describe: (error: Error) => string;
 }
 
-/** Something that may fail for long: it is logged when that begins, changes or ends. */
+/** The log lines of lasting failures, for their begin or change, and for their end. */
 const FAILURES = {
-  unanswered: ['the controller gives no record; the files stay as they are', 'the controller gives the record again'],
-  failed: ['the files are not as they should be; it is tried again', 'the files are as they should be again'],
+  unanswered: ['the controller returns no record; the files stay unchanged', 'the controller returns the record again'],
+  failed: ['the files could not be updated; it is tried again', 'the files are up to date again'],
 } as const;
 
-/** Makes the files of one node. */
+/** Keeps the files of one node up to date. */
 export class Renderer {
   readonly #settings: RenderSettings;
   readonly #options: RendererOptions;
   readonly #client: ControllerClient;
   readonly #opened: AsyncDisposableStack;
   readonly #runner: ProgramRunner;
-  /** No more requests and passes. */
+  /** Aborted to stop requests and passes. */
   readonly #stopping = new AbortController();
-  /** Ends running commands. */
+  /** Aborted to end running commands. */
   readonly #ending = new AbortController();
   readonly #failing = new Map<keyof typeof FAILURES, string | null>();
   #kept: Kept | undefined;
@@ -95,8 +95,8 @@ export class Renderer {
   }
 
   /**
-   * Returns a renderer with what it kept. Throws StoreError if another process has its directory or others may enter
-   * it, and LeftoverError if commands of an earlier one cannot be ended.
+   * Resolves with a renderer and its kept state. Throws StoreError if another process uses its directory or other users
+   * may enter it, and LeftoverError if commands of an earlier process cannot be ended.
    */
   static async open(settings: RenderSettings, options: RendererOptions): Promise<Renderer> {
     const { directory } = settings;
@@ -116,7 +116,7 @@ export class Renderer {
     this.#loop = this.#run();
   }
 
-  /** Asks no more, waits for a command that runs, in the end by force, and lets the directory go. */
+  /** Stops requests, waits for a running command (at last, kills it), and releases the directory. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     const cancel = this.#options.clock.after(STOP_MS, () =>
@@ -128,8 +128,8 @@ export class Renderer {
   }
 
   /**
-   * Waits for another record than the kept one, makes the files right, and reports that to the controller.
-   * Never throws.
+   * Waits for a record other than the kept one, updates the files, and reports the result to the controller. Never
+   * throws.
    */
   async pass(waitSeconds: number): Promise<PassEnd> {
     const { signal } = this.#stopping;
@@ -168,7 +168,7 @@ export class Renderer {
     else this.#options.log.warn({ reason }, begun);
   }
 
-  /** Returns why no record came, null if one did, or it is the one that is kept. */
+  /** Resolves with why there is no record; null if there is one, new or unchanged. */
   async #fetch(waitSeconds: number): Promise<string | null> {
     const { node } = this.#settings;
     const known = this.#kept?.record.etag;
@@ -178,7 +178,7 @@ export class Renderer {
       const record = await this.#client.read({ ...request, signal: this.#stopping.signal }, known);
       if (record === undefined) return null;
       await this.#keep({ record, owed: this.#kept?.owed ?? [] });
-      this.#options.log.info({ etag: record.etag }, 'there is another record');
+      this.#options.log.info({ etag: record.etag }, 'there is a new record');
       return null;
     } catch (error) {
       if (error instanceof ManagedFileError || !(error instanceof Error)) return reasonOf(error);
@@ -194,7 +194,7 @@ export class Renderer {
     this.#kept = kept;
   }
 
-  /** Returns what is not right in the end, null if all is. Everything is rendered before the first file is written. */
+  /** Resolves with the failure, or null. Renders all files before it writes the first one. */
   async #apply({ record }: Kept): Promise<string | null> {
     try {
       const changed = await findChanges(this.#settings, record.body);
@@ -210,14 +210,15 @@ export class Renderer {
     }
   }
 
-  /** Records commands before their files are written: who is killed in between runs them at the next start. */
+  /** Records commands before their files are written, so that a killed process runs them at its next start. */
   async #owe(runs: readonly string[]): Promise<void> {
     if (runs.length === 0 || this.#kept === undefined) return;
     await this.#keep({ ...this.#kept, owed: [...new Set([...this.#kept.owed, ...runs])] });
   }
 
   /**
-   * Runs what is owed, each command once, in the order of the settings. What these do not name any more is forgotten.
+   * Runs the owed commands once each, in the order of the settings. Forgets commands that are no longer in the
+   * settings.
    */
   async #runOwed(known: readonly string[]): Promise<string | null> {
     if (this.#kept === undefined || this.#kept.owed.length === 0) return null;
@@ -232,7 +233,7 @@ export class Renderer {
     return failures.size === 0 ? null : [...failures.values()].join('\n');
   }
 
-  /** Returns why a command did not do its work, without what it wrote; null if it did. */
+  /** Resolves with why a command failed, without its output; null if it succeeded. */
   async #runCommand(command: Command): Promise<string | null> {
     const { base, node, timeoutSeconds } = this.#settings;
     const { log } = this.#options;
@@ -258,7 +259,7 @@ export class Renderer {
     }
   }
 
-  /** A confirmation is of no use to the files: where it fails, the next pass tries again. */
+  /** Never throws: the next pass repeats a failed confirmation. */
   async #confirm(digest: string, failed: string | null): Promise<void> {
     const outcome = failed === null ? 'applied' : 'failed';
     const body: JsonMap = { digest, outcome, message: plainText(failed ?? '', MESSAGE_LENGTH_MAX) };
@@ -272,7 +273,7 @@ export class Renderer {
     } catch (error) {
       const status = error instanceof ControllerRefusal ? error.status : 0;
       if (status < 400 || status >= 500 || status === 429) return;
-      // Another try would end the same.
+      // A retry would fail in the same way.
       this.#confirmed = { body, at };
       this.#options.log.warn({ err: error }, 'the controller does not accept the confirmation');
     }
@@ -280,8 +281,8 @@ export class Renderer {
 }
 
 /**
- * Returns the files that are not as a record says, with what they are to hold. Throws TemplateError with all of them,
- * and ManagedFileError.
+ * Resolves with the files to update and their new content. Throws one TemplateError for all wrong templates, or
+ * ManagedFileError.
  */
 export async function findChanges(settings: RenderSettings, record: JsonMap): Promise<Map<RenderedFile, Uint8Array>> {
   const changed = new Map<RenderedFile, Uint8Array>();
@@ -314,7 +315,7 @@ async function readTemplate(file: string): Promise<Uint8Array> {
   }
 }
 
-/** Returns what an earlier process has kept of this node. What is not whole is as if it were not there. */
+/** Resolves with the kept state of this node; undefined if there is none or it is incomplete. */
 async function readKept(file: string, { node }: RenderSettings): Promise<Kept | undefined> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '';

@@ -1,10 +1,10 @@
-// The addresses of the page: which view an address shows, and what that view asks the interface for.
+// The addresses of the page: the view of each address, and the requests of that view.
 
 /** @typedef {{ readonly kind: string, readonly name: string }} View */
 /** @typedef {Readonly<Record<string, string>>} Query */
 /**
- * What a view asks for, by the name under which it gets the answer. A view is shown without what is `optional` until it is there, or if
- * this client may not read it.
+ * The requests of a view, by the name of the property that gets the answer. A view is shown without `optional` answers
+ * until they arrive, or if this client may not read them.
  * @typedef {{ readonly needed: Query, readonly optional: Query }} Questions
  */
 
@@ -20,14 +20,14 @@ export const MENU = /** @type {const} */ ([
 
 const STATUS = '/operations/status';
 const HELD = '/operations/held';
-/** Of its answer, the sentence and the counts are shown. */
+/** The page only shows the sentence and the counts of the answer. */
 const DELIVERED = '/operations/delivered?limit=1';
-/** It does not change while a controller runs. */
+/** Constant while a controller runs. */
 export const CONTROLLER = '/operations/controller';
 const ROWS_A_PAGE = 100;
-/** All servers of a usual instance, so that they are sorted and drawn. */
+/** Covers all servers of a usual instance, so that the page can sort and draw them. */
 const SERVERS_OF_INSTANCE = 500;
-/** The newest events that are shown, and as many again for each page of older ones. */
+/** The number of events on each page, the newest first. */
 export const EVENTS_ASKED = 200;
 
 /** Returns the view at an address. @param {string} pathname @returns {View} */
@@ -51,7 +51,7 @@ function decoded(name) {
 
 /** Returns the title of a view. @param {View} view */
 export function titleOf({ kind, name }) {
-  if (kind === 'nowhere') return 'There is nothing here';
+  if (kind === 'nowhere') return 'Page not found';
   return name || (MENU.find(([address]) => (address || 'overview') === kind)?.[1] ?? kind);
 }
 
@@ -64,7 +64,7 @@ export function queryText(query) {
   return text === '' ? '' : `?${text}`;
 }
 
-/** Returns what a view asks for. @param {View} view @param {Query} query */
+/** Returns the requests of a view. @param {View} view @param {Query} query */
 export function questionsOf({ kind, name }, query) {
   const { search = '', state = '', after = '', before = '', instance = '' } = query;
   const frame = { status: STATUS, controller: CONTROLLER };

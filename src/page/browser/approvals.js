@@ -1,5 +1,5 @@
-// The view of approvals: lists the servers that each would delete or replace, with the reason, the commit, and the commands to
-// approve and to revert.
+// The view of approvals: for each, the servers that it would delete or replace, the reason, the commit, and the commands to approve and to
+// revert.
 import { html } from './markup.js';
 import { Ago, Command, Commit, Empty, Instance, Linked, Server } from './parts.js';
 import { byName, counted, kindOf, signOf } from './words.js';
@@ -10,13 +10,13 @@ const TITLES = {
   unreadable: 'Deletes because of an unreadable file',
   'nothing left': 'A commit that leaves nothing',
   history: 'A rewritten history',
-  failures: 'Updates of a commit that fails',
+  failures: 'A commit with failed updates',
 };
 
 /** @param {any} props */
 export function ApprovalsView({ held }) {
   return html`<h1 tabindex="-1">Approvals</h1>
-    <p class="lead">Nothing below happens before an administrator approves it with the command line.</p>
+    <p class="lead">The changes below wait until an administrator approves them with the command line.</p>
     ${held.length === 0 ? html`<${Empty}>No approval is pending.<//>` : held.map((/** @type {any} */ item) => html`<${Approval} key=${item.digest} item=${item} />`)}`;
 }
 

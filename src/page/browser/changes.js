@@ -1,4 +1,4 @@
-// Changes: the commits that were followed, refused or are pending, and what one of them does.
+// Changes: the followed, refused and pending commits, and the effect of one of them.
 
 import { pageAt } from './addresses.js';
 import { html } from './markup.js';
@@ -43,7 +43,7 @@ export function ChangesView({ commits: { commits, next }, status, query, link, g
       <${Choice} name="state" label="All states" options=${STATES} value=${query.state} changed=${changed} /></p>
     ${
       commits.length === 0
-        ? html`<${Empty}>No commit fits.<//>`
+        ? html`<${Empty}>No commit matches.<//>`
         : html`<${Table} label="Commits, the newest first" columns=${['Commit', 'State', 'Servers', '#Records', 'When']}>
       ${commits.map((/** @type {any} */ one) => html`<${Row} key=${one.commit} one=${one} />`)}<//>`
     }
@@ -74,7 +74,7 @@ function Progress({ of: { state, time, done } }) {
   return html`<span class="state good"><span class="sign" aria-hidden="true">✓</span>${ms < 1_000 ? 'done' : `done in ${duration(ms)}`}</span>`;
 }
 
-/** How many servers a commit creates, updates, replaces and deletes. @param {any} props */
+/** The number of servers that a commit creates, updates, replaces and deletes. @param {any} props */
 function Amounts({ of }) {
   const shown = ORDER.filter((action) => of[ACTIONS[action][2]] > 0);
   if (shown.length === 0) return html`<span class="quiet">none</span>`;
@@ -119,7 +119,7 @@ export function ChangeView({ change }) {
       <b>${one.clientName || one.client || 'the operator of the machine'}</b> <${Ago} at=${one.time} />${one.instance && html`, for <${Instance} name=${one.instance} />`}${one.servers.length > 0 && ` (${counted(one.servers.length, 'server')})`}${one.reason && `: ${one.reason}`}</li>`,
       )}</ul><//>`
     }
-    ${plan ? html`<${Plan} plan=${plan} commit=${commit} />` : html`<${Empty}>${planLeftOut > 0 ? `It changes ${counted(planLeftOut, 'server')} and records, which is too much to show.` : 'What this commit changed is not shown.'}<//>`}`;
+    ${plan ? html`<${Plan} plan=${plan} commit=${commit} />` : html`<${Empty}>${planLeftOut > 0 ? `This commit changes ${counted(planLeftOut, 'server')} and records, which is too much to show.` : 'The changes of this commit are not available.'}<//>`}`;
 }
 
 /** @param {any} props */
@@ -134,7 +134,7 @@ function Plan({ plan, commit }) {
     html`<article class="card bad"><h2><span class="sign" aria-hidden="true">!</span>Invalid with this commit</h2>
       <p><${Names} names=${invalid} of=${Instance} /> ${invalid.length === 1 ? 'stays' : 'stay'} at an older version.</p></article>`
   }
-    ${isEmpty && html`<${Empty}>It changes no server, no record and no right.<//>`}
+    ${isEmpty && html`<${Empty}>This commit changes no servers, records or rights.<//>`}
     ${
       access.length + safety.length > 0 &&
       html`<${Section} id="safety" title="Access and safety" count=${access.length + safety.length}>
@@ -147,7 +147,7 @@ function Plan({ plan, commit }) {
       html`<${Section} id="changed" title="Servers" count=${changes.length}>
       ${byInstance.map(([instance, own]) => html`<h3><${Instance} name=${instance} /></h3><div class="diff">${own.toSorted(severest).map((/** @type {any} */ one) => html`<${ServerChange} key=${one.resource} of=${one} commit=${commit} />`)}</div>`)}<//>`
     }
-    ${retained.length > 0 && html`<${Section} id="retained" title="Forgotten and left as they are" count=${retained.length}><ul class="plain">${retained.map((/** @type {any} */ one) => html`<li><${Server} name=${one.resource} /> <span class="quiet">${one.reason}</span></li>`)}</ul><//>`}
+    ${retained.length > 0 && html`<${Section} id="retained" title="Forgotten and left unchanged" count=${retained.length}><ul class="plain">${retained.map((/** @type {any} */ one) => html`<li><${Server} name=${one.resource} /> <span class="quiet">${one.reason}</span></li>`)}</ul><//>`}
     ${
       configuration.length + nodes.length > 0 &&
       html`<${Section} id="configuration" title="Configuration" count=${configuration.length + nodes.length}>

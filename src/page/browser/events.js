@@ -1,4 +1,4 @@
-// Events: what happened, the newest first, with the commit or the client that caused it.
+// Events, the newest first, with the commit or the client that caused each.
 import { EVENTS_ASKED } from './addresses.js';
 import { html } from './markup.js';
 import { Choice } from './overview.js';
@@ -22,7 +22,7 @@ export function EventSection(props) {
 
 /** @param {any} props */
 function EventList({ of, query, link, hasInstance = false, isOfServer = false }) {
-  if (of === undefined) return html`<${Empty}>No events are shown to this client.<//>`;
+  if (of === undefined) return html`<${Empty}>This client may not see events.<//>`;
   const { events, gap } = of;
   const isFull = events.length === EVENTS_ASKED;
   return html`${
@@ -35,11 +35,11 @@ function EventList({ of, query, link, hasInstance = false, isOfServer = false })
               html`<${Entry} key=${event.id} event=${event} hasInstance=${hasInstance} isOfServer=${isOfServer} />`,
           )}</ol>`
   }
-  ${!isFull && gap && html`<p class="quiet">Older events are not kept any more.</p>`}
+  ${!isFull && gap && html`<p class="quiet">Older events have been deleted.</p>`}
   <p class="pages">${query.before && html`<a href=${link({ before: '' })}>Newest events</a> `}${isFull && html`<a href=${link({ before: String(events[0].id) })}>Older events</a>`}</p>`;
 }
 
-/** Returns whether a server is gone if no state begins: an operation begins none either. @param {any} event */
+/** Returns whether an event without a new state means that the server is gone. Operations have no `from`. @param {any} event */
 const isGone = ({ resource, from }) => resource !== null && from !== null;
 
 /** @param {any} props */

@@ -1,4 +1,4 @@
-// Draws which groups of an instance depend on which, every server a square with its state.
+// Draws the dependencies between the groups of an instance. Each server is a square with its state.
 import { pageAt } from './addresses.js';
 import { layoutOf, SIZES } from './layout.js';
 import { html } from './markup.js';
@@ -14,7 +14,7 @@ export function Graph({ servers }) {
   if (lines.length === 0) return null;
   const width = Math.max(...boxes.map(({ x }) => x + SIZES.width)) + 2;
   const height = Math.max(...boxes.map((box) => box.y + box.height)) + 2;
-  return html`<${Section} id="graph" title="Dependencies" aside=${html`<span class="quiet">what comes first is at the left</span>`}><div class="graph" tabindex="0" role="region" aria-label="Diagram of the dependencies">
+  return html`<${Section} id="graph" title="Dependencies" aside=${html`<span class="quiet">dependencies are on the left</span>`}><div class="graph" tabindex="0" role="region" aria-label="Diagram of the dependencies">
     <svg width=${width} height=${height} viewBox=${`-1 -1 ${width} ${height}`}>
       ${lines.map(({ from, to }) => html`<path class="line" d=${curve(from, to)} />`)}
       ${boxes.map((box) => html`<${Group} key=${box.key} box=${box} />`)}

@@ -1,4 +1,4 @@
-// One instance: its state, what it waits for, how its groups depend on one another, its servers and its events.
+// One instance: its state, waits, dependencies between its groups, servers and events.
 import { pageAt } from './addresses.js';
 import { Approval } from './approvals.js';
 import { EventSection } from './events.js';
@@ -25,7 +25,7 @@ import {
 } from './parts.js';
 import { counted, STATE_ORDER, worstFirst } from './words.js';
 
-/** Kinds of causes for which no instance continues. */
+/** The kinds of causes that stop every instance. */
 const STOPS_ALL = ['store', 'leader', 'repository'];
 const GRAPH_MAX = 60;
 
@@ -100,7 +100,7 @@ function List({ servers: page, query, link, removed = new Set(), hasInstance = f
   if (page.servers.length === 0)
     return html`<${Empty}>No server fits. ${query.state && html`<a href=${link({ state: '', after: '' })}>Show all states</a>`}<//>`;
   const order = worstFirst(STATE_ORDER);
-  // Of several pages each is a part of the names, which are sorted already.
+  // With several pages, keep the order of names.
   const rows =
     page.next === null && !query.after
       ? page.servers.toSorted((/** @type {any} */ a, /** @type {any} */ b) =>

@@ -1,15 +1,15 @@
-// Places the groups of an instance, so that each is to the right of those that it depends on. Touches no document.
+// Computes the positions of the groups of an instance: each is to the right of its dependencies. Does not use the document.
 import { byName } from './words.js';
 
 /** @typedef {{ readonly name: string, readonly group: string, readonly state: string, readonly dependsOn?: readonly string[] }} Node */
 /** @typedef {{ readonly key: string, readonly servers: readonly Node[], readonly isForeign: boolean }} Group */
 /** @typedef {Group & { readonly x: number, readonly y: number, readonly height: number }} Box */
 
-/** In pixels; `inRow` squares fit beside one another. */
+/** In pixels; `inRow`: the number of squares in a row. */
 export const SIZES = { width: 178, gapX: 52, gapY: 16, title: 26, square: 24, inRow: 7 };
 const GROUPS_MAX = 60;
 
-/** Returns boxes and lines of servers with their dependencies; none if nothing depends on anything. @param {readonly Node[]} servers */
+/** Returns the boxes and lines of servers; none if there are no dependencies. @param {readonly Node[]} servers */
 export function layoutOf(servers) {
   const groupOf = new Map(servers.map(({ name, group }) => [name, group]));
   /** @type {Map<string, Set<string>>} */
@@ -49,7 +49,10 @@ export function layoutOf(servers) {
   return { boxes: [...boxes.values()], lines };
 }
 
-/** Returns how many groups each has before it; those of a circle are where the others leave them. @param {ReadonlyMap<string, ReadonlySet<string>>} needs */
+/**
+ * Returns the level of each group: the number of groups before it. Groups of a cycle get an arbitrary level. @param
+ * {ReadonlyMap<string, ReadonlySet<string>>} needs
+ */
 function levelsOf(needs) {
   const levels = new Map([...needs.keys()].map((key) => [key, 0]));
   for (let round = 0; round < Math.min(needs.size, GROUPS_MAX); round += 1) {

@@ -1,24 +1,24 @@
-// Keeps what a view shows as the controller has it: asks again after each change in the stream of events, and every few seconds without
-// one. Knows when the controller was last heard of. Rests while nobody sees the page.
+// Keeps the data of a view current: requests it after each event of the stream, and every few seconds without a stream. Tracks when the
+// controller last answered. Stops while the page is hidden.
 import { CONTROLLER } from './addresses.js';
 
 /** @typedef {{ readonly body: any, readonly etag: string | null }} Known */
 /** @typedef {{ readonly status: number, readonly message: string }} Failed */
 
-/** With the stream, only what is in no event is left to be asked for: times that pass, and what fails outside. */
+/** With the stream, polling only finds changes without an event: passing times and outages. */
 const POLL_MS = { withStream: 15_000, without: 5_000 };
-/** Changes are gathered for so long. */
+/** Changes within this time are handled together. */
 const GATHER_MS = 1_000;
-/** A busy controller is asked less often: this many times as long as its last answers took. */
+/** The pause after slow answers, as a multiple of their duration. */
 const REST_OF_ANSWER = 5;
 const ANSWER_MS = 25_000;
-/** The effect of a commit may take longer than the controller waits: it is asked again. */
+/** The controller may answer before the effect of a commit is computed: then the page repeats the request. */
 const SLOW = '/operations/commits/';
 const RECONNECT_MS = { first: 1_000, max: 60_000 };
-/** Without an answer for so long, nothing is current. */
+/** After this time without an answer, the page shows that its data is stale. */
 const SILENT_MS = 20_000;
 
-/** The data of the view that is shown. */
+/** The data of the current view. */
 export class Live {
   #api;
   #onChange;
@@ -43,10 +43,10 @@ export class Live {
   #tookMs = 0;
   #heard = 0;
   #skewMs = 0;
-  /** Why the last question had no answer; empty where it had. */
+  /** Why the last request had no answer; empty if it had one. */
   #silence = '';
 
-  /** @param {string} api Where the interface begins. @param {() => void} onChange */
+  /** @param {string} api The base path of the interface. @param {() => void} onChange */
   constructor(api, onChange) {
     this.#api = api;
     this.#onChange = onChange;
@@ -54,7 +54,7 @@ export class Live {
     window.addEventListener('online', () => this.#soon(0));
   }
 
-  /** Shows other data from now on. @param {readonly string[]} paths @param {string} filter What of the stream concerns them, as a query. */
+  /** Switches to other data. @param {readonly string[]} paths @param {string} filter The query of their event stream. */
   show(paths, filter) {
     const isNew = paths.some((path) => !this.#known.has(path) || !this.#paths.includes(path));
     this.#paths = paths;
@@ -64,7 +64,7 @@ export class Live {
     if (isNew) this.#soon(0);
   }
 
-  /** Returns the body of a path, undefined before it was answered. @param {string} path */
+  /** Returns the body of a path; undefined before its first answer. @param {string} path */
   body(path) {
     return this.#known.get(path)?.body;
   }
@@ -79,7 +79,7 @@ export class Live {
     return Date.now() + this.#skewMs;
   }
 
-  /** How far what is shown may be trusted. */
+  /** Whether the data is current. */
   get freshness() {
     const silentMs = Date.now() - this.#heard;
     const isCurrent = this.#heard > 0 && this.#silence === '' && silentMs < SILENT_MS;
@@ -126,7 +126,7 @@ export class Live {
     this.#soon(0);
   }
 
-  /** Asks after a while, or earlier where that was planned. @param {number} ms */
+  /** Requests the data after `ms`, or earlier if a request is planned earlier. @param {number} ms */
   #soon(ms) {
     if (document.hidden) return;
     if (this.#isAsking) {
@@ -157,7 +157,7 @@ export class Live {
     else this.#soon(this.#isStreaming ? POLL_MS.withStream : POLL_MS.without);
   }
 
-  /** Returns why there is no answer, empty where there is one. @param {string} path */
+  /** Returns why there is no answer; empty if there is one. @param {string} path */
   async #askFor(path) {
     const etag = this.#known.get(path)?.etag;
     try {
@@ -190,7 +190,7 @@ export class Live {
   }
 }
 
-/** A header has whole seconds: less than two are no difference. @param {string | null} date */
+/** Returns the clock difference. The header has whole seconds, so a difference below two is ignored. @param {string | null} date */
 function skewBy(date) {
   const skew = date === null ? 0 : Date.parse(date) - Date.now();
   return Math.abs(skew) < 2_000 ? 0 : skew;

@@ -1,4 +1,4 @@
-// The overview: a strip of numbers, what needs an operator by cause, and the instances by folder.
+// The overview: a strip of numbers, the causes that need an operator, and the instances by folder.
 import { pageAt, queryText } from './addresses.js';
 import { html } from './markup.js';
 import {
@@ -27,7 +27,7 @@ import { byName, counted, duration, kindOf, STATUS_ORDER, signOf, worstFirst } f
 
 const CAUSES_SHOWN = 3;
 const INSTANCES_SHOWN = 50;
-/** Of more folders, those with nothing to see are closed. */
+/** If there are more folders, those without open work are closed. */
 const FOLDERS_OPEN = 6;
 const SILENT_MS = 60_000;
 
@@ -62,7 +62,7 @@ function Strip({ status, subject, held, clients, delivered }) {
       <span class="big small">${subject || html`<${Commit} of=${commit} />`}</span>
       <span class="note">${subject && html`<${Commit} of=${commit} /> `}${author && html`<span>${author}</span> `}${committed && html`<${Ago} at=${committed} />`}</span><//>
     <${Tile} title="Lag" href=${pageAt('changes')} big=${late === undefined || late === null ? 'none' : duration(moment.now - Date.parse(late.since))} tone=${late && 'bad'}>
-      ${newest ? 'a newer commit is not followed' : late ? 'the newest commit is not known' : 'the newest commit is followed'}<//>
+      ${newest ? 'a newer commit is not followed' : late ? 'the newest commit is unknown' : 'the newest commit is followed'}<//>
     <${ProxiesTile} clients=${clients} />
   </div>`;
 }
@@ -74,10 +74,10 @@ function Tile({ title, href, big, tone, isWide, children }) {
   }<div class="note ${tone || ''}">${children}</div></div>`;
 }
 
-/** Whether a client is a proxy: one of a single node does no work of others. @param {any} client */
+/** Whether a client does work for servers. A proxy of a single node does not. @param {any} client */
 export const isProxy = ({ role, node }) => role === 'proxy' && !node;
 
-/** Whether a proxy was not heard of lately. @param {any} client */
+/** Whether a proxy has sent no request lately. @param {any} client */
 export const isSilent = ({ lastSeen }) => lastSeen === null || moment.now - Date.parse(lastSeen) > SILENT_MS;
 
 /** @param {{ readonly clients: any[] | undefined }} props */
@@ -121,7 +121,7 @@ const Since = ({ at }) => at && html`<span class="quiet since">since <${Ago} at=
 
 /** @param {{ readonly item: AttentionItem, readonly isOnly: boolean }} props */
 function Cause({ item: { instances, servers, reason, since, action, acknowledged }, isOnly }) {
-  // The servers of a hold follow as links.
+  // The servers of a hold are listed below as links.
   const text = reason.replace(/; an approval deletes .*$/, '');
   return html`<div class="cause">
     <p class="meta"><${Names} names=${instances} of=${Instance} />
@@ -136,7 +136,7 @@ function Cause({ item: { instances, servers, reason, since, action, acknowledged
   </div>`;
 }
 
-/** What a recovery found, by kind, with what a resume would do. @type {readonly (readonly [string, string])[]} */
+/** The results of a recovery, with the effect of a resume. @type {readonly (readonly [string, string])[]} */
 const FOUND = [
   ['waiting', 'Adopt or retain'],
   ['unchecked', 'Not checked'],
@@ -150,8 +150,8 @@ const FOUND = [
 /** @param {{ readonly of: any }} props */
 function Recovered({ of: { instances } }) {
   const columns = FOUND.filter(([key]) => instances.some((/** @type {any} */ one) => one[key].length > 0));
-  return html`<${Section} id="recovery" title="Found by the recovery" count=${counted(instances.length, 'instance')}>
-    <${Table} label="Found by the recovery" columns=${['Instance', '#As recorded', ...columns.map(([, title]) => title)]}>
+  return html`<${Section} id="recovery" title="Results of the recovery" count=${counted(instances.length, 'instance')}>
+    <${Table} label="Results of the recovery" columns=${['Instance', '#As recorded', ...columns.map(([, title]) => title)]}>
       ${instances.slice(0, INSTANCES_SHOWN).map(
         (
           /** @type {any} */ one,
@@ -163,7 +163,10 @@ function Recovered({ of: { instances } }) {
   <//>`;
 }
 
-/** @param {{ readonly items: readonly InstanceItem[], readonly attention: readonly AttentionItem[], readonly query: any, readonly link: Link, readonly go: any }} props */
+/**
+ * @param {{ readonly items: readonly InstanceItem[], readonly attention: readonly AttentionItem[], readonly query:
+ * any, readonly link: Link, readonly go: any }} props
+ */
 function Instances({ items, attention, query, link, go }) {
   const { name = '', status = '', tenant = '' } = query;
   const part = name.toLowerCase();
@@ -175,12 +178,12 @@ function Instances({ items, attention, query, link, go }) {
         (tenant === '' || one.tenant === tenant),
     )
     .toSorted((a, b) => worstFirst(STATUS_ORDER)([a.status, a.name], [b.status, b.name]));
-  // They are sorted, so that the folder of the worst instance comes first.
+  // The instances are sorted, so the folder of the worst instance comes first.
   const folders = [...Map.groupBy(shown, ({ folder = '' }) => folder)];
   const isFiltered = name + status + tenant !== '';
   const causes = causesByInstance(attention, items);
   return html`<${Section} id="instances" title="Instances" count=${items.length} aside=${items.length > 1 && html`<${Filters} ...${{ items, query, link, go }} />`}>
-    ${shown.length === 0 && html`<${Empty}>${items.length === 0 ? 'There are no stack instances.' : 'No instance fits.'}<//>`}
+    ${shown.length === 0 && html`<${Empty}>${items.length === 0 ? 'There are no stack instances.' : 'No instance matches.'}<//>`}
     ${folders.map(([folder, own]) => {
       const isOpen = isFiltered || folders.length <= FOLDERS_OPEN || own[0]?.status !== 'Done';
       return html`<${Folder} key=${`${folder}/${isFiltered}`} name=${folder} items=${own} isOpen=${isOpen} causes=${causes} isOnly=${folders.length === 1 && folder === ''} />`;
@@ -188,7 +191,10 @@ function Instances({ items, attention, query, link, go }) {
   <//>`;
 }
 
-/** Of each instance, the causes that stand above. @param {readonly AttentionItem[]} attention @param {readonly InstanceItem[]} items */
+/**
+ * Returns the causes of each instance that are listed above. @param {readonly AttentionItem[]} attention @param
+ * {readonly InstanceItem[]} items
+ */
 function causesByInstance(attention, items) {
   /** @type {Map<string, Set<string>>} */
   const causes = new Map();
@@ -214,14 +220,20 @@ function Filters({ items, query, link, go }) {
   </form>`;
 }
 
-/** A choice in a filter. @param {{ readonly name: string, readonly label: string, readonly options: readonly string[], readonly value?: string, readonly changed: (event: Event) => void }} props */
+/**
+ * A choice in a filter. @param {{ readonly name: string, readonly label: string, readonly options: readonly string[],
+ * readonly value?: string, readonly changed: (event: Event) => void }} props
+ */
 export function Choice({ name, label, options, value = '', changed }) {
   return html`<select name=${name} aria-label=${label} onChange=${changed}><option value="" selected=${value === ''}>${label}</option>${options.map(
     (option) => html`<option value=${option} selected=${option === value}>${option}</option>`,
   )}</select>`;
 }
 
-/** @param {{ readonly name: string, readonly items: readonly InstanceItem[], readonly isOpen: boolean, readonly isOnly: boolean, readonly causes: ReadonlyMap<string, ReadonlySet<string>> }} props */
+/**
+ * @param {{ readonly name: string, readonly items: readonly InstanceItem[], readonly isOpen: boolean, readonly
+ * isOnly: boolean, readonly causes: ReadonlyMap<string, ReadonlySet<string>> }} props
+ */
 function Folder({ name, items, isOpen, isOnly, causes }) {
   const rows = html`<${Table} label=${name || 'Instances'} columns=${['Instance', 'Status', 'Servers', 'Why']}>
       ${items.slice(0, INSTANCES_SHOWN).map((one) => html`<${Row} key=${one.name} one=${one} causes=${causes.get(one.name)} />`)}<//>

@@ -1,4 +1,4 @@
-// The parts that views are made of: a state with its sign, a time, a command to copy, a bar of servers, a table.
+// The components of views: a state with its sign, a time, a command to copy, a bar of servers, a table.
 import { pageAt } from './addresses.js';
 import { html } from './markup.js';
 import {
@@ -18,10 +18,10 @@ import {
 /** @typedef {import('preact').ComponentChildren} Children */
 /** @typedef {Readonly<Record<string, number>>} Counts */
 
-/** The moment that is shown, by the controller's clock, and the templates of addresses at the forge. */
+/** The time that is shown, by the controller's clock, and the templates of addresses at the forge. */
 export const moment = { now: 0, links: /** @type {{ commit?: string | null, file?: string | null }} */ ({}) };
 
-/** Drawn in a square of 24. @type {Readonly<Record<string, string>>} */
+/** In a square of 24. @type {Readonly<Record<string, string>>} */
 const ICONS = {
   overview: 'M4 4h7v9H4zM13 4h7v5h-7zM4 15h7v5H4zM13 11h7v9h-7z',
   servers: 'M4 4h16v6.500H4zM4 13.500h16V20H4zM8 7.200h.01M8 16.800h.01',
@@ -39,19 +39,19 @@ export function Icon({ name }) {
   return html`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d=${ICONS[name]} /></svg>`;
 }
 
-/** A state or a status: a sign, and the word. @param {{ readonly of: string }} props */
+/** A state or a status, with its sign. @param {{ readonly of: string }} props */
 export function State({ of }) {
   const [tone, sign] = signOf(of);
   return html`<span class="state ${tone}"><span class="sign" aria-hidden="true">${sign}</span>${of}</span>`;
 }
 
-/** How long ago; the exact time on hover. @param {{ readonly at: string | null | undefined }} props */
+/** The age of a time; the exact time on hover. @param {{ readonly at: string | null | undefined }} props */
 export function Ago({ at }) {
   if (!at) return html`<span class="quiet">–</span>`;
   return html`<time datetime=${at} title=${exact(at)}>${distance(at, moment.now)}</time>`;
 }
 
-/** When a wait ends by itself. @param {{ readonly at: string | null }} props */
+/** The end of a wait. @param {{ readonly at: string | null }} props */
 export function Until({ at }) {
   return at === null ? null : html` <span class="quiet">(<${Ago} at=${at} />)</span>`;
 }
@@ -70,12 +70,12 @@ async function copy(event) {
     button.classList.add('copied');
     setTimeout(() => button.classList.remove('copied'), 1_500);
   } catch {
-    // A browser that allows no writing lets the person copy what is selected.
+    // If the browser denies access to the clipboard, the user can copy the selection.
     getSelection()?.selectAllChildren(button.previousElementSibling ?? button);
   }
 }
 
-/** Says something to who does not see the page. @param {string} text */
+/** Announces a text to screen readers. @param {string} text */
 export function announce(text) {
   const region = document.getElementById('spoken');
   if (region !== null) region.textContent = text;
@@ -86,13 +86,13 @@ export function Command({ text }) {
   return html`<span class="command"><code>${text}</code><${Copy} text=${text} /></span>`;
 }
 
-/** What helps: words, and commands to copy. @param {{ readonly of: string | null | undefined }} props */
+/** Advice: words, and commands to copy. @param {{ readonly of: string | null | undefined }} props */
 export function Advice({ of }) {
   if (!of) return null;
   return html`<p class="advice">${actionParts(of).map(({ kind, text }) => (kind === 'command' ? html`<${Command} text=${text} />` : html`<${Linked} text=${text.replace(/^[;,] /, '')} />`))}</p>`;
 }
 
-/** A commit: a link to what it changed, to copy, and to see at the forge. @param {{ readonly of: string }} props */
+/** A commit: a link to its changes, a button to copy it, and a link to the forge. @param {{ readonly of: string }} props */
 export function Commit({ of }) {
   const forge = forgeAddress(moment.links.commit, { commit: of });
   return html`<span class="hash"><a href=${pageAt('changes', of)}><code>${shortCommit(of)}</code></a><${Copy} text=${of} />${
@@ -101,7 +101,10 @@ export function Commit({ of }) {
   }</span>`;
 }
 
-/** A place in a file, with a link to it. @param {{ readonly file: string | null, readonly line?: number | null, readonly commit: string | null | undefined }} props */
+/**
+ * A place in a file, with a link to it. @param {{ readonly file: string | null, readonly line?: number | null,
+ * readonly commit: string | null | undefined }} props
+ */
 export function Place({ file, line = null, commit }) {
   if (file === null) return null;
   const text = line === null ? file : `${file}:${line}`;
@@ -111,7 +114,7 @@ export function Place({ file, line = null, commit }) {
     : html`<a class="place" href=${forge} target="_blank" rel="noopener">${text}</a>`;
 }
 
-/** Text in which addresses are links, and commits and times are short. @param {{ readonly text: string }} props */
+/** Text with addresses as links, and short commits and times. @param {{ readonly text: string }} props */
 export function Linked({ text: whole }) {
   return textParts(whole).map(({ kind, text }) => {
     if (kind === 'address') return html`<a href=${text} target="_blank" rel="noopener">${text}</a>`;
@@ -122,7 +125,7 @@ export function Linked({ text: whole }) {
   });
 }
 
-/** What a program wrote: the last line of a traceback, and all of it on demand. @param {{ readonly text: string }} props */
+/** The output of a program: the last line of a traceback, and all of it on demand. @param {{ readonly text: string }} props */
 export function Message({ text }) {
   const { line, whole } = lastLineFirst(text);
   if (whole === null) return html`<${Linked} text=${line} />`;
@@ -140,7 +143,10 @@ export const Server = ({ name }) => html`<a href=${pageAt('servers', name)}>${na
 /** @param {{ readonly name: string }} props */
 export const Instance = ({ name }) => html`<a href=${pageAt('instances', name)}>${name}</a>`;
 
-/** The first names of a list, and how many more there are. @param {{ readonly names: readonly string[], readonly count?: number, readonly of: any }} props */
+/**
+ * The first names of a list, and the number of further ones. @param {{ readonly names: readonly string[], readonly
+ * count?: number, readonly of: any }} props
+ */
 export function Names({ names, count = names.length, of }) {
   const shown = names.slice(0, 5);
   return html`<span class="names">${shown.map((name) => html`<${of} key=${name} name=${name} />`)}${
@@ -171,14 +177,20 @@ export function Legend({ counts, link }) {
   )}</span>`;
 }
 
-/** A part of a view with its heading. @param {{ readonly id: string, readonly title: string, readonly count?: number, readonly aside?: Children, readonly children?: Children }} props */
+/**
+ * A part of a view with its heading. @param {{ readonly id: string, readonly title: string, readonly count?: number,
+ * readonly aside?: Children, readonly children?: Children }} props
+ */
 export function Section({ id, title, count, aside, children }) {
   return html`<section aria-labelledby=${id}><div class="heading"><h2 id=${id}>${title}${
     count !== undefined && html` <span class="number">${count.toLocaleString('en')}</span>`
   }</h2>${aside}</div>${children}</section>`;
 }
 
-/** A table that a small screen shows as a list: each cell names its column. @param {{ readonly label: string, readonly columns: readonly string[], readonly children?: Children }} props */
+/**
+ * A table that a small screen shows as a list: each cell names its column. @param {{ readonly label: string, readonly
+ * columns: readonly string[], readonly children?: Children }} props
+ */
 export function Table({ label, columns, children }) {
   return html`<table aria-label=${label}><thead><tr>${columns.map((name) => html`<th scope="col" class=${name.startsWith('#') ? 'amount' : ''}>${name.replace('#', '')}</th>`)}</tr></thead><tbody>${children}</tbody></table>`;
 }
@@ -186,8 +198,8 @@ export function Table({ label, columns, children }) {
 /** @param {{ readonly children?: Children }} props */
 export const Empty = ({ children }) => html`<p class="empty">${children}</p>`;
 
-/** What stands above the title of a view. @param {{ readonly children?: Children }} props */
-export const Trail = ({ children }) => html`<nav class="trail" aria-label="Where this is">${children}</nav>`;
+/** The breadcrumb above the title of a view. @param {{ readonly children?: Children }} props */
+export const Trail = ({ children }) => html`<nav class="trail" aria-label="Breadcrumb">${children}</nav>`;
 
 /** Which nodes run their current record; nothing if none reports that. @param {{ readonly delivered: any }} props */
 export function Records({ delivered }) {
@@ -200,7 +212,7 @@ export function Records({ delivered }) {
     ${failed + outdated > 0 && html` <${Command} text="treeline delivered" />`}</p>`;
 }
 
-/** What no node reports is not good. @param {{ readonly failed: number, readonly outdated: number, readonly notReporting: number }} counts */
+/** Not `good` if no node reports. @param {{ readonly failed: number, readonly outdated: number, readonly notReporting: number }} counts */
 function toneOf({ failed, outdated, notReporting }) {
   if (failed > 0) return ['bad', '✕'];
   if (outdated > 0) return ['busy', '↑'];

@@ -1,4 +1,4 @@
-// One server, or a node that is described by hand: what it waits for, what is wanted and applied, its record with all layers, its events.
+// One server, or a hand-written node: its waits, wanted and applied properties, its record with all layers, its events.
 import { pageAt } from './addresses.js';
 import { EventSection } from './events.js';
 import { html } from './markup.js';
@@ -23,7 +23,10 @@ import { shownValue, signOf } from './words.js';
 /** @typedef {{ readonly file: string, readonly line: number } | null} At */
 /** @typedef {{ readonly layer: number, readonly value: unknown, readonly effect: string, readonly at: At, readonly suppliedAt: At,
  *   readonly outputs?: readonly { readonly output: string, readonly servers: readonly string[] }[] }} Statement */
-/** @typedef {{ readonly value: unknown, readonly isSecret: boolean, readonly merge: string, readonly statements: readonly Statement[] }} Key */
+/**
+ * @typedef {{ readonly value: unknown, readonly isSecret: boolean, readonly merge: string, readonly statements:
+ * readonly Statement[] }} Key
+ */
 /** @typedef {{ readonly kind: string, readonly type: string, readonly name: string | null }} Layer */
 
 /** @param {any} props */
@@ -60,14 +63,14 @@ function Facts({
     neededBy = [],
   },
 }) {
-  // The check before a create found nothing, and the create has followed it.
+  // The check before a create is outdated: the create followed it.
   const isCurrent = checked && !(state === 'done' && checked.outcome === 'absent');
   return html`<dl class="facts">
     <div><dt>Since</dt><dd><${Ago} at=${since} /></dd></div>
     <div><dt>Group</dt><dd>${group}</dd></div>
     <div><dt>Wanted by</dt><dd><${Commit} of=${commit} /> <span class="quiet">version ${generation}</span></dd></div>
     <div><dt>Provider</dt><dd>${provider === null ? html`<span class="quiet">none yet</span>` : html`<a href=${pageAt('proxies')}>${proxy?.description ?? provider}</a>`}</dd></div>
-    ${attempt > 0 && html`<div><dt>Failed tries</dt><dd>${attempt}</dd></div>`}
+    ${attempt > 0 && html`<div><dt>Failed attempts</dt><dd>${attempt}</dd></div>`}
     ${isCurrent && html`<div><dt>Last check</dt><dd><${Ago} at=${checked.time} />: ${checked.outcome}</dd></div>`}
     ${delivered && html`<div><dt>Record</dt><dd><${State} of=${delivered.state} /> ${delivered.confirmed?.outcome} <${Ago} at=${delivered.confirmed?.time} />${delivered.confirmed?.message && html`<${Message} text=${delivered.confirmed.message} />`}</dd></div>`}
     ${dependsOn.length > 0 && html`<div><dt>Depends on</dt><dd><${Names} names=${dependsOn} of=${Server} /></dd></div>`}
@@ -77,7 +80,7 @@ function Facts({
 
 /** @param {any} props */
 function Properties({ of: { name, properties, outputs = {} } }) {
-  // Nothing differs from a server that was never made.
+  // A server that was never created has no differences.
   const isMade = properties.some((/** @type {any} */ { applied }) => applied !== null);
   const isDifferent = (/** @type {any} */ { wanted, applied, observed }) =>
     observed !== undefined || (isMade && shownValue(wanted) !== shownValue(applied));
@@ -106,7 +109,7 @@ function Properties({ of: { name, properties, outputs = {} } }) {
 function Record({ of: { commit, isWanted, layers, keys } }) {
   const entries = /** @type {[string, Key][]} */ (Object.entries(keys));
   return html`<${Section} id="record" title="Record" count=${entries.length} aside=${commit !== null && html`<span class="quiet">computed from <${Commit} of=${commit} /></span>`}>
-    <p class="quiet">${isWanted ? '' : 'No commit wants it any more: its last record. '}Open a key to see every layer that sets it.</p>
+    <p class="quiet">${isWanted ? '' : 'No commit wants this node any more; this is its last record. '}Open a key to see every layer that sets it.</p>
     <div class="keys">${entries.map(
       ([name, key]) => html`<details key=${name}>
       <summary><span class="key">${name}</span> <span class="value">${shown(key, key.value)}</span> <span class="from">${fromWhere(key, layers)}</span></summary>

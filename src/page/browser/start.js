@@ -1,4 +1,4 @@
-// Starts the page: finds the view of an address, keeps its data current, and shows it in its frame.
+// Starts the page: finds the view of an address, keeps its data current, and renders it in its frame.
 import { MENU, pageAt, questionsOf, titleOf, viewAt } from './addresses.js';
 import { ApprovalsView } from './approvals.js';
 import { ChangesView, ChangeView } from './changes.js';
@@ -26,23 +26,23 @@ const VIEWS = {
   proxies: ProxiesView,
   events: EventsView,
 };
-/** The entry of the menu of a view that is not in the menu. @type {Readonly<Record<string, string>>} */
+/** The menu entry of views that have no entry of their own. @type {Readonly<Record<string, string>>} */
 const MENU_OF = { server: 'servers', change: 'changes', instance: 'overview' };
-/** Times are shown anew, and it is looked whether the page is current. */
+/** The interval of updating shown times and checking whether the page is current. */
 const TICK_MS = 5_000;
 const SEARCH_MS = 250;
-/** Answers of which a view gets the one field that they have. */
+/** Answers with one field, which the view gets instead of the answer. */
 const WRAPPED = ['held', 'clients', 'providers', 'recovery'];
 const COLOUR = /^#[0-9a-f]{3,8}$/i;
 
 const root = /** @type {HTMLElement} */ (document.getElementById('page'));
 root.textContent = '';
 const live = new Live(document.documentElement.dataset.api ?? '', () => show());
-/** What was shown last of the present view, shown until the next answer is there. @type {Map<string, any>} */
+/** The last answers of the current view, shown until the next ones arrive. @type {Map<string, any>} */
 const last = new Map();
-/** Another view was asked for, and is not shown yet: its heading gets the focus. */
+/** True after a change of the view until it is shown: then its heading gets the focus. */
 let isArriving = false;
-/** What was announced last. */
+/** The last announcement. */
 let announced = '';
 
 const here = () => ({
@@ -50,7 +50,7 @@ const here = () => ({
   query: /** @type {Query} */ (Object.fromEntries(new URLSearchParams(location.search))),
 });
 
-/** Returns this address with some of its query changed; empty values are left out. @param {Query} changes */
+/** Returns this address with changes of its query; empty values are removed. @param {Query} changes */
 function link(changes) {
   const query = Object.entries({ ...here().query, ...changes }).filter(([, value]) => value !== '');
   const text = new URLSearchParams(query).toString();
@@ -84,12 +84,18 @@ function show() {
   if (document.activeElement === document.body) document.querySelector('h1')?.focus({ preventScroll: true });
 }
 
-/** Returns why there is neither a server nor a node of this name. @param {{ readonly kind: string }} view @param {Query} optional */
+/**
+ * Returns the failure if there is neither a server nor a node of this name. @param {{ readonly kind: string }} view
+ * @param {Query} optional
+ */
 function unknownServer({ kind }, { server = '', explanation = '' }) {
   return kind === 'server' && live.failure(server) !== undefined ? live.failure(explanation)?.message : undefined;
 }
 
-/** @param {{ readonly view: { kind: string, name: string }, readonly query: Query, readonly failure: string | undefined, readonly isWaiting: boolean }} shown */
+/**
+ * @param {{ readonly view: { kind: string, name: string }, readonly query: Query, readonly failure: string |
+ * undefined, readonly isWaiting: boolean }} shown
+ */
 function contentOf({ view, query, failure, isWaiting }) {
   const title = titleOf(view);
   const View = VIEWS[view.kind];
@@ -99,7 +105,10 @@ function contentOf({ view, query, failure, isWaiting }) {
   return html`<${View} key=${view.kind + view.name} name=${view.name} query=${query} link=${link} go=${go} ...${Object.fromEntries(last)} />`;
 }
 
-/** What surrounds every view. @param {{ readonly view: any, readonly status: any, readonly controller: any, readonly children?: any }} props */
+/**
+ * The frame of every view. @param {{ readonly view: any, readonly status: any, readonly controller: any, readonly
+ * children?: any }} props
+ */
 function Frame({ view, status, controller, children }) {
   const { isCurrent, isStreaming, heard, silentMs, reason } = live.freshness;
   const causes = openCauses(status);
@@ -108,7 +117,7 @@ function Frame({ view, status, controller, children }) {
   const colour = controller?.page?.colour;
   const style = COLOUR.test(colour) ? { '--environment': colour } : {};
   return html`<div class="frame" style=${style}>
-    <a class="skip" href="#content">To the content</a>
+    <a class="skip" href="#content">Skip to content</a>
     <header>
       <a class="brand" href="/ui/" aria-label="Treeline: overview"><svg viewBox="0 0 32 32" aria-hidden="true"><path d="M16 2 7 13h4l-6 8h9v7h4v-7h9l-6-8h4z" /></svg><b>Treeline</b></a>
       ${controller && html`<span class="id">${controller.id}</span><span class="version">${controller.version}</span>`}
@@ -123,19 +132,19 @@ function Frame({ view, status, controller, children }) {
       return html`<a key=${name} href=${pageAt(address)} aria-current=${isHere ? 'page' : undefined}><${Icon} name=${name} /><span>${title}</span>${amount > 0 && html`<span class="badge">${amount}</span>`}</a>`;
     })}</nav>
     <main id="content" class=${isStale ? 'old' : ''}>
-      ${isStale && html`<p class="stale" role="alert">Not current: the controller was ${heard === 0 ? 'not heard of yet' : `last heard of ${duration(silentMs)} ago`}${reason === '' ? '' : ` (${reason})`}.</p>`}
+      ${isStale && html`<p class="stale" role="alert">Not current: the controller ${heard === 0 ? 'has not answered yet' : `last answered ${duration(silentMs)} ago`}${reason === '' ? '' : ` (${reason})`}.</p>`}
       ${children}</main>
     <p id="spoken" class="spoken" role="status"></p></div>`;
 }
 
-/** Returns how many causes nobody has acknowledged. @param {any} status */
+/** Returns the number of causes that are not acknowledged. @param {any} status */
 function openCauses(status) {
   return (status?.attention ?? []).filter(
     (/** @type {{ acknowledged: unknown }} */ { acknowledged }) => acknowledged === null,
   ).length;
 }
 
-/** Says aloud when more or less needs an operator. @param {any} status */
+/** Announces to screen readers when the number of causes changes. @param {any} status */
 function announceChanges(status) {
   if (status?.attention === undefined) return;
   const count = openCauses(status);
@@ -144,7 +153,10 @@ function announceChanges(status) {
   announced = text;
 }
 
-/** Shows another address. @param {string} address @param {{ readonly isSame?: boolean }} [how] The same view: the focus stays. */
+/**
+ * Shows another address. @param {string} address @param {{ readonly isSame?: boolean }} [how] `isSame`: the same
+ * view, so the focus stays.
+ */
 function go(address, { isSame = false } = {}) {
   if (isSame) history.replaceState(null, '', address);
   else history.pushState(null, '', address);

@@ -1,10 +1,9 @@
-// Puts what the interface answers into words: times, states, commands, values, links. Touches no document, so that it is tested without a
-// browser.
+// Formats answers of the interface: times, states, commands, values, links. Does not use the document, so that tests need no browser.
 
 /** @typedef {'good' | 'busy' | 'warn' | 'bad' | 'idle'} Tone */
 /** @typedef {{ readonly kind: 'words' | 'command', readonly text: string }} ActionPart */
 
-/** Each with a sign of its own, so that colour is not the only one. @type {Readonly<Record<string, readonly [Tone, string]>>} */
+/** Each with its own sign, because colour alone is not accessible. @type {Readonly<Record<string, readonly [Tone, string]>>} */
 const SIGNS = {
   pending: ['idle', '○'],
   blocked: ['bad', '■'],
@@ -29,18 +28,18 @@ const SIGNS = {
   'not followed': ['bad', '!'],
 };
 
-/** Returns the tone and the sign of a state of a server, a status of an instance, or a state of a commit. @param {string} state */
+/** Returns the tone and the sign of a server's state, an instance's status or a commit's state. @param {string} state */
 export function signOf(state) {
   return SIGNS[state.toLowerCase()] ?? /** @type {readonly [Tone, string]} */ (['bad', '!']);
 }
 
-/** The states of servers, those that need an operator first. */
+/** The states of servers, sorted by urgency. */
 export const STATE_ORDER = [
   ...['failed', 'blocked', 'drifted', 'unknown', 'retrying', 'creating', 'updating', 'deleting', 'pending'],
   ...['marked for delete', 'done'],
 ];
 
-/** The statuses of instances, those that need an operator first. */
+/** The statuses of instances, sorted by urgency. */
 export const STATUS_ORDER = [
   ...[
     'Failed',
@@ -55,7 +54,7 @@ export const STATUS_ORDER = [
   ],
 ];
 
-/** The kinds of causes, as headings. @type {Readonly<Record<string, readonly [Tone, string]>>} */
+/** The headings of the kinds of causes. @type {Readonly<Record<string, readonly [Tone, string]>>} */
 const KINDS = {
   store: ['bad', 'Nothing is saved'],
   leader: ['bad', 'No replica leads'],
@@ -71,7 +70,7 @@ const KINDS = {
   invalid: ['bad', 'Invalid files'],
   cycle: ['bad', 'Servers wait for one another'],
   failed: ['bad', 'Servers failed'],
-  lost: ['bad', 'The outcome is not known'],
+  lost: ['bad', 'The outcome is unknown'],
   blocked: ['bad', 'Servers are blocked'],
   drifted: ['warn', 'Servers drifted'],
   unchecked: ['warn', 'Checks fail'],
@@ -88,14 +87,14 @@ export function kindOf(kind) {
   return KINDS[kind] ?? /** @type {readonly [Tone, string]} */ (['bad', kind]);
 }
 
-/** Returns how a comes before b: the earlier in an order first, then by name with its numbers as numbers.
+/** Returns a comparison of [state, name]: first by the order of states, then by name.
  * @param {readonly string[]} order @returns {(a: readonly [string, string], b: readonly [string, string]) => number} */
 export function worstFirst(order) {
   const rank = (/** @type {string} */ word) => (order.includes(word) ? order.indexOf(word) : order.length);
   return ([wordA, nameA], [wordB, nameB]) => rank(wordA) - rank(wordB) || byName(nameA, nameB);
 }
 
-/** Compares names: app-2 comes before app-10. */
+/** Compares names, with numbers as numbers: app-2 comes before app-10. */
 export const byName = new Intl.Collator('en', { numeric: true }).compare;
 
 const UNITS = /** @type {const} */ ([
@@ -104,32 +103,32 @@ const UNITS = /** @type {const} */ ([
   ['min', 60_000],
 ]);
 
-/** Returns how long that is, in the largest unit that fits, as "3 min". @param {number} ms */
+/** Returns a duration in its largest unit, such as "3 min". @param {number} ms */
 export function duration(ms) {
   for (const [unit, size] of UNITS) if (ms >= size) return `${Math.floor(ms / size)} ${unit}`;
   return `${Math.max(0, Math.floor(ms / 1000))} s`;
 }
 
-/** Returns how long a call took, as "120 ms" or "3.4 s". @param {number} ms */
+/** Returns the duration of a call, such as "120 ms" or "3.4 s". @param {number} ms */
 export function callDuration(ms) {
   return ms < 1000 ? `${Math.round(ms)} ms` : ms < 10_000 ? `${(ms / 1000).toFixed(1)} s` : duration(ms);
 }
 
-/** Returns "3 min ago", or "in 3 min" of a time to come. @param {string} time RFC 3339 @param {number} now */
+/** Returns "3 min ago", or "in 3 min" for a future time. @param {string} time RFC 3339 @param {number} now */
 export function distance(time, now) {
   const ms = now - Date.parse(time);
   return ms < 0 ? `in ${duration(-ms)}` : `${duration(ms)} ago`;
 }
 
-/** Returns a time as it is shown on hover. @param {string} time RFC 3339 */
+/** Returns a time in the form for hovering. @param {string} time RFC 3339 */
 export const exact = (time) => `${time.slice(0, 10)} ${time.slice(11, 19)} UTC`;
 
-/** Returns a number with its word. @param {number} count @param {string} word */
+/** Returns a number with its noun, such as "2 servers". @param {number} count @param {string} word */
 export function counted(count, word) {
   return `${count.toLocaleString('en')} ${word}${count === 1 ? '' : 's'}`;
 }
 
-/** Returns the first letters of a commit, which name it. @param {string} commit */
+/** Returns the short id of a commit. @param {string} commit */
 export function shortCommit(commit) {
   return commit.slice(0, 8);
 }
@@ -141,14 +140,17 @@ export function shownValue(value) {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Returns the last line of a message, and the whole of it if it has more: a traceback ends with what went wrong. @param {string} text */
+/**
+ * Returns the last line of a message, and the whole message if it has more. The last line of a traceback is the
+ * error. @param {string} text
+ */
 export function lastLineFirst(text) {
   const lines = text.trimEnd().split('\n');
   return { line: lines.at(-1)?.trim() ?? '', whole: lines.length > 1 ? text.trimEnd() : null };
 }
 
 /**
- * Returns an advice as words and commands: what begins with "treeline" and ends before the next sentence is one to paste.
+ * Splits advice into words and commands. A command begins with "treeline" and ends before the next sentence.
  * @param {string} action
  * @returns {readonly ActionPart[]}
  */
@@ -165,13 +167,13 @@ export function actionParts(action) {
   return rest === '' ? parts : [...parts, { kind: 'words', text: rest }];
 }
 
-/** Nothing that a shell obeys is part of one: it is pasted. @param {string} text */
+/** A command contains no shell metacharacters, because users paste it. @param {string} text */
 function findCommand(text) {
   return /(?<=^|[\s:])treeline [a-z][a-z-]*(?: [\w./:=@-]+(?=[\s;,]|$))*/.exec(text);
 }
 
 /**
- * Splits a text into words, addresses, ids of commits, and times.
+ * Splits a text into words, addresses, commit ids and times.
  * @param {string} text
  * @returns {readonly { readonly kind: 'words' | 'address' | 'commit' | 'time', readonly text: string }[]}
  */
@@ -191,7 +193,7 @@ const PARTS = new RegExp(
 );
 
 /**
- * Returns an address at the forge, and nothing that is no address of the web.
+ * Returns an address at the forge; null if it is not a web address.
  * @param {string | null | undefined} template
  * @param {{ readonly commit: string, readonly path?: string, readonly line?: number | null }} place
  */

@@ -109,7 +109,7 @@ export class Executor {
     const actions = this.capacity.inFlight;
     const seconds = Math.ceil(ms / 1000);
     if (actions > 0)
-      this.#options.log.info({ actions, seconds }, 'waiting for the actions under way; a second signal stops at once');
+      this.#options.log.info({ actions, seconds }, 'waiting for running actions; a second signal stops at once');
     const timeUp = Promise.withResolvers<void>();
     const cancel = this.#options.clock.after(ms, timeUp.resolve);
     await Promise.race([this.#calls.onIdle(), timeUp.promise]);
@@ -122,7 +122,9 @@ export class Executor {
     invariant(call !== undefined, `a call for ${server} was not claimed`);
     const run = async (): Promise<void> => {
       const begin = this.#options.clock.monotonic();
-      const late = this.#isLate(job, call) ? answerRetryable('it did not begin: its deadline had passed') : undefined;
+      const late = this.#isLate(job, call)
+        ? answerRetryable('it did not begin, because its deadline had passed')
+        : undefined;
       const answer = late ?? (await this.#call(server, job, call));
       this.#measure(job, answer, begin);
       if (job.kind === 'action' && answer?.outcome === 'lost') this.#lost.set(server, answer.message);

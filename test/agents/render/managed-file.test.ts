@@ -90,7 +90,7 @@ describe('no file is written', () => {
       const path = join(folder, `link to ${to.split('/').at(-1)}`);
       symlinkSync(to, path);
       await expect(isAsWanted({ ...place, path }, TEXT)).rejects.toThrow(
-        `${path} is not replaced: it is a symbolic link, which may lead anywhere: remove it, or name what it leads to`,
+        `${path} is not replaced: it is a symbolic link, which may lead anywhere: remove it, or use its target`,
       );
     }
     // One that comes in between is replaced itself.
@@ -104,7 +104,7 @@ describe('no file is written', () => {
 
   it('in the place of a folder, or of a pipe that nobody writes into', async () => {
     mkdirSync(place.path);
-    await expect(isAsWanted(place, TEXT)).rejects.toThrow(/is no regular file: remove it, or name another path/);
+    await expect(isAsWanted(place, TEXT)).rejects.toThrow(/is not a regular file: remove it, or use another path/);
     const pipe = join(folder, 'pipe');
     execFileSync('mkfifo', [pipe]);
     await expect(isAsWanted({ ...place, path: pipe }, TEXT)).rejects.toThrow(/pipe is no regular file/);

@@ -43,7 +43,7 @@ describe('it is told where a template is wrong', () => {
     ['a\n  {{ rolle }}', '2:6: neither the record of web-1 nor the template has "rolle"; did you mean "role"?'],
     [
       '{{ x }}',
-      '1:4: neither the record of web-1 nor the template has "x"; where it may be missing, write {{ x | default: "…" }}',
+      '1:4: neither the record of web-1 nor the template has "x"; if it may be missing, write {{ x | default: "…" }}',
     ],
     ['{% for a in nope %}{% endfor %}', '1:13: neither the record of web-1 nor the template has "nope"'],
     ['{{ limits.nope }}', '1:4: neither the record of web-1 nor the template has "limits.nope"'],

@@ -94,7 +94,7 @@ it(
     await site.repository.commit({ [LAYER]: layer('').replace('info', 'debug') });
     await expect.poll(() => read('other.conf'), PATIENCE).toBe('level=debug\n');
     expect(statSync(join(folder, 'app.conf')).ino).toBe(untouched);
-    expect(await first.logged('the files are not as they should be; it is tried again')).toMatchObject({
+    expect(await first.logged('the files could not be updated; it is tried again')).toMatchObject({
       reason: expect.stringMatching(/note ended with 1\n.*note ended with 1$/),
     });
     await expect.poll(delivered, PATIENCE).toMatchObject({ delivered: 0, failed: 1 });
@@ -106,7 +106,7 @@ it(
     const before = runs().length;
     writeFileSync(join(folder, 'app.conf'), 'by hand');
     const second = new ServingProcess(config, 'render');
-    await second.logged('the controller gives no record; the files stay as they are');
+    await second.logged('the controller returns no record; the files stay unchanged');
     await expect.poll(() => runs().slice(before), PATIENCE).toEqual(['one web-1', 'two web-1']);
     expect(read('app.conf')).toBe('listen 80\nlisten 443\n');
     writeFileSync(join(folder, 'log.conf'), 'by hand');
