@@ -45,7 +45,7 @@ it('ends its program before the shorter of both deadlines, and keeps that it is 
   await started;
   expect(work.list()).toMatchObject([{ id: ACTION.id, lease: 'secret', answer: null }]);
   clock.advance(594_000);
-  const answer = { outcome: 'retryable', message: 'its outcome is not known: it did not end before its deadline' };
+  const answer = { outcome: 'retryable', message: 'its outcome is unknown: it did not end before its deadline' };
   expect(await ended).toMatchObject({ answer });
   expect(work.list()).toMatchObject([{ answer }]);
 });

@@ -60,9 +60,9 @@ describe('wrong settings of statuses', () => {
       '3:50 wrong_value "stacks" is not the path of a repository at "github"; write OWNER/NAME',
     ],
     ['kind: github, tokenFile: t, project: a/b/c', 'wrong_value "a/b/c" is not the path of a repository at "github"'],
-    ['kind: gitea, tokenFile: t, project: ../x', 'wrong_value "../x" is no path of a repository'],
+    ['kind: gitea, tokenFile: t, project: ../x', 'wrong_value "../x" is not the path of a repository'],
     ['kind: gitlab, tokenFile: t, project: stacks', 'write GROUP/PROJECT, or its number in quotes'],
-    ['kind: gitlab, tokenFile: t, project: a/./b', 'wrong_value "a/./b" is no path'],
+    ['kind: gitlab, tokenFile: t, project: a/./b', 'wrong_value "a/./b" is not the path'],
     [
       'kind: github, tokenFile: t, apiUrl: "ftp://x"',
       'wrong_value this is not the address of an API; write https://HOST/PATH',

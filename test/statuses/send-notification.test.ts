@@ -44,8 +44,8 @@ it('is not believed with another secret, and sent with an exchanged one without 
 it.each([
   ['', /is empty/],
   ['whsec_c2hvcnQ=', /24 to 64 bytes/],
-  [SUBSCRIBER_SECRET.slice(6), /has to hold "whsec_"/],
-  [`${SUBSCRIBER_SECRET}\n${SUBSCRIBER_SECRET}`, /in one line/],
+  [SUBSCRIBER_SECRET.slice(6), /has to contain "whsec_"/],
+  [`${SUBSCRIBER_SECRET}\n${SUBSCRIBER_SECRET}`, /on one line/],
 ])('is not sent with a secret that is none: %j', async (secret, words) => {
   const subscriber = await startFakeSubscriber();
   writeFileSync(subscriber.target.secretFile, secret);

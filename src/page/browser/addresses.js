@@ -2,11 +2,7 @@
 
 /** @typedef {{ readonly kind: string, readonly name: string }} View */
 /** @typedef {Readonly<Record<string, string>>} Query */
-/**
- * The requests of a view, by the name of the property that gets the answer. A view is shown without `optional` answers
- * until they arrive, or if this client may not read them.
- * @typedef {{ readonly needed: Query, readonly optional: Query }} Questions
- */
+/** The requests of a view, by the name of the property that gets the answer. A view is shown without `optional` answers until they arrive, or if this client may not read them. @typedef {{ readonly needed: Query, readonly optional: Query }} Questions */
 
 /** The views of the menu: address, title, and name of the icon. */
 export const MENU = /** @type {const} */ ([

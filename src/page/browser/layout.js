@@ -49,10 +49,7 @@ export function layoutOf(servers) {
   return { boxes: [...boxes.values()], lines };
 }
 
-/**
- * Returns the level of each group: the number of groups before it. Groups of a cycle get an arbitrary level. @param
- * {ReadonlyMap<string, ReadonlySet<string>>} needs
- */
+/** Returns the level of each group: the number of groups before it. Groups of a cycle get an arbitrary level. @param {ReadonlyMap<string, ReadonlySet<string>>} needs */
 function levelsOf(needs) {
   const levels = new Map([...needs.keys()].map((key) => [key, 0]));
   for (let round = 0; round < Math.min(needs.size, GROUPS_MAX); round += 1) {

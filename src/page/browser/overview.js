@@ -163,10 +163,7 @@ function Recovered({ of: { instances } }) {
   <//>`;
 }
 
-/**
- * @param {{ readonly items: readonly InstanceItem[], readonly attention: readonly AttentionItem[], readonly query:
- * any, readonly link: Link, readonly go: any }} props
- */
+/** @param {{ readonly items: readonly InstanceItem[], readonly attention: readonly AttentionItem[], readonly query: any, readonly link: Link, readonly go: any }} props */
 function Instances({ items, attention, query, link, go }) {
   const { name = '', status = '', tenant = '' } = query;
   const part = name.toLowerCase();
@@ -191,10 +188,7 @@ function Instances({ items, attention, query, link, go }) {
   <//>`;
 }
 
-/**
- * Returns the causes of each instance that are listed above. @param {readonly AttentionItem[]} attention @param
- * {readonly InstanceItem[]} items
- */
+/** Returns the causes of each instance that are listed above. @param {readonly AttentionItem[]} attention @param {readonly InstanceItem[]} items */
 function causesByInstance(attention, items) {
   /** @type {Map<string, Set<string>>} */
   const causes = new Map();
@@ -220,20 +214,14 @@ function Filters({ items, query, link, go }) {
   </form>`;
 }
 
-/**
- * A choice in a filter. @param {{ readonly name: string, readonly label: string, readonly options: readonly string[],
- * readonly value?: string, readonly changed: (event: Event) => void }} props
- */
+/** A choice in a filter. @param {{ readonly name: string, readonly label: string, readonly options: readonly string[], readonly value?: string, readonly changed: (event: Event) => void }} props */
 export function Choice({ name, label, options, value = '', changed }) {
   return html`<select name=${name} aria-label=${label} onChange=${changed}><option value="" selected=${value === ''}>${label}</option>${options.map(
     (option) => html`<option value=${option} selected=${option === value}>${option}</option>`,
   )}</select>`;
 }
 
-/**
- * @param {{ readonly name: string, readonly items: readonly InstanceItem[], readonly isOpen: boolean, readonly
- * isOnly: boolean, readonly causes: ReadonlyMap<string, ReadonlySet<string>> }} props
- */
+/** @param {{ readonly name: string, readonly items: readonly InstanceItem[], readonly isOpen: boolean, readonly isOnly: boolean, readonly causes: ReadonlyMap<string, ReadonlySet<string>> }} props */
 function Folder({ name, items, isOpen, isOnly, causes }) {
   const rows = html`<${Table} label=${name || 'Instances'} columns=${['Instance', 'Status', 'Servers', 'Why']}>
       ${items.slice(0, INSTANCES_SHOWN).map((one) => html`<${Row} key=${one.name} one=${one} causes=${causes.get(one.name)} />`)}<//>

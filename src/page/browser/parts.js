@@ -101,10 +101,7 @@ export function Commit({ of }) {
   }</span>`;
 }
 
-/**
- * A place in a file, with a link to it. @param {{ readonly file: string | null, readonly line?: number | null,
- * readonly commit: string | null | undefined }} props
- */
+/** A place in a file, with a link to it. @param {{ readonly file: string | null, readonly line?: number | null, readonly commit: string | null | undefined }} props */
 export function Place({ file, line = null, commit }) {
   if (file === null) return null;
   const text = line === null ? file : `${file}:${line}`;
@@ -143,10 +140,7 @@ export const Server = ({ name }) => html`<a href=${pageAt('servers', name)}>${na
 /** @param {{ readonly name: string }} props */
 export const Instance = ({ name }) => html`<a href=${pageAt('instances', name)}>${name}</a>`;
 
-/**
- * The first names of a list, and the number of further ones. @param {{ readonly names: readonly string[], readonly
- * count?: number, readonly of: any }} props
- */
+/** The first names of a list, and the number of further ones. @param {{ readonly names: readonly string[], readonly count?: number, readonly of: any }} props */
 export function Names({ names, count = names.length, of }) {
   const shown = names.slice(0, 5);
   return html`<span class="names">${shown.map((name) => html`<${of} key=${name} name=${name} />`)}${
@@ -177,20 +171,14 @@ export function Legend({ counts, link }) {
   )}</span>`;
 }
 
-/**
- * A part of a view with its heading. @param {{ readonly id: string, readonly title: string, readonly count?: number,
- * readonly aside?: Children, readonly children?: Children }} props
- */
+/** A part of a view with its heading. @param {{ readonly id: string, readonly title: string, readonly count?: number, readonly aside?: Children, readonly children?: Children }} props */
 export function Section({ id, title, count, aside, children }) {
   return html`<section aria-labelledby=${id}><div class="heading"><h2 id=${id}>${title}${
     count !== undefined && html` <span class="number">${count.toLocaleString('en')}</span>`
   }</h2>${aside}</div>${children}</section>`;
 }
 
-/**
- * A table that a small screen shows as a list: each cell names its column. @param {{ readonly label: string, readonly
- * columns: readonly string[], readonly children?: Children }} props
- */
+/** A table that a small screen shows as a list: each cell names its column. @param {{ readonly label: string, readonly columns: readonly string[], readonly children?: Children }} props */
 export function Table({ label, columns, children }) {
   return html`<table aria-label=${label}><thead><tr>${columns.map((name) => html`<th scope="col" class=${name.startsWith('#') ? 'amount' : ''}>${name.replace('#', '')}</th>`)}</tr></thead><tbody>${children}</tbody></table>`;
 }

@@ -52,10 +52,7 @@ function Provider({ of: { name, implementation, servers, running, trouble, histo
 /** @param {readonly number[]} values */
 const sum = (values) => values.reduce((total, value) => total + value, 0);
 
-/**
- * Bars of the last hour, the newest at the right. `parts`: the failed part of each. @param {{ readonly title: string,
- * readonly note: string, readonly values: readonly (number | null)[], readonly parts?: readonly number[] }} props
- */
+/** Bars of the last hour, the newest at the right. `parts`: the failed part of each. @param {{ readonly title: string, readonly note: string, readonly values: readonly (number | null)[], readonly parts?: readonly number[] }} props */
 function Chart({ title, note, values, parts }) {
   const most = Math.max(1e-3, ...values.map((value) => value ?? 0));
   const bar = (/** @type {number | null} */ value, /** @type {number} */ index, /** @type {string} */ tone) =>

@@ -23,10 +23,7 @@ import { shownValue, signOf } from './words.js';
 /** @typedef {{ readonly file: string, readonly line: number } | null} At */
 /** @typedef {{ readonly layer: number, readonly value: unknown, readonly effect: string, readonly at: At, readonly suppliedAt: At,
  *   readonly outputs?: readonly { readonly output: string, readonly servers: readonly string[] }[] }} Statement */
-/**
- * @typedef {{ readonly value: unknown, readonly isSecret: boolean, readonly merge: string, readonly statements:
- * readonly Statement[] }} Key
- */
+/** @typedef {{ readonly value: unknown, readonly isSecret: boolean, readonly merge: string, readonly statements: readonly Statement[] }} Key */
 /** @typedef {{ readonly kind: string, readonly type: string, readonly name: string | null }} Layer */
 
 /** @param {any} props */

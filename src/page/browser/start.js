@@ -84,18 +84,12 @@ function show() {
   if (document.activeElement === document.body) document.querySelector('h1')?.focus({ preventScroll: true });
 }
 
-/**
- * Returns the failure if there is neither a server nor a node of this name. @param {{ readonly kind: string }} view
- * @param {Query} optional
- */
+/** Returns the failure if there is neither a server nor a node of this name. @param {{ readonly kind: string }} view @param {Query} optional */
 function unknownServer({ kind }, { server = '', explanation = '' }) {
   return kind === 'server' && live.failure(server) !== undefined ? live.failure(explanation)?.message : undefined;
 }
 
-/**
- * @param {{ readonly view: { kind: string, name: string }, readonly query: Query, readonly failure: string |
- * undefined, readonly isWaiting: boolean }} shown
- */
+/** @param {{ readonly view: { kind: string, name: string }, readonly query: Query, readonly failure: string | undefined, readonly isWaiting: boolean }} shown */
 function contentOf({ view, query, failure, isWaiting }) {
   const title = titleOf(view);
   const View = VIEWS[view.kind];
@@ -105,10 +99,7 @@ function contentOf({ view, query, failure, isWaiting }) {
   return html`<${View} key=${view.kind + view.name} name=${view.name} query=${query} link=${link} go=${go} ...${Object.fromEntries(last)} />`;
 }
 
-/**
- * The frame of every view. @param {{ readonly view: any, readonly status: any, readonly controller: any, readonly
- * children?: any }} props
- */
+/** The frame of every view. @param {{ readonly view: any, readonly status: any, readonly controller: any, readonly children?: any }} props */
 function Frame({ view, status, controller, children }) {
   const { isCurrent, isStreaming, heard, silentMs, reason } = live.freshness;
   const causes = openCauses(status);
@@ -153,10 +144,7 @@ function announceChanges(status) {
   announced = text;
 }
 
-/**
- * Shows another address. @param {string} address @param {{ readonly isSame?: boolean }} [how] `isSame`: the same
- * view, so the focus stays.
- */
+/** Shows another address. @param {string} address @param {{ readonly isSame?: boolean }} [how] `isSame`: the same view, so the focus stays. */
 function go(address, { isSame = false } = {}) {
   if (isSame) history.replaceState(null, '', address);
   else history.pushState(null, '', address);

@@ -140,20 +140,13 @@ export function shownValue(value) {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/**
- * Returns the last line of a message, and the whole message if it has more. The last line of a traceback is the
- * error. @param {string} text
- */
+/** Returns the last line of a message, and the whole message if it has more. The last line of a traceback is the error. @param {string} text */
 export function lastLineFirst(text) {
   const lines = text.trimEnd().split('\n');
   return { line: lines.at(-1)?.trim() ?? '', whole: lines.length > 1 ? text.trimEnd() : null };
 }
 
-/**
- * Splits advice into words and commands. A command begins with "treeline" and ends before the next sentence.
- * @param {string} action
- * @returns {readonly ActionPart[]}
- */
+/** Splits advice into words and commands. A command begins with "treeline" and ends before the next sentence. @param {string} action @returns {readonly ActionPart[]} */
 export function actionParts(action) {
   /** @type {ActionPart[]} */
   const parts = [];
@@ -172,11 +165,7 @@ function findCommand(text) {
   return /(?<=^|[\s:])treeline [a-z][a-z-]*(?: [\w./:=@-]+(?=[\s;,]|$))*/.exec(text);
 }
 
-/**
- * Splits a text into words, addresses, commit ids and times.
- * @param {string} text
- * @returns {readonly { readonly kind: 'words' | 'address' | 'commit' | 'time', readonly text: string }[]}
- */
+/** Splits a text into words, addresses, commit ids and times. @param {string} text @returns {readonly { readonly kind: 'words' | 'address' | 'commit' | 'time', readonly text: string }[]} */
 export function textParts(text) {
   return text.split(PARTS).map((part, index) => {
     if (index % 2 === 0) return { kind: 'words', text: part };
@@ -192,11 +181,7 @@ const PARTS = new RegExp(
   ].join('|')})`,
 );
 
-/**
- * Returns an address at the forge; null if it is not a web address.
- * @param {string | null | undefined} template
- * @param {{ readonly commit: string, readonly path?: string, readonly line?: number | null }} place
- */
+/** Returns an address at the forge; null if it is not a web address. @param {string | null | undefined} template @param {{ readonly commit: string, readonly path?: string, readonly line?: number | null }} place */
 export function forgeAddress(template, { commit, path = '', line }) {
   if (!template || !/^https?:\/\//.test(template)) return null;
   const encoded = path.split('/').map(encodeURIComponent).join('/');

@@ -62,7 +62,7 @@ describe('the settings of treeline render', () => {
     [withFile('run: [./nothing]'), ['6: ']],
     [
       LEAST.replace(' }]', ' }, { template: b, path: /etc/../etc/app.conf }]'),
-      ['6: another template makes /etc/app.conf already'],
+      ['6: another template already writes /etc/app.conf'],
     ],
     ['server: https://a\nfiles: [{}]\n', ['1: ca', '1: cert', '1: key', '1: node', '2: path', '2: template']],
   ])('are refused with their place: %#', async (text, problems) => {

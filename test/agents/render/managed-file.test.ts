@@ -107,7 +107,7 @@ describe('no file is written', () => {
     await expect(isAsWanted(place, TEXT)).rejects.toThrow(/is not a regular file: remove it, or use another path/);
     const pipe = join(folder, 'pipe');
     execFileSync('mkfifo', [pipe]);
-    await expect(isAsWanted({ ...place, path: pipe }, TEXT)).rejects.toThrow(/pipe is no regular file/);
+    await expect(isAsWanted({ ...place, path: pipe }, TEXT)).rejects.toThrow(/pipe is not a regular file/);
   });
 
   it('where its folder is missing, or a part of the path is a file', async () => {

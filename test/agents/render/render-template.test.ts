@@ -40,14 +40,14 @@ describe('a template prints', () => {
 
 describe('it is told where a template is wrong', () => {
   it.each<readonly [template: string, message: string]>([
-    ['a\n  {{ rolle }}', '2:6: neither the record of web-1 nor the template has "rolle"; did you mean "role"?'],
+    ['a\n  {{ rolle }}', '2:6: neither the record of web-1 nor the template defines "rolle"; did you mean "role"?'],
     [
       '{{ x }}',
-      '1:4: neither the record of web-1 nor the template has "x"; if it may be missing, write {{ x | default: "…" }}',
+      '1:4: neither the record of web-1 nor the template defines "x"; if it may be missing, write {{ x | default: "…" }}',
     ],
-    ['{% for a in nope %}{% endfor %}', '1:13: neither the record of web-1 nor the template has "nope"'],
-    ['{{ limits.nope }}', '1:4: neither the record of web-1 nor the template has "limits.nope"'],
-    ['{{ ports }}', '1:1: this is a list: say how it is written, such as | join: ", " or | json, or use {% for %}'],
+    ['{% for a in nope %}{% endfor %}', '1:13: neither the record of web-1 nor the template defines "nope"'],
+    ['{{ limits.nope }}', '1:4: neither the record of web-1 nor the template defines "limits.nope"'],
+    ['{{ ports }}', '1:1: this is a list: choose its form, such as | join: ", " or | json, or use {% for %}'],
     ['\n{{ limits }}', '2:1: this is a map'],
     ['{{ role', '1:1: output "{{ role" not closed'],
     ['{{ role | shout }}', '1:1: undefined filter: shout'],
@@ -66,7 +66,7 @@ describe('a template cannot', () => {
     ['read a file by layout', '{% layout "/etc/passwd" %}', /tag "layout" not found/],
     ['tell the time', '{{ "now" | date: "%s" }}', /undefined filter: date/],
     ['get around the text of a list', '{{ ports | raw }}', /undefined filter: raw/],
-    ['reach a prototype', '{{ role.constructor }}', /has "role\.constructor"/],
+    ['reach a prototype', '{{ role.constructor }}', /defines "role\.constructor"/],
     ['run for ever', '{% for a in (1..9999) %}{% for b in (1..9999) %}{% endfor %}{% endfor %}', /limit exceeded/],
     ['fill the memory with a list', '{% for a in (1..999999999) %}{% endfor %}', /memory alloc limit exceeded/],
     [

@@ -112,7 +112,7 @@ it(
     writeFileSync(join(folder, 'log.conf'), 'by hand');
     await expect.poll(() => read('log.conf'), PATIENCE).toBe('level=debug\n');
     expect(await second.end('SIGTERM')).toBe(0);
-    const lost = second.lines.filter(({ msg }) => String(msg).startsWith('the controller gives no record'));
+    const lost = second.lines.filter(({ msg }) => String(msg).startsWith('the controller returns no record'));
     expect(lost).toHaveLength(1);
     expect(readdirSync(folder).sort()).toEqual(['app.conf', 'log.conf', 'other.conf']);
     expect(statSync(join(site.folder, 'render-state/record.json')).mode & 0o777).toBe(0o600);
@@ -147,7 +147,7 @@ it(
     expect(wrong).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(
-        /log\.liquid:2:4: neither the record of web-1 .* has "levle"; did you mean "level"\?\n/,
+        /log\.liquid:2:4: neither the record of web-1 .* defines "levle"; did you mean "level"\?\n/,
       ),
     });
     expect(await once('--noop')).toMatchObject({ code: 3, stdout: '', stderr: wrong.stderr });
@@ -165,7 +165,7 @@ it(
     rmSync(join(site.folder, 'render-state/record.json'));
     expect(await once()).toMatchObject({
       code: 3,
-      stdout: expect.stringContaining('the files stay as they are'),
+      stdout: expect.stringContaining('the files stay unchanged'),
       stderr: expect.stringMatching(
         /^treeline: there is no record, and none of an earlier time: nothing listens there/,
       ),
