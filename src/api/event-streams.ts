@@ -1,6 +1,6 @@
-// Sends events to clients as they are recorded, as server-sent events. Each stream has a loop of its own: it reads a
-// page by id, filters it, writes it, and waits until the client has read it or something is recorded. ARCHITECTURE.md,
-// "Events and messages".
+// Sends recorded events to clients as server-sent events. Each stream has its own loop: it reads a page by id, filters
+// it, writes it, and waits until the client has read it or a new event is recorded. ARCHITECTURE.md, "Events and
+// messages".
 
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../base/clock.ts';
@@ -11,30 +11,29 @@ import { ServiceError } from '../model/service-error.ts';
 import { tellEvent } from '../service/progress/record-reads.ts';
 import type { Scope } from '../service/scope.ts';
 
-/** All pages on a management listener are one client. */
+/** All pages on a management listener count as one client. */
 const STREAMS: ShareLimits = { ofClient: 100, waitingOfClient: 0 };
 /** Events that are recorded within this time are sent together. */
 const GATHER_MS = 20;
 /**
- * A stream without events sends a comment after this time. A client that has not read a page after this time is cut
- * off.
+ * An idle stream sends a comment after this time. A client that has not read a page after this time is disconnected.
  */
-const BEAT_MS = 15_000;
+const HEARTBEAT_MS = 15_000;
 /** How soon a client connects again after its stream has ended. */
 const RETRY_MS = 2_000;
 /**
- * An id is about the milliseconds of its time. A replica that lags may be asked for events after a later id, and its
- * clock may differ.
+ * An id is about its time in milliseconds. A client may ask a lagging replica for events after a later id, and clocks
+ * may differ.
  */
 const AHEAD_MAX = 10 * 60_000;
-/** The most events of a page. The client must read a page before the next one is read. */
+/** The maximum number of events of a page. The next page is read from the store when the client has read this one. */
 const PAGE_EVENTS = 100;
 
-/** What streams send: the events that this replica shows, and the commit that it follows. */
+/** The sources of streams: the events of this replica, and its followed commit. */
 interface StreamSources {
   readonly ledger: {
     listEvents(range: EventRange): Promise<ListedPage>;
-    /** Calls `watcher` once there are new events, or another commit is followed. */
+    /** Calls `watcher` when new events are recorded or another commit is followed. */
     watchEvents(watcher: () => void): void;
   };
   /** Returns the followed commit; undefined if there is none. */
@@ -42,35 +41,35 @@ interface StreamSources {
   readonly clock: Clock;
 }
 
-/** A client that asks for events. */
+/** A request for a stream. */
 interface StreamRequest {
   readonly response: ServerResponse;
   /** Identifies the client, as the fingerprint of its certificate. */
   readonly client: string;
-  /** Only events with a greater id; undefined: only those that are recorded from now on. */
+  /** Only events with a greater id; undefined: only new events. */
   readonly after: number | undefined;
   /** Undefined: all. */
   readonly instances: ReadonlySet<string> | undefined;
   /** What the client sees. */
   readonly scope: Scope;
-  /** Returns true while the client may still read. Asked before anything is sent. */
+  /** Returns true while the client may still read. Called before each send. */
   readonly isAllowed: () => boolean;
-  /** Called if the client is cut off because it does not read. */
+  /** Called when the client is disconnected because it does not read. */
   readonly onUnread: () => void;
 }
 
-/** One stream, and how far it is. */
+/** One stream and its progress. */
 interface Stream extends StreamRequest {
-  /** Nothing up to this id is sent any more. */
+  /** The last id that was sent or skipped. */
   sent: number;
   commit: string | undefined;
-  /** A gap message was sent, and the stream is still inside that gap. */
+  /** True if a gap message was sent and the stream is still inside that gap. */
   isInGap: boolean;
-  /** When something was written last, by the monotonic clock. */
+  /** The time of the last write, by the monotonic clock. */
   wroteAt: number;
 }
 
-/** The streams of this process, whether it leads or stands by. */
+/** The streams of this process, as leader or standby. */
 export class EventStreams {
   readonly #sources: StreamSources;
   readonly #shares = new Shares(STREAMS);
@@ -87,11 +86,11 @@ export class EventStreams {
 
   /** Sends events until the client is gone or may not read any more. Throws ServiceError if it has too many streams. */
   open(request: StreamRequest): Promise<void> {
-    if (this.#isClosed) throw new ServiceError('not_ready', 'This replica is stopping; ask again');
+    if (this.#isClosed) throw new ServiceError('not_ready', 'This replica is stopping; try again');
     return this.#shares.run(request.client, () => this.#serve(request));
   }
 
-  /** Fires when all streams end; long polls end then too. Each of them asks for it anew. */
+  /** Aborts when all streams and long polls end. Read it anew for each request, since it is replaced then. */
   get ending(): AbortSignal {
     return this.#ending.signal;
   }
@@ -118,7 +117,7 @@ export class EventStreams {
     ending.addEventListener('abort', end);
     if (response.destroyed) resolve();
     else if (ending.aborted) end();
-    const loop = new WokenLoop({ clock: this.#sources.clock, everyMs: BEAT_MS, work: () => this.#send(stream) });
+    const loop = new WokenLoop({ clock: this.#sources.clock, everyMs: HEARTBEAT_MS, work: () => this.#send(stream) });
     response.on('drain', () => loop.wakeWithin(0));
     loop.wakeWithin(GATHER_MS);
     this.#loops.add(loop);
@@ -136,22 +135,22 @@ export class EventStreams {
     const sent = isAhead ? newest : after;
     if (!response.destroyed) {
       response.writeHead(200, EVENT_STREAM);
-      // A client that is cut off before its first event resumes here as well.
+      // The id lets a client resume here even if it is disconnected before its first event.
       response.write(`retry: ${RETRY_MS}\nid: ${sent}\n\n${isAhead ? messageOf('gap', { after }) : ''}`);
     }
     return { ...request, sent, commit: undefined, isInGap: false, wroteAt: clock.monotonic() };
   }
 
-  /** Sends the next page, or a comment if nothing was sent for long. Returns true if there may be more to send. */
+  /** Sends the next page, or a comment if the stream was idle for long. Returns true if there may be more to send. */
   async #send(stream: Stream): Promise<boolean> {
     const { response, isAllowed, onUnread } = stream;
-    const isLong = this.#sources.clock.monotonic() - stream.wroteAt >= BEAT_MS;
+    const isLong = this.#sources.clock.monotonic() - stream.wroteAt >= HEARTBEAT_MS;
     if (response.writableNeedDrain) {
       if (isLong) onUnread();
       if (isLong) response.destroy();
       return false;
     }
-    // If the database cannot be read, the client connects again.
+    // If the database cannot be read, end the stream: the client connects again.
     const page = await this.#nextPage(stream).catch(() => undefined);
     if (page === undefined || !isAllowed()) endStream(response);
     if (page === undefined || response.writableEnded || response.destroyed) return false;
@@ -164,7 +163,7 @@ export class EventStreams {
 
   async #nextPage(stream: Stream): Promise<{ readonly text: string; readonly isMore: boolean }> {
     const { scope, instances, sent: after } = stream;
-    // Whether a client of limited rights may see an event is decided for each event.
+    // For a limited client, each event is judged below.
     const range = { after, limit: PAGE_EVENTS, ...(instances && scope.isWhole ? { instances } : {}) };
     const { events, isGap } = await this.#sources.ledger.listEvents(range);
     const messages: string[] = [];
@@ -180,7 +179,7 @@ export class EventStreams {
   }
 }
 
-/** Caches must not keep it, and nothing on the way may collect or compress it. */
+/** Forbids caches to keep the stream, and proxies to buffer or compress it. */
 export const EVENT_STREAM = {
   'Content-Type': 'text/event-stream; charset=utf-8',
   'Cache-Control': 'no-cache, no-transform',
@@ -190,7 +189,7 @@ function messageOf(event: 'instance' | 'commit' | 'gap', data: object): string {
   return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** A client that does not read would keep its connection open. */
+/** Ends the answer. Destroys it if the client does not read, because the connection would stay open. */
 function endStream(response: ServerResponse): void {
   if (response.writableNeedDrain) response.destroy();
   else response.end();

@@ -142,7 +142,7 @@ describe('a process that sleeps after the commit of the row', () => {
     executor.run('web-1', acting({ action }));
     await settle();
     expect([...provider.calls, ...other.calls, ...lines]).toEqual([]);
-    const answer = answerOf('retryable', { message: 'it did not begin: its deadline had passed' });
+    const answer = answerOf('retryable', { message: 'it did not begin, because its deadline had passed' });
     expect(ended).toEqual([['web-1', { kind: 'action', provider: name, answer }]]);
     expect([executor.capacity.isInFlight('web-1'), clock.pending]).toEqual([false, 0]);
   });
@@ -274,7 +274,7 @@ describe('stop', () => {
       false,
     ]);
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-      { actions: 1, seconds: 10, msg: 'waiting for the actions under way; a second signal stops at once' },
+      { actions: 1, seconds: 10, msg: 'waiting for running actions; a second signal stops at once' },
     ]);
     answer.resolve(answerOf('done'));
     await stopping;

@@ -14,7 +14,7 @@ const COMMIT = '0123456789abcdef0123456789abcdef01234567';
 const STATUS: WantedStatus = { commit: COMMIT, context: 'apply', state: 'success', description: '2 servers done' };
 const WORDS = { state: 'success', description: '2 servers done' };
 const NOW = Date.parse('2026-11-20T10:00:00Z');
-const USED_UP = /^the forge takes no more requests for now \((403|429)\): its rate limit is used up/;
+const USED_UP = /^the forge accepts no more requests for now \((403|429)\): its rate limit is used up/;
 const CLOCK = { ...systemClock, now: () => NOW };
 
 function send(

@@ -1,5 +1,5 @@
-// The reads of what is recorded: events, servers, deliveries, notifications. A replica that does not lead has them as
-// well. See docs/rest.md, operations.
+// The reads of the recorded state: events, servers, deliveries, notifications. Standbys have them too. See
+// docs/rest.md, operations.
 
 import { systemClock } from '../../base/clock.ts';
 import { EVERY_INSTANCE } from '../../machine/suspension.ts';
@@ -26,20 +26,19 @@ import { activeView, type View } from '../views.ts';
 import { type CommitSources, commitReads } from './commit-reads.ts';
 import { heldItems } from './held-items.ts';
 
-/** What answers of recorded things are made of. */
+/** The sources of these reads. */
 export interface RecordOptions extends CommitSources {
-  /** Asks git; see Source. */
+  /** See Source. */
   readonly isAncestor: (ancestor: string, descendant: string) => Promise<boolean>;
 }
 
 /**
- * Returns the reads that need the rows alone, for each client as far as it sees them: also a replica that does not lead
- * has them.
+ * Returns the reads that need only the rows, so that standbys can answer them. Each client gets only what it sees.
  */
 export function recordReads(options: RecordOptions) {
   const view = (): View => activeView(options);
 
-  /** A proxy does not see other clients than itself. */
+  /** A proxy sees no clients except itself. */
   async function listEvents(scope: Scope, range: EventRange, resource?: string): Promise<ListedEvents> {
     const { events, isGap } =
       scope.isWhole && resource === undefined
@@ -51,8 +50,8 @@ export function recordReads(options: RecordOptions) {
   return {
     ...commitReads(options),
     /**
-     * Resolves with events of an instance, which may be gone already, and of every instance. Throws `not_found` if there
-     * is neither the instance nor an event of it, or the client does not see it.
+     * Resolves with events of an instance, which may be deleted, and events that concern every instance. Throws
+     * `not_found` if neither the instance nor an event of it exists, or if the client does not see it.
      */
     async events(by: Client, instance: string, range: EventRange): Promise<InstanceEvents> {
       const scope = new Scope(by, options);
@@ -67,29 +66,32 @@ export function recordReads(options: RecordOptions) {
     /** Resolves with events of several instances, or of all. `resource`: of this server only. */
     listEvents: (by: Client, range: EventRange, resource?: string): Promise<ListedEvents> =>
       listEvents(new Scope(by, options), range, resource),
-    /** Returns the recorded servers that a client sees, for programs that compare a desired state with them. */
+    /** Returns the recorded servers that a client sees, for programs that compare them with a desired state. */
     recorded(by?: Client): RecordedState {
       const scope = new Scope(by, options);
       return listServers(view(), heldItems(options.rows, options.refused(), scope), scope);
     },
-    /** Resolves with a commit as one that {@link findDelivered} asks for. Throws `not_found` where it is not followed. */
+    /**
+     * Resolves with a commit for {@link findDelivered}. Throws `not_found` if neither it nor a later commit is
+     * followed.
+     */
     async askedCommit(commit: string): Promise<AskedCommit> {
       const { desired, rows } = activeView(options);
       if (!(await options.isAncestor(commit, desired.commit)))
-        throw new ServiceError('not_found', `The commit ${commit} is not followed, nor is one that comes after it`);
+        throw new ServiceError('not_found', `Neither the commit ${commit} nor a later one is followed`);
       const reached = new Set<string>();
       for (const confirmed of confirmedCommits(rows.list('delivery').values()))
         if (await options.isAncestor(commit, confirmed)) reached.add(confirmed);
       return { commit, isReached: (confirmed) => reached.has(confirmed) };
     },
-    /** Returns which nodes run the record that is asked for. */
+    /** Returns which nodes run the requested record. */
     delivered(by: Client, query: Omit<Parameters<typeof findDelivered>[0], 'scope'>): Delivered {
       const present = activeView(options);
       const scope = new Scope(by, options);
       if (query.instance !== null) requireInstance(present, query.instance, { scope });
       return findDelivered({ ...query, scope }, present);
     },
-    /** Returns the last attempts to send events to subscribers, the oldest first. */
+    /** Returns the last attempts to notify subscribers, the oldest first. */
     notifications(): { readonly notifications: readonly SentNotification[] } {
       const attempts = [...options.rows.list('notification')].sort(([a], [b]) => compareNames(a, b));
       return { notifications: attempts.map(([, { target, ...row }]) => ({ subscriber: target, ...row })) };
@@ -98,8 +100,8 @@ export function recordReads(options: RecordOptions) {
 }
 
 /**
- * The number of events that are read at once, and of these reads for one page of a limited client. No store keeps more
- * events.
+ * The number of events in one read, and the maximum number of reads for one page of a limited client. Together they
+ * cover all events that a store keeps.
  */
 const EVENTS_A_READ = 500;
 const READS_MAX = 200;
@@ -139,7 +141,10 @@ async function listSeenEvents(
   }
 }
 
-/** Returns the instances whose events are read; undefined: all. A recorded server has events of its instance only. */
+/**
+ * Returns the instances whose events are read; undefined: all. Events of a recorded server are events of its
+ * instance.
+ */
 function eventsOf(
   asked: ReadonlySet<string> | undefined,
   { scope, resource }: Seen,
@@ -154,8 +159,8 @@ function eventsOf(
 }
 
 /**
- * Returns the instances to list events of: what concerns every instance concerns those that are named. Without a name:
- * all.
+ * Returns the instances whose events are listed: the named ones, and the one for events that concern every instance.
+ * Without a name: undefined, for all.
  */
 export function selectInstances(names: readonly string[]): ReadonlySet<string> | undefined {
   return names.length === 0 ? undefined : new Set([...names, EVERY_INSTANCE]);
@@ -167,7 +172,7 @@ export function tellEvent(scope: Scope, { instance, event }: ListedEvent): ToldE
   return { ...event, ...hidden, instance: instance === EVERY_INSTANCE ? null : instance };
 }
 
-/** Lists the recorded servers of a moment, sorted by name. Records and actions under way are not part of it. */
+/** Lists the recorded servers, sorted by name. Omits records and running actions. */
 function listServers({ desired, rows }: View, held: readonly HeldItem[], scope: Scope): RecordedState {
   const instances = new Set(rows.list('held').keys());
   const servers: RecordedServer[] = [];
@@ -181,7 +186,7 @@ function listServers({ desired, rows }: View, held: readonly HeldItem[], scope: 
   return { commit: desired.commit, held, ...(isRecovering ? { isRecovering } : {}), servers };
 }
 
-/** The fields of a row that are listed as they are. */
+/** The fields of a row that are copied unchanged. */
 const LISTED = [
   ...(['instance', 'key', 'index', 'state', 'reason', 'since', 'commit', 'generation', 'incarnation'] as const),
   ...(['provider', 'wanted', 'applied', 'mayExist', 'dirty', 'replacing', 'approved', 'outputs'] as const),

@@ -1,5 +1,5 @@
-// The writes of the API. Every write becomes a commit; see docs/rest.md, writes. drafts.ts defines what each write
-// changes in the files, write-queue.ts publishes it.
+// The writes of the API. Every write becomes a commit; see docs/rest.md, writes. drafts.ts defines the file changes of
+// each write, write-queue.ts publishes them.
 import type { JsonMap } from '../../model/json.ts';
 import type { Client } from '../../model/objects.ts';
 import { ServiceError } from '../../model/service-error.ts';
@@ -22,27 +22,27 @@ import type { PreviewWrite } from './preview.ts';
 import type { WriteQueue } from './write-queue.ts';
 
 interface WriterOptions {
-  /** Undefined where the settings allow no writes. */
+  /** Undefined if the settings allow no writes. */
   readonly queue: Pick<WriteQueue, 'mode' | 'submit'> | undefined;
-  /** Says what a draft would do. */
+  /** Returns the effects of a draft. */
   readonly preview: PreviewWrite;
   /**
-   * Records that an administrator wants the servers of an instance deleted, before anything is pushed. Resolves with
-   * what takes it back.
+   * Records an administrator's approval to delete the servers of an instance, before the push. Resolves with a function
+   * that revokes it.
    */
   readonly approveDeletes: (instance: string, by: Caller) => Promise<TakeBack>;
-  /** Returns whether the servers of an instance are being deleted, so that no commit has its file any more. */
+  /** Returns whether the servers of an instance are being deleted after its file was removed. */
   readonly isTerminating: (instance: string) => boolean;
-  /** What is recorded of servers that no commit may have any more. */
+  /** The rows, also of servers that are no longer in the desired state. */
   readonly recorded?: PresentRows;
-  /** Judges again what is held. */
+  /** Judges the held changes again. */
   readonly review: () => void;
 }
 
 /**
- * Every method resolves once the change is on the remote and what this server answers is at or beyond it. All throw
- * ServiceError: `invalid_input` and `breaks_others` with details in the words of a committer, `conflict`, `not_found`,
- * `precondition_failed`, `not_ready` while the repository cannot be reached, and `outcome_unknown` where the result is unknown.
+ * Every method resolves when the change is on the remote and this server answers from it or a later commit. All throw
+ * ServiceError: `invalid_input` and `breaks_others` with details like those for a committer, `conflict`, `not_found`,
+ * `precondition_failed`, `not_ready` while the repository cannot be reached, and `outcome_unknown`.
  */
 export type Writer = ReturnType<typeof createWriter>;
 
@@ -59,19 +59,19 @@ export function createWriter({ queue, preview, approveDeletes, isTerminating, re
     return { commit: null, branch: null, preview: await preview(draft, order, { isApproved }) };
   }
 
-  /** Makes or, with `force`, replaces an instance. One that is marked for delete comes back without it. */
+  /** Creates an instance, or replaces it with `force`. Restoring a deleted instance needs no `force`. */
   async function putInstance(order: WriteOrder, name: string, body: JsonMap, force: boolean): Promise<WriteResult> {
     return submit(putInstanceDraft(name, ofTenant(order.by, body), { force }), order);
   }
 
   async function deleteInstance(order: WriteOrder, name: string): Promise<WriteResult> {
     const draft = deleteInstanceDraft(name, () => isTerminating(name));
-    // An automation's delete counts like that of a commit; an administrator's request is an approval.
+    // Only an administrator's request approves the deletes. For others, the delete budget applies as for any commit.
     if (order.by.role !== 'administrator') return await submit(draft, order);
     const approve: BeforePush = () => approveDeletes(name, order);
     const written = await submit(draft, order, approve);
     if (written.commit === null && written.preview === undefined) {
-      // An earlier commit removed the file. What is held for that commit is approved, and no new commit reviews it.
+      // An earlier commit removed the file, so no new commit triggers the review of its held deletes.
       await approve();
       review();
     }
@@ -80,14 +80,14 @@ export function createWriter({ queue, preview, approveDeletes, isTerminating, re
 
   return {
     putInstance,
-    /** The same for an instance whose name stands in the body. */
+    /** Like `putInstance`, with the name in the body. */
     async createInstance(order: WriteOrder, body: JsonMap, force: boolean): Promise<WriteResult> {
       const name = requiredText(body, 'name');
       requireTemplate(body);
       return putInstance(order, name, body, force);
     },
     deleteInstance,
-    /** Makes or replaces an object of a type; instances keep the rule of `force`. */
+    /** Creates or replaces an object of a type. Replacing an instance needs `force`. */
     async putObject(order: WriteOrder, type: string, body: JsonMap, force: boolean): Promise<WriteResult> {
       if (type === 'stack-instance') return putInstance(order, requiredText(body, 'name'), body, force);
       const fields = type === 'stack-template' ? body : ofTenant(order.by, body);
@@ -108,12 +108,12 @@ export function createWriter({ queue, preview, approveDeletes, isTerminating, re
   };
 }
 
-/** Returns the fields of a body with the client's tenant, if they name none. */
+/** Returns the body with the client's tenant if it has none. */
 function ofTenant<Body extends object>({ tenant }: Client, body: Body): Body {
   return tenant === '' || Object.hasOwn(body, 'tenant') ? body : { ...body, tenant };
 }
 
-/** Throws where the body is no instance: the client may have meant to write a template. */
+/** Throws if the body is not an instance: the client may have meant to write a template. */
 function requireTemplate(body: JsonMap): void {
   if (Object.hasOwn(body, 'stackTemplate')) return;
   const message =

@@ -33,7 +33,7 @@ it('what only an older version in force uses is in use', () => {
 describe('an administrator', () => {
   const by = ADMINISTRATOR_CLIENT;
   const OTHER = { 'clients/C3.yaml': 'role: administrator\n' };
-  const WORDS = 'let another one do it, which shows that one can still come in';
+  const WORDS = 'ask another administrator, so that one who can connect remains';
 
   it.each<[string, () => Draft, string]>([
     ['removed', () => deleteClientDraft('a1', by), 'remove its own record'],
@@ -95,7 +95,7 @@ it('the last instance is not taken away by a request', () => {
   expect(repository.refused(() => remove('shop'))).toMatchObject({
     code: 'conflict',
     message: expect.stringMatching(
-      /^This is the last stack instance, and .* make it with git, and let "treeline approve"/,
+      /^This is the last stack instance\. A commit that .* make it with git, and let "treeline approve"/,
     ),
   });
 });
