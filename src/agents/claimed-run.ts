@@ -1,5 +1,5 @@
-// Carries out one claimed action: runs its program until the deadline, reports to the controller that it is at work, and
-// keeps how it ended.
+// Carries out one claimed action: runs its program until the deadline, sends heartbeats to the controller, and keeps
+// the result.
 import { type Clock, type ClockTimes, msSince } from '../base/clock.ts';
 import { momentOf, reasonOf } from '../base/wording.ts';
 import type { Answer } from '../model/call-result.ts';
@@ -12,10 +12,11 @@ import type { ReportDeliveryOptions } from './report-delivery.ts';
 
 const HEARTBEAT_MS = 20_000;
 /**
- * Programs are asked to end so long before the deadline, or a tenth of the time, so that nothing runs at the deadline.
+ * How long before the deadline programs are terminated (or a tenth of the time, if shorter), so that nothing runs at
+ * the deadline.
  */
 const ENDING_MS = 6_000;
-/** So often it is looked whether the deadline has passed. */
+/** The interval of comparing the clocks with the deadline. */
 const COMPARE_MS = 1_000;
 const GIVEN_UP: readonly number[] = [404, 409];
 
@@ -23,15 +24,15 @@ const GIVEN_UP: readonly number[] = [404, 409];
 export interface ClaimedRun {
   readonly claimed: ClaimedAction;
   readonly entry: ProviderEntry;
-  /** When the claim was asked for. */
+  /** The time of the claim request. */
   readonly asked: ClockTimes;
   /** Ends the program. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Returns how the action ended, kept on disk, once nothing of it runs any more. Returns undefined if the controller has
- * given it up, and if something of it cannot be ended: then the controller waits for its deadline.
+ * Resolves with the result, kept on disk, when no process of the action runs any more. Resolves with undefined if the
+ * controller gave the action up, or if a process of it cannot be ended: then the controller waits for its deadline.
  */
 export async function carryOut(run: ClaimedRun, options: ReportDeliveryOptions): Promise<KeptClaim | undefined> {
   const { claimed, entry, asked } = run;
@@ -43,18 +44,19 @@ export async function carryOut(run: ClaimedRun, options: ReportDeliveryOptions):
   const deadline = new AbortController();
   const wholeMs = Math.min(timeoutSeconds, entry.timeoutSeconds) * 1000;
   const leftMs = wholeMs - Math.min(ENDING_MS, wholeMs / 10) - msSince(asked, clock);
-  if (leftMs <= 0) return await keepAnswer(kept, retryable('it did not begin: its deadline had passed'), options);
+  if (leftMs <= 0)
+    return await keepAnswer(kept, retryable('it did not begin, because its deadline had passed'), options);
   const ends = [
     afterEither(clock, leftMs, () => deadline.abort(new Error('it did not end before its deadline'))),
-    heartbeat(claimed, options, () => givenUp.abort(new Error('the controller has given it up'))),
+    heartbeat(claimed, options, () => givenUp.abort(new Error('the controller gave it up'))),
   ];
-  // Checks repeat for ever; one that finds its answer is nothing to read.
+  // Checks repeat forever, so a successful one is only a debug line.
   log[operation === 'check' ? 'debug' : 'info'](
     { action: id, operation, server: resource, provider: entry.name },
     'begun',
   );
   const signal = AbortSignal.any([run.signal, givenUp.signal, deadline.signal]);
-  // By the clock of this machine: a program compares it with that, and the clock of the controller may be another.
+  // The deadline by the clock of this machine, with which the program compares it. The controller's clock may differ.
   const answer = await answerTo(run, momentOf(clock.now() + leftMs), signal);
   for (const end of ends) end();
   if (answer === undefined) {
@@ -70,8 +72,8 @@ export async function carryOut(run: ClaimedRun, options: ReportDeliveryOptions):
 }
 
 /**
- * Calls `wake` once so much time has passed by the monotonic clock or by the one on the wall: after a sleep of the
- * machine only the latter has moved on, and the controller has given the action up. Returns a function that cancels it.
+ * Calls `wake` after `ms` by the monotonic or by the wall clock. After a sleep of the machine, only the wall clock has
+ * advanced, and the controller has given the action up. Returns a function that cancels it.
  */
 function afterEither(clock: Clock, ms: number, wake: () => void): () => void {
   const [elapses, comes] = [clock.monotonic() + ms, clock.now() + ms];
@@ -84,7 +86,7 @@ function afterEither(clock: Clock, ms: number, wake: () => void): () => void {
   return () => cancel();
 }
 
-/** Nothing begins that is not on disk: after a crash it would not be known. */
+/** Records the claim on disk before it begins, because a crash would lose it. */
 async function keep({ claimed }: ClaimedRun, { work, log }: ReportDeliveryOptions): Promise<KeptClaim> {
   const claim = { id: claimed.action.id, lease: claimed.lease };
   try {
@@ -95,12 +97,12 @@ async function keep({ claimed }: ClaimedRun, { work, log }: ReportDeliveryOption
   }
 }
 
-/** Returns the claim with its answer, also if that cannot be written. */
+/** Resolves with the claim and its answer, even if the answer cannot be written. */
 async function keepAnswer(kept: KeptClaim, answer: Answer, { work, log }: ReportDeliveryOptions): Promise<KeptClaim> {
   try {
     return await work.end(kept, answer);
   } catch (error) {
-    log.error({ action: kept.id, err: error }, 'how it ended could not be recorded; it is reported from memory');
+    log.error({ action: kept.id, err: error }, 'the result could not be recorded; it is reported from memory');
     return { ...kept, answer };
   }
 }
@@ -112,12 +114,12 @@ async function answerTo(
 ): Promise<Answer | undefined> {
   const call = { ...claimed.action, action: claimed.action.id, deadline };
   try {
-    // Programs of several entries have storages of their own.
+    // The programs of different entries look at different storages.
     return { ...(await entry.provider.perform(call, signal)), entry: entry.name };
   } catch (error) {
     if (error instanceof UnendedError) return undefined;
-    // Nothing of the program runs any more, so another try is safe: every call may be repeated.
-    return retryable(`its outcome is not known: ${reasonOf(error)}`);
+    // No process of the program runs any more, so a retry is safe: every call may be repeated.
+    return retryable(`its outcome is unknown: ${reasonOf(error)}`);
   }
 }
 
@@ -133,9 +135,9 @@ function heartbeat(
     client
       .send({ path: `/agent/actions/${encodeURIComponent(id)}/heartbeat`, body: { lease } })
       .catch((error: unknown) => {
-        // Without a line the work continues.
+        // The work continues without a connection.
         if (isOver || !(error instanceof ControllerRefusal) || !GIVEN_UP.includes(error.status)) return;
-        log.warn({ action: id, err: error }, 'the controller has given the action up; its program is ended');
+        log.warn({ action: id, err: error }, 'the controller gave the action up; its program is terminated');
         giveUp();
       });
   }
@@ -145,7 +147,7 @@ function heartbeat(
   };
 }
 
-/** Returns the answer of an action that is to be tried again. */
+/** Returns the answer for an action to retry. */
 export function retryable(message: string): Answer {
   return { outcome: 'retryable', message, outputs: {}, observed: {} };
 }

@@ -1,5 +1,5 @@
-// Sends requests to the controller over TLS with the certificate of a proxy or node. Connections are kept; once a file
-// changes, new requests use new connections, so that a renewed certificate needs no restart.
+// Sends requests to the controller over TLS with the certificate of a proxy or node. Keeps connections. After a change
+// of a file, new requests use new connections, so that a renewed certificate needs no restart.
 import { readFile, stat } from 'node:fs/promises';
 import { Agent } from 'node:https';
 import { type ControllerAnswer, sendToController } from '../base/controller-request.ts';
@@ -7,9 +7,9 @@ import { isMap, type JsonMap } from '../model/json.ts';
 import { plainText } from '../providers/answer-json.ts';
 import type { ProxySettings } from './load-proxy-settings.ts';
 
-/** How long the controller may be silent, beyond what it waits for actions. */
+/** How long the controller may be silent, in addition to `waitMs`. */
 const SILENCE_MS = 30_000;
-/** How long a request may take in all, beyond that: an answer that comes byte by byte is no answer. */
+/** The total time limit of a request, in addition to `waitMs`. It also ends an answer that arrives too slowly. */
 const WHOLE_MS = 120_000;
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 const MESSAGE_LENGTH_MAX = 1_000;
@@ -28,7 +28,7 @@ export class ControllerRefusal extends Error {
 /** A request to the controller. */
 export interface SentRequest {
   readonly path: string;
-  /** Omitted: it is a GET. */
+  /** Omitted for a GET. */
   readonly body?: JsonMap;
   /** How long the controller may wait before it answers. */
   readonly waitMs?: number;
@@ -36,7 +36,7 @@ export interface SentRequest {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A body with the tag that names it. */
+/** A body with its tag. */
 export interface TaggedBody {
   readonly etag: string;
   readonly body: JsonMap;
@@ -46,21 +46,21 @@ export interface TaggedBody {
 export class ControllerClient {
   readonly #options: Pick<ProxySettings, 'server' | 'tls'>;
   #agent: Agent | undefined;
-  /** When the files of the agent changed last. */
+  /** The modification times of the files of the agent. */
   #changed = '';
 
   constructor(options: Pick<ProxySettings, 'server' | 'tls'>) {
     this.#options = options;
   }
 
-  /** Returns the answer. Throws ControllerRefusal if it is an error, and other errors if there is none. */
+  /** Resolves with the answer. Throws ControllerRefusal for an error answer, and other errors if there is no answer. */
   async send(request: SentRequest): Promise<JsonMap> {
     const answer = await this.#ask(request);
     if (isMap(answer.body)) return answer.body;
     throw refusalIn(answer);
   }
 
-  /** Returns what is at a path, undefined if that has the tag `known` still. Throws like {@link send}. */
+  /** Resolves with the body at a path; undefined if it still has the tag `known`. Throws like {@link send}. */
   async read(request: SentRequest, known: string | undefined): Promise<TaggedBody | undefined> {
     const answer = await this.#ask({ ...request, headers: known === undefined ? {} : { 'if-none-match': known } });
     const { status, body, etag } = answer;
@@ -85,7 +85,7 @@ export class ControllerClient {
     this.#agent?.destroy();
   }
 
-  /** Returns an agent with the files of now. Throws if they cannot be read. */
+  /** Resolves with an agent for the current files. Throws if they cannot be read. */
   async #currentAgent(): Promise<Agent> {
     const { cert, key, ca } = this.#options.tls;
     const files = [cert, key, ca];

@@ -1,4 +1,4 @@
-// Starts a proxy: builds its parts and wires them.
+// Starts a proxy: builds and connects its parts.
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { ProviderSettings } from '../model/settings.ts';
@@ -15,8 +15,8 @@ import { ProxyAgent, type ProxyAgentOptions } from './proxy-agent.ts';
 const ONE_PROXY = 'Two proxies must not share it: stop the other one, or give this one a directory of its own.';
 
 /**
- * Starts a proxy. Its stop claims no more, waits for what runs, and sends the reports. Throws StoreError if another one has its directory or others may enter it, and LeftoverError if
- * programs of an earlier one cannot be ended.
+ * Starts a proxy. Its stop claims no more, waits for what runs, and sends the reports. Throws StoreError if another
+ * one has its directory or others may enter it, and LeftoverError if programs of an earlier one cannot be ended.
  */
 export async function startProxy(
   settings: ProxySettings,

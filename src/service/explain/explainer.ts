@@ -1,5 +1,5 @@
 // Explains records: all layers of a node, from the active desired state, the rows and the history of the repository.
-// Searches of the history are limited in time: any client that may read can ask for one.
+// Searches of the history have a time limit, because any client that may read can request one.
 // See docs/rest.md, explanations.
 
 import { explanationOfNode } from '../../desired/node-records.ts';
@@ -31,8 +31,8 @@ export function createExplainer(options: ExplainerOptions) {
 
   return {
     /**
-     * Returns all layers of a node that a client sees, and what they say of every key, or of one. Throws ServiceError:
-     * `not_ready` before the first good commit, `not_found` for a node or a key that is not there.
+     * Returns all layers of a node that a client sees, with their values of every key, or of one. Throws ServiceError:
+     * `not_ready` before the first good commit, `not_found` for an unknown node or key.
      */
     async explain(by: Client, node: string, key?: string): Promise<NodeExplanation> {
       const view = activeView(options);
@@ -54,7 +54,7 @@ function unrecorded(paths: readonly string[]): NodeExplanation['files'] {
   return Object.fromEntries(paths.map((path) => [path, unknownChange('not recorded')]));
 }
 
-/** What the history is asked for. */
+/** Searches the history; see Source.lastChanges. */
 type SearchFiles = (...search: Parameters<Source['lastChanges']>) => Promise<LastFileChanges | undefined>;
 
 /** Returns the last change of each of these files, at a commit or before it. */
@@ -65,12 +65,12 @@ const SEARCH_MS = 2_000;
 const NOT_READ = 'the history cannot be read now';
 const NOT_THERE = 'not in this commit';
 
-/** Returns a change of which the commit is not known, and why. */
+/** Returns a change with an unknown commit. `note`: why it is unknown. */
 export function unknownChange(note: string): FileChange {
   return { commit: null, time: null, note };
 }
 
-/** Returns the history. `search` returns undefined where the local copy of the repository cannot be read. */
+/** Returns the history. `search` returns undefined if the local copy of the repository cannot be read. */
 export function createFileHistory(search: SearchFiles): FileHistory {
   return async (commit, paths) => {
     const found = paths.length === 0 ? new Map() : await search(commit, paths, SEARCH_MS);
@@ -82,7 +82,7 @@ export function createFileHistory(search: SearchFiles): FileHistory {
 /** The outcome of a search for one file; see Source.lastChanges. */
 type FoundChange = ReturnType<LastFileChanges['get']>;
 
-/** Returns what a search within limits has found. */
+/** Returns the result of a search within limits. */
 export function changeOf(found: FoundChange, timeoutMs: number): FileChange {
   if (found === undefined) return unknownChange(NOT_THERE);
   if (found !== null) return { commit: found.oid, time: found.time, note: null };

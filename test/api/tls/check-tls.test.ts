@@ -109,19 +109,19 @@ function areBroken(changes: Partial<TlsMaterial>, at = now): readonly boolean[] 
 }
 
 const NO_AUTHORITY =
-  'ca: CN=localhost is no authority (it has no "CA:TRUE"): no client is let in by it; name the one that signs clients';
+  'ca: CN=localhost is not an authority (it has no "CA:TRUE"), so it admits no client; use the one that signs clients';
 
 test.each<[string, () => Partial<TlsMaterial>, unknown]>([
-  ['no key', () => ({ key: '' }), 'key: it holds no private key in PEM'],
+  ['no key', () => ({ key: '' }), 'key: it contains no private key in PEM'],
   [
     'a key with a passphrase',
     () => ({ key: encrypt(server.key) }),
-    'key: its key has a passphrase, and it cannot be typed in: write it without ("openssl pkey")',
+    'key: its key has a passphrase, which Treeline cannot enter: remove it ("openssl pkey")',
   ],
   [
     'the key of another certificate',
     () => ({ key: other.key }),
-    'cert: it does not belong to the private key: only one of the two has been replaced, or they were made apart',
+    'cert: it does not match the private key: perhaps only one of the two was replaced',
   ],
   [
     'a chain the wrong way round',
@@ -131,35 +131,35 @@ test.each<[string, () => Partial<TlsMaterial>, unknown]>([
   [
     'the certificate of a client',
     () => client,
-    "cert: it was not made for servers: its extended key usage lacks serverAuth; name the server's own, with its key",
+    "cert: it is not for servers: its extended key usage lacks serverAuth; name the server's own, with its key",
   ],
   ['a certificate in the place of its authority', () => ({ ca: server.cert }), NO_AUTHORITY],
   [
     'half of the second authority',
     () => ({ ca: ours.cert + theirs.cert.slice(0, 100) }),
-    'ca: a certificate in it is cut off',
+    'ca: a certificate in it is truncated',
   ],
   [
     'a list of another authority',
     () => ({ crl: lists.theirs }),
-    `crl: it holds no list of the authority CN=Ours, ${LOCKED_OUT}`,
+    `crl: it contains no list of the authority CN=Ours, ${LOCKED_OUT}`,
   ],
   [
     'an intermediate authority without the one above it',
     () => ({ ca: below.own }),
-    'ca: CN=sub is an intermediate authority, and its issuer CN=root is not in this file: no client is let in by it; add the authorities above it',
+    'ca: CN=sub is an intermediate authority, and its issuer CN=root is not in this file, so it admits no client; add the authorities above it',
   ],
   [
     'the list of a root without that of the intermediate authority',
     () => ({ ca: below.root + below.own, crl: below.crl }),
-    `crl: it holds no list of the authority CN=sub, ${LOCKED_OUT}`,
+    `crl: it contains no list of the authority CN=sub, ${LOCKED_OUT}`,
   ],
   [
     'half a key',
     () => ({ key: server.key.split('\n').toSpliced(2, 1).join('\n') }),
     expect.stringMatching(/^key: its key cannot be read \(/),
   ],
-  ['no authority', () => ({ ca: '' }), expect.stringMatching(/^ca: it holds no certificate in PEM/)],
+  ['no authority', () => ({ ca: '' }), expect.stringMatching(/^ca: it contains no certificate in PEM/)],
   [
     'a list in DER',
     () => ({ crl: '0\u0082\u0001' }),
@@ -195,12 +195,12 @@ test.each<[string, () => Partial<TlsMaterial>, words: string, days?: number]>([
   [
     'a list of tomorrow',
     () => ({ crl: lists.early }),
-    `crl: its list of the authority CN=Ours does not hold before 2026-11-21T09:55:00.000Z (is the clock of this machine right?), ${LOCKED_OUT}`,
+    `crl: its list of the authority CN=Ours is not valid before 2026-11-21T09:55:00.000Z (check the clock of this machine), ${LOCKED_OUT}`,
   ],
   [
     'a second authority without a list',
     () => ({ ca: ours.cert + theirs.cert, crl: lists.ours }),
-    `crl: it holds no list of the authority CN=Theirs, ${LOCKED_OUT}`,
+    `crl: it contains no list of the authority CN=Theirs, ${LOCKED_OUT}`,
   ],
   ['a certificate beside its authority', () => ({ ca: ours.cert + server.cert }), NO_AUTHORITY],
   [
@@ -212,7 +212,7 @@ test.each<[string, () => Partial<TlsMaterial>, words: string, days?: number]>([
   [
     'a server certificate of tomorrow',
     () => ({}),
-    'cert: it does not hold before 2026-11-20T09:55:00.000Z (is the clock of this machine right?), and clients would refuse to connect',
+    'cert: it is not valid before 2026-11-20T09:55:00.000Z (check the clock of this machine), and clients would refuse to connect',
     -1,
   ],
 ])('locks clients out: %s', (_name, changes, words, days = 0) => {

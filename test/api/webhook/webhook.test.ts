@@ -72,7 +72,7 @@ async function sendRaw(bytes: string): Promise<string> {
 
 test('a push hook with the secret is accepted', async () => {
   const answer = await hook('{"ref":"refs/heads/main","repository":{"full_name":"infra/stäcks"}}');
-  expect(answer).toMatchObject({ status: 202, body: { message: 'The repository is looked at', return_code: 202 } });
+  expect(answer).toMatchObject({ status: 202, body: { message: 'The repository will be polled', return_code: 202 } });
   expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
   expect(polls).toBe(1);
 });
@@ -157,7 +157,7 @@ describe('the secret', () => {
     expect(answer).toMatchObject({ status: 503, body: { return_code: 503, error: 'not_ready' } });
     expect(JSON.stringify(answer.body)).not.toContain(secretFile);
     expect(lines).toMatchObject([
-      { level: 50, msg: 'no hook can be checked', err: { message: expect.stringContaining(secretFile) } },
+      { level: 50, msg: 'hooks cannot be checked', err: { message: expect.stringContaining(secretFile) } },
     ]);
     await writeFile(secretFile, SECRET);
     expect((await hook('x')).status).toBe(202);
