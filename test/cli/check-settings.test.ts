@@ -108,12 +108,12 @@ it.each<[what: string, settings: string, lines: readonly RegExp[], change?: (cwd
   [
     'two listeners on one port',
     `${LOCAL}management: { host: 0.0.0.0, port: 8443 }\n`,
-    [/^treeline\.yaml:5:\d+: error: the port 8443 of "management" is that of "api" too, .*\[wrong_value\]$/],
+    [/^treeline\.yaml:5:\d+: error: the port 8443 of "management" is also used by "api" \[wrong_value\]$/],
   ],
   [
     'the port of the webhook',
     `${LOCAL}webhook: { port: 9080, secretFile: password }\n`,
-    [/^treeline\.yaml:5:\d+: error: the port 9080 of "webhook" is that of "management" too, .*\[wrong_value\]$/],
+    [/^treeline\.yaml:5:\d+: error: the port 9080 of "webhook" is also used by "management" \[wrong_value\]$/],
   ],
   [
     'a store and an audit log in a folder that cannot be used',

@@ -201,7 +201,7 @@ describe('a forge that misbehaves', () => {
 
 it.each<[file: string, text: string | undefined, words: RegExp]>([
   ['tokenFile', '', /^statuses\.tokenFile .* is empty/],
-  ['tokenFile', 'two words\n', /^statuses\.tokenFile .* holds no token/],
+  ['tokenFile', 'two words\n', /^statuses\.tokenFile .* must contain only the token/],
   ['tokenFile', undefined, /^statuses\.tokenFile \/gone cannot be read: it is not there/],
   ['caFile', undefined, /^statuses\.caFile \/gone cannot be read: it is not there/],
 ])('nothing is sent if %s has the content %j', async (file, text, words) => {
