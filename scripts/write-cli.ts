@@ -32,7 +32,7 @@ const COMMON: ReadonlyMap<string, string> = new Map([
   ['--cert <file>', "the client's certificate, PEM"],
   ['--key <file>', "the client's private key, PEM"],
   ['--ca <file>', "the authority that signed the server's certificate, PEM"],
-  ['--reason <words>', 'why; kept with the operation'],
+  ['--reason <words>', 'the reason; recorded with the operation'],
   ['--format <format>', 'how to print'],
   ['-h, --help', 'display help for command'],
 ]);

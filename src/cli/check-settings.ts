@@ -1,5 +1,5 @@
-// `treeline serve --check`: opens the files and folders that a start opens, and prints what fails. Starts and changes
-// nothing.
+// `treeline serve --check`: opens the files and folders that a start opens, and prints failures. Does not start or
+// change anything.
 import { constants, existsSync } from 'node:fs';
 import { access, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -23,16 +23,18 @@ import { describeSystemError } from './command-failure.ts';
 
 const AS_ROOT = 'treeline: warning: root may use every file: check as the user that runs the controller\n';
 
-/** Something that a start opens, and the setting that names it. */
+/** A resource that a start opens, and its setting. */
 interface Part {
   readonly pointer: string;
   /** Rejects if it cannot be used. */
   readonly open: () => Promise<unknown>;
-  /** The controller starts without it. */
+  /** The controller can start without it. */
   readonly isOptional?: true;
 }
 
-/** Returns the problems of a settings file and of what it names. Throws SettingsError for a file that is wrong. */
+/**
+ * Returns the problems of a settings file and the resources that it names. Throws SettingsError for an invalid file.
+ */
 export async function checkSettings(path: string): Promise<readonly Problem[]> {
   if (process.getuid?.() === 0) process.stderr.write(AS_ROOT);
   const settings = await loadSettings(path);
@@ -83,7 +85,7 @@ function partsOf({ store, audit, repository: { url, branch, sign } }: Settings):
   return parts;
 }
 
-/** The start creates a missing directory, which takes the right to write to the one above it. */
+/** Checks the parent if a directory is missing, because the start creates it. */
 async function openDirectory(directory: string): Promise<void> {
   const above = dirname(directory);
   if (!existsSync(directory) && above !== directory) return await openDirectory(above);

@@ -3,7 +3,7 @@
 import { dirname } from 'node:path';
 import { whyUnusable } from '../base/wording.ts';
 
-/** Exit code of a command that found errors in what it looked at. */
+/** Exit code of a command that found errors in its input. */
 export const EXIT_PROBLEMS = 1;
 
 /** Exit code of a command that could not run. */
@@ -61,7 +61,7 @@ export function describeSystemError(error: unknown): string | undefined {
     if (code === 'EADDRINUSE') return `${where} is in use by another program: stop that one, or set another ${setting}`;
     if (code === 'EACCES') return `${where} may not be listened on by this user: set ${setting} above 1023`;
   }
-  // A Unix socket is named by its folder: its own name says nothing to the user who chose the folder.
+  // For a Unix socket, the message has the folder, which the user chose.
   const place = path ?? (address === '' ? undefined : dirname(address));
   return place === undefined ? error.message : `${place} cannot be used: ${whyUnusable(error)}`;
 }

@@ -1,10 +1,9 @@
-// `treeline completion`: prints a script that completes commands and options in a shell, made from the commands
-// themselves.
+// `treeline completion`: prints a script that completes commands and options in a shell, generated from the commands.
 import { Argument, type Command } from 'commander';
 import { print } from './output.ts';
 
 /**
- * Adds the command. `createWhole` returns the program with all its commands. Exit code 0: printed; 3: could not run.
+ * Adds the command. `createWhole` returns the program with all commands. Exit code 0: printed; 3: could not run.
  */
 export function addCompletionCommand(program: Command, createWhole: () => Promise<Command>): void {
   program
@@ -21,7 +20,7 @@ export function addCompletionCommand(program: Command, createWhole: () => Promis
     });
 }
 
-/** What may follow a command. */
+/** The words that may follow a command. */
 interface Offer {
   /** The names of the command, each after a blank; empty for the program. */
   readonly path: string;
@@ -39,8 +38,8 @@ function offersOf(command: Command, path = ''): readonly Offer[] {
 }
 
 /**
- * Returns statements of both shells: they find the command among the words in `typed`, and set what may follow,
- * `offered`.
+ * Returns statements for both shells: they find the command among the words in `typed`, and set `offered` to the words
+ * that may follow.
  */
 function findingOf(offers: readonly Offer[]): string {
   const paths = offers.flatMap(({ path }) => (path === '' ? [] : [`'${path}'`]));

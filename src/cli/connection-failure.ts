@@ -1,5 +1,4 @@
-// Reads the certificate with which a controller is asked, and describes why a request had no answer: the cause and what
-// to do.
+// Reads the credentials for a controller, and describes why a request had no answer, with advice.
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { ControllerRefusal } from '../agents/controller-client.ts';
@@ -9,12 +8,12 @@ import { reasonOf } from '../base/wording.ts';
 import { CommandFailure } from './command-failure.ts';
 import { fromUserDirectory, readNamedFile } from './user-directory.ts';
 
-/** The server's certificate is of another authority. */
+/** The server's certificate is from another authority. */
 const OTHER_AUTHORITY = /^(?:SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)|CERT_SIGNATURE_FAILURE)/;
 /** The server has ended the connection. ALERT: such as "tlsv13 alert certificate required". */
 const ENDED = /^(?:ECONNRESET|EPIPE|ERR_SSL_.*ALERT)/;
 
-/** Returns why a request had no answer, for an error of the connection. */
+/** Returns why a request had no answer, by the error of the connection. */
 export function describeConnectionFailure(error: NodeJS.ErrnoException, { cert, ca }: ProxyTlsFiles): string {
   const { message } = error;
   // The reason of a signal is a DOMException, whose code is a number.
@@ -28,7 +27,7 @@ export function describeConnectionFailure(error: NodeJS.ErrnoException, { cert, 
   }
   if (OTHER_AUTHORITY.test(code)) return `${ca} is not the authority that signed the server's certificate (${message})`;
   if (!ENDED.test(code)) return `${message}; check the address, ${ca} and ${cert}`;
-  // Mostly TLS says only that the connection ended.
+  // TLS usually only ends the connection, without a reason.
   const fault = faultOfClient(cert);
   if (fault !== undefined) return `it ended the connection (${message}): ${fault}`;
   return (
@@ -37,18 +36,18 @@ export function describeConnectionFailure(error: NodeJS.ErrnoException, { cert, 
   );
 }
 
-/** Returns the same for a request of `treeline proxy` or `treeline render`, which may have a refusal as its answer. */
+/** Like describeConnectionFailure, for `treeline proxy` and `treeline render`, whose answer may also be a refusal. */
 export function describeControllerFailure(error: Error, files: ProxyTlsFiles): string {
   return error instanceof ControllerRefusal ? error.message : describeConnectionFailure(error, files);
 }
 
-/** Returns why a certificate admits no client, independent of its issuer; undefined if that cannot be seen here. */
+/** Returns why a certificate admits no client, apart from its issuer; undefined if no reason is visible here. */
 export function faultOfClient(file: string): string | undefined {
   try {
     const fault = useFault(new X509Certificate(readFileSync(fromUserDirectory(file))), 'client', Date.now());
     return fault && `${file} ${fault}; ${RENEWAL}`;
   } catch {
-    // The request has read it before, so this is not why that failed.
+    // The request read the file before, so an unreadable file is not the cause.
     return undefined;
   }
 }
@@ -57,8 +56,8 @@ export function faultOfClient(file: string): string | undefined {
 export const RENEWAL = 'have its authority issue another for clients ("treeline client new"), and register that';
 
 /**
- * Returns the texts of the files. Throws CommandFailure if one is missing or is not what its name says, or if they do
- * not fit together. `prefix`: the beginning of the names under which the user has given them.
+ * Resolves with the texts of the files. Throws CommandFailure if one is missing or invalid, or if key and certificate
+ * do not match. `prefix`: the prefix of the user's names for them.
  */
 export async function readCredentials(files: ProxyTlsFiles, prefix = '--'): Promise<ProxyTlsFiles> {
   const [cert = '', key = '', ca = ''] = await Promise.all(

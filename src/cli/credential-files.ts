@@ -21,31 +21,31 @@ export interface CredentialFiles {
   readonly cert: string;
 }
 
-/** Returns where a credential of that name is kept. */
+/** Returns the paths of a credential of that name. */
 export function filesOf(folder: string, name: string): CredentialFiles {
   return { key: join(folder, `${name}.key`), cert: join(folder, `${name}.crt`) };
 }
 
-/** Throws CommandFailure where one of the files is there already. */
+/** Throws CommandFailure if one of the files exists already. */
 export function requireNew(...files: readonly CredentialFiles[]): void {
   const known = files.flatMap(({ key, cert }) => [key, cert]).find((path) => existsSync(path));
   if (known !== undefined) {
-    throw new CommandFailure(`${known} is there already, and is not written over: move it away first`);
+    throw new CommandFailure(`${known} exists already and is not overwritten: move it away first`);
   }
 }
 
-/** Makes the folder where it is missing, for its owner only. */
+/** Creates the folder if it is missing, for its owner only. */
 export async function makePrivateFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
 }
 
-/** Writes a new key, which only its owner may read, and its certificate. Throws where one of the files is there. */
+/** Writes a new key, which only its owner may read, and its certificate. Throws if one of the files exists. */
 export async function writePair({ key, cert }: CredentialFiles, pair: KeyPair): Promise<void> {
   await writeFile(key, pair.key, { mode: 0o600, flag: 'wx' });
   await writeFile(cert, pair.cert, { flag: 'wx' });
 }
 
-/** Returns the authority of a folder. Throws CommandFailure where there is none. */
+/** Resolves with the authority of a folder. Throws CommandFailure if there is none. */
 export async function readAuthority(folder: string): Promise<KeyPair> {
   const { key, cert } = filesOf(folder, AUTHORITY_CREDENTIAL);
   if (!existsSync(key) || !existsSync(cert)) {

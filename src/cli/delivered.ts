@@ -1,4 +1,4 @@
-// Reads and formats which nodes run an older record than the present one.
+// Reads and formats which nodes run an older record than the current one.
 import type { Delivered, DeliveredNode } from '../service/answers.ts';
 import { formatItem, visibleLine } from './output.ts';
 import type { Given } from './rest-command.ts';
@@ -9,7 +9,7 @@ const PAGE = 500;
 const ADVICE =
   'do: look at what applies the record of each of these nodes: its log, its certificate; to count a node no more, remove its client';
 
-/** What is asked for. */
+/** The requested commit and instance. */
 interface Question {
   /** Full id; undefined: the current records. */
   readonly commit?: string | undefined;
@@ -17,7 +17,7 @@ interface Question {
   readonly instance?: string | undefined;
 }
 
-/** Returns what `treeline delivered` prints. */
+/** Resolves with the answer for `treeline delivered`. */
 export async function askDelivered(given: Given, instance: string): Promise<Omit<Delivered, 'next'>> {
   const commit = given.commit === undefined ? undefined : await findCommit(given, given.commit);
   const states = given.all ? 'outdated,failed,delivered' : 'outdated,failed';

@@ -1,4 +1,4 @@
-// `treeline demo`, also `npm start`: creates everything for a first look in one folder, and runs a controller on it.
+// `treeline demo`, also `npm start`: creates a complete example in one folder, and runs a controller on it.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, existsSync } from 'node:fs';
@@ -67,7 +67,7 @@ async function runDemo(folder: string, port: number | undefined): Promise<void> 
   const settings = await prepareSettings(folder, credentials, port);
   const sites = await writeSites(folder, credentials, settings.api.port);
   const log = createLog(settings.log.level, createWriteStream(join(folder, 'treeline.log')));
-  // Stops in the opposite order: the controller still gets the reports of the programs.
+  // Stops in reverse order, so that the controller still gets the reports of the programs.
   await using started = new AsyncDisposableStack();
   for (const site of sites) {
     started.defer(() => runLocalServers(site, 'stop'));
@@ -90,7 +90,7 @@ async function requireStopped(directory: string): Promise<void> {
   await expecting([StoreError], async () => lockDirectory(directory, RUNS_ALREADY)[Symbol.dispose]());
 }
 
-/** Returns the settings, which are copied at the first start. `port` replaces the ports in them. */
+/** Resolves with the settings, which the first start copies. `port` replaces the ports in them. */
 async function prepareSettings(
   folder: string,
   credentials: DemoCredentials,
@@ -99,7 +99,7 @@ async function prepareSettings(
   const file = settingsFileIn(folder);
   if (!existsSync(file)) {
     const ports = await choosePorts();
-    // Before the settings, which name the programs.
+    // Before the settings, because these name the programs.
     await writeSites(folder, credentials, ports.api);
     await copySettings(folder, ports);
   }
@@ -110,7 +110,7 @@ async function prepareSettings(
   return await expecting([SettingsError], () => loadSettings(file));
 }
 
-/** Writes the programs that make servers, for the controller and for the proxy; none if servers are simulated. */
+/** Writes the provider programs, for the controller and for the proxy; none if servers are simulated. */
 async function writeSites(folder: string, credentials: DemoCredentials, port: number): Promise<readonly string[]> {
   if (!canRunLocalServers()) return [];
   const lab = join(folder, LAB);
@@ -130,7 +130,7 @@ async function startOnPorts(settings: Settings, log: Logger): Promise<Controller
 }
 
 const POLL_MS = 200;
-/** The sample needs a few seconds. A desired state that a user has filled may need longer, and continues. */
+/** The sample needs a few seconds. A larger desired state of a user may need longer, and continues afterwards. */
 const SETTLE_MS_MAX = 60_000;
 
 /** Resolves with false when no instance is in progress, or when a minute has passed. */
@@ -138,11 +138,11 @@ async function waitUntilSettled(controller: Controller): Promise<false> {
   print('Bringing the stacks up …');
   for (let waited = 0; waited < SETTLE_MS_MAX; waited += POLL_MS) {
     if (controller.ready() === true && isSettled(controller.reader())) return false;
-    // After Ctrl-C, this wait keeps no process alive.
+    // `ref: false`, so that this wait does not keep the process alive after Ctrl-C.
     await sleep(POLL_MS, undefined, { ref: false });
   }
   const ready = controller.ready();
-  if (ready !== true) throw new CommandFailure(`the controller does not get ready: ${ready}`);
+  if (ready !== true) throw new CommandFailure(`the controller does not become ready: ${ready}`);
   return false;
 }
 
@@ -151,13 +151,16 @@ function isSettled(reader: Reader): boolean {
   return statuses.every((status) => status !== 'In progress' && status !== 'Marked for delete');
 }
 
-/** The sources run in a clone, which has no command on the path; a package that npx runs has none either. */
+/** The command for the user: neither a clone nor a package that npx runs has `treeline` in the PATH. */
 const INSTALLED = process.env.npm_command === 'exec' ? 'npx treeline' : 'treeline';
 const COMMAND = extname(import.meta.filename) === '.ts' ? 'npm run -s treeline --' : INSTALLED;
-/** The files that the demo has made: its folder may hold other files too. */
+/** The files of the demo, because its folder may contain other files too. */
 const OWN_FILES = 'pki, stacks.git, state, lab, stage-web-1, local-server* and treeline.*';
 
-/** Returns what is printed once the demo runs. Commands in it work in the folder `from`, in which the user started the demo. */
+/**
+ * Returns the instructions for a running demo. Their commands work in the folder `from`, in which the user started
+ * it.
+ */
 function instructions({ api, management }: Settings, folder: string, from: string): string {
   const shown = (path: string): string => shellWord(shortest(from, join(folder, path)));
   const page = `http://${management.host}:${management.port}`;
@@ -185,13 +188,13 @@ function instructions({ api, management }: Settings, folder: string, from: strin
   ].join('\n');
 }
 
-/** Returns the lines with which commands find a demo in any other folder than the default one. */
+/** Returns the lines with which commands find a demo outside the default folder. */
 function variables(folder: string, port: number): readonly string[] {
   const options = Object.entries(connectionOf(folder, port));
   return options.map(([name, value]) => `  export TREELINE_${name.toUpperCase()}=${shellWord(value)}`);
 }
 
-/** Returns the provider program of a folder as a shell runs it: a path with a slash. */
+/** Returns the provider program of a folder for a shell: a path with a slash. */
 function program(folder: string, from: string): string {
   const path = shortest(from, join(folder, 'local-server'));
   return shellWord(path.includes('/') ? path : `./${path}`);
@@ -202,36 +205,37 @@ function shortest(from: string, target: string): string {
   return path.startsWith('..') ? target : path || '.';
 }
 
-// The programs that the demo runs in addition to the controller, each as a process of its own: the proxy of the
-// location lab, and `treeline render` for one of the servers.
+// The demo's programs in addition to the controller, each as its own process: the proxy of the location lab, and
+// `treeline render` for one of the servers.
 
 /** The folder of the proxy, and of its servers. */
 const LAB = 'lab';
-/** The file that the demo keeps up to date with the record of a server. */
+/** The file that the demo renders from the record of a server. */
 const RENDERED_FILE = join('stage-web-1', 'shop.conf');
 
 const PROGRAMS = [
   { command: 'proxy', folder: LAB },
   { command: 'render', folder: 'stage-web-1' },
 ] as const;
-/** Longer than a proxy waits for its actions, and for its last reports. */
+/** Longer than a stopping proxy waits for its actions and last reports. */
 const STOP_MS = 45_000;
 
 /** A process of the demo. */
 interface RunningProgram {
-  /** Resolves once the process has ended, in the end by force. */
+  /** Resolves when the process has ended; kills it after a time limit. */
   stop(): Promise<void>;
 }
 
-/** Starts the programs that have settings in the folder of a demo. The log of each is a file of its folder. */
+/** Starts the programs with settings in the folder of a demo. The log of each is a file in its folder. */
 async function startPrograms(demo: string, log: Logger): Promise<readonly RunningProgram[]> {
   const present = PROGRAMS.filter(({ command, folder }) => existsSync(join(demo, folder, `${command}.yaml`)));
   return await Promise.all(present.map(({ command, folder }) => startProgram(command, join(demo, folder), log)));
 }
 
 /**
- * The process is a group of its own: Ctrl-C reaches only the demo, which ends its programs before the controller. The
- * standard input of the process ends with the demo, however that ends, and so does the program.
+ * Starts a program in its own process group, so that Ctrl-C reaches only the demo, which stops its programs before the
+ * controller. The standard input of the program ends with the demo, even if the demo is killed, and so ends the
+ * program.
  */
 async function startProgram(command: string, folder: string, log: Logger): Promise<RunningProgram> {
   const cli = fileURLToPath(new URL('../cli.js', import.meta.url));

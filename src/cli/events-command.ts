@@ -1,4 +1,4 @@
-// `treeline events`: prints what happened to an instance, or to all of them, and with --follow what happens.
+// `treeline events`: prints the events of an instance or of all instances; with --follow, also new ones.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { shortOid } from '../base/wording.ts';
@@ -9,7 +9,7 @@ import { addServerOptions, getFrom, RefusedRequest, type ServerOptions, streamFr
 import { spanMs } from './time-span.ts';
 
 const PAGE = 1_000;
-/** A controller that restarts, or a replica that ends, is waited for. */
+/** The retries while a controller restarts or a replica ends. */
 const RETRY = { afterMs: 2_000, countMax: 30 };
 
 type EventOptions = ServerOptions & {
@@ -22,9 +22,9 @@ type EventOptions = ServerOptions & {
 export function addEventsCommand(program: Command): void {
   const command = program
     .command('events')
-    .description('show what happened to instances and servers')
+    .description('show the events of instances and servers')
     .argument('[instance]', 'left out: all instances')
-    .option('--follow', 'wait for more, and print it as it comes')
+    .option('--follow', 'wait for new events and print them')
     .option('--since <when>', 'only events since 30m, 12h, 7d, a time (RFC 3339) or an id')
     .addOption(formatOption());
   addServerOptions(command).action(async (instance: string | undefined, options: EventOptions) => {
@@ -35,7 +35,7 @@ export function addEventsCommand(program: Command): void {
   });
 }
 
-/** Returns the least id of an event of that time: ids are at least milliseconds. */
+/** Returns the smallest id of an event at that time. An id is at least its time in milliseconds. */
 function readSince(since: string, now: number): number {
   const span = spanMs(since);
   const written = /^\d+$/.test(since) ? Number(since) : Date.parse(since);
@@ -44,7 +44,7 @@ function readSince(since: string, now: number): number {
   throw new CommandFailure(`--since is 30m, 12h, 7d, a time such as 2026-11-23T18:00:00Z, or an id, not "${since}"`);
 }
 
-/** Prints all events after one, and returns the id of the last one. */
+/** Prints all events after `first`, and resolves with the id of the last one. */
 async function printAfter(instance: string | undefined, first: string, options: EventOptions): Promise<string> {
   const path = instance === undefined ? '/operations' : `/stacks/instances/${encodeURIComponent(instance)}`;
   let after = first;
@@ -61,7 +61,7 @@ async function printAfter(instance: string | undefined, first: string, options: 
   return after;
 }
 
-/** Prints events as they come, and continues after the last one where the stream ends. Throws where it is refused. */
+/** Prints new events, and resumes after the last one if the stream ends. Throws if the stream is refused. */
 async function follow(instance: string | undefined, first: string, options: EventOptions): Promise<void> {
   const named = instance === undefined ? '' : `&instance=${encodeURIComponent(instance)}`;
   let after = first;
@@ -84,7 +84,7 @@ function printGap({ format }: EventOptions): void {
   if (format === 'text') print('(events before the next one are not kept any more)');
 }
 
-/** Without `instance` where only one was asked for. */
+/** Without `instance` if the user named one. */
 type PrintedEvent = Omit<ToldEvent, 'instance'> & Partial<Pick<ToldEvent, 'instance'>>;
 
 function printEvent(event: PrintedEvent, { format }: EventOptions): void {

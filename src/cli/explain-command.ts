@@ -1,4 +1,4 @@
-// `treeline explain`: prints all layers of a node's configuration, in a directory or as a running controller has it.
+// `treeline explain`: prints all layers of a node's configuration, from a directory or from a running controller.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
@@ -44,7 +44,7 @@ export function addExplainCommand(program: Command): void {
     .description("show where each value of a node's record comes from")
     .argument('<node>', 'a server of a stack, or a hand-written clientcert')
     .argument('[key]', 'only this key')
-    .option('--dir <directory>', 'where the layout begins', '.')
+    .option('--dir <directory>', 'the directory of the layout', '.')
     .addOption(formatOption())
     .addHelpText('after', HELP);
   addOptionalServerOptions(command).action(
@@ -52,7 +52,7 @@ export function addExplainCommand(program: Command): void {
       const subject = { node, key };
       if (node === '' || key === '') throw new CommandFailure(EMPTY_ARGUMENT);
       const isDirectory = called.getOptionValueSource('dir') === 'cli';
-      // Options that are given contradict each other; one that comes from the environment gives way.
+      // Two options on the command line conflict. A server from the environment is ignored.
       if (isDirectory && called.getOptionValueSource('server') === 'cli') {
         throw new CommandFailure('give --dir or --server, not both');
       }
@@ -70,7 +70,7 @@ async function explained(subject: Subject, options: Options, isDirectory: boolea
   return await expecting([SourceError], () => explainDirectory(fromUserDirectory(options.dir), subject));
 }
 
-/** A demo does not hide the layout in which the user stands; a server that is named does. */
+/** The layout in the user's directory has priority over a demo, but not over a named server. */
 function standsInLayout({ dir, server }: Options): boolean {
   return server === undefined && existsSync(join(fromUserDirectory(dir), TREE_FILE));
 }

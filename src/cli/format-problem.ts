@@ -1,4 +1,4 @@
-// Formats and prints problems for people. Colours come from the caller, so that a file or a pipe gets none.
+// Formats and prints problems as text. The caller provides colours, so that a file or a pipe gets none.
 import { styleText } from 'node:util';
 import { countOf } from '../base/wording.ts';
 import { hasNoErrors, isError, type Problem, placeOf, sortProblems } from '../model/problem.ts';
@@ -7,7 +7,7 @@ import { CommandFailure, EXIT_PROBLEMS } from './command-failure.ts';
 import { print, visibleLine } from './output.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
-/** The parts of a problem that have a colour of their own. */
+/** The parts of a problem with different colours. */
 export type Style = 'plain' | 'error' | 'warning' | 'place' | 'margin';
 
 /** Returns a text with the colours of a style around it. */
@@ -24,7 +24,7 @@ const STYLES = {
   margin: ['blue'],
 } as const satisfies Record<Style, readonly Parameters<typeof styleText>[0][]>;
 
-/** Adds colours where the standard output is a terminal that shows them; `NO_COLOR` and `FORCE_COLOR` decide first. */
+/** Adds colours if the standard output is a terminal with colours; `NO_COLOR` and `FORCE_COLOR` have priority. */
 export const TERMINAL_PAINT: Paint = (style, text) => styleText([...STYLES[style]], text, { stream: process.stdout });
 
 /** How {@link formatProblem} formats. */
@@ -35,8 +35,8 @@ export interface ProblemOptions {
 }
 
 /**
- * Returns a problem as compilers print theirs: place, severity, message; then its line, the hint and the instances that
- * it stops. What a terminal would obey is escaped.
+ * Returns a problem in the style of compilers: place, severity, message; then its line, the hint and the affected
+ * instances. Terminal control characters are escaped.
  */
 export function formatProblem(problem: Problem, { paint = NO_PAINT, lines: source = [] }: ProblemOptions = {}): string {
   const { severity, code, message, hint, instances = [] } = problem;
@@ -51,7 +51,7 @@ export function formatProblem(problem: Problem, { paint = NO_PAINT, lines: sourc
 }
 
 const MARGIN_WIDTH = 4;
-/** UTF-16 units that a shortened line shows before the caret, and in all. */
+/** The UTF-16 units of a shortened line before the caret, and in total. */
 const BEFORE_UNITS = 60;
 const UNITS_MAX = 110;
 const CUT = '…';
@@ -76,7 +76,7 @@ function snippetLines({ line, column, severity }: Problem, lines: readonly strin
   ];
 }
 
-/** Returns the lines of a text. They end as in YAML: at LF, CR LF, or CR. A byte order mark is no part of the first. */
+/** Returns the lines of a text, which end as in YAML: at LF, CR LF, or CR. Drops a byte order mark. */
 export function linesOf(text: string): readonly string[] {
   return text.replace(/^\ufeff/, '').split(/\r\n|\n|\r/);
 }
@@ -89,7 +89,7 @@ export function countsOf(problems: readonly Problem[]): string {
 
 /**
  * Prints the problems of a settings file with their counts, and sets the exit code if one is an error. `find` gets the
- * path of the file; problems name the file as the user has written it. Throws CommandFailure if it cannot be read.
+ * path of the file. Problems contain the user's name of the file. Throws CommandFailure if the file cannot be read.
  */
 export async function printSettingsProblems(
   file: string,

@@ -1,5 +1,5 @@
-// `treeline import`: writes a stacks repository from what describes the servers now, and proves that every server keeps
-// its configuration. Writes over nothing, and touches no server. See docs/import.md.
+// `treeline import`: writes a stacks repository from the files of another tool, and proves that every server keeps its
+// configuration. Overwrites no file, and touches no server. See docs/import.md.
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
@@ -29,9 +29,9 @@ interface Options {
   readonly format: Format;
 }
 
-/** What `--format json` prints. */
+/** The output of `--format json`. */
 interface Report extends Proof {
-  /** How many files each folder of the layout has. */
+  /** The number of files in each folder of the layout. */
   readonly files: Readonly<Record<string, number>>;
   readonly leftOut: readonly LeftOut[];
   readonly problems: readonly Problem[];
@@ -56,7 +56,7 @@ export function addImportCommand(program: Command): void {
   program
     .command('import')
     .description('write a stacks repository from the files of another tool')
-    .argument('<source...>', 'what describes the servers now')
+    .argument('<source...>', 'the files of the other tool')
     .requiredOption('--out <directory>', 'where to write: an empty or new directory')
     .addOption(new Option('--kind <kind>', 'the kind of the sources (default: detected)').choices(SOURCE_KINDS))
     .option('--nodes <file>', 'the nodes of a Hiera tree and their facts, CSV or YAML')
@@ -94,7 +94,7 @@ async function runImport(sources: readonly string[], options: Options): Promise<
   const { files, selections } = writeRepository(inventory, { layers: layer, adopt });
   for (const [path, text] of files) {
     mkdirSync(dirname(join(directory, path)), { recursive: true });
-    // Nothing that is there is opened, also where somebody writes at the same time.
+    // `wx`: never overwrites a file, even if another process writes at the same time.
     writeFileSync(join(directory, path), text, { flag: 'wx' });
   }
   await writeSchemas(join(directory, 'schemas'));
@@ -142,7 +142,7 @@ function textReport(report: Report, out: string): string {
   ].join('\n');
 }
 
-/** A place in JSON has no line: the servers say where to look. */
+/** A place in JSON has no line, so the text names servers. */
 function serversText({ line, key, servers: [first, ...more] }: LeftOut): string {
   if (line > 0 || key === '' || first === undefined) return '';
   return more.length === 0 ? ` (${first})` : ` (${first} and ${grouped(more.length)} more)`;

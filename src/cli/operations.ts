@@ -1,4 +1,4 @@
-// The table of commands that send one request: what they ask or post, and what they print. docs/rest.md has the requests.
+// The table of commands that send one request, with their requests and output. docs/rest.md describes the requests.
 import { createInterface } from 'node:readline/promises';
 import { systemClock } from '../base/clock.ts';
 import { countOf, momentOf, quote } from '../base/wording.ts';
@@ -17,14 +17,14 @@ import { spanMs } from './time-span.ts';
 interface Operation extends Omit<RestCommand, 'ask'> {
   /**
    * Returns the body of the request without the reason. An optional argument may be undefined. Throws CommandFailure
-   * for options that contradict each other.
+   * for conflicting options.
    */
   readonly body: (argument: string, given: Given) => Body | Promise<Body>;
 }
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** The digest of a held history begins so, before the commit. */
+/** The prefix of the digest of a held history; the commit follows. */
 const HISTORY = 'history-';
 
 const RESOURCE = { '--resource <server>': 'only this server' };
@@ -34,7 +34,7 @@ const PROVIDER = { '--provider <name>': 'all servers of a provider entry' };
 const OPERATIONS: readonly Operation[] = [
   {
     usage: 'approve <digest>',
-    description: 'approve what is held under a digest',
+    description: 'approve the held change with this digest',
     help: 'The first 20 digits are enough. "treeline held" prints the digest.',
     body: async (text, given) => ({ digest: await findHeld(given, text) }),
   },
@@ -50,7 +50,7 @@ const OPERATIONS: readonly Operation[] = [
   },
   {
     usage: 'suspend [instance]',
-    description: 'start no action of an instance, or of any',
+    description: 'suspend the actions of an instance, or of all',
     options: { '--all': 'every instance', '--until <time>': 'when it ends: 24h, 90m, 7d or a time' },
     body: (instance, { until, ...given }) => ({ ...wholeOf(instance, given, WHOLE), until: until && timeOf(until) }),
   },
@@ -63,7 +63,7 @@ const OPERATIONS: readonly Operation[] = [
       '--force': 'end a recovery although an action may still run',
     },
     body(instance, { force, ...given }) {
-      if (force && given.recovery === undefined) throw new CommandFailure('--force goes with --recovery ID');
+      if (force && given.recovery === undefined) throw new CommandFailure('--force requires --recovery ID');
       return { ...wholeOf(instance, given, 'an instance, --recovery, --all'), force };
     },
   },
@@ -92,7 +92,7 @@ const OPERATIONS: readonly Operation[] = [
   },
   {
     usage: 'adopt [instance]',
-    description: 'manage servers that exist already',
+    description: 'adopt servers that exist already',
     options: { ...RESOURCE, ...ALL, ...PROVIDER },
     help: 'With --provider it also accepts a new place of that entry.',
     body: (instance, given) => readTarget(instance, given, TARGETS),
@@ -110,9 +110,9 @@ const OPERATIONS: readonly Operation[] = [
   },
   {
     usage: 'check [instance]',
-    description: 'compare servers with what was applied, now',
+    description: 'compare servers now with their applied spec',
     options: RESOURCE,
-    help: 'Servers are compared whatever their drift policy.',
+    help: 'It ignores the drift policy of the servers.',
     body: (instance, given) => readTarget(instance, given, 'an instance, --resource'),
   },
 ];
@@ -123,7 +123,7 @@ const WHOLE = 'an instance, --all';
 const READS: readonly RestCommand[] = [
   {
     usage: 'why <instance>',
-    description: 'show what an instance waits for, and what to do',
+    description: 'show why an instance is not done, and what to do',
     ask: (given, instance) => getFrom(given, `/stacks/instances/${encodeURIComponent(instance)}/why`),
     text: formatWhy,
   },
@@ -146,7 +146,7 @@ const READS: readonly RestCommand[] = [
   },
   {
     usage: 'problems',
-    description: 'show what is wrong in the newest commit',
+    description: 'show the problems of the newest commit',
     ask: listed,
     text({ commit, problems }: { readonly commit: string; readonly problems: readonly Problem[] }) {
       if (problems.length === 0) return `nothing is wrong in ${commit}`;
@@ -166,13 +166,13 @@ function listed(given: Given, _argument: string, name: string): Promise<unknown>
   return getFrom(given, `/operations/${name}`);
 }
 
-/** The commands in the order of the help. */
+/** The commands, in the order of the help. */
 export const OPERATION_COMMANDS: readonly RestCommand[] = [
   ...READS,
   ...OPERATIONS.map(
     ({ body, ...row }): RestCommand => ({
       ...row,
-      options: { ...row.options, '--reason <words>': 'why; kept with the operation' },
+      options: { ...row.options, '--reason <words>': 'the reason; recorded with the operation' },
       async ask(given, argument, name) {
         const { reason } = given;
         return await sendTo(given, { path: `/operations/${name}`, body: { ...(await body(argument, given)), reason } });
@@ -185,7 +185,7 @@ function linesOf<Item>(items: readonly Item[], format: (item: Item) => string, n
   return items.length === 0 ? none : items.map(format).join('\n');
 }
 
-/** Returns the time at which a span from now ends; any other text as it is, for the controller to judge. */
+/** Returns the time at the end of a span from now. Returns other text unchanged, for the controller to judge. */
 function timeOf(text: string): string {
   const span = spanMs(text);
   return span === undefined ? text : momentOf(systemClock.now() + span);
@@ -206,13 +206,15 @@ function readTarget(
   throw new CommandFailure(`name exactly one of: ${choices}`);
 }
 
-/** Over REST, no instance is every instance. A command says so: a variable that is not set would stop everything. */
+/** Over REST, no instance means all instances. A command requires `--all`, because an unset variable could stop all. */
 function wholeOf(instance: string | undefined, options: Partial<Given>, choices: string): Body {
   const { all, ...whole } = readTarget(instance, options, choices);
   return whole;
 }
 
-/** Prints the held history with what accepting it does, and asks on a terminal. Throws CommandFailure after a no. */
+/**
+ * Prints the held history with its effect, and asks for confirmation on a terminal. Throws CommandFailure after "no".
+ */
 async function confirmHistory(given: Given): Promise<void> {
   const { held } = (await getFrom(given, '/operations/held')) as { readonly held: readonly HeldItem[] };
   const found = held.filter(({ kind }) => kind === 'history');
@@ -242,11 +244,10 @@ function formatHeld(item: HeldItem): string {
 }
 
 /**
- * So many are printed, each for all servers with one reason; `--format json` has as many servers as the controller
- * answers.
+ * The limit of printed groups of servers with one reason. `--format json` has all servers of the controller's answer.
  */
 const WHY_GROUPS_MAX = 50;
-/** So many servers of those are named. */
+/** The limit of named servers in each group. */
 const WHY_NAMES_MAX = 3;
 
 /** Returns the lines of an answer. */
@@ -275,7 +276,7 @@ function formatDifference(difference: readonly PropertyDifference[]): readonly s
 
 type Group = readonly [WaitingItem, ...WaitingItem[]];
 
-/** Returns the items that differ only in their servers and times together, in the order of the first of each. */
+/** Groups items that differ only in their servers and times, in the order of the first item of each group. */
 function groupByReason(waiting: readonly WaitingItem[]): readonly Group[] {
   const groups = Map.groupBy(waiting, ({ resource, state, reason, until, difference }) =>
     JSON.stringify([resource === null, state, reason, until === null, difference]),
@@ -309,7 +310,7 @@ function namesOf(group: Group): string {
   return `${countOf(names.length, 'server')} (${names.slice(0, WHY_NAMES_MAX).join(', ')}${more})`;
 }
 
-/** The action for several servers is that for their instance, if the command takes one. */
+/** Returns the action. For several servers, a command for one server becomes one for their instance, if possible. */
 function actionFor(instance: string, [{ resource, action }, ...others]: Group): string | null {
   return others.length === 0 || action === null ? action : action.replaceAll(`--resource ${resource}`, instance);
 }

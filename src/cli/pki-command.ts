@@ -17,16 +17,16 @@ import {
 import { print } from './output.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
-/** A DNS name of RFC 1123, or an address; a certificate with anything else matches no connection. */
+/** A DNS name (RFC 1123) or an address. A certificate with anything else matches no connection. */
 const HOST =
   /^(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*|[0-9A-Fa-f:.]+)$/;
 
-/** Adds the command. Exit code 0: made; 3: could not run, or something is there already. */
+/** Adds the command. Exit code 0: created; 3: could not run, or a file exists already. */
 export function addPkiCommand(program: Command): void {
-  const pki = program.command('pki').description('make certificates, where you have no authority of your own');
+  const pki = program.command('pki').description('create certificates if you have no authority');
   pki
     .command('init')
-    .description('make an authority and a certificate for the server')
+    .description('create an authority and a certificate for the server')
     .argument('[directory]', 'a folder that only its owner may enter', 'pki')
     .option('--host <name...>', `names of the server; default: ${LOCAL_HOSTS.join(', ')}`)
     .addHelpText(

@@ -1,4 +1,4 @@
-// `treeline provider test`: tries a provider on servers that it makes. The contract is in docs/providers.md.
+// `treeline provider test`: tests a provider on servers that it creates. docs/providers.md has the contract.
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -33,7 +33,7 @@ interface TestOptions {
 }
 
 interface Target {
-  /** As people would write it. */
+  /** In the form in which a user would write it. */
   readonly name: string;
   readonly send: Send;
   readonly forged?: Send;
@@ -42,7 +42,7 @@ interface Target {
 const EXIT_DEVIATIONS = 1;
 const TIMEOUT_SECONDS = 60;
 
-/** Adds the command. Exit code 0: the provider keeps the contract; 1: it does not; 3: could not run. */
+/** Adds the command. Exit code 0: the provider keeps the contract; 1: it violates the contract; 3: could not run. */
 export function addProviderCommand(program: Command): void {
   const provider = program.command('provider').description('help authors of providers');
   provider
@@ -111,7 +111,7 @@ async function test(target: Target, { options, folder }: Place): Promise<number>
       [
         `\n${passed} of ${countOf(cases.length, 'case')} passed, ${cases.length - passed} failed.`,
         left.length > 0
-          ? `These servers may still be there; remove them by hand: ${left.join(', ')}`
+          ? `These servers may still exist; remove them by hand: ${left.join(', ')}`
           : 'Nothing is left of its servers.',
       ].join('\n'),
     );

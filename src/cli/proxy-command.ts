@@ -1,4 +1,4 @@
-// `treeline proxy`: runs the actions that a controller leaves to proxies, at a remote site, or checks its settings.
+// `treeline proxy`: carries out the actions of a controller at a remote site, or checks the settings of the proxy.
 import type { Command } from 'commander';
 import { loadProxySettings } from '../agents/load-proxy-settings.ts';
 import { startProxy } from '../agents/start-proxy.ts';
@@ -22,7 +22,7 @@ export function addProxyCommand(program: Command): void {
     .command('proxy')
     .description('run the programs of providers at a remote site')
     .requiredOption('--config <file>', 'the settings of the proxy')
-    .option('--check', 'check the settings and what they name, and start nothing')
+    .option('--check', 'check the settings and their files, and start nothing')
     .option('--stop-with-input', 'also stop when standard input ends')
     .addHelpText(
       'after',
@@ -53,7 +53,7 @@ async function runProxy(config: string, stopWithInput?: true): Promise<void> {
   await runUntilSignalled(running, log, stopWithInput);
 }
 
-/** Throws SettingsError for a file that is wrong, and CommandFailure for a certificate that no controller accepts. */
+/** Throws SettingsError for an invalid file, and CommandFailure for a certificate that no controller accepts. */
 async function checkProxySettings(path: string): Promise<readonly Problem[]> {
   const { tls } = await loadProxySettings(path);
   await readCredentials(tls, 'tls.');

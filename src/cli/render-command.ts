@@ -1,4 +1,4 @@
-// `treeline render`: makes files of a machine from templates and the record of its node, once or as a service.
+// `treeline render`: writes files of a machine from templates and the record of its node, once or as a service.
 import type { Command } from 'commander';
 import { ControllerClient } from '../agents/controller-client.ts';
 import { loadRenderSettings, type RenderSettings } from '../agents/render/load-render-settings.ts';
@@ -18,7 +18,7 @@ import { print } from './output.ts';
 import { runUntilSignalled } from './run-until-signalled.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
-/** As the command line gives them. */
+/** The options of the command line. */
 interface Options {
   readonly config: string;
   readonly once?: true;
@@ -32,7 +32,7 @@ interface Options {
 export function addRenderCommand(program: Command): void {
   program
     .command('render')
-    .description('make files of this machine from the record of its node')
+    .description('write files of this machine from the record of its node')
     .requiredOption('--config <file>', 'its settings: the controller, the node, templates and files')
     .option('--once', 'correct the files once, and end')
     .option('--noop', 'print which files differ, and change nothing')
@@ -62,7 +62,7 @@ async function render({ config, once, noop, stopWithInput }: Options): Promise<v
   await runUntilSignalled(renderer, log, stopWithInput);
 }
 
-/** Keeps and confirms nothing, and takes no lock. */
+/** Keeps no state, confirms nothing, and takes no lock. */
 async function printChanges(settings: RenderSettings, { describe }: RendererOptions): Promise<void> {
   const client = new ControllerClient(settings);
   const reading = client.read({ path: `/hiera/${encodeURIComponent(settings.node)}/` }, undefined);

@@ -1,9 +1,9 @@
-// Runs the commands whose arguments become one request of the REST interface, and prints the answer.
+// Runs commands that send one request to the REST interface, and prints the answer.
 import type { Command, Option } from 'commander';
 import { type Format, formatOption, print, printAs } from './output.ts';
 import { addServerOptions, type ServerOptions } from './server-connection.ts';
 
-/** The options of all these commands, as commander parses them. */
+/** The options of these commands, parsed by commander. */
 export type Given = ServerOptions & {
   readonly format: Format;
   readonly reason?: string;
@@ -21,7 +21,7 @@ export type Given = ServerOptions & {
 
 /** A row of a table of commands. */
 export interface RestCommand {
-  /** As commander reads it: the name and the argument. */
+  /** The name and the argument, in commander's notation. */
   readonly usage: string;
   readonly description: string;
   readonly options?: Readonly<Record<string, string>>;
@@ -30,7 +30,7 @@ export interface RestCommand {
   readonly help?: string;
   /** Returns the answer of the controller. An optional argument may be undefined. */
   readonly ask: (given: Given, argument: string, name: string) => Promise<unknown>;
-  /** Formats the answer, which `--format json` prints whole. Without it, the message of the answer is printed. */
+  /** Formats the answer; default: its message. `--format json` prints the whole answer. */
   readonly text?: (answer: never, argument: string) => string;
 }
 

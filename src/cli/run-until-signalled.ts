@@ -1,5 +1,5 @@
-// Runs a controller, proxy or renderer: its exit code if it cannot run, and its stop on a signal; a second signal exits
-// at once.
+// Runs a controller, proxy or renderer: sets the exit code if it cannot run, and stops it on a signal. A second signal
+// exits immediately.
 import type { Logger } from '../base/log.ts';
 import { reasonOf } from '../base/wording.ts';
 import { LeftoverError } from '../programs/program-runner.ts';
@@ -7,7 +7,7 @@ import { codeOf, DirectoryInUse, NotLeading, StoreError, StoreUnavailable } from
 import { CommandFailure, describeSystemError, EXIT_FAILED, EXIT_TRY_AGAIN } from './command-failure.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
-/** npm passes Ctrl-C on although the terminal has already done so: the second of such a pair means nothing. */
+/** npm passes Ctrl-C on although the terminal has already sent it, so a second signal within this time is ignored. */
 const INSIST_MS = 1_000;
 const EXIT_INSISTED = 130;
 
@@ -17,12 +17,12 @@ export const EXIT_CODES_HELP =
 
 type ErrorKinds = readonly (abstract new (...args: never[]) => Error)[];
 
-/** What the settings name is not there, or may not be used: the next start meets the same. */
+/** Errors of missing or inaccessible files, which would fail the next start too. */
 const FINAL_CODES: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS', 'EEXIST', 'ENOENT', 'ENOTDIR', 'EISDIR']);
 
 /**
- * Runs `serve` or `proxy`. An error of one of the `final` kinds fails the command with exit code 3, since an operator has
- * to correct something; any other error fails it with 4, and a supervisor starts it again.
+ * Runs `serve` or `proxy`. An error of one of the `final` kinds, which an operator has to correct, gives exit code 3.
+ * Any other error gives exit code 4, and a supervisor starts it again.
  */
 export async function serving(final: ErrorKinds, work: () => Promise<void>): Promise<void> {
   try {
@@ -40,20 +40,21 @@ export async function serving(final: ErrorKinds, work: () => Promise<void>): Pro
   }
 }
 
-/** What runs. */
+/** A running controller, proxy or renderer. */
 interface Running {
   stop(): Promise<void>;
-  /** Resolves once it has to end by itself. */
+  /** Resolves when it has to end without a signal. */
   readonly over?: Promise<void>;
 }
 
 /**
- * Resolves when `running` has stopped: after a signal, or with true once it had to end by itself. A second signal, at
- * least a second later, exits at once. `stopWithInput`: the end of the standard input is a signal, too.
+ * Resolves when `running` has stopped: after a signal, or with true if it had to end without a signal. A second
+ * signal, at least a second later, exits immediately. `stopWithInput`: the end of the standard input counts as a
+ * signal.
  */
 export async function runUntilSignalled(running: Running, log: Logger, stopWithInput = false): Promise<boolean> {
   if (stopWithInput) stopWhenInputEnds();
-  // Timers of the controller keep no process alive, and while stopping nothing else may do so either.
+  // Keeps the process alive: the controller's timers do not, and while it stops, possibly nothing else does.
   const keepAlive = setInterval(() => undefined, 60_000);
   const signal = await Promise.race([firstSignal(log), ...(running.over === undefined ? [] : [running.over])]);
   log.info({ signal }, 'stopping');
@@ -64,7 +65,7 @@ export async function runUntilSignalled(running: Running, log: Logger, stopWithI
   return signal === undefined;
 }
 
-/** Sends this process the signal that stops it once its standard input ends. */
+/** Sends this process the stop signal when its standard input ends. */
 function stopWhenInputEnds(): void {
   const stop = (): void => void process.kill(process.pid, 'SIGTERM');
   process.stdin.once('end', stop).once('error', stop).resume();
@@ -78,7 +79,7 @@ function firstSignal(log: Logger): Promise<string> {
       const now = performance.now();
       firstAt ??= now;
       if (now - firstAt >= INSIST_MS) {
-        log.warn({ signal }, 'stopping at once; actions under way are looked at by the next start');
+        log.warn({ signal }, 'stopping immediately; the next start checks running actions');
         process.exit(EXIT_INSISTED);
       }
       resolve(signal);

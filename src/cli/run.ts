@@ -8,8 +8,8 @@ import { CommandFailure, describeSystemError, EXIT_FAILED } from './command-fail
 type Add = (program: Command) => void;
 
 /**
- * The commands in the order of the help. Each is loaded on its own: the parts of the controller take longer to load
- * than most commands take to run.
+ * The commands, in the order of the help. Each is loaded separately, because loading the controller takes longer than
+ * most commands run.
  */
 const COMMANDS: readonly (readonly [name: string, load: () => Promise<Add>])[] = [
   ['demo', async () => (await import('./demo-command.ts')).addDemoCommand],
@@ -20,7 +20,7 @@ const COMMANDS: readonly (readonly [name: string, load: () => Promise<Add>])[] =
   ['import', async () => (await import('./import-command.ts')).addImportCommand],
   ['schemas', async () => (await import('./schemas-command.ts')).addSchemasCommand],
   ['status', async () => (await import('./status-command.ts')).addStatusCommand],
-  // These are several commands.
+  // This module adds several commands.
   ['why', loadOperations],
   ['events', async () => (await import('./events-command.ts')).addEventsCommand],
   ['client', async () => (await import('./client-command.ts')).addClientCommand],
@@ -38,7 +38,7 @@ const COMMANDS: readonly (readonly [name: string, load: () => Promise<Add>])[] =
   ['proxy', async () => (await import('./proxy-command.ts')).addProxyCommand],
 ];
 
-/** Commands of other tools, and what to use here. */
+/** Commands of other tools, with the equivalent here. */
 const OF_OTHER_TOOLS: ReadonlyMap<string | undefined, string> = new Map([
   ['apply', 'commit and push: the controller follows the branch. To see the effect first: treeline plan'],
   ['destroy', 'take the file of the instance out of stacks/instances, commit and push'],
@@ -52,7 +52,7 @@ const OF_OTHER_TOOLS: ReadonlyMap<string | undefined, string> = new Map([
   ['version', 'treeline --version'],
 ]);
 
-/** Returns the command that is called; none for the version, and all for any other word, as for the help. */
+/** Resolves with the called command; none for the version, all for the help or an unknown word. */
 async function commandsFor(called: string | undefined): Promise<readonly Add[]> {
   if (called === '--version' || called === '-V') return [];
   const one = COMMANDS.find(([name]) => name === called);
@@ -72,7 +72,7 @@ async function loadOperations(): Promise<Add> {
   return (program) => addRestCommands(program, OPERATION_COMMANDS);
 }
 
-/** Returns the program with the command that is called, or with all commands. */
+/** Resolves with the program with the called command, or with all commands. */
 export async function createProgram(called?: string): Promise<Command> {
   const instead = OF_OTHER_TOOLS.get(called);
   const program = new Command('treeline')
@@ -80,7 +80,7 @@ export async function createProgram(called?: string): Promise<Command> {
     .version(productVersion())
     .showHelpAfterError(instead === undefined ? '(try --help)' : `(${instead})`)
     .showSuggestionAfterError(instead === undefined)
-    // Their subcommands inherit it, as they inherit the rest of the above.
+    // Subcommands inherit these settings.
     .exitOverride();
   for (const add of await commandsFor(called)) add(program);
   return program;
@@ -97,8 +97,8 @@ export async function run(): Promise<void> {
 }
 
 /**
- * 3: could not run, 4: another start may succeed. Commands set 1 and 2 themselves, for answers that are no failure of
- * the command.
+ * 3: could not run, 4: another start may succeed. Commands set 1 and 2 for results that are not failures of the
+ * command.
  */
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_FAILED;

@@ -1,4 +1,4 @@
-// `treeline schemas`: copies the schemas for editors to where the modelines of a stacks repository point.
+// `treeline schemas`: copies the schemas for editors to the path in the modelines of a stacks repository.
 import { cp, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
@@ -8,8 +8,7 @@ import { print } from './output.ts';
 import { fromUserDirectory, requireFolder } from './user-directory.ts';
 
 /**
- * The operators' files are no part of a stacks repository. What is beside the schemas, such as the table of problem
- * codes, is none.
+ * Schemas of the operator's files, which do not belong into a stacks repository.
  */
 const NOT_FOR_REPOSITORIES = ['settings.schema.json', 'proxy-settings.schema.json', 'render-settings.schema.json'];
 
@@ -18,7 +17,7 @@ export function addSchemasCommand(program: Command): void {
   program
     .command('schemas')
     .description('write JSON Schemas for editors into schemas/')
-    .argument('[directory]', 'where the layout begins', '.')
+    .argument('[directory]', 'the directory of the layout', '.')
     .action(async (directory: string) => {
       const folder = fromUserDirectory(directory);
       await requireFolder(folder);
@@ -28,7 +27,7 @@ export function addSchemasCommand(program: Command): void {
     });
 }
 
-/** Copies every schema of the layout into a folder, which is made where it is missing; returns how many. */
+/** Copies every schema of the layout into a folder, created if missing. Resolves with their number. */
 export async function writeSchemas(folder: string): Promise<number> {
   await mkdir(folder, { recursive: true });
   const names = (await readdir(productPath('schemas'))).filter(

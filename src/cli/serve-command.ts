@@ -1,4 +1,4 @@
-// `treeline serve`: runs the controller until a signal stops it, or checks its settings.
+// `treeline serve`: runs the controller until a signal, or checks its settings.
 import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
 import { TlsFilesError } from '../api/tls/tls-files.ts';
@@ -29,7 +29,7 @@ export function addServeCommand(program: Command): void {
     .command('serve')
     .description('run the controller')
     .requiredOption('--config <file>', "the operator's settings, treeline.yaml")
-    .option('--check', 'check the settings and what they name, and start nothing')
+    .option('--check', 'check the settings and their files, and start nothing')
     .option('--accept-history <commit>', 'accept this commit if no registered client can')
     .addHelpText(
       'after',
@@ -52,10 +52,10 @@ async function serve(config: string, acceptedHistory: string | undefined): Promi
   const settings = { ...(await loadSettings(fromUserDirectory(config))), acceptedHistory };
   const log = createLog(settings.log.level);
   let controller: Controller | undefined;
-  // From before the start, since the signal ends a process that does not take it.
+  // Registered before the start, because the signal would end a process without a handler.
   if (settings.audit !== null) process.on('SIGHUP', () => controller?.reopenAudit());
   controller = await startController(settings, { log });
   if (!(await runUntilSignalled(controller, log))) return;
-  const message = 'this replica has led and lost the lease; a supervisor starts it again as a standby';
+  const message = 'this replica has lost the lease; a supervisor restarts it as a standby';
   throw new CommandFailure(message, { exitCode: EXIT_TRY_AGAIN });
 }

@@ -1,4 +1,4 @@
-// Connects to a running controller: it finds the address and the client certificate, and sends requests.
+// Connects to a running controller: finds its address and the client certificate, and sends requests.
 import { type Command, Option } from 'commander';
 import type { ProxyTlsFiles } from '../agents/load-proxy-settings.ts';
 import { sendToController } from '../base/controller-request.ts';
@@ -9,20 +9,20 @@ import { findDemo } from './demo/settings-file.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
 const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
-/** How long the server may be silent, from the start of the request. An answer that comes slowly is waited for. */
+/** The time limit of the server's silence, from the start of the request. A slow answer is allowed. */
 const TIMEOUT_MS = 60_000;
 
-/** As the options of the command line give it; the texts of files are read when a request is made. */
+/** The options of the command line. Files are read at each request. */
 export interface ServerOptions extends ProxyTlsFiles {
   readonly server: string;
 }
 
-/** The text for an argument that is empty. */
-export const EMPTY_ARGUMENT = 'an argument is empty: a shell variable that is not set makes such a one';
+/** The message for an empty argument. */
+export const EMPTY_ARGUMENT = 'an argument is empty, probably because of an unset shell variable';
 
 /**
- * Adds the options that say which server, and with which certificate; each may come from the environment. Without any
- * of them, the command connects to the demo of the user's folder or of a folder above, as its administrator.
+ * Adds the options for the server and the certificate; each may come from the environment. Without any of them, the
+ * command connects to the demo of the user's folder or of a folder above, as its administrator.
  */
 export function addServerOptions(command: Command): Command {
   return addOptionalServerOptions(command).hook('preAction', async (_, action) => {
@@ -46,15 +46,15 @@ function incomplete(options: Partial<ServerOptions>): CommandFailure {
   return new CommandFailure(`say which controller, and who asks: ${names} (or ${variables}); ${advice}`);
 }
 
-/** Adds the same options to a command that can also do without a server. */
+/** Adds the same options to a command that does not need a server. */
 export function addOptionalServerOptions(command: Command): Command {
   for (const option of serverOptions()) command.addOption(option);
   return command;
 }
 
 /**
- * Returns the options if a server is named, and those of the demo if none is given; undefined if there is neither.
- * Throws CommandFailure if a server is named and other options are missing.
+ * Resolves with the options if the user named a server, otherwise with those of the demo; undefined if there is
+ * neither. Throws CommandFailure if a server is named but other options are missing.
  */
 export async function serverIn(options: Partial<ServerOptions>): Promise<ServerOptions | undefined> {
   const { server, cert, key, ca } = options;
@@ -65,7 +65,7 @@ export async function serverIn(options: Partial<ServerOptions>): Promise<ServerO
 }
 
 function serverOptions(): Option[] {
-  // An empty variable counts as not set. An option that is given and empty is an error.
+  // An empty variable counts as unset. An empty option is an error.
   for (const name of SERVER_OPTIONS) {
     const variable = `TREELINE_${name.toUpperCase()}`;
     if (process.env[variable] === '') delete process.env[variable];
@@ -78,7 +78,7 @@ function serverOptions(): Option[] {
   ];
 }
 
-/** The server answered with an error; the message has its own words. */
+/** The server answered with an error; the message contains the server's message. */
 export class RefusedRequest extends CommandFailure {
   readonly status: number;
 
@@ -88,14 +88,14 @@ export class RefusedRequest extends CommandFailure {
   }
 }
 
-/** Returns true for an error that may pass: the controller is starting, or not ready. */
+/** Returns true for a temporary error: the controller is starting, or not ready. */
 export function mayPass(error: unknown): error is CommandFailure {
   if (error instanceof RefusedRequest) return error.status === 503;
   const { cause } = error instanceof CommandFailure ? error : {};
   return cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED';
 }
 
-/** Returns the body of a read. Throws RefusedRequest with the server's own words, else CommandFailure. */
+/** Resolves with the body of a read. Throws RefusedRequest with the server's message, or CommandFailure. */
 export function getFrom(server: ServerOptions, path: string, more: Omit<Sent, 'path'> = {}): Promise<unknown> {
   return sendTo(server, { path, ...more });
 }
@@ -107,7 +107,9 @@ interface StreamMessage {
   readonly data: string;
 }
 
-/** Calls `onMessage` with each message until the stream ends. Throws like {@link getFrom}, also where nothing is heard for long. */
+/**
+ * Calls `onMessage` with each message until the stream ends. Throws like {@link getFrom}, also after a long silence.
+ */
 export async function streamFrom(
   server: ServerOptions,
   path: string,
@@ -127,7 +129,7 @@ export async function streamFrom(
 }
 
 const MESSAGE_LENGTH_MAX = 1024 * 1024;
-/** A comment comes every 15 s. */
+/** The server sends a comment every 15 s. */
 const STREAM_SILENCE_MS = 45_000;
 
 interface Sent {
@@ -161,6 +163,6 @@ function addressOf(server: string, path: string): URL {
   if (!URL.canParse(server) || new URL(server).protocol !== 'https:') {
     throw new CommandFailure(`--server has to be an https:// address, not "${server}"`);
   }
-  // The address may have a path of its own, where a proxy passes only what lies below it.
+  // The address may have a path, for example behind a reverse proxy.
   return new URL(`${server.replace(/\/+$/, '')}${path}`);
 }

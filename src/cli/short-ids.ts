@@ -1,5 +1,5 @@
-// Finds the commit or digest that begins with given digits: in the repository of the user's folder, and among those that
-// the controller names now. The interface itself takes full ids only.
+// Finds the commit or digest that begins with given digits: in the repository of the user's folder, and among those of
+// the controller. The interface accepts only full ids.
 import { isCommitId } from '../model/names.ts';
 import { openLocalRepository } from '../repository/local-repository.ts';
 import { SourceError } from '../repository/source.ts';
@@ -8,17 +8,17 @@ import { CommandFailure } from './command-failure.ts';
 import { getFrom, type ServerOptions } from './server-connection.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
-/** At least seven digits, as git shows them; before those of a digest there may be the kind of its hold. */
+/** At least seven digits, like git's short ids. The kind of a hold may precede the digits of its digest. */
 const SHORT = /^(?:[a-z]+(?:-[a-z]+)*-)?([0-9a-f]{7,63})$/;
 /**
- * An author can search for two changes whose digests begin alike, have one reviewed, and push the other: with seven
- * digits that takes 16,000 tries, with these a million millions.
+ * An attacker could search for two changes whose digests share a prefix, let one be reviewed, and push the other. With
+ * seven digits that takes about 16,000 attempts, with 20 digits about 10^12.
  */
 const APPROVING_DIGITS_MIN = 20;
 
 /**
- * Returns the full id of a commit, as the repository of the user's folder or the controller knows it. Throws
- * CommandFailure if neither does, or if the id is ambiguous.
+ * Resolves with the full id of a commit from the repository of the user's folder or from the controller. Throws
+ * CommandFailure if neither knows it, or if the id is ambiguous.
  */
 export async function findCommit(server: ServerOptions, text: string): Promise<string> {
   if (isCommitId(text)) return text;
@@ -37,8 +37,8 @@ export async function findCommit(server: ServerOptions, text: string): Promise<s
 }
 
 /**
- * Returns the full digest of a held item without a `prefix`, or the text if no digest begins so. Throws CommandFailure
- * if several do, or if the text is too short.
+ * Resolves with the full digest of a held item without its `prefix`, or with the text if no digest begins with it.
+ * Throws CommandFailure if several do, or if the text is too short.
  */
 export async function findHeld(server: ServerOptions, text: string, prefix = ''): Promise<string> {
   const [, digits = ''] = SHORT.exec(text) ?? [];

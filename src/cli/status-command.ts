@@ -1,4 +1,4 @@
-// `treeline status`: prints the status of the stacks and the commit that is followed.
+// `treeline status`: prints the status of the stacks and the followed commit.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { countOf, visible } from '../base/wording.ts';
@@ -25,9 +25,9 @@ import { waitUntilSettled } from './wait-until-settled.ts';
 
 const EXIT_NOT_DONE = 1;
 const TIMEOUT_SECONDS = 300;
-/** The most names of servers in a line of a recovery. */
+/** The maximum number of server names in a line of a recovery. */
 const RECOVERED_MAX = 20;
-/** What a recovery found of servers, in words. */
+/** The results of a recovery, in words. */
 const RECOVERED: Readonly<Record<keyof RecoveredServers, string>> = {
   found: 'found, as recorded',
   drifted: 'found otherwise than recorded, or gone',
@@ -50,8 +50,8 @@ interface Options extends ServerOptions {
 }
 
 /**
- * Adds the command. Exit code 0: shown, and with `--wait` all is done; 1: with `--wait`, it is not, or with
- * `--exit-code`, something unacknowledged needs an operator; 3: could not run.
+ * Adds the command. Exit code 0: shown, and with `--wait` everything is done; 1: with `--wait`, it is not, or with
+ * `--exit-code`, an unacknowledged cause needs an operator; 3: could not run.
  */
 export function addStatusCommand(program: Command): void {
   const command = program
@@ -71,13 +71,13 @@ export function addStatusCommand(program: Command): void {
     );
   addServerOptions(command).action(async (instance: string | undefined, options: Options) => {
     if (options.delivered && options.wait === undefined)
-      throw new CommandFailure('--delivered goes with --wait COMMIT; what is delivered now: treeline delivered');
+      throw new CommandFailure('--delivered requires --wait COMMIT; to see what is delivered now: treeline delivered');
     const isGone = options.wait === undefined ? false : await wait(instance, { ...options, wait: options.wait });
     if (isGone) print(`${instance}: gone`);
     else if (options.watch) await watch(instance, options);
     else {
       const { value, text, attention } = await readStatus(instance, options);
-      // That of --wait stays where it is 1 already.
+      // Keeps an exit code of 1 from --wait.
       if (options.exitCode && attention.some(({ acknowledged }) => acknowledged === null))
         process.exitCode = EXIT_NOT_DONE;
       printAs(options.format, value, () => text);
@@ -85,7 +85,7 @@ export function addStatusCommand(program: Command): void {
   });
 }
 
-/** Waits, sets the exit code, and returns whether the named instance is gone. */
+/** Waits, sets the exit code, and resolves with whether the named instance is gone. */
 async function wait(instance: string | undefined, options: Options & { readonly wait: string }): Promise<boolean> {
   const { delivered = false } = options;
   const timeoutMs = options.timeout * 1000;
@@ -103,13 +103,16 @@ interface Shown {
 }
 
 const WATCH_MS = 2_000;
-/** Some terminals report that they have no rows or columns. */
+/** The default for terminals that report no rows or columns. */
 const ROWS = 24;
 const COLUMNS = 80;
-/** The codes of every terminal: to the first line, and clear what is below. */
+/** Terminal codes: move to the first line, and clear everything below. */
 const CLEAR = '\u001b[H\u001b[J';
 
-/** Shows the status in place on a terminal, elsewhere its new lines. A failed read is shown, unless it is the first. */
+/**
+ * Updates the status in place on a terminal; otherwise prints new lines. Shows failed reads, but throws if the first
+ * fails.
+ */
 async function watch(instance: string | undefined, options: Options): Promise<never> {
   if (options.format === 'json') throw new CommandFailure('--watch prints text: leave out --format json');
   process.on('SIGINT', () => process.exit(0));
@@ -138,7 +141,7 @@ async function readStatus(instance: string | undefined, options: Options): Promi
   const instances = overview.instances.filter(({ name, status }) =>
     isAll ? options.problems === undefined || status !== 'Done' : name === instance,
   );
-  // What concerns no instance in particular concerns this one too.
+  // Includes causes that concern no instance in particular.
   const attention = overview.attention.filter((item) => isAll || isAbout(item.instances, instance));
   const held = overview.held.filter(
     (item) => isAll || isAbout(item.instance === null ? [] : [item.instance], instance),
@@ -187,7 +190,7 @@ async function readRecovery(options: Options): Promise<Recovery | null> {
   return ((await getFrom(options, '/operations/recovery')) as FoundRecovery).recovery;
 }
 
-/** Returns where the page is, and how to see it without a certificate. */
+/** Resolves with lines about the page, and how to see it without a certificate. */
 async function pageLines(options: Options): Promise<readonly string[]> {
   if (options.format === 'json') return [];
   const { page, message } = (await getFrom(options, '/')) as { readonly page: string; readonly message: string };
@@ -198,7 +201,7 @@ function formatInstance({ name, status, summary }: Overview['instances'][number]
   return status === 'Done' ? `${name}: ${status}` : `${name}: ${status}: ${firstLine(summary)}`;
 }
 
-/** Returns the items that need an operator, then those that are acknowledged; no lines if there are none. */
+/** Returns lines for the items that need an operator, then for acknowledged ones; empty if there are none. */
 function formatAttention(items: Overview['attention'], leftOut = 0): readonly string[] {
   const [open, known] = [
     items.filter((item) => item.acknowledged === null),
@@ -226,7 +229,7 @@ function formatCommit({ commit, author, ...replicas }: Overview): readonly strin
   return [`commit ${commit} is followed${who}`, ...formatReplicas(replicas)];
 }
 
-/** Returns the lines of a recovery: why, until when a resume is refused, and the servers of each instance. */
+/** Returns the lines of a recovery: its reason, the earliest resume, and the servers of each instance. */
 function formatRecovery({ id, reason, since, notBefore, instances }: Recovery): readonly string[] {
   const lines = [
     `recovery ${id}, since ${since}: ${visibleLine(reason)}`,

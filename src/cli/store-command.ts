@@ -1,5 +1,5 @@
-// `treeline store`: backs up and restores what the controller has recorded, in the embedded store or in a database. A
-// backup of one kind fills the other. The repository is not part of it.
+// `treeline store`: backs up and restores the rows of the controller, in the embedded store or in a database. A backup
+// of one kind can fill the other. It does not include the repository.
 import { existsSync, statSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -92,12 +92,15 @@ interface Filling {
   readonly database: DatabaseOptions;
 }
 
-/** Begins a recovery, unless the embedded store that was left is at the same commit: then nothing was done since. */
+/**
+ * Begins a recovery, unless the former embedded store is at the same revision: then nothing was done since the
+ * backup.
+ */
 async function fillDatabase(backup: string, { settings, format, database }: Filling): Promise<void> {
   const { directory } = settings.store;
   const advice = 'Stop that controller first. Nothing was restored.';
   using _lock = existsSync(directory) ? lockDirectory(directory, advice) : undefined;
-  // Other replicas may have recorded more than this one has seen of a database.
+  // Of a database, other replicas may have recorded more than this one has seen.
   const left = readSeen(directory) === undefined ? storeRevision(directory) : undefined;
   const recover = recoverIn(settings, Date.now());
   const document = await importDatabase(database, backup, (rows) => (rows.revision === left ? [] : recover(rows)));
@@ -106,20 +109,20 @@ async function fillDatabase(backup: string, { settings, format, database }: Fill
   printAs(format, factsOf(document), () => `restored ${describe(document)}\nto ${place}`);
 }
 
-/** Returns what begins a recovery in the rows of a backup. */
+/** Returns the function that begins a recovery in the rows of a backup. */
 function recoverIn({ execution }: Settings, now: number): RenewRows {
   const lost = { reason: 'the store was restored from a backup', now, runsMs: longestActionMs(execution) };
   return ({ tables }) => recoverRows({ list: (kind) => tables[kind] }, lost);
 }
 
-/** A folder gets a file named after controller and time, so that names sort by age and are unique. */
+/** In a folder, the file name contains controller and time, so that names are unique and sort by age. */
 async function fileFor(target: string, { id }: Settings): Promise<string> {
   const moment = new Date().toISOString().replaceAll(/[:.]/g, '-');
   const path = fromUserDirectory(target);
   if (target.endsWith('/')) await mkdir(path, { recursive: true, mode: 0o700 });
   const isFolder = existsSync(path) && statSync(path).isDirectory();
   const file = isFolder ? join(path, `treeline-${id}-${moment}.backup`) : path;
-  // SQLite would read a log that another file of this name has left.
+  // SQLite would read a leftover log of an earlier file with this name.
   const taken = ['', '-wal', '-shm', '-journal'].map((end) => file + end).find((path) => existsSync(path));
   if (taken !== undefined) throw new CommandFailure(`${taken} is there already; name another file`);
   return file;

@@ -1,7 +1,7 @@
-// Reads spans of time as people write them: 90m, 12h, 7d.
+// Reads spans of time such as 90m, 12h, 7d.
 const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Returns the milliseconds of a span; undefined where the text is none. */
+/** Returns the milliseconds of a span; undefined for other text. */
 export function spanMs(text: string): number | undefined {
   const [, count, unit = ''] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
   return count === undefined ? undefined : Number(count) * (UNITS_MS[unit] ?? 0);

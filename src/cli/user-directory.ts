@@ -9,8 +9,8 @@ import { SourceError } from '../repository/source.ts';
 import { CommandFailure, expecting } from './command-failure.ts';
 
 /**
- * Returns an absolute path: relative ones begin where the user stands. npm runs a script of this package in its root
- * and passes the user's folder in `INIT_CWD`; an installed command simply runs there.
+ * Returns an absolute path, relative to the user's current directory. npm runs scripts of this package in its root and
+ * passes the user's directory in `INIT_CWD`; an installed command runs in the user's directory.
  */
 export function fromUserDirectory(path: string): string {
   const isOwnScript = process.env.npm_package_name === 'treeline' && process.env.npm_lifecycle_event !== undefined;
@@ -18,8 +18,7 @@ export function fromUserDirectory(path: string): string {
 }
 
 /**
- * Returns the bytes of a file that the user named, by an option or a setting. Throws CommandFailure where it cannot
- * be read.
+ * Resolves with the bytes of a file from an option or a setting. Throws CommandFailure if it cannot be read.
  */
 export async function readNamedFile(file: string, option?: string): Promise<Buffer> {
   try {
@@ -32,10 +31,10 @@ export async function readNamedFile(file: string, option?: string): Promise<Buff
 
 /** Throws CommandFailure where a path that the user named is a file, and Node's error where it is nothing. */
 export async function requireFolder(path: string): Promise<void> {
-  if (!(await stat(path)).isDirectory()) throw new CommandFailure(`${path} is a file, and a folder is needed`);
+  if (!(await stat(path)).isDirectory()) throw new CommandFailure(`${path} is a file, not a folder`);
 }
 
-/** Returns a directory as a commit would hold it. Throws CommandFailure where it cannot be read. */
+/** Resolves with a directory in the form of a commit. Throws CommandFailure if it cannot be read. */
 export async function readStacksDirectory(directory: string): Promise<Snapshot> {
   await requireFolder(directory);
   const time = `${new Date().toISOString().slice(0, 19)}Z`;

@@ -1,5 +1,4 @@
-// `treeline validate`: prints all mistakes of a working directory before they are committed, or those of a commit.
-// Offline.
+// `treeline validate`: prints all mistakes of a working directory or of a commit. Works offline.
 import { existsSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { type Command, Option } from 'commander';
@@ -66,14 +65,14 @@ function explained(code: string): string {
 }
 
 /**
- * Returns the problems of a directory, as an absolute path; with a revision, those of that commit and not of the files
- * that stand there. Throws CommandFailure where it cannot be read.
+ * Resolves with the problems of a directory (absolute path), or of a commit if there is a revision. Throws
+ * CommandFailure if it cannot be read.
  */
 export async function validateDirectory(directory: string, revision?: string): Promise<Report> {
   const isCommit = revision !== undefined;
   if (!isCommit && isBare(directory)) {
     const advice = 'check a commit of it with --rev, such as --rev main, or a clone';
-    throw new CommandFailure(`${directory} is a bare repository, and holds no files to check: ${advice}`);
+    throw new CommandFailure(`${directory} is a bare repository, without files to check: ${advice}`);
   }
   const snapshot = isCommit ? await readCommit(directory, revision) : await readStacksDirectory(directory);
   const derivation = derive(snapshot);
@@ -92,26 +91,27 @@ async function readCommit(directory: string, revision: string): Promise<Snapshot
   });
 }
 
-/** Returns a function that reads the lines of files. It keeps those of one file: sorted problems need no more. */
+/** Returns a function that reads the lines of files. It caches one file, which is enough for sorted problems. */
 function lineReader(snapshot: Snapshot): Report['linesOf'] {
   let last: { readonly file: string; readonly lines: readonly string[] | undefined } | undefined;
   return (file) => {
     if (last?.file !== file) {
       const content = snapshot.blobs.get(snapshot.files.get(file)?.oid ?? '');
-      // Of a file that is not UTF-8, the text before the first wrong byte is right, and so is the column of that byte.
+      // In a file that is not UTF-8, the text before the first invalid byte is correct, and so is the column of that
+      // byte.
       last = { file, lines: content === undefined ? undefined : linesOf(new TextDecoder().decode(content)) };
     }
     return last.lines;
   };
 }
 
-/** Returns the path from the root of the Git repository around a directory; '' where there is none. */
+/** Returns the path of a directory from the root of its Git repository; '' if there is none. */
 function prefixOf(directory: string): string {
   const path = relative(rootAround(directory) ?? directory, directory);
   return path === '' ? '' : `${path.split(sep).join('/')}/`;
 }
 
-/** Returns the root of the Git repository around a directory; undefined where there is none. */
+/** Returns the root of the Git repository around a directory; undefined if there is none. */
 function rootAround(directory: string): string | undefined {
   const above = dirname(directory);
   if (existsSync(join(directory, '.git'))) return directory;

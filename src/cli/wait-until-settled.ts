@@ -1,5 +1,4 @@
-// Waits in one loop until a commit is followed, none of its changes is in progress, and if asked, until it is
-// delivered.
+// Waits until a commit is followed, none of its changes is in progress, and optionally until it is delivered.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { firstNames } from '../base/wording.ts';
 import type { Overview } from '../service/answers.ts';
@@ -12,11 +11,11 @@ import { findCommit } from './short-ids.ts';
 const POLL_MS = 500;
 
 interface Awaited {
-  /** As {@link findCommit} takes it. */
+  /** A revision for {@link findCommit}. */
   readonly commit: string;
   /** Undefined: all instances. */
   readonly instance: string | undefined;
-  /** Wait also until all nodes that report run the record of the commit or a later one. */
+  /** Also wait until all nodes that report run the record of the commit or a later one. */
   readonly delivered: boolean;
   readonly timeoutMs: number;
   /** Prints the progress. */
@@ -24,7 +23,7 @@ interface Awaited {
 }
 
 interface Outcome {
-  /** All that was waited for has happened. */
+  /** Everything has happened. */
   readonly isDone: boolean;
   /** The instance is gone. */
   readonly isGone?: boolean;
@@ -34,12 +33,12 @@ interface Outcome {
 
 interface Waiting extends Awaited {
   readonly server: ServerOptions;
-  /** The instance was there. */
+  /** The instance existed before. */
   isKnown: boolean;
 }
 
 /**
- * Resolves once all has settled, the commit turns out not to be followed, or the time is over. Throws CommandFailure.
+ * Resolves when everything has settled, the commit cannot be followed, or the time is over. Throws CommandFailure.
  */
 export async function waitUntilSettled(server: ServerOptions, awaited: Awaited): Promise<Outcome> {
   const deadline = performance.now() + awaited.timeoutMs;
@@ -64,7 +63,7 @@ export async function waitUntilSettled(server: ServerOptions, awaited: Awaited):
   }
 }
 
-/** Looks once. Returns undefined to look again; `isLate`: the time is over, so it returns an outcome. */
+/** Checks once. Resolves with undefined to check again. `isLate`: the time is over, so it resolves with an outcome. */
 async function look(waiting: Waiting, isLate: boolean): Promise<Outcome | undefined> {
   const { commit, instance, timeoutMs, progress } = waiting;
   const overview = await readStatus(waiting.server, { 'x-treeline-min-commit': commit });
@@ -84,7 +83,7 @@ async function look(waiting: Waiting, isLate: boolean): Promise<Outcome | undefi
   return isDone && waiting.delivered ? await lookForDelivery(waiting, isLate) : { isDone };
 }
 
-/** Returns the failure if the controller is not reached, not ready, or does not follow the commit yet. */
+/** Resolves with the failure if the controller cannot be reached, is not ready, or does not follow the commit yet. */
 async function readStatus(server: ServerOptions, headers = {}): Promise<Overview | CommandFailure> {
   try {
     return (await getFrom(server, '/operations/status', { headers })) as Overview;
@@ -94,7 +93,7 @@ async function readStatus(server: ServerOptions, headers = {}): Promise<Overview
   }
 }
 
-/** The controller waits a while before it answers that it does not follow the commit. */
+/** Repeats the check, because the controller waits only a limited time for the commit. */
 async function lookForCommit(waiting: Waiting, isLate: boolean): Promise<Outcome | undefined> {
   const { server, commit, timeoutMs, progress } = waiting;
   const overview = await readStatus(server);

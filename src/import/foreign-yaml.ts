@@ -1,5 +1,5 @@
-// Reads YAML and JSON of other tools: YAML as Ruby does, with the line of each value. Anchors, aliases and merge keys
-// are resolved; a value that no record can hold keeps its place and a reason.
+// Reads YAML and JSON of other tools: YAML like Ruby, with the line of each value. Resolves anchors, aliases and merge
+// keys. A value that a record cannot contain keeps its place and a reason.
 import { isAlias, isCollection, isMap as isMapNode, isScalar, LineCounter, type Node, parseAllDocuments } from 'yaml';
 import { invariant } from '../base/invariant.ts';
 import { emptyMap, isExact, isMap, type Json } from '../model/json.ts';
@@ -10,15 +10,15 @@ export interface SourceLine {
   readonly line: number;
 }
 
-/** Returns a place as messages show it. */
+/** Returns a place in the form for messages. */
 export function placeText({ file, line }: SourceLine): string {
   return line === 0 ? file : `${file}:${line}`;
 }
 
-/** The files of a source, by their paths as they are shown. */
+/** The files of a source, by the paths in messages. */
 export type SourceFiles = ReadonlyMap<string, string>;
 
-/** A value of a source. An alias is the value that it names, so one value may be at several places. */
+/** A value of a source. An alias is the same value as its anchor, so one value may be at several places. */
 export type Located = LocatedScalar | LocatedList | LocatedMap;
 
 /** A text, number, boolean or null. */
@@ -35,7 +35,7 @@ export interface LocatedList extends SourceLine {
   readonly items: readonly Located[];
 }
 
-/** A map. If a key is repeated, the last value counts, as for the tools. */
+/** A map. The last value of a repeated key wins, like in the tools. */
 export interface LocatedMap extends SourceLine {
   readonly kind: 'map';
   readonly entries: ReadonlyMap<string, Located>;
@@ -43,12 +43,12 @@ export interface LocatedMap extends SourceLine {
 
 /** The parser needs 500 times the memory of a text of many small values. */
 const YAML_LENGTH_MAX = 4 * 1024 * 1024;
-/** Values inside one value, aliases followed: a file of few lines can name more than any machine holds. */
+/** The limit of values inside one value, with aliases resolved: a few lines can expand to more than any memory. */
 const VALUES_MAX = 200_000;
-/** Values of a whole file. */
+/** The limit of values of a whole file. */
 const FILE_VALUES_MAX = 2_000_000;
 const DEPTH_MAX = 64;
-/** More merge keys are no configuration: each copies what it merges. */
+/** The limit of merged entries: each merge key copies the merged map. */
 const MERGED_MAX = 100_000;
 
 /** Returns the first document of a file; a scalar with a fault if it cannot be read. An empty file is null. */
@@ -63,7 +63,7 @@ export function parseForeign(file: string, text: string): Located {
     const [error] = document?.errors ?? [];
     if (error !== undefined) {
       const reason = error.message.replace(/ at line .*/s, '');
-      return faultAt({ file, line: counter.linePos(error.pos[0]).line }, `it is no YAML: ${reason}`);
+      return faultAt({ file, line: counter.linePos(error.pos[0]).line }, `it is not YAML: ${reason}`);
     }
     const reader = { file, lineOf: (offset: number) => counter.linePos(offset).line, merged: 0, anchors: new Map() };
     return readNode(reader, document?.contents ?? null, { file, line: 1 });
@@ -73,12 +73,12 @@ export function parseForeign(file: string, text: string): Located {
   }
 }
 
-/** Returns the values of a JSON text, all at one place; a scalar with a fault if it is no JSON. */
+/** Returns the values of a JSON text, all at one place; a scalar with a fault if it is not JSON. */
 function parseForeignJson(at: SourceLine, text: string): Located {
   try {
     return locatedJson(JSON.parse(text.replace(/^\uFEFF/, '')) as Json, at);
   } catch (error) {
-    if (error instanceof SyntaxError) return faultAt(at, `it is no JSON: ${error.message}`);
+    if (error instanceof SyntaxError) return faultAt(at, `it is not JSON: ${error.message}`);
     if (error instanceof RangeError) return faultAt(at, 'it is nested too deeply');
     throw error;
   }
@@ -93,7 +93,7 @@ export function locatedJson(value: Json, at: SourceLine): Located {
     return { kind: 'map', entries: new Map(entries), file, line };
   }
   invariant(typeof value !== 'object' || value === null, 'a value is a scalar');
-  if (typeof value === 'number' && !isExact(value)) return faultAt(at, 'no record can keep this number');
+  if (typeof value === 'number' && !isExact(value)) return faultAt(at, 'a record cannot contain this number');
   return { kind: 'scalar', value, file, line };
 }
 
@@ -118,15 +118,15 @@ export function locatedText(located: Located | undefined): string | undefined {
   return String(located.value);
 }
 
-/** Returns the items of a list; of anything else that is there, that alone. */
+/** Returns the items of a list, or another value as the only item. */
 export function itemsOf(located: Located | undefined): readonly Located[] {
   if (located === undefined || (located.kind === 'scalar' && located.value === null)) return [];
   return located.kind === 'list' ? located.items : [located];
 }
 
 /**
- * Returns plain JSON, keys sorted so that equal values are written alike, or the first fault inside, or that it is too
- * large.
+ * Returns plain JSON with sorted keys, so that equal values have equal texts; otherwise the first fault inside, or that
+ * the value is too large.
  */
 export function plainJson(
   located: Located,
@@ -155,12 +155,12 @@ export function plainJson(
 
 const TOO_LARGE = 'it is too large';
 
-/** Thousands of servers share a value; it is counted once. */
+/** Cached, because thousands of servers share a value. */
 const counted = new WeakMap<Located, Located>();
 
 /**
- * Returns the value of a key, or a whole file, or a fault where it is too large, aliases followed: nothing else has to
- * count.
+ * Returns the value of a key or of a whole file, or a fault if it is too large with aliases resolved. No other code
+ * needs to count.
  */
 export function bounded(located: Located, of: 'key' | 'file' = 'key'): Located {
   const known = counted.get(located);
@@ -182,7 +182,7 @@ interface Reader {
   readonly anchors: Map<string, Located>;
 }
 
-/** Returns the value of a node; `at` is the place of its key, for a value that was left empty. */
+/** Returns the value of a node; `at` is the place of its key, for an empty value. */
 function readNode(reader: Reader, node: unknown, at: SourceLine): Located {
   if (isAlias(node)) {
     return reader.anchors.get(node.source) ?? faultAt(at, `the alias *${node.source} names nothing before it`);
@@ -224,7 +224,7 @@ function readMap(reader: Reader, pairs: readonly { key: unknown; value: unknown 
   return { kind: 'map', entries: merged.size === 0 ? entries : new Map([...merged, ...entries]), ...at };
 }
 
-/** Of several merged maps the first wins, and the map's own keys win over all. */
+/** The first of several merged maps wins, and the map's own keys win over all of them. */
 function mergeInto(merged: Map<string, Located>, value: Located, reader: Reader): void {
   for (const map of itemsOf(value)) {
     if (map.kind !== 'map') continue;
@@ -234,7 +234,7 @@ function mergeInto(merged: Map<string, Located>, value: Located, reader: Reader)
   }
 }
 
-/** The value of a scalar, or the reason why no record can have it. */
+/** The value of a scalar, or the reason why a record cannot contain it. */
 type PsychScalar = { readonly value: null | boolean | number | string } | { readonly fault: string };
 
 const WORDS: readonly (readonly [RegExp, null | boolean])[] = [
@@ -242,7 +242,7 @@ const WORDS: readonly (readonly [RegExp, null | boolean])[] = [
   [/^(?:yes|true|on)$/i, true],
   [/^(?:no|false|off)$/i, false],
 ];
-/** A text for Psych, but for the words above. */
+/** A text for Psych, apart from the words above. */
 const TEXT = /^[^\d.:-]?[\p{L}_\s!@#$%^&*(){}<>|/\\~;=]+|\n/u;
 const DATE = /^\d{4}-(?:1[012]|0\d|\d)-(?:[12]\d|3[01]|0\d|\d)$/;
 const TIME = /^-?\d{4}-\d{1,2}-\d{1,2}(?:[Tt]|\s+)\d{1,2}:\d\d:\d\d(?:\.\d*)?(?:\s*(?:Z|[-+]\d{1,2}:?(?:\d\d)?))?$/;
@@ -251,18 +251,18 @@ const FLOAT = /^[-+]?(?:\d[\d_,]*)?\.\d*(?:[eE][-+]\d+)?$/;
 const INTEGER = /^([-+]?)(?:0b([01_,]+)|0x([\da-fA-F_,]+)|0([0-7_,]+)|(0|[1-9](?:\d|,\d|_\d)*))$/;
 
 /**
- * Reads a plain scalar like Psych, the reader of Ruby and so of Puppet, by the rules of its ScalarScanner. Returns what
- * Psych reads: `12:30` is 45000, since it takes two parts for hours and minutes in seconds.
+ * Reads a plain scalar according to ScalarScanner of Psych, the YAML reader of Ruby and Puppet. For example, `12:30` is
+ * 45000: hours and minutes in seconds.
  */
 function psychScalar(text: string): PsychScalar {
   if (text === '') return { value: null };
   if (TEXT.test(text)) return { value: text.length > 5 ? text : wordOf(text) };
   if (TIME.test(text) || DATE.test(text)) return { fault: 'it is a date without quotes, which Puppet refuses' };
-  if (/^[-+]?\.inf$|^\.nan$/i.test(text)) return { fault: 'no record can keep this number' };
+  if (/^[-+]?\.inf$|^\.nan$/i.test(text)) return { fault: 'a record cannot contain this number' };
   if (/^:./.test(text)) return { fault: 'it is a symbol of Ruby: write a text' };
   const value = numberOf(text);
   if (value === undefined) return { value: text };
-  return isExact(value) ? { value } : { fault: 'no record can keep this number' };
+  return isExact(value) ? { value } : { fault: 'a record cannot contain this number' };
 }
 
 function wordOf(text: string): null | boolean | string {

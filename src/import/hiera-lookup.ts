@@ -1,6 +1,6 @@
-// Looks keys up in the data files of a Hiera 5 tree for one node, as Puppet does: levels from specific to general,
-// merging by lookup_options, and interpolation as far as the facts of the node are known. Follows Puppet's
-// documentation of Hiera 5.
+// Looks keys up in the data files of a Hiera 5 tree for one node, like Puppet: levels from specific to general,
+// merging by lookup_options, and interpolation with the known facts of the node. Follows Puppet's documentation of
+// Hiera 5.
 import { compilePatterns, type PatternList, patternRefusal } from '../base/pattern.ts';
 import { quote } from '../base/wording.ts';
 import {
@@ -15,32 +15,32 @@ import {
   textAt,
 } from './foreign-yaml.ts';
 
-/** What is known of a node: facts by their dotted names, without `facts.`. */
+/** The known facts of a node by dotted names, without `facts.`. */
 export type NodeContext = ReadonlyMap<string, string | readonly string[]>;
 
 /** A data file that a level of the hierarchy selects. */
 export interface DataFile {
   readonly root: Located;
-  /** The file is of one node. */
+  /** True if the file is for one node. */
   readonly isOwn: boolean;
 }
 
-/** A text of `%{…}`, or the first fact in it that is not known. */
+/** The interpolated text, or the fault of the first unknown fact. */
 type Interpolated = { readonly text: string } | { readonly fault: string };
 
 const EXPRESSION = /%\{([^}]*)\}/g;
 const CALL = /^(lookup|hiera|alias|literal|scope)\(\s*(?:'([^']*)'|"([^"]*)")\s*\)$/;
-/** A key that refers to itself, by however many others. */
+/** The limit of references, which stops a key that refers to itself through others. */
 const DEPTH_MAX = 20;
 const LOOKUP_OPTIONS = 'lookup_options';
 
-/** Returns the value of a fact as `%{name}` asks for it. */
+/** Returns the value of the fact in `%{name}`. */
 export function factOf(context: NodeContext, expression: string): string | readonly string[] | undefined {
   const name = expression.replace(/^::/, '').replace(/^(?:facts|server_facts)\./, '');
   return context.get(name);
 }
 
-/** Returns a text in which facts are replaced, as in the path of a level. */
+/** Returns a text with interpolated facts, such as the path of a level. */
 export function interpolateFacts(text: string, context: NodeContext): Interpolated {
   let fault: string | undefined;
   const replaced = text.replaceAll(EXPRESSION, (_written, inner: string) => {
@@ -53,7 +53,7 @@ export function interpolateFacts(text: string, context: NodeContext): Interpolat
 
 const interpolated = new WeakMap<Located, boolean>();
 
-/** Returns whether a value holds an expression; most hold none, and are shared by all nodes. */
+/** Returns whether a value contains an expression. Most do not, and all nodes share them. */
 function isInterpolated(located: Located): boolean {
   const known = interpolated.get(located);
   if (known !== undefined) return known;
@@ -82,7 +82,7 @@ export class HieraLookup {
     this.#options = found.length < 2 ? found[0] : mergeMaps(found, (values) => values[0] ?? nullOf(found[0]));
   }
 
-  /** Yields every key of the node with its value, and whether it was written for this node alone. */
+  /** Yields every key of the node with its value, and whether it was written only for this node. */
   *variables(): Generator<readonly [key: string, value: Located, isOwn: boolean]> {
     const seen = new Set<string>([LOOKUP_OPTIONS]);
     for (const { root, isOwn } of this.#files) {
@@ -113,7 +113,7 @@ export class HieraLookup {
     return mergeBy(name, values) ?? faultAt(first, `lookup_options merge it by "${name}", and it does not fit`);
   }
 
-  /** An option for the key itself comes before one for a pattern. Those begin with `^`. */
+  /** An option for the key itself has priority over one for a pattern, which begins with `^`. */
   #optionsOf(key: string): Located | undefined {
     if (this.#options?.kind !== 'map') return undefined;
     const exact = this.#options.entries.get(key);
@@ -180,7 +180,7 @@ export class HieraLookup {
 
 const patterns = new Map<string, PatternList | undefined>();
 
-/** Returns what matches as Ruby does, in linear time; undefined for a pattern that only Ruby understands. */
+/** Returns a linear-time matcher with Ruby's result; undefined for a pattern that only Ruby supports. */
 function compiled(pattern: string): PatternList | undefined {
   if (!patterns.has(pattern)) {
     patterns.set(pattern, patternRefusal(pattern) === undefined ? compilePatterns([pattern]) : undefined);
@@ -192,7 +192,7 @@ function nullOf(at: Located | undefined): Located {
   return { kind: 'scalar', value: null, file: at?.file ?? '', line: at?.line ?? 1 };
 }
 
-/** Returns values, specific first, merged by a strategy of Hiera; undefined where they do not fit it. */
+/** Returns values, specific first, merged by a strategy of Hiera; undefined if they are not suitable. */
 function mergeBy(strategy: string, values: readonly Located[]): Located | undefined {
   const [first] = values;
   if (first === undefined) return undefined;

@@ -1,22 +1,22 @@
-// Groups servers that select the same and are named by numbers, makes an instance of each group, and finds the
-// templates that like instances share: what differs between them is a parameter.
+// Groups servers with equal selections and numbered names, creates an instance for each group, and finds templates that
+// similar instances share. Their differences become parameters.
 import type { JsonMap } from '../model/json.ts';
 import { compareNames, nameFault, RESOURCE_GROUP, SERVER } from '../model/names.ts';
 import type { SelectedNames, SelectingNode } from './infer-selectors.ts';
 
-/** Servers that one resource makes. */
+/** Servers of one resource. */
 interface Run {
   readonly kind: 'server' | 'group';
   readonly names: readonly string[];
-  /** Its difference from others of its template: the name, or its parts, the number of members and the first index. */
+  /** The parameters of the template: the name, or its parts, the number of members and the first index. */
   readonly values: Readonly<Record<string, string>>;
 }
 
-/** An instance to write, and what its servers select. */
+/** An instance to write, and the selection of its servers. */
 export interface PlannedInstance {
   readonly name: string;
   readonly selection: SelectedNames;
-  /** One group, or one server; or several servers that are not named alike. */
+  /** One group, one server, or several servers with unrelated names. */
   readonly runs: readonly Run[];
 }
 
@@ -27,7 +27,7 @@ export interface Stacks {
 }
 
 const MEMBERS_MAX = 10_000;
-/** Servers without a like name in one instance: its file stays readable, and far below the limit of a file. */
+/** The limit of servers with unrelated names in one instance, which keeps its file readable. */
 const LISTED_MAX = 250;
 const DIGITS_MAX = 9;
 
@@ -51,7 +51,7 @@ export function inferInstances(nodes: readonly SelectingNode[]): readonly Planne
   return planned.sort((a, b) => compareNames(a.name, b.name));
 }
 
-/** Returns the names as groups of those with consecutive numbers, and single servers. */
+/** Groups names with consecutive numbers; other names are single servers. */
 function runsOf(names: readonly string[]): readonly Run[] {
   const numbered = Map.groupBy(names, (name) => JSON.stringify(partsOf(name)?.toSpliced(1, 1) ?? name));
   return [...numbered.values()].flatMap((alike) => {
@@ -71,7 +71,7 @@ interface Member {
   readonly digits: string;
 }
 
-/** The last number in the name of a host, domain aside. */
+/** Splits a name at the last number of its host part. */
 function partsOf(name: string): readonly [string, string, string] | undefined {
   const [host = ''] = name.split('.', 1);
   const [, prefix = '', digits = '', rest = ''] = /^(.*?)(\d+)(\D*)$/.exec(host) ?? [];
@@ -79,7 +79,7 @@ function partsOf(name: string): readonly [string, string, string] | undefined {
   return [prefix, digits, rest + name.slice(host.length)];
 }
 
-/** The indexes of a group are written as long as its first one. */
+/** All indexes of a group have the length of the first one. */
 function isNext({ digits }: Member, run: readonly Member[]): boolean {
   const [first] = run;
   const index = Number(first?.digits) + run.length;
@@ -95,7 +95,7 @@ function runOf(members: readonly Member[]): Run {
   return { kind: 'group', names: members.map((member) => member.name), values };
 }
 
-/** A group is named like its servers, several servers by their role and place. */
+/** Names a group after its servers, and unrelated servers after their role and place. */
 function nameOf([first, second]: readonly Run[], selection: SelectedNames): string {
   const places = ['role', 'environment', 'location'] as const;
   const together = places.flatMap((type) => selection.get(type) || []).join('-') || 'servers';
@@ -110,7 +110,7 @@ function hostOf(name: string): string {
   return name.split('.', 1)[0] ?? name;
 }
 
-/** Returns a name that is not used yet, and uses it. Files differ in more than case. */
+/** Returns an unused name and marks it as used. Names must differ in more than case, because they become files. */
 function unique(name: string, more: string | undefined, used: Set<string>): string {
   const wanted = nameFault(name) === undefined ? name : 'servers';
   const candidates = more === undefined || wanted.endsWith(more) ? [wanted] : [wanted, `${wanted}-${more}`];
@@ -164,15 +164,15 @@ interface SharedTemplate {
 }
 
 /**
- * What the instances have in common is written out, the rest are parameters; how many servers there are, or how one is
- * called, always is.
+ * Values that the instances share are literals, the others are parameters. The number of servers, or the name of one,
+ * is always a parameter.
  */
 function sharedTemplate(group: readonly PlannedInstance[], configured: ReadonlySet<string>): SharedTemplate {
   const [first] = group;
   const isConfigured = group.some(({ name }) => configured.has(name));
   const selected = group.map(({ name, selection }) => ({
     ...Object.fromEntries(selection),
-    // An instance without a configuration of its own says so where others of its template have one.
+    // An instance without a configuration needs an explicit value if others of its template have one.
     ...(isConfigured ? { configuration: configured.has(name) ? name : '' } : {}),
   }));
   const values = group.map(

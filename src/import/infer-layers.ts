@@ -1,6 +1,6 @@
-// Finds the layers that give every server its values. If the objects of one level decide a key, such as environments,
-// they set it. Otherwise, from the most general layer on, an object sets the value that most of its servers have, and
-// more specific objects override it. The file of a server has the rest.
+// Finds layers that give every server its values. If the objects of one level (such as environments) determine a key,
+// they set it. Otherwise, beginning at the most general layer, an object sets the value that most of its servers have,
+// and more specific objects override it. The file of a server has the remaining keys.
 import { SELECTORS } from '../model/keys.ts';
 import { compareNames } from '../model/names.ts';
 import type { RecordValue } from '../model/record.ts';
@@ -22,14 +22,14 @@ type Holders = ReadonlyMap<number, SourceValue>;
 
 /** The name of the object of `common`, and the root of the tree. */
 export const ROOT_NAME = 'global';
-/** An object sets no key that more than one in ten of its servers lack. */
+/** An object does not set a key that more than one in ten of its servers lack. */
 const HOLDERS_A_LACKING_SERVER = 9;
-/** If more objects have the same value, a more general one sets it in fewer lines. */
+/** If more objects have the same value, a more general object sets it in fewer lines. */
 const OBJECTS_A_VALUE_MAX = 2;
 
 /**
- * Returns the objects of all layers. Keys that select layers are properties, and in no layer. `facets` are other keys
- * by which servers select, such as `instance_type`: only the objects that they select set them.
+ * Returns the objects of all layers. Keys that select layers are properties and in no layer. `facets` are other keys
+ * that select, such as `instance_type`: only the objects that they select set them.
  */
 export function inferLayers(nodes: readonly SelectingNode[], facets: ReadonlyMap<string, string>): LayerObjects {
   const levels = [
@@ -96,7 +96,7 @@ function decides({ objects, members }: Level, holders: Holders): boolean {
   return servers === holders.size && isShared && texts.size <= OBJECTS_A_VALUE_MAX * new Set(texts.values()).size;
 }
 
-/** Yields the objects of a level in which most servers have one value, and more of them than inherit their value. */
+/** Yields the objects of a level in which setting a shared value saves more server values than it overrides. */
 function* sharedValues(
   { objects, members }: Level,
   holders: Holders,
@@ -109,7 +109,7 @@ function* sharedValues(
     const most = [...same.values()].reduce((best, one) => (one.length > best.length ? one : best));
     const value = holders.get(most[0] ?? 0);
     const right = present.filter((index) => holders.get(index)?.text === inherited.get(index)).length;
-    // A value that was written for one server alone belongs into its file.
+    // A value that was written only for one server belongs into its file.
     const spared = most.length - right - (value?.isOwn === true ? 1 : 0);
     if (value !== undefined && most.length * 2 > all && spared > 0) yield [object, value];
   }

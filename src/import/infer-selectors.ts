@@ -1,5 +1,5 @@
-// Chooses what selects the layers of each server: its environment, location, zone, shape, role and configuration, out
-// of its facts, groups, columns and values.
+// Chooses the selectors of each server (environment, location, zone, shape, role and configuration) from its facts,
+// groups, columns and values.
 import { quote } from '../base/wording.ts';
 import { nameFault } from '../model/names.ts';
 import { ImportError, type Inventory, type SourceNode } from './inventory.ts';
@@ -9,17 +9,17 @@ export const SELECTOR_TYPES = ['environment', 'location', 'zone', 'shape', 'role
 /** One of these types. */
 export type SelectorType = (typeof SELECTOR_TYPES)[number];
 
-/** What a server selects. An empty name selects nothing, and is in the record. */
+/** The selection of a server. An empty name selects no object, but is in the record. */
 export type SelectedNames = ReadonlyMap<SelectorType, string>;
 
-/** A server with what it selects. */
+/** A server with its selection. */
 export interface SelectingNode {
   readonly node: SourceNode;
   readonly selection: SelectedNames;
 }
 
 const LOCATIONS = 'locations datacenter datacenters data_center pp_datacenter dc site sites region regions pp_region';
-/** The usual last parts of the names of facts, columns and tags that mean the same, the best first. */
+/** The usual last parts of synonymous names of facts, columns and tags, the best first. */
 const OTHER_NAMES: Readonly<Record<SelectorType, readonly string[]>> = {
   environment: ['env', 'pp_environment', 'environments', 'deployment_environment', 'stage', 'stages'],
   location: LOCATIONS.split(' '),
@@ -29,15 +29,15 @@ const OTHER_NAMES: Readonly<Record<SelectorType, readonly string[]>> = {
   configuration: [],
 };
 
-/** What servers select, and by which of their keys: those say the same as the layer. */
+/** The selections of servers, and their selecting keys, whose values equal the selected layer. */
 interface Selectors {
   readonly nodes: readonly SelectingNode[];
   readonly facets: ReadonlyMap<string, SelectorType>;
 }
 
 /**
- * Returns what each server selects. A value whose key is the name of a type selects; else the facet of `chosen`, or one
- * that is called alike. What cannot select is left out of the inventory.
+ * Returns the selection of each server: the value of the key with the name of a type, otherwise the facet in `chosen`
+ * or one with a synonymous name. Values that cannot select are removed from the inventory.
  */
 export function inferSelectors(inventory: Inventory, chosen: ReadonlyMap<SelectorType, string>): Selectors {
   const nodes = [...inventory.nodes.values()];
@@ -59,7 +59,7 @@ export function inferSelectors(inventory: Inventory, chosen: ReadonlyMap<Selecto
   };
 }
 
-/** The value of a key that bears the name of a type can be in the record only as what the server selects. */
+/** A key with the name of a type can only be in the record as the selection of the server. */
 function ownSelector(node: SourceNode, type: SelectorType, inventory: Inventory): string | undefined {
   const own = node.values.get(type);
   if (own === undefined) return undefined;
@@ -79,8 +79,8 @@ function selectable(name: string | undefined): string | undefined {
 }
 
 /**
- * Returns the facet called like a type, or nearest to it in meaning, which differs between servers and is not another for
- * each.
+ * Returns the facet with the name of a type or the nearest synonym, if its values vary but are not unique for each
+ * server.
  */
 function facetFor(type: SelectorType, nodes: readonly SourceNode[]): string | undefined {
   const wanted = [type, ...OTHER_NAMES[type]];
@@ -96,7 +96,7 @@ function facetFor(type: SelectorType, nodes: readonly SourceNode[]): string | un
   });
 }
 
-/** Of fewer servers each may be of its own kind. */
+/** With fewer servers, unique values are acceptable. */
 const DISTINCT_MIN = 4;
 
 function lastPart(facet: string): string {

@@ -1,5 +1,5 @@
-// Collects what sources say of servers as flat keys, as records have them, each with its file and line; and what of it
-// cannot be imported, with the reason. docs/import.md has the rule by which maps and lists become keys.
+// Collects the data of servers from all sources as flat keys, like those of records, each with its file and line; and
+// the data that cannot be imported, with the reason. docs/import.md has the rules for maps and lists.
 import { quote } from '../base/wording.ts';
 import { isMap, type Json } from '../model/json.ts';
 import { DESCRIBING_FIELDS, isStructural, isWellFormed, recordKeyFault, textLengthFault } from '../model/keys.ts';
@@ -10,9 +10,9 @@ import { bounded, type Located, placeText, plainJson, type SourceLine } from './
 /** The value of a key. */
 export interface SourceValue extends SourceLine {
   readonly value: RecordValue;
-  /** As JSON: equal values have equal texts. */
+  /** The value as JSON. Equal values have equal texts. */
   readonly text: string;
-  /** It was written for this server alone, and not for a group. */
+  /** True if it was written only for this server, not for a group. */
   readonly isOwn: boolean;
 }
 
@@ -20,19 +20,19 @@ export interface SourceValue extends SourceLine {
 export interface SourceNode {
   readonly name: string;
   readonly values: Map<string, SourceValue>;
-  /** What may select its layers: facts, groups, columns. */
+  /** The candidates for selectors: facts, groups, columns. */
   readonly facets: Map<string, string>;
 }
 
-/** Something that is not imported. `key` is empty for a whole file, and for whole servers. */
+/** Data that is not imported. `key` is empty for a whole file and for whole servers. */
 export interface LeftOut extends SourceLine {
   readonly key: string;
   readonly reason: string;
-  /** The servers that it concerns. */
+  /** The affected servers. */
   readonly servers: readonly string[];
 }
 
-/** What a source says of one server. */
+/** The data of one server in one source. */
 export interface SourceServer extends SourceLine {
   readonly name: string;
   readonly variables: Iterable<readonly [key: string, value: Located, isOwn: boolean]>;
@@ -48,11 +48,11 @@ const NODES_MAX = 20_000;
 const VALUES_MAX = 8_000_000;
 const LEFT_OUT_MAX = 100_000;
 
-/** Keys whose values are secrets; also written to hierarchy.yaml, so that none is committed later. */
+/** Keys with secret values; also written to hierarchy.yaml, so that no such value is committed later. */
 export const SECRET_KEY =
   '(?i)(?:password|passwd|passphrase|secret|token|private_?key|secret_?key|api_?key|credentials?|_pass|_pw)$';
 const SECRET_KEY_PATTERN = new RegExp(SECRET_KEY.slice('(?i)'.length), 'i');
-/** Encrypted values, keys, password hashes, tokens of well-known forms, and addresses with a password. */
+/** Encrypted values, keys, password hashes, well-known tokens, and URLs with a password. */
 const SECRET_VALUE = new RegExp(
   [
     String.raw`ENC\[[A-Z0-9]+,`,
@@ -75,16 +75,16 @@ export class Inventory {
   readonly nodes = new Map<string, SourceNode>();
   readonly #folded = new Map<string, string>();
   readonly #leftOut = new Map<string, LeftOut & { readonly servers: string[] }>();
-  /** Thousands of servers share a value; it is flattened once. */
+  /** Caches flattened values, because thousands of servers share a value. */
   readonly #flat = new WeakMap<Located, Map<string, Flat>>();
   #values = 0;
 
-  /** What is not imported, in the order of files and lines. */
+  /** The data that is not imported, sorted by file and line. */
   get leftOut(): readonly LeftOut[] {
     return [...this.#leftOut.values()].sort((a, b) => (a.file === b.file ? a.line - b.line : a.file < b.file ? -1 : 1));
   }
 
-  /** Notes what is not imported, once for each place, key and reason, with the servers. */
+  /** Records data that is not imported, once for each place, key and reason, with the servers. */
   leave({ file, line }: SourceLine, key: string, reason: string, server?: string): void {
     const id = `${file}\n${line}\n${key}\n${reason}`;
     const known = this.#leftOut.get(id) ?? { file, line, key, reason, servers: [] };
@@ -93,7 +93,7 @@ export class Inventory {
     if (this.#leftOut.size > LEFT_OUT_MAX) throw new ImportError(`more than ${LEFT_OUT_MAX} values cannot be imported`);
   }
 
-  /** Adds what one source says of a server. A key that an earlier source gave it has the new value. */
+  /** Adds the data of a server. Its keys override those of earlier sources. */
   add({ name, variables, facets, ...at }: SourceServer): void {
     const node = this.#nodeAt(name, at);
     if (node === undefined) return;
@@ -147,12 +147,12 @@ export class Inventory {
   }
 }
 
-/** The name of a server is part of every record. */
+/** Returns true for a key that only repeats the name of the server, which is in every record. */
 function isNameOf({ name }: SourceNode, key: string, { value }: SourceValue): boolean {
   return key === 'name' && value === name;
 }
 
-/** Fields of every object that are no keys, but for the description of a server. */
+/** Returns why a name is not usable as a key: it is a field of every object, except the description of a server. */
 function fieldFault(key: string, value: RecordValue): string | undefined {
   if (key === 'description') return typeof value === 'string' && value !== '' ? undefined : 'a description is a text';
   if (DESCRIBING_FIELDS.has(key)) return `${quote(key)} is a field of every object, and no key: name it otherwise`;
@@ -162,7 +162,7 @@ function fieldFault(key: string, value: RecordValue): string | undefined {
 /** A word that can follow `::` in a key. */
 const KEY_PART = /^[A-Za-z0-9_-]+(?:::[A-Za-z0-9_-]+)*$/;
 
-/** Yields the keys that a value becomes; a map with words as keys becomes a key for each of them. */
+/** Yields the keys for a value; a map with words as keys becomes one key for each of them. */
 function* flatten(key: string, located: Located, isOwn: boolean): Generator<Flat[number]> {
   const { file, line } = located;
   const leave = (reason: string): Flat[number] => [key, { file, line, reason }];
@@ -187,7 +187,7 @@ function isOfWords(entries: ReadonlyMap<string, unknown>): boolean {
   return entries.size > 0 && [...entries.keys()].every((key) => KEY_PART.test(key));
 }
 
-/** What no record can hold is written as JSON text: other maps, and items of lists that are no texts. */
+/** Converts values that a record cannot contain to JSON text: other maps, and list items that are not texts. */
 function recordValueOf(json: Exclude<Json, null>): RecordValue {
   if (Array.isArray(json)) return json.map((item) => (typeof item === 'string' ? item : JSON.stringify(item)));
   return typeof json === 'object' ? JSON.stringify(json) : json;
@@ -196,7 +196,7 @@ function recordValueOf(json: Exclude<Json, null>): RecordValue {
 function valueFault(value: RecordValue): string | undefined {
   for (const text of Array.isArray(value) ? value : [value]) {
     if (typeof text !== 'string') continue;
-    const fault = isWellFormed(text) ? textLengthFault(text) : 'holds a character that no file can hold';
+    const fault = isWellFormed(text) ? textLengthFault(text) : 'contains a character that a file cannot contain';
     if (fault !== undefined) return `it ${fault}`;
   }
   return undefined;

@@ -1,4 +1,4 @@
-// Compares the record of every server, as the repository that was written gives it, with what the sources say of it.
+// Compares the record of every server, computed from the written repository, with the data of the sources.
 import type { Derivation } from '../derive.ts';
 import { nodeOf } from '../desired/node-records.ts';
 import { buildPlainRecord } from '../hiera/record.ts';
@@ -6,11 +6,11 @@ import type { RecordValue } from '../model/record.ts';
 import { SELECTOR_TYPES, type SelectedNames } from './infer-selectors.ts';
 import type { Inventory, SourceNode } from './inventory.ts';
 
-/** A key whose value in the record is another than in the source; null: it has none there. */
+/** A key whose value in the record differs from the source; null if it has no value there. */
 interface DifferingKey {
   readonly node: string;
   readonly key: string;
-  /** Of the source; null where it does not have the key. */
+  /** The file of the source; null if the source does not have the key. */
   readonly file: string | null;
   readonly line: number | null;
   readonly source: RecordValue | null;
@@ -23,7 +23,7 @@ export interface Proof {
   /** Servers and keys of the sources that are not imported. */
   readonly missingNodes: number;
   readonly missingKeys: number;
-  /** Keys that were compared, of all nodes together. */
+  /** The number of compared keys of all nodes. */
   readonly keys: number;
   /** The first of them. */
   readonly differences: readonly DifferingKey[];
@@ -35,8 +35,8 @@ const DIFFERENCES_MAX = 10_000;
 const COMPUTED = ['name', 'type', 'stackInstance', 'last_stack_update'];
 
 /**
- * Returns where records differ from the sources. A record may have more than its source only in keys that Treeline
- * gives every server, and in what the server selects. Without a derivation that is followed, every key differs.
+ * Returns the differences between records and sources. Only computed keys and selectors may be in the record without
+ * being in the source. If the derivation is not followed, every key differs.
  */
 export function proveImport(
   inventory: Inventory,
@@ -74,7 +74,7 @@ function countMissing({ leftOut }: Inventory): Pick<Proof, 'missingNodes' | 'mis
 
 function recordOf(derivation: Derivation, name: string): Readonly<Record<string, RecordValue>> {
   const node = derivation.isFollowed ? nodeOf(derivation.desired, name) : undefined;
-  // A node that only has a clientcert file is no server of a stack.
+  // A node with only a clientcert file is not a server of a stack.
   if (node === undefined || node.stackInstance.length === 0) return {};
   return buildPlainRecord(node, { outputs: {}, updated: '' });
 }

@@ -1,5 +1,5 @@
-// Reads a Hiera 5 tree: the levels of hiera.yaml, the nodes, and for each node its data files. Values are looked up by
-// hiera-lookup.ts.
+// Reads a Hiera 5 tree: the levels of hiera.yaml, the nodes, and the data files of each node. hiera-lookup.ts looks
+// values up.
 import { posix } from 'node:path';
 import {
   entryOf,
@@ -13,7 +13,7 @@ import {
 import { type DataFile, factOf, HieraLookup, interpolateFacts, type NodeContext } from './hiera-lookup.ts';
 import { ImportError, type Inventory } from './inventory.ts';
 
-/** A node and its facts, from the file that `--nodes` names. */
+/** A node and its facts, from the file of `--nodes`. */
 export interface KnownNode extends SourceLine {
   readonly name: string;
   readonly facts: NodeContext;
@@ -23,18 +23,18 @@ interface Level extends SourceLine {
   readonly name: string;
   readonly datadir: string;
   readonly kind: 'path' | 'glob';
-  /** Paths or patterns; of mapped paths those with the variable, for each item of the fact. */
+  /** Paths or patterns. Mapped paths contain the variable, which stands for each item of the fact. */
   readonly templates: readonly string[];
   readonly mapped?: { readonly fact: string; readonly variable: string };
 }
 
 const BACKENDS: readonly string[] = ['yaml_data', 'json_data', 'eyaml_lookup_key'];
-/** Expressions that name the node itself. */
+/** Expressions for the name of the node. */
 const NODE_NAME =
   /%\{\s*(?:::)?(?:trusted\.certname|clientcert|fqdn|(?:facts\.)?(?:networking\.)?fqdn|facts\.clientcert)\s*\}/;
 const FILES_A_NODE_MAX = 1_000;
 
-/** Adds the nodes of a tree to the inventory. Throws ImportError where hiera.yaml cannot be used. */
+/** Adds the nodes of a tree to the inventory. Throws ImportError if hiera.yaml cannot be used. */
 export function readHiera(path: string, files: SourceFiles, inventory: Inventory, known: readonly KnownNode[]): void {
   const folder = path.includes('/') ? path.slice(0, path.lastIndexOf('/') + 1) : '';
   const root = parseForeign(path, files.get(path) ?? '');
@@ -83,7 +83,7 @@ function joined(folder: string, path: string): string {
   return posix.join(posix.isAbsolute(path) ? '' : folder, path);
 }
 
-/** Finds the nodes that have a file of their own, and the facts in its path. */
+/** Finds the nodes with their own file, and the facts in its path. */
 function nodesOfFiles(levels: readonly Level[], files: SourceFiles): readonly KnownNode[] {
   const found = new Map<string, KnownNode>();
   for (const { datadir, templates, kind } of levels) {
@@ -104,8 +104,8 @@ function nodesOfFiles(levels: readonly Level[], files: SourceFiles): readonly Kn
 }
 
 /**
- * A pattern of the paths of a level; its groups are facts, the one with an empty name is the node's. One beside others
- * says nothing.
+ * Returns a pattern for the paths of a level. Its groups are facts; the group with an empty name is the node. A group
+ * next to another one is ambiguous and gives no fact.
  */
 function pathPattern(template: string): { readonly pattern: RegExp; readonly names: readonly string[] } {
   const names: string[] = [];
@@ -129,7 +129,7 @@ function pathPattern(template: string): { readonly pattern: RegExp; readonly nam
   return { pattern: new RegExp(`^${parts.join('/')}$`), names };
 }
 
-/** The facts in the name of a node: its certificate has it, and it is taken for the host's whole name too. */
+/** Returns the facts that follow from a node's name: the certificate name, and the full host name. */
 function contextOf(name: string, facts: NodeContext): NodeContext {
   const [hostname = '', ...domain] = name.split('.');
   const own = { certname: name, hostname, domain: domain.join('.') };
@@ -142,7 +142,7 @@ function contextOf(name: string, facts: NodeContext): NodeContext {
   ]);
 }
 
-/** The data files, each read once. */
+/** The data files. Each is read once. */
 class DataTree {
   readonly #files: SourceFiles;
   readonly #inventory: Inventory;
@@ -191,7 +191,7 @@ class DataTree {
   }
 }
 
-/** Yields the templates of a level with the facts for them: of mapped paths one for each item of the fact. */
+/** Yields the templates of a level with their facts: for mapped paths, one for each item of the fact. */
 function* templatesFor({ templates, mapped }: Level, context: NodeContext): Generator<[string, NodeContext]> {
   if (mapped === undefined) {
     for (const template of templates) yield [template, context];

@@ -1,5 +1,4 @@
-// Reads servers from a table of comma-separated values, and from a state of Terraform; and the nodes with their facts
-// that `--nodes` names.
+// Reads servers from a CSV table and from a Terraform state, and nodes with their facts from the file of `--nodes`.
 import { CsvError, parse } from 'csv-parse/sync';
 import { quote } from '../base/wording.ts';
 import {
@@ -22,11 +21,11 @@ const ROWS_MAX = 100_000;
 interface Row extends SourceLine {
   readonly name: string;
   readonly cells: ReadonlyMap<string, string>;
-  /** Cells that are of no column of their own, each with its key and the reason. */
+  /** Cells without a column of their own, each with its key and the reason. */
   readonly lost: readonly (readonly [key: string, reason: string])[];
 }
 
-/** Adds the rows of a table. The first row has the keys; a cell without text is no value. */
+/** Adds the rows of a table. The first row has the keys. An empty cell is no value. */
 export function readCsv(file: string, text: string, inventory: Inventory): void {
   const lines = new Map<string, number>();
   for (const { name, cells, lost, ...at } of rowsOf(file, text)) {
@@ -69,7 +68,7 @@ interface TableRecord {
   readonly line: number;
 }
 
-/** The first line of a table may name its separator, as Excel writes it. */
+/** A first line with the separator, as written by Excel. */
 const SEPARATOR_LINE = /^\uFEFF?"?sep=(.)"?\r?\n/i;
 
 function recordsOf(text: string, file: string): readonly TableRecord[] {
@@ -100,14 +99,14 @@ function recordsOf(text: string, file: string): readonly TableRecord[] {
   }
 }
 
-/** Returns the separator that the first line has most of, quoted texts aside. */
+/** Returns the most frequent separator of the first line outside quotes. */
 function separatorOf(text: string): string {
   const [header = ''] = text.replaceAll(/"(?:[^"]|"")*"/g, '').split(/\r?\n/, 1);
   const count = (one: string): number => header.split(one).length;
   return [',', ';', '\t'].reduce((best, one) => (count(one) > count(best) ? one : best));
 }
 
-/** Returns nodes and their facts: of a table, or of YAML or JSON as a map of names, or a list of maps with a name. */
+/** Returns nodes and their facts from a table, or from YAML or JSON: a map by name, or a list of maps with a name. */
 export function readNodes(file: string, text: string): readonly KnownNode[] {
   if (file.endsWith('.csv')) {
     return rowsOf(file, text).map(({ name, cells, line }) => {
@@ -152,15 +151,15 @@ const SERVER_TYPES = `
 const SERVERS = new RegExp(`^(?:${SERVER_TYPES.trim().replaceAll(/\s+/g, '|')})$`);
 
 interface StateServer extends SourceLine {
-  /** The module, the resource and the key: no other server of the state has them. */
+  /** The module, the resource and the key, unique in the state. */
   readonly address: string;
   readonly resource: string;
   readonly attributes: ReadonlyMap<string, Located>;
 }
 
 /**
- * Adds the servers of a state, version 4. A server whose own name another server has, too, is named by its module,
- * resource and key. Attributes without a value are no keys. Throws ImportError for another version.
+ * Adds the servers of a state, version 4. If two servers have the same name, the second is named by its module,
+ * resource and key. Ignores attributes without a value. Throws ImportError for another version.
  */
 export function readTerraform(file: string, text: string, inventory: Inventory): void {
   const root = parseForeign(file, text);
@@ -224,7 +223,7 @@ function* serversOf(resource: Located, inventory: Inventory): Generator<StateSer
   }
 }
 
-/** What a machine runs at its first start is written with passwords in it more often than not. */
+/** Excludes scripts of the first start, which often contain passwords. */
 function withoutScripts(key: string, value: Located): Located {
   if (/user_?data|custom_?data|startup[-_]script|cloud_?init/i.test(key)) {
     return faultAt(value, 'what runs at the first start often holds secrets: keep it with the provider');
@@ -252,7 +251,7 @@ function nameIn(text: string): string {
     .replaceAll(/^-+|-+$/g, '');
 }
 
-/** A provider writes every attribute that it has; null, and empty texts, lists and maps are those that nobody set. */
+/** Terraform providers write every attribute. Null and empty values were not set by a user. */
 function isUnset(located: Located): boolean {
   if (located.kind === 'scalar') return located.fault === undefined && (located.value === null || located.value === '');
   return located.kind === 'list' ? located.items.length === 0 : located.entries.size === 0;

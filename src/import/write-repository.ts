@@ -1,5 +1,5 @@
-// Writes what was inferred as the files of a stacks repository: the tree, the hierarchy, templates, instances and the
-// objects of the layers.
+// Writes the inferred objects as files of a stacks repository: the tree, the hierarchy, templates, instances and
+// layers.
 import type { FileType } from '../catalog/catalog.ts';
 import { emptyMap, type Json, type JsonMap } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
@@ -9,26 +9,26 @@ import { inferLayers, type LayerObjects, ROOT_NAME } from './infer-layers.ts';
 import { inferSelectors, type SelectedNames, type SelectingNode, type SelectorType } from './infer-selectors.ts';
 import { ImportError, type Inventory, SECRET_KEY } from './inventory.ts';
 
-/** How an inventory becomes a repository. */
+/** The options of an import. */
 export interface WriteOptions {
   /** The fact, group, column or key that selects the object of a type. */
   readonly layers: ReadonlyMap<SelectorType, string>;
-  /** Servers that exist already are taken over. */
+  /** Adopts existing servers. */
   readonly adopt: boolean;
 }
 
-/** The files of a repository by path, and what the servers of each name select. */
+/** The files of a repository by path, and the selection of each server by name. */
 export interface WrittenRepository {
   readonly files: ReadonlyMap<string, string>;
   readonly selections: ReadonlyMap<string, SelectedNames>;
 }
 
-/** Returns the files. Throws ImportError where the chosen layers form no tree. */
+/** Returns the files. Throws ImportError if the chosen layers do not form a tree. */
 export function writeRepository(inventory: Inventory, { layers, adopt }: WriteOptions): WrittenRepository {
   const { nodes, facets } = inferSelectors(inventory, layers);
   const selections = new Map(nodes.map(({ node, selection }) => [node.name, selection]));
   const planned = inferInstances(nodes);
-  // Where servers select a configuration themselves, instances have none of their own.
+  // If servers already select a configuration, instances do not get their own.
   const isFree = !nodes.some(({ selection }) => selection.has('configuration'));
   const instances = new Map(
     planned.flatMap(({ name, runs }) => runs.flatMap(({ names }) => names.map((server) => [server, name]))),
@@ -57,7 +57,7 @@ export function writeRepository(inventory: Inventory, { layers, adopt }: WriteOp
   return { files, selections };
 }
 
-/** Yields the objects by address, keys sorted. One that is selected has to exist, but for a node of the tree. */
+/** Yields the objects by address, with sorted keys. Adds missing selected objects, except nodes of the tree. */
 function* withSelected(
   objects: LayerObjects,
   selections: ReadonlyMap<string, SelectedNames>,
@@ -83,8 +83,7 @@ interface TreeBranch {
 }
 
 /**
- * Returns the tree of all places that servers stand in. A place that lies on the way to another one needs no branch of
- * its own.
+ * Returns the tree of all places of servers. A place on the path to another one needs no separate branch.
  */
 function treeOf(selections: readonly SelectedNames[]): JsonMap {
   const paths = new Map<string, readonly (readonly [string, string])[]>();
@@ -107,7 +106,7 @@ function treeOf(selections: readonly SelectedNames[]): JsonMap {
   return nodeOf(ROOT_NAME, root);
 }
 
-/** Yields every selection of levels of a path. */
+/** Returns every subset of the levels of a path. */
 function partsOf<Step>(path: readonly Step[]): readonly (readonly Step[])[] {
   const [first, ...rest] = path;
   if (first === undefined) return [[]];

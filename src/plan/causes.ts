@@ -1,5 +1,5 @@
-// Finds the line that causes a change of a server: the first changed place that concerns it, in the order of the
-// instance, its template, the layers from specific to general, hierarchy.yaml and tree.yaml.
+// Finds the line that causes a change of a server: the first changed place that concerns it. It searches the instance,
+// its template, the layers from specific to general, hierarchy.yaml and tree.yaml, in this order.
 import type { Unit } from '../desired/unit.ts';
 import { instanceAddress } from '../model/address.ts';
 import { below, type Entry } from '../model/entry.ts';
@@ -7,13 +7,13 @@ import type { Json } from '../model/json.ts';
 import { isError } from '../model/problem.ts';
 import { changedPointers, isSameContent, valueAt } from './changed-pointers.ts';
 
-/** A file, and a line of it; null: it has no such line. */
+/** A file and one of its lines; null if there is no such line. */
 export interface CauseLine {
   readonly file: string | null;
   readonly line: number | null;
 }
 
-/** The cause of a change that follows from none of the files, such as a version that was held before. */
+/** The cause of a change that follows from no file, such as a released hold. */
 const NO_LINE: CauseLine = { file: null, line: null };
 
 /** The versions of a unit. */
@@ -22,16 +22,16 @@ export interface UnitVersions {
   readonly after: Unit;
 }
 
-/** The fields of a resource that give it other members or names. */
+/** The fields of a resource that change its members or their names. */
 export const MEMBER_FIELDS: readonly string[] = ['count', 'index_start', 'name', 'index'];
 
-/** The parts of the files that a change of a server follows from. */
+/** The parts of the files that concern a change of a server. */
 interface Concern {
   /** The key of the resource. */
   readonly key: string;
   /** Fields and properties of the resource, and keys of layers; omitted: the resource as a whole. */
   readonly fields?: readonly string[];
-  /** The addresses of other objects, in the order in which they count. */
+  /** The addresses of other objects, by priority. */
   readonly others?: readonly string[];
 }
 
@@ -51,7 +51,7 @@ export function causeOf(versions: UnitVersions, concern: Concern): CauseLine {
   return first === undefined ? NO_LINE : lineAt(first.entry, first.pointers[0] ?? '');
 }
 
-/** Returns the line that corrects an instance: that of the first mistake whose file has changed. */
+/** Returns the line that corrects an instance: the line of the first mistake whose file has changed. */
 export function causeOfValidity({ before, after }: UnitVersions): CauseLine {
   for (const { file, pointer } of before.problems.filter(isError)) {
     const [old, now] = [before, after].map((unit) => entryAt(unit, file));
@@ -60,12 +60,12 @@ export function causeOfValidity({ before, after }: UnitVersions): CauseLine {
   return causeOf({ before, after }, { key: '' });
 }
 
-/** A version that was built from rows: its files are not known. */
+/** Returns true for a version that was built from rows, whose files are unknown. */
 export function isUnread({ inputs }: Unit): boolean {
   return inputs.size === 0;
 }
 
-/** The addresses of the files that make the servers of an instance. */
+/** Returns the addresses of the files that define the servers of an instance. */
 function stackFiles({ name, entry: { object } }: Unit): readonly string[] {
   const template =
     object !== null && 'stackTemplate' in object ? [`stack-template/${String(object.stackTemplate)}`] : [];
@@ -108,7 +108,7 @@ function ofResource(pointer: string): string {
   return /^.*?\/resources\/[^/]*/.exec(pointer)?.[0] ?? pointer;
 }
 
-/** Returns the texts of a resource in the template and in the additions, in which placeholders name parameters. */
+/** Returns the texts of a resource in the template and the additions. Their placeholders name parameters. */
 function textsOf(unit: Unit, { key, fields }: Concern): string {
   const objects = stackFiles(unit).map((address) => unit.inputs.get(address)?.object as Json | undefined);
   const resources = objects.flatMap((object) =>

@@ -36,7 +36,7 @@ export function changedProperties(before: Spec, after: Spec): readonly ChangedPr
   return [...own, ...layers];
 }
 
-/** Returns the properties of a new server whose values outputs give. */
+/** Returns the properties of a new server whose values come from outputs. */
 export function unknownProperties(spec: Spec): Readonly<Record<string, Difference>> {
   const unknown = differences({}, unknownReads(spec)).map(withoutUnknown);
   return Object.fromEntries(unknown.map(({ key, ...difference }) => [key, difference]));
@@ -46,7 +46,7 @@ function valuesOf(spec: Spec): Values {
   return spec.reads === undefined ? spec.properties : { ...spec.properties, ...unknownReads(spec) };
 }
 
-/** Properties are texts and lists: a map is what is written of one that is not known yet. */
+/** Replaces unknown values. Known properties are texts and lists, so a map is the reference of an unknown one. */
 function withoutUnknown<Found extends Difference>(found: Found): Found {
   const [from, to] = [serversIn(found.from), serversIn(found.to)];
   return {
@@ -76,7 +76,7 @@ export function shownProperties(
   );
 }
 
-/** Returns the text that stands for a secret value; null where there is none. */
+/** Returns the text that replaces a secret value; null if there is no value. */
 export function hidden(value: Json | null): string | null {
   return value === null ? null : SECRET_VALUE;
 }

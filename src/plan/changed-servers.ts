@@ -1,5 +1,5 @@
-// Pairs the units and servers of two desired states. Units that are the very same on both sides are skipped, so the
-// cost is proportional to the change.
+// Pairs the units and servers of two desired states. Skips units that are the same object on both sides, so the cost is
+// proportional to the change.
 import type { DesiredState } from '../desired/desired-state.ts';
 import type { Unit } from '../desired/unit.ts';
 import type { HieraNode } from '../hiera/node.ts';
@@ -7,7 +7,7 @@ import type { WantedServer } from '../model/spec.ts';
 
 type Units = DesiredState['units'];
 
-/** A unit before and after; undefined: there is none. */
+/** A unit before and after; undefined if there is none. */
 export interface ChangedUnit {
   readonly before: Unit | undefined;
   readonly after: Unit | undefined;
@@ -19,7 +19,7 @@ interface Side<Part> {
   readonly part: Part;
 }
 
-/** A server or node by its name, before and after; undefined: there is none. */
+/** A server or node by its name, before and after; undefined if there is none. */
 interface ChangedPart<Part> {
   readonly name: string;
   readonly before: Side<Part> | undefined;
@@ -31,7 +31,7 @@ export type ChangedServer = ChangedPart<WantedServer>;
 /** A node before and after. */
 export type ChangedNode = ChangedPart<HieraNode>;
 
-/** Returns the units that are not the very same. */
+/** Returns the units that are not the same object on both sides. */
 export function changedUnits(before: Units, after: Units): readonly ChangedUnit[] {
   const keys = new Set([...before.keys(), ...after.keys()]);
   return [...keys].flatMap((key) => {
@@ -40,7 +40,7 @@ export function changedUnits(before: Units, after: Units): readonly ChangedUnit[
   });
 }
 
-/** Returns the servers of these units. A server that moves from one to another is one pair. */
+/** Returns the servers of these units. A server that moves between units is one pair. */
 export function changedServers(units: readonly ChangedUnit[]): readonly ChangedServer[] {
   return pairs(units, ({ servers }) => servers);
 }

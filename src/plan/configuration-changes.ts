@@ -1,8 +1,7 @@
 // Groups the changed keys of all nodes: the same key with the same values from the same place is one change, however
-// many nodes it concerns. The result depends on distinct changes, not on nodes. Only keys of layers that are not the
-// very same on both sides are merged, so that one changed line costs little on each of thousands of nodes. Outputs of
-// providers are the same on both sides and left out, and so is `last_stack_update`, which follows from the changes of
-// servers.
+// many nodes it affects. Merges only keys of layers that differ as objects, so that one changed line costs little on
+// each of thousands of nodes. Omits outputs of providers, which are equal on both sides, and `last_stack_update`,
+// which follows from the changes of servers.
 
 import { withRead } from '../hiera/layers.ts';
 import { mergeKey, type Sourced } from '../hiera/merge.ts';
@@ -18,7 +17,7 @@ import { hidden, type IsSecret } from './changed-properties.ts';
 import type { ChangedNode } from './changed-servers.ts';
 import { type ConfigurationChange, knownAfterText, type NodeChange } from './plan.ts';
 
-/** How many nodes a change names. */
+/** The number of nodes that a change names. */
 const EXAMPLES_MAX = 5;
 
 interface RecordChanges {
@@ -27,8 +26,8 @@ interface RecordChanges {
 }
 
 /**
- * Returns the changes of records. Those of servers that are new or gone follow from the changes of servers; of
- * hand-written clientcerts that are, the names are returned.
+ * Returns the changes of records. Omits records of created and deleted servers. For created and deleted hand-written
+ * clientcerts, returns only the names.
  */
 export function recordChanges(
   changed: readonly ChangedNode[],
@@ -83,7 +82,7 @@ class ChangeGroups {
   }
 }
 
-/** Own properties of a server name the file in which they are written: each server would be another source. */
+/** Own properties of a server have the file in which they are written as source: otherwise each server would be one. */
 function sourceOf(key: string, side: KeyValue | undefined, isHere: boolean): ConfigurationChange['source'] {
   const layer = side?.layer ?? null;
   const origin = layer === null ? side?.origin : placeIn(layer, key);
@@ -96,7 +95,7 @@ function placeIn(layer: Layer, key: string): Origin | null {
   return layer.blame?.(key) ?? layer.origin(key);
 }
 
-/** Returns the type and name of the object in whose file a value is written: every object of the layout has both. */
+/** Returns the type and name of the object in whose file a value is written. Every object of the layout has both. */
 function objectOf({ object }: Entry<unknown>): { readonly type: string; readonly name: string } {
   const { type, name } = object as { readonly type: string; readonly name: string };
   return { type, name };
@@ -111,15 +110,15 @@ function textOf({ from, to }: ConfigurationChange): string {
   return JSON.stringify([from, to]);
 }
 
-/** The value of a key on one side, and the layer that it comes from; null: a computed key. */
+/** The value of a key on one side, and its layer; null for a computed key. */
 interface KeyValue {
   readonly value: RecordValue;
   readonly layer: Layer | null;
-  /** Where a computed key is written; undefined: nowhere. */
+  /** The place of a computed key in a file; undefined if there is none. */
   readonly origin?: Origin | undefined;
 }
 
-/** A key of one node that has another value, or is only on one side. */
+/** A key of one node whose value differs, or that is only on one side. */
 interface KeyDifference {
   readonly key: string;
   readonly from: KeyValue | undefined;
@@ -128,7 +127,7 @@ interface KeyDifference {
 
 const NO_OUTPUTS: OutputFacts = { outputsOf: () => undefined };
 
-/** Returns true if the records of a node have the same values, apart from those that outputs of providers give. */
+/** Returns true if the records of a node have the same values, apart from outputs of providers. */
 export function isSameRecord(before: HieraNode, after: HieraNode): boolean {
   return before === after || keyDifferences(before, after, NO_OUTPUTS).next().done === true;
 }
@@ -180,7 +179,7 @@ function isSameObject(a: Layer, b: Layer | undefined): boolean {
 
 const compared = new WeakMap<Layer, { readonly now: Layer; readonly keys: readonly string[] }>();
 
-/** Thousands of nodes share the layer of an object: two versions of it are compared once. */
+/** Cached, because thousands of nodes share the layer of an object. */
 function differingKeys(old: Layer, now: Layer): readonly string[] {
   const known = compared.get(old);
   if (known?.now === now) return known.keys;
@@ -193,7 +192,7 @@ function differingKeys(old: Layer, now: Layer): readonly string[] {
   return keys;
 }
 
-/** Of a key that takes outputs which are not known, the layer has a text for people. */
+/** Returns the layers, with a placeholder text for values from unknown outputs. */
 function layersOf({ shared, own }: HieraNode, outputs: OutputFacts): readonly Layer[] {
   return [...shared, ...own].map((layer) => {
     const { reads } = layer;

@@ -1,5 +1,5 @@
-// Plans a merge: derives the merged files upon the state that is in force at base, as the controller follows a commit,
-// and compares both. Pure: the caller reads the commits. docs/decisions/0033.
+// Plans a merge: derives the merged files on top of the state at base, like the controller follows a commit, and
+// compares both states. Pure: the caller reads the commits. docs/decisions/0033.
 
 import { type Derivation, derive, judgeAgain, problemsOf } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
@@ -29,35 +29,35 @@ export interface Merge {
   /** Full commit ids. */
   readonly base: string;
   readonly head: string;
-  /** The state in force at base; undefined: none, as no commit of it can be followed. */
+  /** The state at base; undefined if no commit of base can be followed. */
   readonly before: DesiredState | undefined;
-  /** The files after the merge, with the content of all that `before` does not have. */
+  /** The files after the merge, with the content of all files that `before` does not have. */
   readonly snapshot: Snapshot;
-  /** The facts that limit deletes; see planned-safety.ts. Left out where nothing is in force: nothing is judged. */
+  /** The facts that limit deletes; see planned-safety.ts. Omitted if there is no state at base: nothing is judged. */
   readonly safety?: Safety | undefined;
-  /** The problems of base's newest files; left out: those of `before`. */
+  /** The problems of base's newest files; default: those of `before`. */
   readonly problemsBefore?: readonly Problem[] | undefined;
   /** Files that both sides changed, as problems. */
   readonly conflicts?: readonly Problem[];
   /**
-   * The recorded servers of a running controller, to be compared with in place of `before`, which is built from them.
+   * The recorded servers of a running controller, for the comparison instead of `before`, which is built from them.
    */
   readonly recorded?: readonly RecordedFacts[] | undefined;
-  /** The hierarchy in force now, if the merge is of the past: what is a secret since then is not shown. */
+  /** The current hierarchy, if the merge is in the past: it hides values that became secret since. */
   readonly hierarchyNow?: Entry<Hierarchy> | undefined;
-  /** Lists only the changes of this server and of its record. Everything is judged nevertheless. */
+  /** Lists only the changes of this server and its record. The whole merge is judged nevertheless. */
   readonly node?: string | undefined;
 }
 
 /**
- * Returns the effect of a merge commit on the branch of base. Throws ServiceError `not_found` if the one node to list is
- * on neither side.
+ * Returns the effect of a merge commit on the branch of base. Throws ServiceError `not_found` if `node` is on neither
+ * side.
  */
 export function planMerge(merge: Merge): Plan {
   const { base, head, before, snapshot, safety, conflicts = [] } = merge;
   const from = { baseline: before ?? EMPTY_BASELINE, earlier: before, safety };
   const merged = derive(snapshot, from);
-  // A commit that leaves nothing is held: the plan shows its effect once an operator accepts it.
+  // A commit that leaves nothing is held: the plan shows its effect after an operator accepts it.
   const accepted = isHeld(merged) ? derive(snapshot, { ...from, isAccepted: true }) : merged;
   const outcome = accepted.isFollowed ? describeOutcome(accepted, safety) : undefined;
   if (merge.node !== undefined && outcome !== undefined) requireNode(merge.node, merge, outcome);
@@ -81,7 +81,7 @@ function isHeld(derivation: Derivation): boolean {
   return !derivation.isFollowed && derivation.nothingLeft !== undefined;
 }
 
-/** Of a commit that is held whole, also the mistakes that stop instances once it is accepted. */
+/** Includes, for a held commit, the mistakes that affect instances after it is accepted. */
 function problemsAfter(merged: Derivation, outcome: MergeOutcome | undefined): readonly Problem[] {
   if (outcome === undefined) return problemsOf(merged);
   if (merged.isFollowed) return outcome.problems;
@@ -138,7 +138,7 @@ function effectsOn(node: string, effects: Effects): Effects {
   return { ...effects, changes: effects.changes.filter(isOf), retained: effects.retained.filter(isOf) };
 }
 
-/** A key that is secret on either side is: a merge may be about to take the rule away. */
+/** A key is secret if it is secret on either side, because the merge may remove the rule. */
 function secretKeys(...hierarchies: readonly (Entry<Hierarchy> | undefined)[]): IsSecret {
   const rules = hierarchies.flatMap((hierarchy) =>
     hierarchy !== undefined && isValidEntry(hierarchy) ? [compileSecrets(hierarchy.object)] : [],
@@ -146,7 +146,7 @@ function secretKeys(...hierarchies: readonly (Entry<Hierarchy> | undefined)[]): 
   return (key) => rules.some(({ isSecret }) => isSecret(key));
 }
 
-/** Held instances, and those that wait for them, are not invalid: they wait for an approval. */
+/** Excludes held instances and those that wait for them: they wait for an approval. */
 function newlyInvalid(before: DesiredState | undefined, { invalid }: MergeOutcome): readonly string[] {
   return [...invalid.difference(before?.invalid ?? NO_INSTANCES)].sort(compareNames);
 }
@@ -158,17 +158,17 @@ type NotFollowed = Extract<Derivation, { isFollowed: false }>;
 
 /** The state after a merge. */
 interface MergeOutcome {
-  /** The state that becomes active at once. */
+  /** The state that becomes active immediately. */
   readonly desired: DesiredState;
-  /** The units that are active once everything is approved. */
+  /** The units that are active after all approvals. */
   readonly units: DesiredState['units'];
-  /** Names of the invalid instances, now and then, without those that only wait. */
+  /** Names of the instances that are invalid immediately or after all approvals, without those that only wait. */
   readonly invalid: ReadonlySet<string>;
-  /** Problems and remarks, as they are once everything is approved: that one waits is no mistake. */
+  /** Problems and remarks after all approvals, since a wait is not a mistake. */
   readonly problems: readonly Problem[];
   /** Names of instances that wait for held ones, sorted. */
   readonly waiting: readonly string[];
-  /** Null where nothing waits. */
+  /** Null if nothing waits. */
   readonly held: PlannedHold | null;
 }
 
@@ -178,7 +178,7 @@ function describeOutcome({ desired }: Followed, safety: Safety | undefined): Mer
   if (desired.held.size === 0 || safety === undefined) {
     return { desired, units, invalid: desired.invalid, problems: problemsAndRemarks(desired), waiting: [], held: null };
   }
-  // After an approval the controller judges the commit again, on the state that is active by then.
+  // After an approval, the controller judges the commit again on top of the active state.
   const deletions = { ...safety.deletions, isApproved: () => true };
   const approved = judgeAgain(desired, { ...safety, deletions });
   const waits = (name: string): boolean => !desired.held.has(name) && !approved.invalid.has(name);
@@ -202,7 +202,7 @@ function planHold(held: DesiredState['held'], { deletions }: Safety): Omit<Plann
   };
 }
 
-/** Returns the hold of a commit that leaves nothing; null for one that is not followed for another reason. */
+/** Returns the hold of a commit that leaves nothing; null if the commit is not followed for another reason. */
 function holdOfCommit({ nothingLeft }: NotFollowed, changes: readonly ServerChange[]): PlannedHold | null {
   if (nothingLeft === undefined) return null;
   const deletes = changes.filter(({ action }) => action === 'delete');
@@ -229,13 +229,13 @@ function accessChanges(before: Clients, after: Clients): readonly AccessChange[]
 
 /** The problems after a merge. */
 interface SortedProblems {
-  /** Those that base does not have, or that affect more instances than there. */
+  /** Problems that base does not have, or that affect more instances than at base. */
   readonly added: readonly Problem[];
-  /** How many others there are. */
+  /** The number of other problems. */
   readonly known: number;
 }
 
-/** Returns the problems that are new. Lines do not count: a problem moves when the file grows above it. */
+/** Returns the new problems. Ignores lines, because a problem moves when the file grows above it. */
 function newProblems(before: readonly Problem[], after: readonly Problem[]): SortedProblems {
   const known = new Map<string, Set<string>>();
   for (const problem of before) {

@@ -4,26 +4,25 @@
 import type { Json } from '../model/json.ts';
 import type { Problem } from '../model/problem.ts';
 
-/** A value before and after the merge; null: there is none. */
+/** A value before and after the merge; null if there is none. */
 export interface Difference<Value = Json> {
   readonly from: Value | null;
   readonly to: Value | null;
-  /** The servers whose outputs give `to`, which is a text for people then. Omitted where the value is known. */
+  /** The servers whose outputs give `to`, which is a placeholder text then. Omitted if the value is known. */
   readonly knownAfter?: readonly string[];
 }
 
 const KNOWN_AFTER = '(known after create of ';
 const SERVERS_SHOWN = 3;
 
-/** Returns the text that stands for a value which outputs of these servers give. */
+/** Returns the placeholder text for a value from outputs of these servers. */
 export function knownAfterText(servers: readonly string[]): string {
   const more = servers.length - SERVERS_SHOWN;
   return `${KNOWN_AFTER}${servers.slice(0, SERVERS_SHOWN).join(', ')}${more > 0 ? ` and ${more} more` : ''})`;
 }
 
 /**
- * Returns true for a text that stands for a value which is not known. A user may have written it as well: it is not to
- * be trusted.
+ * Returns true for the placeholder text of an unknown value. Do not trust it: a user may have written the same text.
  */
 export function isKnownAfter(value: Json | null): value is string {
   return typeof value === 'string' && value.startsWith(KNOWN_AFTER);
@@ -41,15 +40,15 @@ export interface AccessChange {
 }
 
 /**
- * A setting that protects servers, or decides for many of them at once, and is changed; or an approval by a trailer.
+ * A change of a setting that protects servers or affects many of them, or an approval by a trailer.
  */
 export interface SafetyChange extends Pick<Difference, 'from' | 'to'> {
-  /** `stack-instance/<name>`, `stack-template/<name>`, `hierarchy` or `tree`; `commits` of a trailer. */
+  /** `stack-instance/<name>`, `stack-template/<name>`, `hierarchy` or `tree`; `commits` for a trailer. */
   readonly object: string;
   /**
-   * `protected`, `deletion`, `drift`, `adopt`; `<group>/max_unavailable` and `<group>/pause_seconds`, of a template where
-   * only that changes them; of the hierarchy the pointer of the changed part, of the tree the path of names;
-   * of the commits the name of the trailer.
+   * `protected`, `deletion`, `drift`, `adopt`; `<group>/max_unavailable` and `<group>/pause_seconds`, of the template
+   * if only the template changes them; the pointer of the changed part of the hierarchy; the path of names in the
+   * tree; the name of the trailer.
    */
   readonly field: string;
 }
@@ -65,23 +64,22 @@ export interface ServerChange {
   /** One sentence: the cause. */
   readonly reason: string;
   /**
-   * The file and the line that cause it, from 1. Line null: the file has no such line any more, as where it is removed.
-   * File null: it follows from no file.
+   * The file and the line (from 1) that cause the change. Line null: the line or the file was removed. File null: the
+   * change follows from no file.
    */
   readonly file: string | null;
   readonly line: number | null;
   /**
-   * Properties of the specification that change, by name; `<type>.<key>` for a key of a provisioning layer. Of a create
-   * only those whose value outputs give; empty for a delete. Of a secret key both values are SECRET_VALUE, or null
-   * where it is absent.
+   * The changed properties of the spec, by name; `<type>.<key>` for a key of a provisioning layer. For a create: only
+   * values from outputs. Empty for a delete. For a secret key, both values are SECRET_VALUE, or null if absent.
    */
   readonly properties: Readonly<Record<string, Difference>>;
 }
 
-/** A server that no version wants any more and that is left as it is, since its instance says `deletion: retain`. */
+/** A server that no version wants any more and that stays unchanged, since its instance has `deletion: retain`. */
 export type RetainedServer = Omit<ServerChange, 'action' | 'properties'>;
 
-/** A hand-written clientcert whose record comes or goes. */
+/** A hand-written clientcert that is added or removed. */
 export interface NodeChange {
   readonly action: 'add' | 'remove';
   readonly node: string;
@@ -93,11 +91,11 @@ export interface ConfigurationChange extends Pick<Difference, 'from' | 'to'> {
   readonly key: string;
   /** True if the value is a secret: both sides are SECRET_VALUE, or null where the key is absent. */
   readonly isSecret: boolean;
-  /** How many nodes change. */
+  /** The number of changed nodes. */
   readonly nodes: number;
   /** The names of the first few of them, sorted. */
   readonly examples: readonly string[];
-  /** The layer that the new value comes from; of a key that goes away, the layer that had it. */
+  /** The layer of the new value; for a removed key, the layer that had it. */
   readonly source: {
     readonly type: string;
     readonly name: string;
@@ -106,19 +104,19 @@ export interface ConfigurationChange extends Pick<Difference, 'from' | 'to'> {
   };
 }
 
-/** The deletes that wait for an approval. The changes of their instances are listed as they are once approved. */
+/** The deletes that wait for an approval. The changes of their instances are listed as after the approval. */
 export interface PlannedHold {
   /**
-   * `unreadable`: they wait whatever the budget, since they may be meant for what is wrong or not read, or it is not known
-   * whether they are protected or retained. `nothing left`: the whole commit waits.
+   * `unreadable`: they wait regardless of the budget, since they may result from a wrong or unread file, or it is
+   * unknown whether they are protected or retained. `nothing left`: the whole commit waits.
    */
   readonly kind: 'budget' | 'unreadable' | 'nothing left';
-  /** Deletes in an hour without an approval; null for a hold of another kind. */
+  /** The deletes within an hour that need no approval; null for a hold of another kind. */
   readonly limit: number | null;
   readonly deletes: number;
   /** Instances that are held whole, sorted. */
   readonly instances: readonly string[];
-  /** Instances that stay as they are until these are approved, sorted. */
+  /** Instances that stay unchanged until these are approved, sorted. */
   readonly waiting: readonly string[];
   /** One sentence. */
   readonly reason: string;
@@ -135,16 +133,16 @@ export interface Plan {
   readonly retained: readonly RetainedServer[];
   readonly nodes: readonly NodeChange[];
   readonly configuration: readonly ConfigurationChange[];
-  /** Instances that become invalid and stay at their older version, or have none. Sorted. */
+  /** Instances that become invalid and stay at their earlier version, or have none. Sorted. */
   readonly invalid: readonly string[];
-  /** Those that base does not have. */
+  /** The problems that base does not have. */
   readonly problems: readonly Problem[];
-  /** How many others there are, which base has too. */
+  /** The number of problems that base has too. */
   readonly knownProblems: number;
   readonly held: PlannedHold | null;
 }
 
-/** Returns true where a plan has no effect at all; problems and holds are none. */
+/** Returns true if a plan changes nothing. Problems and holds do not count as effects. */
 export function hasNoEffect(
   plan: Pick<Plan, 'access' | 'safety' | 'changes' | 'retained' | 'nodes' | 'configuration'>,
 ): boolean {

@@ -1,6 +1,6 @@
-// Builds the facts by which the deletes of a plan are judged: as if every server of base were made, none were on its
-// way out, and nobody had approved anything; or from the recorded servers of a running controller. Deletes that are
-// over are not among those, although they count for an hour.
+// Builds the facts that judge the deletes of a plan. Without a controller, it assumes that every server of base
+// exists, that none is being deleted, and that there are no approvals. With a controller, it uses the recorded
+// servers, which do not include finished deletes, although these count for an hour.
 import type { Safety } from '../desired/admit.ts';
 import type { HeldBefore } from '../desired/deletions.ts';
 import type { Baseline } from '../desired/desired-state.ts';
@@ -11,9 +11,9 @@ import type { RecordedFacts } from './recorded-facts.ts';
 
 /** Limits the deletes of a plan. */
 interface PlannedLimits {
-  /** The budget of the settings, or the number of deletes that need no approval. */
+  /** The delete budget of the settings, or the number of deletes that need no approval. */
   readonly budget: DeleteBudget | number;
-  /** The largest number in a `Treeline-Approve-Deletes` trailer of the commits that the merge brings; 0 without one. */
+  /** The largest number in a `Treeline-Approve-Deletes` trailer of the merged commits; 0 without one. */
   readonly approvedCount?: number;
 }
 
@@ -48,7 +48,7 @@ export function safetyOfRecorded(limits: RecordedLimits): Safety {
   };
 }
 
-/** Returns the facts about made servers and their incarnations, of which none is being deleted. */
+/** Returns the facts about existing servers and their incarnations, none of which is being deleted. */
 function deletionFacts(
   made: ReadonlyMap<string, number>,
   { budget, approvedCount = 0 }: PlannedLimits,
@@ -67,7 +67,7 @@ function deletionFacts(
 }
 
 /**
- * Returns true if Treeline made or adopted the server, or a create of it runs or is lost, as `isMade` of
+ * Returns true if Treeline created or adopted the server, or a create of it runs or is lost, like `isMade` of
  * machine/existence.ts.
  */
 function isMadeServer({ provider, applied, state }: RecordedFacts): boolean {

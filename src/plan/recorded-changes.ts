@@ -1,4 +1,4 @@
-// Compares a desired state with the recorded servers of a running controller: what is left to do on each of them, also
+// Compares a desired state with the recorded servers of a running controller: the remaining work for each server, also
 // from earlier commits.
 import { isRetaining, type Unit } from '../desired/unit.ts';
 import { needsNoAction } from '../machine/existence.ts';
@@ -15,12 +15,12 @@ interface ComparedServers {
   readonly recorded: readonly RecordedFacts[];
   /** Active units by address. */
   readonly after: ReadonlyMap<string, Unit>;
-  /** The changes from what is wanted now: they have the reason and the line. */
+  /** The changes from the currently wanted servers, with reason and line. */
   readonly merge: ServerChanges;
   readonly isSecret: IsSecret;
 }
 
-/** Returns what is left to do on servers once the desired state is active. */
+/** Returns the remaining changes of servers after the desired state is active. */
 export function recordedChanges({ recorded, after, merge, isSecret }: ComparedServers): ServerChanges {
   const wanted = new Map<string, WantedServer>();
   for (const { servers } of after.values()) for (const [name, server] of servers) wanted.set(name, server);
@@ -45,7 +45,7 @@ export function recordedChanges({ recorded, after, merge, isSecret }: ComparedSe
 
 interface LeftToDo {
   readonly action: ServerChange['action'];
-  /** Where the merge itself changes nothing about the server. */
+  /** The reason if the merge does not change the server. */
   readonly reason: string;
 }
 
@@ -55,12 +55,12 @@ function wasApplied(row: RecordedFacts | undefined): row is RecordedFacts {
   return row !== undefined && row.provider !== null && row.applied !== null;
 }
 
-/** Returns the create that is left, or, of an unwanted server, the delete of what a create may have made. */
+/** Returns the remaining create or, for an unwanted server, the delete of a server that may exist. */
 function leftToMake(server: WantedServer | undefined, row: RecordedFacts | undefined): LeftToDo | undefined {
   if (server === undefined) return row?.mayExist === true ? UNWANTED : undefined;
   return {
     action: 'create',
-    reason: row === undefined ? 'the server is not recorded yet' : 'the server is not made yet',
+    reason: row === undefined ? 'the server is not recorded yet' : 'the server does not exist yet',
   };
 }
 
@@ -70,12 +70,12 @@ function leftToChange(
 ): LeftToDo | undefined {
   if (server === undefined) return UNWANTED;
   const isSame = applied !== null && needsNoAction(server.spec, applied);
-  // A delete that has begun is not called off.
+  // A running delete is not cancelled.
   if (state === 'deleting' && !replacing)
     return { action: 'replace', reason: 'the server is being deleted, and is created again' };
   if (replacing) return { action: 'replace', reason: 'the server is being replaced' };
   if (dirty) return { action: 'update', reason: 'the last action on the server has not succeeded' };
-  return isSame ? undefined : { action: 'update', reason: 'the server does not have what is wanted yet' };
+  return isSame ? undefined : { action: 'update', reason: 'the server does not have the wanted spec yet' };
 }
 
 function isLeft({ instance, deletion }: RecordedFacts, after: ComparedServers['after']): boolean {

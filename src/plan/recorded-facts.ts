@@ -1,6 +1,5 @@
-// Defines what a plan reads of the recorded servers of a running controller, and replaces the instances of a desired
-// state by what the controller wants of them: one that is held there, or stays behind, wants other servers than its
-// file.
+// Defines the facts about recorded servers that a plan needs, and replaces the instances of a desired state by the
+// versions that the controller wants: a held or pinned instance has other servers than its file.
 import type { DesiredState } from '../desired/desired-state.ts';
 import { type Unit, unitOfServers } from '../desired/unit.ts';
 import { isSameSpec } from '../machine/existence.ts';
@@ -13,24 +12,24 @@ import type { ServerPolicy, WantedServer } from '../model/spec.ts';
 
 type RowFields = 'instance' | 'key' | 'index' | 'state' | 'commit' | 'incarnation' | 'provider' | 'wanted' | 'applied';
 
-/** What a plan reads of one recorded server; `GET /operations/recorded` answers it. */
+/** The facts about one recorded server, from `GET /operations/recorded`. */
 export interface RecordedFacts
   extends Pick<ServerRow, RowFields | 'mayExist' | 'dirty' | 'replacing' | 'approved'>,
     Pick<ServerPolicy, 'protected' | 'deletion'> {
   readonly name: string;
-  /** What its provider reported last. */
+  /** The last reported outputs. */
   readonly outputs?: JsonMap;
 }
 
-/** Returns what is known of the outputs of recorded servers. */
+/** Returns the known outputs of recorded servers. */
 export function recordedOutputs(recorded: readonly RecordedFacts[] | undefined): OutputFacts {
   const servers = new Map(recorded?.map(({ name, outputs }) => [name, outputs]));
   return { outputsOf: (server) => servers.get(server) };
 }
 
 /**
- * Returns the desired state with every instance whose recorded servers differ built from these. `problems`: those that
- * the controller has of the commit; what they stop is invalid there already.
+ * Returns the desired state, with each instance whose recorded servers differ rebuilt from these. `problems`: the
+ * controller's problems of the commit; the affected instances are already invalid there.
  */
 export function withRecorded(
   desired: DesiredState,
@@ -76,7 +75,7 @@ interface KnownVersions {
   readonly unit: Unit | undefined;
 }
 
-/** Returns the instance as it is wanted. */
+/** Returns the wanted version of the instance. */
 function unitOf(name: string, recorded: readonly RecordedFacts[], { desired, unit }: KnownVersions): Unit {
   const servers = new Map(recorded.flatMap((server) => wantedServer(server, unit)));
   const { commit, time } = desired;
@@ -84,7 +83,7 @@ function unitOf(name: string, recorded: readonly RecordedFacts[], { desired, uni
 }
 
 /**
- * The pace and the drift policy are not recorded where a plan reads them: those of the known version stand for them.
+ * Builds a wanted server. The recorded facts lack the pace and the drift policy, so it uses those of the known version.
  */
 function wantedServer(server: RecordedFacts, unit: Unit | undefined): readonly [string, WantedServer][] {
   const { name, instance, key, index, wanted: spec, deletion, protected: isProtected } = server;
@@ -94,7 +93,7 @@ function wantedServer(server: RecordedFacts, unit: Unit | undefined): readonly [
   return [[name, { name, instance, key, index, spec, policy }]];
 }
 
-/** Protection and retention are in the rows of the servers. */
+/** Protection and retention come from the rows of the servers. */
 function rebuildEntry(name: string, recorded: readonly RecordedFacts[]): Unit['entry'] {
   const isProtected = recorded.some((server) => server.protected);
   const deletion = recorded.some((server) => server.deletion === 'retain') ? 'retain' : 'delete';

@@ -1,5 +1,5 @@
-// Compares the settings that protect servers, or decide for many of them at once: fields of instances, the pace of
-// updates, hierarchy.yaml and tree.yaml; and approvals that come with the commits.
+// Compares the settings that protect servers or affect many of them (fields of instances, the pace of updates,
+// hierarchy.yaml, tree.yaml), and lists approvals in the commits.
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Safety } from '../desired/admit.ts';
 import type { Unit } from '../desired/unit.ts';
@@ -13,8 +13,7 @@ import type { ChangedUnit } from './changed-servers.ts';
 import type { SafetyChange } from './plan.ts';
 
 /**
- * The fields of instances, and the value of one that is not written. The default of `drift` is a setting of the
- * provider entry.
+ * The fields of instances, with their defaults. The default of `drift` is a setting of the provider entry.
  */
 const DEFAULTS: Readonly<Record<string, Json>> = { protected: false, deletion: 'delete', drift: null, adopt: false };
 
@@ -30,12 +29,12 @@ export function safetyChanges(
     ...units.filter((unit) => (unit.after ?? unit.before)?.type === 'stack-instance').flatMap(instanceChanges),
     ...(before === undefined ? [] : layoutChanges(before, after)),
   ];
-  // Instances with the same template have the same change of its pace.
+  // Instances with the same template share a change of its pace.
   const different = new Map(found.map((change) => [JSON.stringify(change), change]));
   return [...different.values()].sort((a, b) => compareNames(a.object, b.object) || compareNames(a.field, b.field));
 }
 
-/** Returns the approval that trailers of the merged commits give; it counts for deletes that are held at base too. */
+/** Returns the approval of the merged commits' trailers. It also counts for deletes that are held at base. */
 export function approvalChanges({ approvedCount }: Safety['deletions']): readonly SafetyChange[] {
   return approvedCount === 0
     ? []
@@ -85,13 +84,13 @@ function layoutChanges(before: LayoutFiles, after: LayoutFiles): readonly Safety
   ];
 }
 
-/** Each key of `merge` on its own, other fields as a whole. */
+/** Returns each key of `merge` separately, and other fields as a whole. */
 function partsOf({ merge, ...fields }: Hierarchy): Values {
   const rules = Object.entries(merge).map(([key, rule]) => [`/merge/${key}`, rule]);
   return Object.fromEntries([...rules, ...Object.entries(fields).map(([field, value]) => [`/${field}`, value])]);
 }
 
-/** The type of each node by its path of names: an index would change with every node before it. */
+/** Returns the type of each node by its path of names, because indexes change with every node before. */
 function typesIn({ name, type, children = [] }: TreeNode, path = ''): Values {
   const below = `${path}/${name}`;
   return Object.assign({ [below]: type }, ...children.map((child) => typesIn(child, below)));

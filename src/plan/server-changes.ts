@@ -1,4 +1,4 @@
-// Compares the servers of two desired states as reconciling compares them: what is created, updated, deleted or left.
+// Compares the servers of two desired states like the reconciler: which are created, updated, deleted or left.
 
 import { quote, quoteSome } from '../base/wording.ts';
 import type { LossPolicies } from '../desired/desired-state.ts';
@@ -32,20 +32,20 @@ interface ComparedUnits {
   /** Active units by address. */
   readonly before: Units;
   readonly after: Units;
-  /** Instances as base's own files define them, valid or not: by address. */
+  /** Instances from the files of base, valid or not, by address. */
   readonly writtenBefore: Units;
-  /** What counts for instances that lose servers, where it is not what `before` says. */
+  /** The policies of instances that lose servers, where they differ from `before`. */
   readonly losses: LossPolicies;
   readonly isSecret: IsSecret;
 }
 
-/** The effects of a merge on servers. Both sorted by name. */
+/** The effects of a merge on servers. Both lists are sorted by name. */
 export interface ServerChanges {
   readonly changes: readonly ServerChange[];
   readonly retained: readonly RetainedServer[];
 }
 
-/** Returns the changes of servers. One that moves to another place of a stack, and stays as it is, is none. */
+/** Returns the changes of servers. A server that only moves to another place of a stack has no change. */
 export function compareServers(servers: readonly ChangedServer[], units: ComparedUnits): ServerChanges {
   const changes: ServerChange[] = [];
   const retained: RetainedServer[] = [];
@@ -67,13 +67,13 @@ function byServer(a: Pick<ServerChange, 'resource'>, b: Pick<ServerChange, 'reso
   return compareNames(a.resource, b.resource);
 }
 
-/** Returns true if a server that no commit wants stays: by the policy before, or by the version that comes. */
+/** Returns true if an unwanted server stays: by the policy before the merge, or by the new version. */
 function isRetained({ policy, instance }: WantedServer, { after, losses }: ComparedUnits): boolean {
   const key = instanceAddress(instance);
   return (losses.get(key) ?? policy).deletion === 'retain' || isRetaining(after.get(key));
 }
 
-/** A delete waits as long as an active version of another instance depends on the server. */
+/** Adds to a delete that it waits while an active version of another instance depends on the server. */
 function withDependent(gone: RetainedServer, { after }: ComparedUnits): RetainedServer {
   const dependent = dependentsIn(after).get(gone.resource);
   if (dependent === undefined) return gone;
@@ -82,7 +82,7 @@ function withDependent(gone: RetainedServer, { after }: ComparedUnits): Retained
 
 const dependents = new WeakMap<Units, ReadonlyMap<string, string>>();
 
-/** Returns a server of another instance that depends on each server, by its name. */
+/** Returns for each server name a server of another instance that depends on it. */
 function dependentsIn(units: Units): ReadonlyMap<string, string> {
   const known = dependents.get(units);
   if (known !== undefined) return known;
@@ -122,14 +122,14 @@ function goneServer(
   const place = placeOf(server);
   if (after !== undefined) return { ...place, ...membersText({ before, after }, server, 'gone') };
   const reason = `the stack instance ${quote(server.instance)} is removed`;
-  // An instance built from rows has no file: base has it, or an earlier commit has removed it.
+  // An instance that was built from rows has no file: use that of base, unless an earlier commit removed it.
   const entry = isUnread(before) ? writtenBefore.get(address)?.entry : before.entry;
   return { ...place, reason, file: entry?.path ?? null, line: null };
 }
 
 type ExplainedCause = CauseLine & Pick<ServerChange, 'reason'>;
 
-/** Explains that a resource has other servers than before. */
+/** Explains why a resource has other servers than before. */
 function membersText(versions: UnitVersions, { key }: WantedServer, how: 'new' | 'gone'): ExplainedCause {
   const instance = `the stack instance ${quote(versions.after.name)}`;
   if (how === 'new' && !versions.before.keys.includes(key))
@@ -172,7 +172,7 @@ function updated({ name, before, after }: ChangedServer, { isSecret }: ComparedU
   return { action: 'update', ...placeOf(is), reason, ...cause, properties: shownProperties(changed, isSecret) };
 }
 
-/** Returns the addresses of the layers that changed properties come from, then of what orders the layers. */
+/** Returns the addresses of the layers of changed properties, then of the objects that order the layers. */
 function layersOf(versions: UnitVersions, name: string, changed: readonly ChangedProperty[]): readonly string[] {
   const types = new Set(changed.map(({ layer }) => layer));
   const nodes = [versions.after, versions.before].map((unit) => unit.nodes.get(name));

@@ -1,5 +1,5 @@
-// Gives git the configuration and the variables with which it reaches one repository: credentials, certificate
-// authorities, proxies and ssh. Nothing of the user's or the system's configuration applies.
+// Builds git's configuration and environment for one repository: credentials, certificate authorities, proxies and ssh.
+// The user's and the system's configuration do not apply.
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -21,12 +21,12 @@ interface AccessOptions {
 /** Anonymous access. */
 export const NO_ACCESS: RepositoryAccess = { username: null, password: null, caFile: null };
 
-/** Hosts that check only the password accept any name; this is the one that GitHub documents. */
+/** Hosts that check only the password accept any name. GitHub documents this one. */
 const USERNAME_DEFAULT = 'x-access-token';
 const CA_BYTES_MAX = 4 * 1024 * 1024;
 const PROXY_VARIABLES = ['http_proxy', 'https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY', 'no_proxy', 'NO_PROXY'];
 const SSH_VARIABLES = ['SSH_AUTH_SOCK', 'KRB5CCNAME', 'GIT_SSH_COMMAND', 'GIT_SSH_VARIANT'];
-/** Carry secrets of the environment to the helper, under names of their own: git's hooks never get them. */
+/** Variables that pass secrets of the environment to the helper. Git's hooks never get them. */
 const HELPER_VARIABLES = { username: 'TREELINE_HELPER_USERNAME', password: 'TREELINE_HELPER_PASSWORD' } as const;
 const ALIVE_CHECKS = 4;
 /** Hooks of a local repository read it too: a repository may belong to another user. */
@@ -40,7 +40,7 @@ export class Access {
   readonly environment: Readonly<Record<string, string>>;
   readonly #options: AccessOptions;
   #writing: Promise<void> | undefined;
-  /** Secrets that were sent: an answer may still quote the password before a rotation. */
+  /** All sent secrets: after a rotation, an answer may still quote the old password. */
   #sent: readonly string[] = [];
 
   constructor(options: AccessOptions) {
@@ -50,14 +50,17 @@ export class Access {
     this.#options = options;
   }
 
-  /** Where name and password are configured, for messages; undefined if there are none. */
+  /** Where name and password are configured, for messages; undefined for anonymous access. */
   get places(): string | undefined {
     const { username, password } = this.#options.access;
     const places = [username, password].filter((place) => place !== null).map(placeOf);
     return places.length === 0 ? undefined : places.join(' and ');
   }
 
-  /** Writes the configuration if it is not there, and checks the secrets' files. Throws GitError that names the setting. */
+  /**
+   * Writes the configuration if it is missing, and checks the files of secrets. Throws GitError that names the
+   * setting.
+   */
   async prepare(): Promise<void> {
     if (!existsSync(this.configFile)) this.#writing = undefined;
     this.#writing ??= this.#write();
@@ -100,9 +103,9 @@ function environmentFor({ place, access, silenceMs, configFile }: AccessOptions)
         const secret = access[key as keyof typeof HELPER_VARIABLES];
         return secret?.kind === 'variable' ? [[variable, process.env[secret.name] ?? ''] as const] : [];
       });
-      // curl reads only the lower-case name, since a web server sets the other for scripts.
+      // curl reads only the lower-case name, because web servers set the other name for scripts.
       const proxy = process.env.HTTP_PROXY === undefined ? {} : { http_proxy: process.env.HTTP_PROXY };
-      // No .netrc of an operator may add a password.
+      // Without this HOME, a .netrc of an operator could add a password.
       const fixed = { GIT_ALLOW_PROTOCOL: new URL(place.url).protocol.slice(0, -1), HOME: dirname(configFile) };
       return { ...fixed, ...proxy, ...inherit(PROXY_VARIABLES), ...Object.fromEntries(secrets) };
     }
@@ -126,21 +129,21 @@ function configFor({ place, access, silenceMs }: AccessOptions): readonly string
     'http.lowSpeedLimit': '1',
     'http.lowSpeedTime': String(Math.max(1, Math.ceil(silenceMs / 1000))),
     ...(caFile === null ? {} : { 'http.sslCAInfo': caFile }),
-    // A proxy would see the password, which may be sent unencrypted to this machine itself.
+    // A proxy would see the password, which may be sent unencrypted to a loopback address.
     ...(protocol === 'http:' && isLoopback(hostname) ? { [`http.${origin}.proxy`]: '' } : {}),
     ...(username === null && password === null ? {} : { [`credential.${origin}.helper`]: helperFor(access) }),
   };
   return Object.entries(values).flatMap(([key, value]) => ['-c', `${key}=${value}`]);
 }
 
-/** Returns the helper that git runs with the shell for each request that needs credentials. */
+/** Returns the credential helper, which git runs in a shell for each request that needs credentials. */
 function helperFor({ username, password }: RepositoryAccess): string {
   const name = username === null ? quoted(USERNAME_DEFAULT) : printed(username, HELPER_VARIABLES.username);
   const secret = password === null ? quoted('') : printed(password, HELPER_VARIABLES.password);
   return `!f() { test "$1" = get && printf 'username=%s\\npassword=%s\\n' ${name} ${secret}; }; f`;
 }
 
-/** Returns the shell's word for a secret without its newline. */
+/** Returns a shell word that prints a secret without its newline. */
 function printed(place: SecretPlace, variable: string): string {
   if (place.kind === 'variable') return `"$${variable}"`;
   return `"$(head -n 1 ${quoted(place.path)} | tr -d '\\r')"`;

@@ -1,31 +1,31 @@
-// Adds advice to what git prints: where a setting or a file of the user has to change. Otherwise git's own words stand.
+// Adds advice to git's messages if a setting or a file of the user has to change. Other messages are unchanged.
 // docs/operate.md lists the same causes.
 import { GitError, GitFailure } from './run-git.ts';
 
 interface Attempted {
-  /** The repository as messages show it. */
+  /** The repository's name in messages. */
   readonly name: string;
   readonly isLocal: boolean;
-  /** What was tried. */
+  /** The failed operation. */
   readonly done: 'read' | 'pushed to';
-  /** Where name and password are configured; undefined: access is anonymous. */
+  /** Where name and password are configured; undefined for anonymous access. */
   readonly places: string | undefined;
-  /** Where the local copy is. */
+  /** The directory of the local copy. */
   readonly folder: string;
 }
 
 interface Row {
   readonly fits: RegExp;
-  /** After `"name" `. */
+  /** Follows `"name" `. */
   readonly advice: string | ((attempted: Attempted) => string);
 }
 
 const WORDS_MAX = 1000;
 
-/** The first match counts: messages of ssh and curl come before those that git derives from them. */
+/** The first match wins, so messages of ssh and curl come before those that git derives from them. */
 const ADVICE: readonly Row[] = [
   {
-    // Git marks the words of the remote, whose disk may be full too.
+    // Excludes `remote:` lines: then the disk of the remote is full.
     fits: /^(?!.*\bremote: ).*(?:No space left on device|Disk quota exceeded)/i,
     advice: ({ done, folder }) =>
       `cannot be ${done}, because the disk of ${folder} is full: free space on it; it is tried again`,
@@ -85,7 +85,7 @@ const ADVICE: readonly Row[] = [
   },
 ];
 
-/** Returns the error for a run of git that failed, with git's words and, for some causes, advice before them. */
+/** Returns the error for a failed run of git: git's message, preceded by advice for some causes. */
 export function explainGitFailure(error: GitError, attempted: Attempted): GitError {
   const words = oneLine(error instanceof GitFailure ? error.complaint : error.message);
   const advice = ADVICE.find(({ fits }) => fits.test(words))?.advice;
@@ -94,7 +94,7 @@ export function explainGitFailure(error: GitError, attempted: Attempted): GitErr
   return new GitError(`"${name}" ${typeof advice === 'string' ? advice : advice(attempted)} (git: ${words})`);
 }
 
-/** Returns the reason why a remote refused a push. `reason` is git's, `words` the remote's. */
+/** Returns why a remote refused a push. `reason`: git's text; `words`: the remote's text. */
 export function explainRefusal(name: string, { reason, words }: { readonly reason: string; readonly words: string }) {
   const quoted = words === '' ? '' : `: ${words}`;
   return `"${name}" refuses the push (${reason})${adviceFor(reason, words)}${quoted}`;
@@ -109,7 +109,7 @@ function adviceFor(reason: string, words: string): string {
 }
 
 /**
- * Returns git's words in one line, without its general advice and without the colours that hooks print for a terminal.
+ * Returns git's message on one line, without its general advice and without terminal colours of hooks.
  */
 export function oneLine(words: string): string {
   const lines = new Set(words.split('\n'));

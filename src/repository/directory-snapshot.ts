@@ -1,5 +1,5 @@
-// Reads a working directory as a snapshot: the command line checks it before a commit. Uses the file names of a commit;
-// also lists files that .gitignore excludes.
+// Reads a working directory as a snapshot, so that the command line can check it before a commit. Uses the file names
+// of a commit, and includes files that .gitignore excludes.
 import { type Dirent, lstatSync, readFileSync, readlinkSync, type Stats } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { compareNames } from '../model/names.ts';
@@ -17,9 +17,9 @@ interface DirectoryOptions {
 }
 
 const SKIPPED: ReadonlySet<string> = new Set(['.git', 'node_modules']);
-/** Where objects stand, a folder of any name is read, as it is from a commit. */
+/** Below these folders, a folder of any name is read, as from a commit. */
 const OF_OBJECTS = /^(?:types|stacks\/templates|stacks\/instances|clients)\//;
-/** The id of a repository inside the directory, and of a file that is too large to be read. */
+/** The object id of a nested repository, and of a file that is too large to read. */
 const UNKNOWN = '0'.repeat(40);
 const DEPTH_MAX = 256;
 
@@ -32,9 +32,9 @@ interface DirectoryEntry {
 }
 
 /**
- * Returns the files below a directory, without `.git`, and without `node_modules` beside the objects. A repository
- * inside is listed as a submodule and not entered. Throws SourceError if it is not a directory, cannot be read, or
- * holds too many files.
+ * Returns the files below a directory, without `.git`, and without `node_modules` outside the folders of objects. A
+ * nested repository is listed as a submodule and not entered. Throws SourceError if the directory does not exist,
+ * cannot be read, or contains too many files.
  */
 export async function readDirectory(directory: string, options: DirectoryOptions = {}): Promise<Snapshot> {
   const { time = '1970-01-01T00:00:00Z', wants = () => true, limits = SOURCE_LIMITS } = options;
@@ -53,7 +53,7 @@ export async function readDirectory(directory: string, options: DirectoryOptions
   return { commit: '', time, files, blobs };
 }
 
-/** Lists the files that a commit would hold, in Git's order except for names with a common prefix. */
+/** Lists the files that a commit would contain, in Git's order except for names with a common prefix. */
 async function listEntries(directory: string, entriesMax: number): Promise<readonly DirectoryEntry[]> {
   const entries: DirectoryEntry[] = [];
   let seen = 0;
@@ -98,8 +98,8 @@ interface ReadEntry {
 }
 
 /**
- * Reads synchronously: for thousands of small files the way through the thread pool takes longer than the reading, and
- * a command has nothing else to do meanwhile.
+ * Reads synchronously: for thousands of small files, the thread pool costs more than the reading, and a command has no
+ * other work.
  */
 function readEntry({ place, kind }: DirectoryEntry, blobBytesMax: number): ReadEntry {
   if (kind === 'repository') return { file: { mode: '160000', oid: UNKNOWN }, bytes: null };

@@ -5,7 +5,7 @@ import type { Commit } from './source.ts';
 /** The types of Git objects. */
 export type ObjectType = 'commit' | 'tree' | 'blob' | 'tag';
 
-/** An object as Git stores it, without its header. */
+/** An object without its header. */
 export interface GitObject {
   readonly oid: string;
   readonly type: ObjectType;
@@ -31,7 +31,7 @@ export function parseCommit({ oid, bytes }: Omit<GitObject, 'type'>): Commit {
   const headers = bytes.toString('utf8', 0, blank < 0 ? bytes.length : blank).split('\n');
   const valuesOf = (key: string): readonly string[] =>
     headers.filter((line) => line.startsWith(`${key} `)).map((line) => copyOf(line.slice(key.length + 1)));
-  // Old and imported histories hold times that no current tool would write: no reason to refuse later commits.
+  // Old and imported histories contain invalid times, which must not prevent later commits.
   const seconds = Number(/> (\d+)(?: [+-]\d+)?$/.exec(valuesOf('committer')[0] ?? '')?.[1] ?? 0);
   return {
     oid,
@@ -42,7 +42,7 @@ export function parseCommit({ oid, bytes }: Omit<GitObject, 'type'>): Commit {
   };
 }
 
-/** A substring keeps the whole string in memory, and a commit may have megabytes. */
+/** Copies a substring, which would otherwise keep a commit of megabytes in memory. */
 function copyOf(text: string): string {
   return Buffer.from(text).toString();
 }

@@ -1,5 +1,5 @@
 // Implements Publisher: writes commits into the local copy, and pushes them to a branch of the followed repository.
-// Locking, hooks and the decision are left to git on the remote. See ARCHITECTURE.md, "Git".
+// Git on the remote locks, runs hooks and decides. See ARCHITECTURE.md, "Git".
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { GitSource } from './git-source.ts';
 import type { NotPublished, PreparedCommits, Publisher } from './publisher.ts';
@@ -10,11 +10,11 @@ import { type CommitOrder, type Person, writeCommits } from './write-commits.ts'
 
 /** The followed source, and how commits are made. */
 export interface GitPublisherOptions {
-  /** The source whose local copy has the base commits, and gets the new ones. */
+  /** The source whose local copy has the base commits and receives the new ones. */
   readonly source: Pick<GitSource, 'copy' | 'push' | 'place'>;
   /** Returns the signature of the bytes of a commit; default: commits are not signed. */
   readonly sign?: CommitOrder['sign'];
-  /** Checks the own commits before they are pushed; default: they are not checked. */
+  /** Checks our commits before the push; default: no check. */
   readonly signatures?: Signatures | undefined;
   readonly clock?: Clock;
 }
@@ -40,7 +40,7 @@ export function createGitPublisher(options: GitPublisherOptions): Publisher {
   };
 }
 
-/** A commit that would be refused once it is pushed would block the branch. */
+/** Checks our commits, because a commit that is refused after its push would block the branch. */
 async function checkOwn(written: PreparedCommits, signatures: Signatures): Promise<PreparedCommits | NotPublished> {
   try {
     const bad = await signatures.firstBad(written.commits);

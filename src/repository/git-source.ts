@@ -1,4 +1,4 @@
-// Implements Source: follows one branch of a Git repository. It only reads from the repository, and checks nothing out.
+// Implements Source: follows one branch of a Git repository. It only reads the repository, and checks out no files.
 import type { Logger } from '../base/log.ts';
 import type { FollowedPlace } from '../model/rows.ts';
 import type { RepositoryAccess } from '../model/settings.ts';
@@ -11,7 +11,7 @@ import { directorySteps } from './repository-url.ts';
 import { checkGitVersion, GitError } from './run-git.ts';
 import { type Commit, SOURCE_LIMITS, type Source, type SourceLimits } from './source.ts';
 
-/** The branch to follow, and where its local copy is. */
+/** The branch to follow, and its local copy. */
 export interface GitSourceOptions {
   /** A path, `https://` …; see repository-url.ts. */
   readonly url: string;
@@ -35,22 +35,22 @@ export async function createGitSource(options: GitSourceOptions): Promise<GitSou
   return source;
 }
 
-/** Of the git that fetches and pushes. */
+/** The minimum version of git for fetching and pushing. */
 const GIT_MIN = '2.34';
 
 /** Follows a branch, and pushes from its local copy. */
 export class GitSource extends HistoryReader implements Source {
   readonly place: FollowedPlace;
-  /** New objects are written into it before they are pushed. */
+  /** The local copy. New objects are written into it before a push. */
   readonly copy: LocalCopy;
   readonly #remote: Remote;
   readonly #branch: string;
   readonly #log: Logger | undefined;
-  /** What changes the copy runs one after the other. */
+  /** Serialises the changes of the copy. */
   #working: Promise<unknown> = Promise.resolve();
   readonly #closing = new AbortController();
   #isDamaged = false;
-  /** The head of the copy; undefined: not known yet. */
+  /** The head of the copy; undefined while unknown. */
   #head: Commit | undefined;
   #followed: string | null = null;
   #protected: string | null = null;
@@ -120,7 +120,7 @@ export class GitSource extends HistoryReader implements Source {
     return head;
   }
 
-  /** Git refuses a shallow update without an error. */
+  /** Returns the error for a commit that git did not fetch. Git refuses a shallow update without an error. */
   #notFetched(oid: string): GitError {
     const advice = 'it is a shallow clone and lacks older commits: run "git fetch --unshallow" in it';
     return new GitError(`"${this.#remote.name}" does not provide commit ${oid} with its history: ${advice}`);
@@ -131,7 +131,7 @@ export class GitSource extends HistoryReader implements Source {
       if (!this.#isDamaged) return await this.#remote.fetch(this.copy.path, signal);
     } catch (error) {
       await this.copy.clean();
-      // A remote that is damaged looks the same: then the fetch into a new copy fails too, and nothing changes.
+      // A damaged remote gives the same error. Then the fetch into a new copy fails too, and the old copy stays.
       if (!isDamage(error)) throw error;
     }
     this.#log?.warn(
@@ -143,7 +143,7 @@ export class GitSource extends HistoryReader implements Source {
     this.#isDamaged = false;
   }
 
-  /** After a rewritten history, nothing else in the copy refers to the followed commit. */
+  /** Keeps the followed commit after a rewritten history, because no other ref of the copy contains it. */
   async #protectFollowed(head: string): Promise<void> {
     const followed = this.#followed;
     if (followed === null || followed === this.#protected) return;

@@ -1,5 +1,5 @@
-// Reads the commits of one repository with git: their files, their metadata and how they are related. Shared by the
-// followed branch and by repositories of users.
+// Reads the commits of one repository with git: their files, metadata and ancestry. Used for the followed branch and
+// for repositories of users.
 import { breatheBy } from '../base/breathe.ts';
 import { systemClock } from '../base/clock.ts';
 import { isCommitId } from '../model/names.ts';
@@ -21,27 +21,27 @@ interface ReaderOptions {
 
 interface Listing {
   readonly files: Map<string, SnapshotFile>;
-  /** In bytes, by object id. */
+  /** The sizes of blobs in bytes, by object id. */
   readonly sizes: Map<string, number>;
 }
 
-/** For 100,000 files, paths of some 250 characters. */
+/** Enough for 100,000 files with paths of about 250 characters. */
 const LISTING_BYTES_MAX = 32 * 1024 * 1024;
 const OID_LINE_BYTES = 65;
-/** How many blobs are requested at once. */
+/** The number of blobs in one batch of requests. */
 const REQUESTS_MAX = 1000;
-/** How many searches for last changes run at once. */
+/** The number of concurrent searches for last changes. */
 const SEARCHES_MAX = 4;
 const TAB = 0x09;
 
 /** Reads commits. Its methods may be called at once. */
 export abstract class HistoryReader {
   protected objects: ObjectReader;
-  /** The path from the root of the repository to the layout: '' or one that ends in `/`. */
+  /** The path from the root of the repository to the layout: '' or a path with a trailing slash. */
   readonly prefix: string;
   readonly #directory: string;
   readonly #limits: SourceLimits;
-  /** The last listing: a commit that is followed is read several times. */
+  /** The last listing, because the followed commit is read several times. */
   #last: { readonly key: string; readonly listing: Promise<Listing> } | undefined;
 
   constructor({ git, directory, limits }: ReaderOptions) {
@@ -86,7 +86,7 @@ export abstract class HistoryReader {
     return { commit, time, files, blobs: await this.#readBlobs(readable) };
   }
 
-  /** Returns the commits after `from` up to `to`, newest first. Throws if one of the two is not here. */
+  /** Returns the commits after `from` up to `to`, newest first. Throws if one of the two is missing. */
   async commitsBetween(from: string, to: string, countMax: number): Promise<readonly Commit[]> {
     await this.describe(from);
     const head = await this.describe(to);
@@ -96,7 +96,7 @@ export abstract class HistoryReader {
     return await inParts(commits, (oid) => this.describe(oid));
   }
 
-  /** Returns true if `descendant` is `ancestor` or comes after it. Throws if `descendant` is not here. */
+  /** Returns true if `descendant` is `ancestor` or comes after it. Throws if `descendant` is missing. */
   async isAncestor(ancestor: string, descendant: string): Promise<boolean> {
     const { parents } = await this.describe(descendant);
     if (ancestor === descendant || parents.includes(ancestor)) return true;
@@ -184,7 +184,7 @@ export abstract class HistoryReader {
     return new Map(blobs);
   }
 
-  /** Returns the output of git; undefined if it ended with 1, which means no. */
+  /** Returns the output of git; undefined if it ended with exit code 1, which means "no". */
   async #gitOrNone(args: readonly string[]): Promise<Buffer | undefined> {
     try {
       return await this.#run(args, { outputBytesMax: OID_LINE_BYTES });
@@ -195,7 +195,7 @@ export abstract class HistoryReader {
   }
 
   /**
-   * All commits that are passed exist, so that git fails only if they refer to something that is missing or invalid.
+   * Returns the output of git. All passed commits exist, so git fails only if they refer to missing or invalid objects.
    */
   async #git(args: readonly string[], outputBytesMax: number, signal?: AbortSignal): Promise<Buffer> {
     try {
@@ -221,7 +221,7 @@ function prefixOf(directory: string): string {
     .join('');
 }
 
-/** Returns the fields of an output that ends each with a zero byte. */
+/** Splits an output into fields, each of which ends with a zero byte. */
 export function splitFields(output: Buffer): readonly Buffer[] {
   const fields: Buffer[] = [];
   for (let at = 0; at < output.length; ) {
@@ -239,7 +239,7 @@ function linesOf(output: Buffer): readonly string[] {
     .filter((line) => line !== '');
 }
 
-/** Old tools wrote modes such as `100664`: like git, this reads only the kind and the owner's execute bit. */
+/** Reads only the kind and the owner's execute bit, like git, because old tools wrote modes such as `100664`. */
 function modeOf(text: string): FileMode {
   if (text.startsWith('12')) return '120000';
   if (text.startsWith('16')) return '160000';

@@ -1,5 +1,5 @@
-// The bare repository with what was fetched. It is only a cache: if git reports damage, a new one is fetched and takes
-// its place. One process uses a directory at a time.
+// The bare repository with the fetched objects. It is only a cache: if git reports damage, a new one is fetched and
+// replaces it. Only one process uses a directory at a time.
 import { existsSync, renameSync } from 'node:fs';
 import { appendFile, chmod, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -11,7 +11,7 @@ import { Git, GitError, GitFailure } from './run-git.ts';
 import type { Commit } from './source.ts';
 
 interface LocalCopyOptions {
-  /** A directory for the copy only; created if missing. */
+  /** A directory that only the copy uses; created if missing. */
   readonly folder: string;
   /** Reads the objects of {@link copyIn}. */
   readonly objects: ObjectReader;
@@ -19,25 +19,26 @@ interface LocalCopyOptions {
 }
 
 /**
- * The ref that keeps the followed commit after the branch was rewritten: the copy may be the only place that has it.
+ * The ref that keeps the followed commit after the branch was rewritten. The copy may be the only place with that
+ * commit.
  */
 const FOLLOWED_REF = 'refs/treeline/followed';
-/** No object is fetched on demand, which would run programs that a repository's configuration names. */
+/** Prevents fetching on demand, which would run programs from a repository's configuration. */
 export const OFFLINE: Readonly<Record<string, string>> = {
   GIT_NO_LAZY_FETCH: '1',
   GIT_ALLOW_PROTOCOL: '',
-  // Not where a remote is asked: hooks of a local one would inherit it.
+  // Not for commands that use a remote, because hooks of a local remote would inherit it.
   GIT_LITERAL_PATHSPECS: '1',
 };
 /** Names of locks and unfinished files of git. */
 const LEFT_BEHIND = /\.lock$|^tmp_|^\.tmp-|^packed-refs\.new$/;
 const GC_MS = 10 * 60 * 1000;
-/** How many updates of the head pass between two runs of `git gc --auto`. */
+/** The number of head updates between two runs of `git gc --auto`. */
 const GC_UPDATES = 50;
 
 /**
- * Findings of `git fsck` that Treeline does not depend on: names and times of people as old tools wrote them, and
- * findings that concern checkouts. Treeline never checks out.
+ * Findings of `git fsck` that do not matter: names and times in the form of old tools, and findings about checkouts,
+ * which Treeline does not do.
  */
 const TOLERATED: readonly string[] = [
   ...['badDate', 'badDateOverflow', 'badTimezone', 'zeroPaddedDate', 'missingSpaceBeforeDate'],
@@ -47,7 +48,8 @@ const TOLERATED: readonly string[] = [
 ];
 
 /**
- * The copy's own configuration. Objects are synced, since the copy may be the only place that has the followed commit.
+ * The configuration of the copy. Objects are synced to disk, because the copy may be the only place with the followed
+ * commit.
  */
 const CONFIG = `[core]
 	sharedRepository = 0600
@@ -69,7 +71,7 @@ export function copyIn(folder: string): Git {
   return new Git({ directory: join(resolve(folder), 'repository.git'), environment: OFFLINE });
 }
 
-/** The local copy of one branch. All methods but those of {@link objects} run one at a time. */
+/** The local copy of one branch. Callers must not run its methods concurrently, except those of {@link objects}. */
 export class LocalCopy {
   readonly path: string;
   readonly objects: ObjectReader;
@@ -85,7 +87,7 @@ export class LocalCopy {
     this.#log = log;
   }
 
-  /** Makes the copy usable: creates it for commits with ids like `oid`, or removes what a killed git left. */
+  /** Prepares the copy: creates it with the id format of `oid`, or removes leftovers of a killed git. */
   async open(oid: string): Promise<void> {
     if (this.#isOpen && existsSync(this.path)) return;
     this.objects.close();
@@ -99,19 +101,19 @@ export class LocalCopy {
     this.#isOpen = true;
   }
 
-  /** Removes locks and unfinished files. No git may write to the copy. */
+  /** Removes locks and unfinished files. No git may write to the copy then. */
   async clean(): Promise<void> {
     const found = await readdir(this.path, { recursive: true, withFileTypes: true });
     const left = found.filter(({ name }) => LEFT_BEHIND.test(name));
     await Promise.all(left.map(({ parentPath, name }) => rm(join(parentPath, name), { recursive: true, force: true })));
   }
 
-  /** Returns the commit that was fetched last, undefined if there is none. Throws DamagedObjectError. */
+  /** Returns the last fetched commit; undefined if there is none. Throws DamagedObjectError. */
   head(): Promise<Commit | undefined> {
     return this.objects.findCommit(HEAD_REF);
   }
 
-  /** Keeps a commit and its history from being pruned, if the copy has it. */
+  /** Protects a commit and its history from pruning, if the copy has it. */
   async protect(followed: string): Promise<void> {
     if (!(await this.objects.hasCommit(followed))) return;
     await this.objects.git.run(['update-ref', FOLLOWED_REF, followed]);
@@ -123,7 +125,7 @@ export class LocalCopy {
     if (this.#updates % GC_UPDATES !== 0) return;
     try {
       await this.objects.git.run(['gc', '--auto', '--quiet'], { timeoutMs: GC_MS, endsWithParent: true });
-      // The reader keeps deleted packs open.
+      // Otherwise the reader would keep deleted packs open.
       this.objects.close();
     } catch (error) {
       this.#log?.warn({ err: error }, 'git gc failed in the local copy of the repository');
@@ -132,8 +134,8 @@ export class LocalCopy {
   }
 
   /**
-   * Replaces the copy by a new one that `fetch` fills. Throws GitError, and keeps the old one, if the new one lacks the
-   * followed commit.
+   * Replaces the copy by a new one, which `fetch` fills. Throws GitError and keeps the old copy if the new one lacks
+   * the followed commit.
    */
   async renew(
     fetch: (directory: string) => Promise<void>,
@@ -151,7 +153,7 @@ export class LocalCopy {
       const old = join(this.#folder, 'old.git');
       await rm(old, { recursive: true, force: true });
       this.objects.close();
-      // Synchronous, so that no other code in this process finds the copy missing.
+      // Synchronous, so that no other code of this process runs while the copy is missing.
       renameSync(this.path, old);
       renameSync(fresh, this.path);
       await rm(old, { recursive: true, force: true });
@@ -183,7 +185,7 @@ export class LocalCopy {
     });
   }
 
-  /** Explains errors of the file system. */
+  /** Adds advice to errors of the file system. */
   async #inFolder<Value>(work: () => Promise<Value>): Promise<Value> {
     try {
       return await work();
@@ -195,7 +197,7 @@ export class LocalCopy {
   }
 }
 
-/** Returns true for an error that quotes git's report of a damaged repository, on this machine or on the remote. */
+/** Returns true for an error with git's report of a damaged repository, local or remote. */
 export function isDamage(error: unknown): boolean {
   return error instanceof GitError && DAMAGE.test(error.message);
 }

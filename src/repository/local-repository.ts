@@ -1,6 +1,6 @@
-// Reads commits of a repository on this machine: bare, a work tree or a linked one, with packs and alternates. It
-// fetches nothing, writes nothing there (a merge is made in a temporary repository), and runs no program that the
-// repository's configuration names: git gets the directory of the repository and never searches for one, since a commit
+// Reads commits of a repository on this machine: bare, a work tree or a linked one, with packs and alternates. It does
+// not fetch, does not write to the repository (a merge is created in a temporary one), and runs no program from the
+// repository's configuration. Git gets the directory of the repository and never searches for one, because a commit
 // may contain a folder that looks like a bare repository.
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, realpath, writeFile } from 'node:fs/promises';
@@ -15,7 +15,7 @@ import type { DamagedObjectError } from './object-reader.ts';
 import { checkGitVersion, Git, type GitError, GitFailure } from './run-git.ts';
 import { SOURCE_LIMITS, SourceError } from './source.ts';
 
-/** A merge commit that only the {@link LocalRepository} that made it can read, until it is closed. */
+/** A merge commit. Only the {@link LocalRepository} that created it can read it, until it is closed. */
 export interface MergeCommit {
   readonly commit: string;
   /** Paths below the prefix that git cannot merge. The commit has conflict markers in them. */
@@ -34,7 +34,7 @@ const MERGED_BY = {
 const SHALLOW_ADVICE =
   'fetch the whole history: "git fetch --unshallow", or "fetch-depth: 0" (GitHub), "GIT_DEPTH: 0" (GitLab) in a pipeline';
 
-/** Returns the repository around a path, which is where the layout begins, also if no commit is checked out there. */
+/** Returns the repository around a path, which is the directory of the layout. The path need not be checked out. */
 export async function openLocalRepository(path: string): Promise<LocalRepository> {
   await checkGitVersion(GIT_MIN);
   const { root, directory } = await findRepository(path);
@@ -45,7 +45,7 @@ export async function openLocalRepository(path: string): Promise<LocalRepository
 }
 
 /**
- * Returns the directory that holds the refs of the repository at a path, shared by its work trees. Throws SourceError.
+ * Returns the directory with the refs of the repository at a path, which its work trees share. Throws SourceError.
  */
 export async function findCommonDirectory(path: string): Promise<string> {
   return await commonDirectoryOf(await openGit(path));
@@ -101,13 +101,13 @@ async function findRepository(path: string): Promise<FoundRepository> {
   }
 }
 
-/** The layout may be in other commits than the one that is checked out: only the part that exists is resolved. */
+/** Resolves the part of a path that exists, because the layout may be only in other commits. */
 async function realPath(path: string): Promise<string> {
   if (existsSync(path) || dirname(path) === path) return await realpath(path);
   return join(await realPath(dirname(path)), basename(path));
 }
 
-/** Returns true for a folder that the repository around it contains: the author of a commit chose what is in it. */
+/** Returns true for a folder that is committed: the author of the commit controls its content. */
 async function isCommitted(folder: string): Promise<boolean> {
   for (let above = dirname(folder); ; above = dirname(above)) {
     if (existsSync(join(above, '.git'))) {
@@ -129,16 +129,16 @@ async function revisionIn(git: Git, name: string): Promise<string | undefined> {
 
 interface RepositoryOptions extends FoundRepository {
   readonly git: Git;
-  /** The commits whose parents a shallow clone does not have. */
+  /** The commits whose parents are missing in a shallow clone. */
   readonly shallow: ReadonlySet<string>;
 }
 
-/** A repository that is only read. All methods throw SourceError with advice. */
+/** A read-only repository. All methods throw SourceError with advice. */
 export class LocalRepository extends HistoryReader implements Disposable {
   /** True if the clone lacks older commits. */
   readonly isShallow: boolean;
   readonly #options: RepositoryOptions;
-  /** The repository of the merge commit. It has the objects of the other one as alternates. */
+  /** The repository of the merge commit. Its alternates are the objects of the read repository. */
   #mergeFolder: string | undefined;
 
   constructor(options: RepositoryOptions) {
@@ -147,17 +147,17 @@ export class LocalRepository extends HistoryReader implements Disposable {
     this.isShallow = options.shallow.size > 0;
   }
 
-  /** Returns the id of the commit that a revision names, as git reads it: a branch, a tag, an id, `HEAD~1`. */
+  /** Returns the commit id of a revision in git's notation: a branch, a tag, an id, `HEAD~1`. */
   async resolve(revision: string): Promise<string> {
-    if (!/^[^-\p{Cc}][^\p{Cc}]*$/u.test(revision)) throw new SourceError(`${quote(revision)} is no revision of git`);
+    if (!/^[^-\p{Cc}][^\p{Cc}]*$/u.test(revision)) throw new SourceError(`${quote(revision)} is not a git revision`);
     const oid = await revisionIn(this.#options.git, `${revision}^{commit}`);
     if (oid === undefined) throw this.missing(revision);
     return oid;
   }
 
   /**
-   * Merges head into base as `git merge` does. The repository itself is not written. Throws if the histories are
-   * unrelated, or the clone is shallow.
+   * Merges head into base like `git merge`, without writing to the repository. Throws if the histories are unrelated or
+   * the clone is shallow.
    */
   async merge(base: string, head: string): Promise<MergeCommit> {
     await checkGitVersion(MERGE_GIT_MIN);
@@ -172,8 +172,8 @@ export class LocalRepository extends HistoryReader implements Disposable {
   }
 
   /**
-   * Makes an empty repository beside this one, which git can write to, and reads from there. The configuration here
-   * does not count.
+   * Creates an empty repository that git can write to, and reads from there from now on. It does not use this
+   * repository's configuration.
    */
   async #openMergeFolder(base: string): Promise<Git> {
     const shared = await commonDirectoryOf(this.#options.git);
@@ -211,7 +211,7 @@ export class LocalRepository extends HistoryReader implements Disposable {
     return new SourceError(`there is no commit ${quote(revision)} in ${this.#options.root}${advice}`);
   }
 
-  /** Returns the tree of a merge, and the paths with conflicts. Git ends with 1 if there are some. */
+  /** Returns the tree of a merge, then the paths with conflicts. Git's exit code is 1 if there are conflicts. */
   async #mergeTree(git: Git, base: string, head: string): Promise<readonly string[]> {
     const args = ['merge-tree', '--write-tree', '-z', '--name-only', '--no-messages', base, head];
     const output = await git.run(args).catch((error: unknown) => {

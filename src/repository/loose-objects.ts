@@ -1,5 +1,5 @@
 // Creates Git objects with isomorphic-git, which encodes, hashes and compresses them. Keeps them in memory until `save`
-// writes all of them into a repository as loose objects.
+// writes them into a repository as loose objects.
 import { randomUUID } from 'node:crypto';
 import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -16,12 +16,12 @@ export interface TreeEntry {
   readonly oid: string;
 }
 
-/** A directory of the file system that isomorphic-git sees. */
+/** The directory in the virtual file system for isomorphic-git. */
 const GIT_DIRECTORY = 'git';
-/** How many files are written at the same time. */
+/** The number of concurrent file writes. */
 const WRITERS = 8;
 
-/** New objects, of SHA-1. The names and persons in them have to be checked before: isomorphic-git accepts anything. */
+/** New SHA-1 objects. The caller checks names and persons in them, because isomorphic-git accepts anything. */
 export class LooseObjects {
   /** The compressed objects, by their path below `objects`. */
   readonly #files = new Map<string, Uint8Array>();
@@ -37,12 +37,12 @@ export class LooseObjects {
     return await writeTree({ ...this.#place, tree });
   }
 
-  /** Returns true for an object that was created here. */
+  /** Returns true for an object of this instance. */
   has(oid: string): boolean {
     return this.#files.has(pathOf(oid));
   }
 
-  /** Returns the id that a tree of these entries has, without creating it. */
+  /** Returns the id of a tree with these entries, without creating it. */
   async treeId(entries: Iterable<TreeEntry>): Promise<string> {
     return await new LooseObjects().tree(entries);
   }
@@ -56,7 +56,7 @@ export class LooseObjects {
     return await writeCommit({ ...this.#place, commit: { ...content, gpgsig: await sign(bytes) } });
   }
 
-  /** Writes all objects into a repository. Throws GitError; then some may be there, which changes nothing. */
+  /** Writes all objects into a repository. Throws GitError; objects that were written before are harmless. */
   async save(gitDirectory: string): Promise<void> {
     const files = this.#files.entries();
     const write = async (): Promise<void> => {
@@ -75,7 +75,7 @@ export class LooseObjects {
     return stored.subarray(stored.indexOf(0) + 1);
   }
 
-  /** The file system that isomorphic-git writes to. It has no other file than the objects. */
+  /** The virtual file system for isomorphic-git, with only the objects. */
   get #place() {
     const missing = (path: string): Promise<never> => {
       return Promise.reject(Object.assign(new Error(`there is no file ${path}`), { code: 'ENOENT' }));
@@ -98,15 +98,15 @@ function pathOf(oid: string): string {
   return `${oid.slice(0, 2)}/${oid.slice(2)}`;
 }
 
-/** An object that is there is kept, unless a crash has emptied it. */
+/** Keeps an existing object, unless a crash emptied it. */
 async function writeOnce(path: string, bytes: Uint8Array): Promise<void> {
   const found = await stat(path).catch(() => undefined);
   if (found !== undefined && found.size > 0) return;
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  // "git gc" removes what is called so.
+  // "git gc" removes files with this prefix.
   const temporary = join(dirname(path), `tmp_obj_${randomUUID()}`);
   try {
-    // Not synced: the remote has the objects, and a copy that a crash damaged is fetched again.
+    // Not synced: the remote gets the objects, and a copy that a crash damaged is fetched again.
     await writeFile(temporary, bytes, { flag: 'wx', mode: 0o400 });
     await rename(temporary, path);
   } catch (error) {

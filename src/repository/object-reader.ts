@@ -1,5 +1,5 @@
-// Reads objects of a repository through one `git cat-file --batch`, which is started on demand: starting a process
-// costs more than reading a thousand objects.
+// Reads objects of a repository through one `git cat-file --batch`, started on demand: starting a process costs more
+// than reading a thousand objects.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isCommitId } from '../model/names.ts';
@@ -7,7 +7,7 @@ import { type GitObject, type ObjectType, parseCommit } from './git-object.ts';
 import { ContentError, endGroup, type Git, GitError, type RunningGit, startFailure } from './run-git.ts';
 import type { Commit } from './source.ts';
 
-/** An object is missing or invalid, although the repository refers to it. */
+/** The repository refers to an object that is missing or invalid. */
 export class DamagedObjectError extends GitError {}
 
 /** An object, or only its type and size if it is too large. */
@@ -24,9 +24,9 @@ interface Question {
   readonly reject: (error: unknown) => void;
 }
 
-/** More than any commit, any tree of 100,000 files and any file that is read. */
+/** Larger than any commit, any tree of 100,000 files and any file that is read. */
 const OBJECT_BYTES_MAX = 32 * 1024 * 1024;
-/** How long git may be silent while requests are open. */
+/** The time limit of git's silence while requests are open. */
 const SILENCE_MS = 60_000;
 const NEWLINE = 0x0a;
 const LINE_LENGTH_MAX = 8192;
@@ -88,14 +88,14 @@ export class ObjectReader {
   }
 }
 
-/** One process. Its answers come in the order of the requests. */
+/** One git process. It answers in the order of the requests. */
 class CatFile {
   readonly #child: RunningGit;
   readonly #questions: Question[] = [];
   readonly #timer: NodeJS.Timeout;
   #complaint = '';
   #line = '';
-  /** The object whose content is being read, and the number of bytes read, including the newline after it. */
+  /** The object whose content is being read, and the number of bytes read, including the newline at the end. */
   #open: { readonly answer: Answer; consumed: number } | undefined;
   isOver = false;
 
@@ -107,7 +107,7 @@ class CatFile {
     stderr.on('data', (chunk: Buffer) => {
       this.#complaint = `${this.#complaint}${chunk}`.slice(0, COMPLAINT_BYTES_MAX);
     });
-    // Its exit code and its messages show what happened.
+    // The exit code and the messages show the cause.
     stdin.on('error', () => stdin.destroy());
     this.#child.on('error', (error) => this.#fail(startFailure(error)));
     this.#child.on('close', (code) => {
@@ -135,7 +135,7 @@ class CatFile {
     while (at < chunk.length) at = this.#open === undefined ? this.#takeLine(chunk, at) : this.#takeBytes(chunk, at);
   }
 
-  /** Reads a header, or its part in this piece, and returns where it ends. */
+  /** Reads a header, or the part of it in this chunk, and returns its end. */
   #takeLine(chunk: Buffer, at: number): number {
     const end = chunk.indexOf(NEWLINE, at);
     this.#line += chunk.toString('latin1', at, end < 0 ? chunk.length : end);

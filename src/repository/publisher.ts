@@ -8,7 +8,7 @@ export interface NewCommit {
   readonly edits: readonly { readonly path: string; readonly text: string | null }[];
 }
 
-/** Commits in the local copy that no ref names yet. They may be pushed again and keep their ids. */
+/** Commits in the local copy without a ref. They may be pushed again and keep their ids. */
 export interface PreparedCommits {
   readonly is: 'prepared';
   readonly base: string;
@@ -16,36 +16,36 @@ export interface PreparedCommits {
   readonly commits: readonly string[];
 }
 
-/** The reasons for which commits are not on the remote, and will not arrive there without another push. */
+/** Why commits are not on the remote and will not arrive there without another push. */
 export type NotPublished =
   /**
-   * The repository refused: no permission, a protected branch, a hook, an object of another kind at the place of a
+   * The repository refused: missing rights, a protected branch, a hook, or another kind of object at the path of a
    * file. `byHand`: only an operator can commit this change, with git.
    */
   | { readonly is: 'refused'; readonly reason: string; readonly byHand?: boolean }
   /** The repository, or the local copy, could not be reached. */
   | { readonly is: 'not sent'; readonly reason: string };
 
-/** The outcome of a push. Reasons are for people, and say what to do. */
+/** The outcome of a push. Reasons are for users, and include advice. */
 export type PushOutcome =
   /** The branch's head is the last commit. */
   | { readonly is: 'pushed' }
-  /** The branch is neither there nor at its old head. */
+  /** The branch is neither at the last commit nor at its old head. */
   | { readonly is: 'moved' }
   | NotPublished
   /** The push was sent, and its result is unknown. */
   | { readonly is: 'unknown'; readonly reason: string };
 
 /**
- * Pushes commits to a branch of the followed repository. Git itself decides there: it locks, runs hooks, and refuses.
- * External failures are returned as values; only a bug is thrown.
+ * Pushes commits to a branch of the followed repository. Git on the remote decides: it locks, runs hooks, and may
+ * refuse. External failures are values; only a bug throws.
  */
 export interface Publisher {
   /**
-   * Creates commits in the local copy on top of `base`, one after the other. Their time is now. Pushes nothing.
+   * Creates commits in the local copy on top of `base`, one on top of another, with the current time. Does not push.
    */
   prepare(base: string, commits: readonly NewCommit[]): Promise<PreparedCommits | NotPublished>;
 
-  /** Pushes prepared commits to a branch: the followed one, whose head still has to be their base, or a new one. */
+  /** Pushes prepared commits to the followed branch, whose head must still be their base, or to a new branch. */
   push(prepared: PreparedCommits, branch?: string): Promise<PushOutcome>;
 }

@@ -1,5 +1,5 @@
-// The remote repository: asks where a branch is, fetches it, and pushes to it. Four commands of git, the same for
-// https, ssh and local paths. ARCHITECTURE.md, "Git".
+// The remote repository: finds the head of a branch, fetches it, and pushes to it. It uses the same four git commands
+// for https, ssh and local paths. ARCHITECTURE.md, "Git".
 import { dirname } from 'node:path';
 import { didYouMean } from '../base/wording.ts';
 import { compareNames, isCommitId } from '../model/names.ts';
@@ -18,7 +18,7 @@ interface RemoteOptions {
   readonly access?: RepositoryAccess | undefined;
   /** The followed branch. */
   readonly branch: string;
-  /** Where git's configuration is written. */
+  /** The file for git's configuration. */
   readonly configFile: string;
   readonly limits: Pick<SourceLimits, 'packBytesMax' | 'fetchMs' | 'silenceMs'>;
 }
@@ -26,21 +26,21 @@ interface RemoteOptions {
 /** The commits to push. */
 export interface PushOrder {
   readonly branch: string;
-  /** The head that the branch has to have; null: the branch has to be new. */
+  /** The required head of the branch; null: the branch must not exist. */
   readonly old: string | null;
   readonly commit: string;
 }
 
-/** The ref of the local copy that holds what was fetched. */
+/** The ref of the last fetched commit in the local copy. */
 export const HEAD_REF = 'refs/treeline/head';
-/** How long one push may take, hooks included. */
+/** The time limit of one push, including hooks. */
 const PUSH_MS = 60_000;
 const REFS_BYTES_MAX = 64 * 1024 * 1024;
 const BRANCHES_NAMED_MAX = 10;
 /** The exit code of `ls-remote --exit-code` without a matching ref. */
 const NO_REF = 2;
 
-/** Git ended before the remote had received anything: what it prints before or during the first contact. */
+/** Git's messages before or during the first contact: the remote has received nothing. */
 const BEFORE_CONTACT = [
   'unable to access',
   'Authentication failed',
@@ -57,7 +57,7 @@ const NOT_ALLOWED =
 
 /** Another push is in progress. */
 const LOCKED = /cannot lock ref|failed to (?:lock|update ref)/i;
-/** Git gives the same reasons if the remote cannot write at all, or if a hook refuses. */
+/** Causes that LOCKED would also match: the remote cannot write, or a hook refuses. */
 const CANNOT_WRITE = /permission denied|read-only|no space left|quota exceeded|aborted by .*hook/i;
 
 /** A remote repository and the followed branch in it. */
@@ -82,8 +82,7 @@ export class Remote {
   }
 
   /**
-   * Returns the head of a branch, default: the followed one; undefined if there is no such branch. Throws GitError with
-   * advice.
+   * Resolves with the head of a branch; undefined if there is no such branch. Throws GitError with advice.
    */
   async find(branch: string, signal?: AbortSignal): Promise<string | undefined> {
     const ref = `refs/heads/${branch}`;
@@ -97,15 +96,15 @@ export class Remote {
   }
 
   /**
-   * Returns the head of the followed branch. Throws GitError with advice, which lists the branches if that one is
-   * missing.
+   * Resolves with the head of the followed branch. Throws GitError with advice, which lists the branches if the branch
+   * is missing.
    */
   async head(signal?: AbortSignal): Promise<string> {
     const { branch } = this.#options;
     return (await this.find(branch, signal)) ?? (await this.#explainMissing(branch, signal));
   }
 
-  /** Fetches the followed branch into {@link HEAD_REF} of a repository. If it throws GitError, the ref did not move. */
+  /** Fetches the followed branch into {@link HEAD_REF} of a repository. If it throws GitError, the ref is unchanged. */
   async fetch(directory: string, signal?: AbortSignal): Promise<void> {
     const { branch, limits } = this.#options;
     const flags = ['--quiet', '--no-tags', '--no-recurse-submodules', '--no-write-fetch-head', '--no-auto-maintenance'];
@@ -135,33 +134,33 @@ export class Remote {
     }
   }
 
-  /** Returns the outcome by the line that git printed for the ref; see git-push, "Output". */
+  /** Resolves with the outcome by git's line for the ref; see git-push, "Output". */
   async #failedPush(error: GitError, pushed: PushOrder & { refspec: string }): Promise<PushOutcome> {
     const { complaint = '', output = '' } = error instanceof GitFailure ? error : {};
     const lines = output.toString().split('\n');
     const line = lines.find((one) => one.slice(1).startsWith(`\t${pushed.refspec}\t`)) ?? '';
     const [flag = '', , summary = ''] = line.split('\t');
-    // Git also fails after a push that succeeded, if the connection breaks then.
+    // Git also fails if the connection breaks after a successful push.
     if (/^[ +*=]$/.test(flag)) return { is: 'pushed' };
     const [, side, reason] = /^\[(remote )?rejected\] \((.*)\)$/.exec(summary) ?? [];
     if (reason === undefined) return await this.#withoutAnswer(error, complaint, pushed);
-    // Git itself rejects only a push to a branch that is not at its old head.
+    // The local git rejects a push only if the branch is not at its old head.
     if (side === undefined) return this.#moved(pushed);
     return await this.#rejected({ reason, words: remoteWords(complaint) }, pushed);
   }
 
-  /** Git printed no line for the ref. */
+  /** Resolves with the outcome if git printed no line for the ref. */
   async #withoutAnswer(error: GitError, complaint: string, { branch, commit }: PushOrder): Promise<PushOutcome> {
     const { message: reason } = this.#explained(error, 'pushed to') as GitError;
     if (NOTHING_SENT.test(complaint) && !WAS_SENT.test(complaint)) {
       return { is: NOT_ALLOWED.test(complaint) ? 'refused' : 'not sent', reason };
     }
-    // A yes is certain. A no is not: the remote may still be working.
+    // Only a success is certain: otherwise the remote may still be working.
     const head = await this.find(branch).catch(() => undefined);
     return head === commit ? { is: 'pushed' } : this.#unknown(reason);
   }
 
-  /** After a lost answer, curl sends a request again, so that the remote may reject what it has taken before. */
+  /** After a lost answer, curl repeats a request, so the remote may reject a push that it accepted before. */
   async #rejected(
     refusal: { readonly reason: string; readonly words: string },
     pushed: PushOrder,
@@ -219,7 +218,7 @@ export function missingBranch(
   { branch, names }: { readonly branch: string; readonly names: readonly string[] },
 ): GitError {
   if (names.length === 0) {
-    // Git takes a sign-in page for a repository without refs.
+    // For git, a sign-in page looks like a repository without refs.
     const page = /^https?:/.test(repository)
       ? ', or check repository.url: a web page instead of a repository looks the same'
       : '';
@@ -242,7 +241,7 @@ function refsIn(output: Buffer): ReadonlyMap<string, string> {
   return new Map(refs);
 }
 
-/** Returns what the remote and its hooks printed. */
+/** Returns the output of the remote and its hooks. */
 function remoteWords(complaint: string): string {
   const lines = complaint.split('\n').filter((line) => line.startsWith('remote:'));
   return oneLine(lines.map((line) => line.slice('remote:'.length)).join('\n'));

@@ -14,8 +14,8 @@ export type RepositoryUrl =
 
 /**
  * Returns how a repository is reached: a path or `file://` is local (and made absolute), `http(s)://`, `ssh://` and
- * `user@host:path` are remote. Throws SourceError for anything else, and for a URL that holds a password or may hold
- * one; its message never quotes it.
+ * `user@host:path` are remote. Throws SourceError for anything else, and for a URL that may contain a password, which
+ * the message never quotes.
  */
 export function parseRepositoryUrl(text: string): RepositoryUrl {
   if (text === '') throw new SourceError('the URL of the repository is empty: give a path or a URL');
@@ -24,21 +24,23 @@ export function parseRepositoryUrl(text: string): RepositoryUrl {
   if (scheme === undefined && !isScpLike(text)) return { kind: 'local', path: resolve(text) };
   const kind = scheme === 'http' || scheme === 'https' ? 'http' : 'ssh';
   const url = scheme === undefined ? undefined : parseUrl(text, scheme);
-  // The text that git would take for the path may be a password, and would be in every message.
+  // Git would interpret a password as the path, which every message contains.
   const hasPassword = url === undefined ? /^[^@]*:[^@]*@/.test(text) : url.password !== '';
   if (hasPassword || (kind === 'http' && url?.username !== '')) throw withPassword(text, kind);
-  // The query may be a token.
+  // The query may contain a token.
   if (/[?#]/.test(text)) {
-    throw new SourceError(`"${shown(text)}" is no repository that can be followed: write the URL without "?" and "#"`);
+    throw new SourceError(
+      `"${shown(text)}" is not a repository that can be followed: write the URL without "?" and "#"`,
+    );
   }
-  // That of http is the prefix of requests.
+  // An http URL is the prefix of requests.
   return { kind, url: kind === 'http' ? (url?.href ?? '').replace(/\/+$/, '') : text };
 }
 
-/** Matches `git@host:path`, as git reads it: a colon before the first slash. */
+/** Returns true for `git@host:path`. Like git, looks for a colon before the first slash. */
 function isScpLike(text: string): boolean {
   if (isAbsolute(text) || !/^[^/]+:/.test(text) || /^[A-Za-z]:\\/.test(text)) return false;
-  // An option of ssh, or one of git's remote helpers: both could start any program. Or a slash is missing.
+  // An option of ssh or a remote helper of git could start any program. In `http:` URLs, a slash is missing.
   if (/^-|^[^/]+::|^https?:/i.test(text)) throw noRepository(text);
   return true;
 }
@@ -61,15 +63,15 @@ function withPassword(text: string, kind: 'http' | 'ssh'): SourceError {
 
 function noRepository(text: string): SourceError {
   return new SourceError(
-    `"${shown(text)}" is no repository that can be followed: use a path, file://, https:// or ssh://`,
+    `"${shown(text)}" is not a repository that can be followed: use a path, file://, https:// or ssh://`,
   );
 }
 
-/** Returns the URL without its user part and query: both may be secret. */
+/** Returns the URL without its user part and query, which may be secret. */
 function shown(text: string): string {
   const [, scheme = '', rest = ''] = /^([A-Za-z][A-Za-z0-9+.-]*:\/*)?(.*)$/s.exec(text) ?? [];
   const place = rest.replace(/^.*@/s, '').replace(/[?#].*$/s, '');
-  // Without a scheme, that is a user's name and the beginning of a password.
+  // Without a scheme, the part before `:` may be a user name and the beginning of a password.
   return scheme.includes('/') || !text.includes('@') ? `${scheme}${place}` : place;
 }
 
@@ -83,10 +85,10 @@ function pathOfFileUrl(text: string): string {
   }
 }
 
-/** Throws SourceError for a name that git would refuse; see git-check-ref-format. */
+/** Throws SourceError for a branch name that git would refuse; see git-check-ref-format. */
 export function checkBranch(branch: string): void {
   if (NO_BRANCH.test(branch))
-    throw new SourceError(`"${branch}" is no name of a branch: write it as "git branch" lists it`);
+    throw new SourceError(`"${branch}" is not a branch name: write it as "git branch" lists it`);
 }
 
 /**
@@ -96,7 +98,7 @@ export function directorySteps(directory: string): readonly string[] {
   const steps = directory.split('/').filter((step) => step !== '' && step !== '.');
   if (directory.startsWith('/') || steps.includes('..')) {
     throw new SourceError(
-      `"${directory}" is no directory of the repository: write a path from its root, such as "stacks"`,
+      `"${directory}" is not a directory of the repository: write a path from its root, such as "stacks"`,
     );
   }
   return steps;

@@ -1,18 +1,18 @@
-// Runs the system's git without a shell, with an environment and a configuration of its own, in a process group that is
-// ended as a whole. Each run has a limit of time and of output.
+// Runs the system's git without a shell, with its own environment and configuration, in a process group that is ended
+// as a whole. Each run has a time limit and an output limit.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { devNull } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
 import { isOnPath } from '../base/on-path.ts';
 
-/** A repository, the connection to it, or git itself failed. Its message says what to do; `cause` holds the details. */
+/** A repository, its connection or git failed. The message contains advice; `cause` has the details. */
 export class GitError extends Error {
   override readonly name = 'GitError';
 }
 
-/** The content of a commit exceeds a limit or cannot be represented. A second fetch does not help. */
+/** The content of a commit exceeds a limit or cannot be represented. Fetching again does not help. */
 export class ContentError extends GitError {
-  /** Identifies this error in code that does not import the repository. */
+  /** Identifies this error in code that does not import this folder. */
   readonly isOfContent = true;
 }
 
@@ -36,7 +36,7 @@ export class GitFailure extends GitError {
   }
 }
 
-/** The repository that git works in, and the configuration that it reads in addition to the repository's own. */
+/** The repository for git, and the configuration in addition to that of the repository. */
 export interface GitOptions {
   /** The repository's directory; undefined: git finds it, or needs none. */
   readonly directory?: string | undefined;
@@ -49,7 +49,7 @@ export interface GitOptions {
 /** The limits and the input of one run. */
 export interface RunOptions {
   readonly input?: Uint8Array | string;
-  /** Ends git; its reason is thrown. */
+  /** Ends git; then `run` throws its reason. */
   readonly signal?: AbortSignal | undefined;
   /** Default: one minute. */
   readonly timeoutMs?: number;
@@ -57,21 +57,24 @@ export interface RunOptions {
   readonly outputBytesMax?: number;
   /** The maximum size of a file that git or its children write; only on Linux. */
   readonly fileBytesMax?: number;
-  /** Applied to what git printed before it appears in an error. */
+  /** Applied to git's output before it appears in an error. */
   readonly redact?: (text: string) => string;
-  /** Ends git with the controller, also if that is killed; only on Linux with setpriv. For runs that write or use the network. */
+  /**
+   * Ends git when the controller ends or is killed; only on Linux with setpriv. For runs that write or use the
+   * network.
+   */
   readonly endsWithParent?: boolean;
 }
 
 const TIMEOUT_MS = 60_000;
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 const COMPLAINT_BYTES_MAX = 64 * 1024;
-/** How long a killed git may take to end: one that waits for a network disk takes longest. */
+/** How long to wait for a killed git to end, for example while it waits for a network disk. */
 const CLOSE_MS_MAX = 10_000;
 
 const INHERITED = ['PATH', 'HOME', 'USER', 'LOGNAME', 'TMPDIR', 'TZ', 'GIT_EXEC_PATH'];
 
-/** Git with fixed options. Every method may be called any number of times at once. */
+/** Git with fixed options. Methods may be called concurrently. */
 export class Git {
   readonly directory: string | undefined;
   readonly #environment: NodeJS.ProcessEnv;
@@ -90,16 +93,16 @@ export class Git {
     };
   }
 
-  /** Starts git in a process group of its own. The caller reads its output, handles its errors and ends it. */
+  /** Starts git in its own process group. The caller reads its output, handles its errors and ends it. */
   start(args: readonly string[], options: Pick<RunOptions, 'fileBytesMax' | 'endsWithParent'> = {}): RunningGit {
     const place = this.directory === undefined ? [] : [`--git-dir=${this.directory}`];
     const [program = 'git', ...rest] = [...wrappers(options), 'git', ...place, ...args];
-    // At the root, no repository is found by chance.
+    // In the root directory, git finds no repository by chance.
     return spawn(program, rest, { env: this.#environment, cwd: '/', detached: true, stdio: 'pipe' });
   }
 
   /**
-   * Returns the standard output of git once it has succeeded. Throws GitFailure if git fails, ContentError if it prints
+   * Resolves with the standard output of git if it succeeds. Throws GitFailure if git fails, ContentError if it prints
    * too much, GitError if it takes too long or cannot be started, and the signal's reason if that aborts. When it
    * throws, no process of the group is left.
    */
@@ -116,15 +119,15 @@ export class Git {
     );
     const abort = (): void => stop(signal?.reason);
     signal?.addEventListener('abort', abort, { once: true });
-    // The exit code shows what happened if git closes its input early.
+    // If git closes its input early, the exit code shows the cause.
     child.stdin.on('error', () => child.stdin.destroy());
     child.stdin.end(input);
     try {
       return await Promise.race([readResult(child, command, options), stopped]);
     } catch (error) {
       endGroup(child);
-      // A process that has ended stays in its group until its parent has read that; the first process of a container
-      // may never do so. Its streams are closed at once.
+      // Waits for closed streams, not for an empty group: a zombie stays in its group until its parent reaps it, which
+      // the first process of a container may never do.
       if (!(error instanceof GitFailure)) await Promise.race([closed, wait(CLOSE_MS_MAX, undefined, { ref: false })]);
       throw error;
     } finally {
@@ -152,7 +155,7 @@ export function endGroup({ pid }: RunningGit): void {
   }
 }
 
-/** Returns the error for a git that could not be started. */
+/** Returns the error if git could not be started. */
 export function startFailure(error: Error): GitError {
   const isMissing = 'code' in error && error.code === 'ENOENT';
   const message = isMissing
@@ -171,19 +174,19 @@ export function inherit(names: readonly string[]): Record<string, string> {
   );
 }
 
-/** Programs that set a limit and then become git. */
+/** Returns programs that set limits and then execute git. */
 function wrappers({ fileBytesMax, endsWithParent }: RunOptions): readonly string[] {
   if (process.platform !== 'linux') return [];
   const ending = endsWithParent === true && isOnPath('setpriv') ? ['setpriv', '--pdeathsig', 'TERM', '--'] : [];
   return fileBytesMax === undefined ? ending : [...ending, ...limit(fileBytesMax)];
 }
 
-/** A shell counts in blocks of 512 bytes. */
+/** A shell counts the limit in blocks of 512 bytes. */
 function limit(fileBytesMax: number): readonly string[] {
   return ['sh', '-c', `ulimit -f ${Math.ceil(fileBytesMax / 512)} && exec "$0" "$@"`];
 }
 
-/** The subcommand: the arguments may be long. */
+/** Returns the subcommand, for messages, because the arguments may be long. */
 function commandOf(args: readonly string[]): string {
   return args.find((arg, index) => !arg.startsWith('-') && args[index - 1] !== '-c' && args[index - 1] !== '-C') ?? '';
 }

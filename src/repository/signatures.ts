@@ -28,18 +28,21 @@ type IsMeant = (signature: CheckedSignature) => boolean;
 const run = promisify(execFile);
 /** Git's letter for a valid signature. */
 const VALID = 'G';
-/** How many commits one git checks. */
+/** The number of commits that one git process checks. */
 const COMMITS_MAX = 100;
 const PROGRAM_MS = 10_000;
 const SHOWN_MAX = 100;
 const FORMAT = '%H%x09%G?%x09%GK%x09%GS%x09%an';
 const SSH_KEY = 'SHA256:';
-/** Instead of a program whose signatures do not count: it fails, so that git takes the commit as not signed. */
+/** Disables a kind of signature: the program fails, so that git reports the commit as not signed. */
 const REFUSE: GitConfig = ['gpg.openpgp', 'gpg.ssh', 'gpg.x509'].map((format) => [`${format}.program`, 'false']);
-/** Every key in the keyring is trusted, and no server is asked for another one. */
+/** Trusts every key in the keyring, and retrieves no keys from a server. */
 const GPG_CONFIG = 'trust-model always\nno-auto-key-retrieve\n';
 
-/** Checks commits of the local copy by the setting `repository.verify`. Reads its files each time. */
+/**
+ * Checks commits of the local copy according to the setting `repository.verify`. Reads the files of the setting each
+ * time.
+ */
 export class SignatureCheck implements Signatures {
   readonly #verify: Verify;
   readonly #directory: string;
@@ -65,7 +68,7 @@ export class SignatureCheck implements Signatures {
     if (allowedSigners !== null) await requireFile('allowedSigners', allowedSigners);
     if (keyring === null) return await this.#search(commits, isMeant);
     await requireFile('keyring', keyring);
-    // A private one: git would accept every key that the user of this process happens to have.
+    // A private home, because git would accept every key of the user of this process.
     const home = await mkdtemp(join(tmpdir(), 'treeline-gpg-'));
     try {
       await writeFile(join(home, 'gpg.conf'), GPG_CONFIG);
@@ -127,7 +130,8 @@ export class SignatureCheck implements Signatures {
 }
 
 /**
- * Returns what signs the bytes of a commit with an ssh key. It throws GitError with advice if the key cannot be used.
+ * Returns the function that signs the bytes of a commit with an ssh key. It throws GitError with advice if the key
+ * cannot be used.
  */
 export function createSigner(keyFile: string): (bytes: Buffer) => Promise<string> {
   return async (bytes) => {
@@ -167,7 +171,7 @@ async function runProgram(
   args: readonly string[],
   { input = '', environment = {} }: { readonly input?: Buffer | string; readonly environment?: Record<string, string> },
 ): Promise<string> {
-  // Nobody is there to type a passphrase.
+  // Prevents prompts for a passphrase.
   const fixed = { LC_ALL: 'C', SSH_ASKPASS: 'false', SSH_ASKPASS_REQUIRE: 'force' };
   const env = { ...inherit(['PATH', 'HOME']), ...fixed, ...environment };
   const running = run(program, args, { env, timeout: PROGRAM_MS });
@@ -176,7 +180,7 @@ async function runProgram(
   return (await running).stdout;
 }
 
-/** Adds the last line that the program has printed. */
+/** Returns the error with the last line of the program's output. */
 function unusable(message: string, cause: unknown): GitError {
   const printed = cause instanceof Error && 'stderr' in cause ? String(cause.stderr).trim() : '';
   const detail = printed.split('\n').at(-1) || (cause instanceof Error ? cause.message : '');

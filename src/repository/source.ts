@@ -1,5 +1,4 @@
-// Defines the contract for reading commits. git-source.ts implements it for a Git branch; directory-snapshot.ts reads a
-// directory for the command line, and follows nothing.
+// Defines the contract for reading commits. git-source.ts implements it for a Git branch.
 import type { FollowedPlace } from '../model/rows.ts';
 import { LAYOUT_BYTES_MAX, type Snapshot } from '../model/snapshot.ts';
 
@@ -11,28 +10,27 @@ export interface Commit {
   readonly oid: string;
   /** Committer time, RFC 3339 in UTC. */
   readonly time: string;
-  /** The author's name, as the author has written it; may be empty. */
+  /** The author's name as written by the author; may be empty. */
   readonly author: string;
   readonly message: string;
   /** Object ids, first parent first. */
   readonly parents: readonly string[];
 }
 
-/** The commit that changed a file last, by path; null: not found within the limit. */
+/** The last commit that changed a file, by path; null: not found within the limit. */
 export type LastFileChanges = ReadonlyMap<string, Pick<Commit, 'oid' | 'time'> | null>;
 
 /**
- * Follows one branch of one repository. Its answers are complete: git verified every object reachable from a commit
- * that
- * `fetch` returns. A failed, malicious or missing remote is an exception, never an empty answer.
+ * Follows one branch of one repository. Its answers are complete: git has verified every object reachable from a commit
+ * that `fetch` returns. A failed, malicious or missing remote causes an exception, never an empty answer.
  */
 export interface Source {
   readonly place: FollowedPlace;
 
   /**
-   * Fetches the branch's head with all objects that it needs. `followed` is the commit that is active, if the caller
-   * knows it: the copy keeps it, also after the branch was rewritten. Throws SourceError with advice, and the reason of
-   * `signal` if that aborts; the head of the local copy is then unchanged.
+   * Fetches the branch's head with all objects that it needs. `followed` is the active commit, if the caller knows it:
+   * the copy keeps it, even after the branch was rewritten. Throws SourceError with advice, and the reason of `signal`
+   * if that aborts; then the head of the local copy is unchanged.
    */
   fetch(followed: string | null, signal?: AbortSignal): Promise<Commit>;
 
@@ -40,8 +38,8 @@ export interface Source {
   has(commit: string): Promise<boolean>;
 
   /**
-   * Reads one commit of the local copy, with the blobs that `wants` selects, below `directory` or else the one that is
-   * followed. Throws SourceError if the copy does not have it, ContentError if it holds more than can be read.
+   * Reads one commit of the local copy, with the blobs that `wants` selects, below `directory` (default: the followed
+   * directory). Throws SourceError if the copy does not have the commit, ContentError if its content exceeds a limit.
    */
   snapshot(commit: string, wants: BlobFilter, directory?: string): Promise<Snapshot>;
 
@@ -55,39 +53,40 @@ export interface Source {
   commitsBetween(from: string, to: string, countMax: number): Promise<readonly Commit[]>;
 
   /**
-   * Returns for each file the newest commit that changed it, `commit` or one before it; null if the search ended
-   * before. Files that are not in `commit` are left out. Paths are relative to the followed directory.
+   * Returns for each file the newest commit that changed it, up to `commit`; null if the search reached its limit.
+   * Omits files that are not in `commit`. Paths are relative to the followed directory.
    */
   lastChanges(commit: string, paths: readonly string[], timeoutMs: number): Promise<LastFileChanges>;
 
-  /** Returns true if `descendant` is `ancestor` or comes after it. `ancestor` need not be in the local copy. */
+  /** Returns true if `descendant` is `ancestor` or comes after it. `ancestor` may be missing in the local copy. */
   isAncestor(ancestor: string, descendant: string): Promise<boolean>;
 
   close(): Promise<void>;
 }
 
 /**
- * `SourceError`: the remote, the network or the local copy failed. Its message says what to do; `cause` holds the details.
- * `ContentError` is a SourceError: the content of a commit exceeds a limit, so that it can never be read; see `orContentError`.
+ * `SourceError`: the remote, the network or the local copy failed. The message contains advice; `cause` has the
+ * details. `ContentError` is a SourceError: the content of a commit exceeds a limit, so it can never be read; see
+ * `orContentError`.
  */
 export { ContentError, GitError as SourceError } from './run-git.ts';
 
 /** A commit without a valid signature. */
 export interface BadSignature {
   readonly commit: string;
-  /** Names the commit by its first ten digits, and the signer. */
+  /** Contains the first ten digits of the commit, and the signer. */
   readonly reason: string;
 }
 
 /** Checks the signatures of commits of the local copy. Implemented by signatures.ts. */
 export interface Signatures {
-  /** Returns the first of the commits that has no valid signature. Throws SourceError if that cannot be checked. */
+  /** Resolves with the first commit that has no valid signature. Throws SourceError if the check fails. */
   firstBad(commits: readonly string[]): Promise<BadSignature | undefined>;
-  /** Returns who signed a commit with a valid signature; null if it has none. Throws SourceError like `firstBad`. */
+  /** Resolves with the signer of a commit; null without a valid signature. Throws SourceError like `firstBad`. */
   signerOf(commit: string): Promise<string | null>;
 }
 
-/** Requests polls, any number of times. It does not say what has changed. */
+/** Requests polls, any number of times. It does not report the change. */
 export interface Trigger {
   start(poll: () => void): void;
   stop(): Promise<void>;
@@ -95,19 +94,19 @@ export interface Trigger {
 
 /** The limits of fetching and reading. */
 export interface SourceLimits {
-  /** The maximum size of a pack, in bytes: a clone of the whole branch has to fit. */
+  /** The maximum size of a pack, in bytes. A clone of the whole branch has to fit. */
   readonly packBytesMax: number;
-  /** How long one fetch may take, in milliseconds. */
+  /** The time limit of one fetch, in milliseconds. */
   readonly fetchMs: number;
-  /** How long a remote may be silent, in milliseconds; counted in seconds. */
+  /** The time limit of a remote's silence, in milliseconds; rounded to seconds. */
   readonly silenceMs: number;
-  /** Limit for the files below the followed directory. */
+  /** The limit of files below the followed directory. */
   readonly entriesMax: number;
   /** A larger file is listed but not read. */
   readonly blobBytesMax: number;
-  /** Limit for all the files of one snapshot. */
+  /** The limit for all files of one snapshot together. */
   readonly snapshotBytesMax: number;
-  /** How long git may search the history for one answer, in milliseconds. */
+  /** The time limit of one search of the history, in milliseconds. */
   readonly historyMs: number;
 }
 

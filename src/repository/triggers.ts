@@ -1,6 +1,5 @@
-// Triggers of polls: at a fixed interval, and within milliseconds when a branch of a local repository moves. The latter
-// is only a hint: the interval finds the changes that it misses (another ref storage, a network disk, too many
-// watches).
+// Triggers of polls: at a fixed interval, and within milliseconds when a branch of a local repository moves. The watch
+// may miss changes (another ref storage, a network disk, too many watches), which the interval finds.
 
 import { join } from 'node:path';
 import { type FSWatcher, watch } from 'chokidar';
@@ -16,7 +15,7 @@ interface BranchWatchOptions {
   readonly log?: Logger;
 }
 
-/** Returns a trigger on the two files that hold a branch's head. If they cannot be watched, it logs that. */
+/** Returns a trigger for changes of the two files with a branch's head. Logs if they cannot be watched. */
 export function createBranchWatch({ path, branch, log }: BranchWatchOptions): Trigger {
   let opening: Promise<FSWatcher | undefined> = Promise.resolve(undefined);
 
@@ -40,7 +39,7 @@ export function createBranchWatch({ path, branch, log }: BranchWatchOptions): Tr
   };
 }
 
-/** Returns a trigger that fires every `pollMs`, first after one interval. */
+/** Returns a trigger that fires every `pollMs`, the first time after one interval. */
 export function createPollTimer(pollMs: number, clock: Clock): Trigger {
   let cancel: (() => void) | undefined;
   return {

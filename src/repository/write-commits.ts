@@ -25,7 +25,7 @@ export interface CommitOrder {
   /** The path segments from the repository's root to the layout's directory. */
   readonly directory: readonly string[];
   readonly committer: Person;
-  /** Seconds since 1970, the time of all commits. */
+  /** The time of all commits, in seconds since 1970. */
   readonly seconds: number;
   /** Returns the signature of the bytes of a commit; undefined: commits are not signed. */
   readonly sign?: ((bytes: Buffer) => Promise<string>) | undefined;
@@ -40,7 +40,7 @@ interface Change {
 
 type Entries = ReadonlyMap<string, TreeEntry>;
 
-/** What an edit of a tree reads and creates. */
+/** The state of an edit of a tree. */
 interface Work {
   readonly present: ObjectReader;
   readonly objects: LooseObjects;
@@ -48,7 +48,7 @@ interface Work {
   readonly trees: Map<string, Entries>;
 }
 
-/** The repository holds something that cannot be edited here. */
+/** The repository contains something that cannot be edited here. */
 class RefusedEdit extends Error {
   readonly byHand: boolean;
 
@@ -63,16 +63,17 @@ const FILE_MODE = '100644';
 const OID_BYTES = 20;
 const SHA256_LENGTH = 64;
 /**
- * A new file is named after an object, so this finds mistakes of ours: git accepts any bytes, and a checkout would write
- * outside of its directory. isomorphic-git sorts characters beyond U+D7FF differently from git.
+ * Valid names of a tree. New files are named after objects, so a violation is a bug of Treeline: git accepts any
+ * bytes, and a checkout could write outside its directory. isomorphic-git sorts characters beyond U+D7FF differently
+ * from git.
  */
 const STEP = /^(?!\.{1,2}$|\.git$)[^\p{Cc}/\\\ud800-\uffff]{1,255}$/iu;
 const SHA256 =
   'the repository has SHA-256 object ids, and Treeline creates commits only with SHA-1: commit the change with git instead';
 
 /**
- * Writes commits into the local copy, one after the other, and returns their ids; no ref names them yet. A file keeps
- * its executable bit, a directory without files is removed, and removing a missing file changes nothing.
+ * Writes commits into the local copy, one on top of another, without a ref, and returns their ids. A file keeps its
+ * executable bit, a directory without files is removed, and removing a missing file changes nothing.
  */
 export async function writeCommits(order: CommitOrder): Promise<PreparedCommits | NotPublished> {
   const { objects: present, base, commits } = order;
@@ -89,7 +90,7 @@ export async function writeCommits(order: CommitOrder): Promise<PreparedCommits 
     for (const [index, commit] of commits.entries()) {
       tree = (await changeDirectory(work, tree, changes[index] as Change)) ?? (await work.objects.tree([]));
       made.push(await writeCommit(work.objects, order, { ...commit, tree, parent: made.at(-1) ?? base }));
-      // A large directory takes a while.
+      // A large directory takes long.
       await breathe();
     }
     await work.objects.save(directory);
@@ -152,8 +153,8 @@ async function treeOf({ present, trees }: Work, oid: string, path: string): Prom
 }
 
 /**
- * Names that are not UTF-8, and modes of old tools, come out as others: written again, the tree does not get the same
- * id.
+ * Returns the entries of a tree. Names that are not UTF-8 and modes of old tools change in it, so a tree that is
+ * written again would have another id.
  */
 function entriesOf(bytes: Buffer): Entries {
   const entries = new Map<string, TreeEntry>();
@@ -167,7 +168,7 @@ function entriesOf(bytes: Buffer): Entries {
   return entries;
 }
 
-/** Returns the changed directory, undefined if it is empty. Without an oid, it does not exist yet. */
+/** Returns the changed directory; undefined if it becomes empty. `oid`: undefined for a new directory. */
 async function changeDirectory(
   work: Work,
   oid: string | undefined,

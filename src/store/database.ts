@@ -181,7 +181,7 @@ export class Database {
   #requireVersion(database: DatabaseSync): void {
     const { path } = this.#use;
     const version = pragma(database, 'user_version');
-    if (pragma(database, 'application_id') !== APPLICATION_ID) throw this.#damaged('it is no file of Treeline');
+    if (pragma(database, 'application_id') !== APPLICATION_ID) throw this.#damaged('it is not a file of Treeline');
     if (version !== FORMAT_VERSION) throw newerVersion(path, `format version ${version}, not ${FORMAT_VERSION}`);
   }
 
@@ -206,7 +206,7 @@ export class Database {
     const { path, use } = this.#use;
     if (use === 'backup') {
       return new StoreError(
-        `The backup ${path} is damaged, or is no backup: ${what}. It was whole when it was written. Use another one.`,
+        `The backup ${path} is damaged, or is not a backup: ${what}. It was whole when it was written. Use another one.`,
       );
     }
     return new StoreError(

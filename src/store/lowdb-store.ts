@@ -327,7 +327,7 @@ export class LowdbStore implements Store {
     const { path } = this.#parts;
     return new StoreError(
       `The store in ${path} could not be written: ${reasonOf(error)}. Nothing was saved. Free space on that disk or ` +
-        'repair it; Treeline continues by itself as soon as it can write.',
+        'repair it; Treeline continues automatically when it can write.',
       { cause: error },
     );
   }

@@ -26,7 +26,7 @@ interface Parsed {
   readonly problems: readonly Problem[];
 }
 
-/** A file with its text, byte order mark included, and what a parser reads in it. */
+/** A file with its text, including a byte order mark, and its parsed document. */
 interface ParsedFile<Document extends Parsed> {
   readonly text: string;
   readonly document: Document;
@@ -38,8 +38,8 @@ type Edited<Document extends Parsed> =
   | { readonly ok: false; readonly reason: string };
 
 /**
- * Returns the file changed so that it reads as `wanted`. A line that the change does not concern stays as it is, as do
- * line ends, a byte order mark and a missing last line end. A changed line is written in the usual spacing.
+ * Returns the file, changed so that it reads as `wanted`. Unaffected lines stay unchanged, as do line ends, a byte
+ * order mark and a missing last line end. A changed line gets the usual spacing.
  *
  * A new key comes last in its map. Items of a list are matched by value, by `name`, or by place. The comments directly
  * above a removed key or item, on its lines and inside it are removed with it; all others stay. A file with more than
@@ -55,7 +55,7 @@ export function editYaml<Document extends Parsed>(
   const old = file.document.value;
   const fault = faultOf(file.document);
   if (fault !== undefined) return { ok: false, reason: `the file has a mistake already: ${fault}` };
-  if (!isMap(old)) return { ok: false, reason: 'the file holds no map of keys and values' };
+  if (!isMap(old)) return { ok: false, reason: 'the file contains no map of keys and values' };
   if (isSame(old, wanted)) return { ok: true, file };
   const text = editedText(file.text, { old, wanted });
   if (typeof text !== 'string') return { ok: false, reason: text.fault };
@@ -71,7 +71,7 @@ function faultOf({ problems }: Parsed): string | undefined {
   return first === undefined ? undefined : `line ${first.line}: ${first.message}`;
 }
 
-/** Values as they were read and as they are wanted. */
+/** The old and the wanted value. */
 interface Change<Value = Json> {
   readonly old: Value;
   readonly wanted: Value;
@@ -100,7 +100,7 @@ const KEY = /^( *)[^\s#-][^\n]*:[ \t]*(?:#[^\n]*)?\n(?:[ \t]*(?:#[^\n]*)?\n)*/.s
 const NESTED_MAP = new RegExp(`${KEY}\\1( +)[^\\s#-]`, 'm');
 const FLUSH_LIST = new RegExp(`${KEY}\\1- `, 'm');
 
-/** Returns how the file is written, as its first nested map and bracket show, and a list without indentation. */
+/** Returns the style of the file, taken from its first nested map, first bracket and first unindented list. */
 function styleOf(text: string): ToStringOptions {
   return {
     indent: NESTED_MAP.exec(text)?.[2]?.length ?? 2,
@@ -119,7 +119,7 @@ function headOf(entry: unknown): Node | undefined {
 }
 
 /**
- * Marks brackets that are over several lines. Gives comments above the first entry of a map or list to the entry, unless
+ * Marks brackets that span several lines. Attaches comments above the first entry of a map or list to the entry, unless
  * the key has a comment, and those at the top of the file to the file.
  */
 function readStyles(document: Document, text: string): void {
@@ -186,7 +186,7 @@ function editMap(
   return map;
 }
 
-/** Returns a key as js-yaml reads it: a number or null as it is written. */
+/** Returns a key like js-yaml: a number or null as written. */
 function nameOf(key: unknown): string {
   if (!isScalar(key)) return '';
   return typeof key.value === 'string' ? key.value : String(key.source);
@@ -206,8 +206,8 @@ function editList(document: Document, list: YAMLSeq<Node>, { old, wanted }: Chan
 }
 
 /**
- * Keeps what is about no removed entry: comments above one with a blank line below them, and comments at the end of one,
- * which `yaml` does not tell from those above the next one.
+ * Keeps comments that do not belong to a removed entry: comments above it followed by a blank line, and comments at its
+ * end, which `yaml` does not distinguish from those above the next entry.
  */
 function keepComments(collection: Collection, kept: ReadonlySet<unknown>): void {
   let free: string[] = [];

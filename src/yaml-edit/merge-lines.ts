@@ -1,15 +1,15 @@
-// Compares lists and lines before and after an edit, and merges the change of a printed form into the lines of its file.
+// Compares lists and lines before and after an edit, and merges changes of the printed form into the lines of the file.
 import { diffArrays } from 'diff';
 import { isMap, type Json } from '../model/json.ts';
 
-/** With more moves nothing is compared: the work grows with the square of their number. */
+/** The limit of changes, because the work grows with the square of their number. */
 const CHANGES_MAX = 2_000;
 
 type Lines = readonly string[];
 
 /**
- * Returns for each wanted item the index of the old item that it was, or -1 if it is new. The indices grow. A new item
- * takes the place of a removed one.
+ * Returns for each wanted item the index of its old item, or -1 if it is new. The indexes increase. A new item takes
+ * the place of a removed one.
  */
 export function matchItems(old: readonly Json[], wanted: readonly Json[]): number[] {
   const same = match(old.map(identityOf), wanted.map(identityOf));
@@ -23,7 +23,7 @@ export function matchItems(old: readonly Json[], wanted: readonly Json[]): numbe
   });
 }
 
-/** An item remains the same item while it has the same name, or else the same value. */
+/** Returns the identity of an item: its name, or its value if it has no name. */
 function identityOf(item: Json): string {
   if (isMap(item) && typeof item.name === 'string') return `name ${item.name}`;
   return JSON.stringify(item, (_key, value: Json) =>
@@ -31,7 +31,7 @@ function identityOf(item: Json): string {
   );
 }
 
-/** Returns for each text the index of the same one before, or -1; undefined if too many have changed places. */
+/** Returns for each text the index of the same text before, or -1; undefined if there are too many changes. */
 function match(before: Lines, after: Lines): number[] | undefined {
   const [left, right] = [indicesShared(before, after), indicesShared(after, before)];
   const [old, now] = [left.map((index) => before[index]), right.map((index) => after[index])];
@@ -46,13 +46,16 @@ function match(before: Lines, after: Lines): number[] | undefined {
   return parts && matched;
 }
 
-/** Returns where the texts are that the others have, too: no others can be the same. */
+/** Returns the indexes of texts that `others` contains too. Only these can match. */
 function indicesShared(texts: Lines, others: Lines): readonly number[] {
   const known = new Set(others);
   return texts.flatMap((text, index) => (known.has(text) ? index : []));
 }
 
-/** Returns `after` with the file's own lines for those that `before`, it printed, has too; undefined: too many move. */
+/**
+ * Returns `after`, with the file's lines for unchanged printed lines (`before`); undefined if there are too many
+ * changes.
+ */
 export function mergeLines(lines: Lines, before: Lines, after: Lines): string[] | undefined {
   const [blocks, same] = [blocksOf(lines, before), match(before, after)];
   if (blocks === undefined || same === undefined) return undefined;
@@ -67,7 +70,7 @@ export function mergeLines(lines: Lines, before: Lines, after: Lines): string[] 
   return merged;
 }
 
-/** Returns the blocks of a file by their first printed line: the shortest ones that read alike. */
+/** Returns the smallest matching blocks of the file and its printed form, by their first printed line. */
 function blocksOf(lines: Lines, printed: Lines) {
   const [bareLines, barePrinted] = [lines.map(bare), printed.map(bare)];
   const blocks = new Map<number, { readonly lines: Lines; readonly count: number }>();
@@ -76,7 +79,7 @@ function blocksOf(lines: Lines, printed: Lines) {
     if (to > at) blocks.set(at, { lines: lines.slice(line, to < printed.length ? toLine : undefined), count: to - at });
     if (to > at) [line, at] = [toLine, to];
   };
-  // Blank lines are alike, and say nothing about what belongs together.
+  // Blank lines are all equal, so they cannot match lines.
   const same = match(
     bareLines.map((text) => text || 'written'),
     barePrinted.map((text) => text || 'printed'),
@@ -97,7 +100,7 @@ function blocksOf(lines: Lines, printed: Lines) {
   return blocks;
 }
 
-/** Without blanks and quotes, which only differ in how a value is written. */
+/** Removes blanks and quotes, which are only style. */
 function bare(line: string): string {
   return line.replaceAll(/[\s"']/g, '');
 }

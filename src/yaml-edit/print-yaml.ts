@@ -1,20 +1,20 @@
-// Prints YAML: new files, and documents that are edited.
+// Prints YAML: new files, and edited documents.
 import { Document, isCollection, isScalar, type Node, Scalar, type ToStringOptions, visit } from 'yaml';
 import type { Json, JsonMap } from '../model/json.ts';
 
-/** Readers of YAML 1.1, such as Puppet and Ansible, take `no` and `1:30` for other values: a text gets quotes. */
+/** Quotes texts such as `no` and `1:30`, which readers of YAML 1.1 (Puppet, Ansible) would read as other values. */
 export const DOCUMENT_OPTIONS = { compat: 'yaml-1.1', uniqueKeys: false } as const;
 
 /** Long texts stay on one line. */
 const PRINT_OPTIONS = { lineWidth: 0, doubleQuotedMinMultiLineLength: Number.MAX_SAFE_INTEGER } as const;
 
-/** Characters that no file may contain: they are written as escapes, in double quotes. */
+/** Characters that a file must not contain. They are escaped in double quotes. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones
 const UNPRINTABLE = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]/u;
 
 /**
- * Returns the text of a new file: `modeline` (a whole comment line without its end) first, then the object in block
- * style, keys in the order given, with quotes around a text that would be read as something else.
+ * Returns the text of a new file: `modeline` (a comment line without its end), then the object in block style, with
+ * keys in the given order and quotes around ambiguous texts.
  */
 export function writeYaml(object: JsonMap, modeline: string): string {
   const document = new Document(null, DOCUMENT_OPTIONS);
@@ -22,7 +22,10 @@ export function writeYaml(object: JsonMap, modeline: string): string {
   return `${modeline}\n${printDocument(document, {})}`;
 }
 
-/** A comment that is not printed: brackets are printed over several lines if their first entry has a comment. */
+/**
+ * A comment that is removed after printing. A comment at the first entry makes `yaml` print brackets over several
+ * lines.
+ */
 export const LINE_MARK = '\0';
 
 /** Returns the text of a document. */
@@ -31,7 +34,10 @@ export function printDocument(document: Document, options: ToStringOptions): str
   return escaped(text.replaceAll(/:\n *([[{]\n) *#\0\n/g, ': $1').replaceAll(/^ *#\0\n/gm, ''));
 }
 
-/** Returns a node for a value. A text takes over the quotes or block of `like` if it can; a collection the brackets. */
+/**
+ * Returns a node for a value. A text keeps the quotes or block style of `like` if possible, a collection its
+ * brackets.
+ */
 export function yamlNode(document: Document, value: Json, like?: Node | null): Node {
   const node = document.createNode(value, { aliasDuplicateObjects: false });
   visit(node, { Scalar: (_key, scalar) => quote(scalar) });
@@ -49,7 +55,7 @@ function keepQuotes(text: Scalar, { type }: Scalar): void {
   if (isBlock || !text.value.includes('\n')) text.type = type;
 }
 
-/** Numbers and times that the tables of `yaml` do not know, markers, and blanks that a block would lose. */
+/** Numbers and times that `yaml` does not recognise, markers, and blanks that a block would lose. */
 const QUOTED = /^(?:=|[-+]?\d[\d,]*|\d{4}-\d\d?-\d\d?\b.*)$|^(?:---|\.\.\.)|^\s|[ \t]$|[ \t]\n|\n\n$/;
 
 function quote(scalar: Scalar): void {

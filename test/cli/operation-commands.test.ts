@@ -165,10 +165,7 @@ describe('a command fails', () => {
     ],
     ...['status', 'why', 'approve', 'resume'].map(
       (name) =>
-        [...[[name, ''], 'an argument is empty: a shell variable that is not set makes such a one']] as [
-          string[],
-          string,
-        ],
+        [...[[name, ''], 'an argument is empty, probably because of an unset shell variable']] as [string[], string],
     ),
     [['retry', 'shop', '--all'], TARGETS],
     [['retry'], TARGETS],
@@ -182,7 +179,7 @@ describe('a command fails', () => {
       ['shop', '--recovery', '7'],
       ['--all', '--recovery', '7'],
     ].map((args): [string[], string] => [['resume', ...args], 'name exactly one of: an instance, --recovery, --all']),
-    [['resume', 'shop', '--force'], '--force goes with --recovery ID'],
+    [['resume', 'shop', '--force'], '--force requires --recovery ID'],
     [['acknowledge', 'shop'], 'name exactly one of: --until, --end'],
     [['acknowledge', 'shop', '--end', '--until', '1h'], 'name exactly one of: --until, --end'],
   ])('for %j', async (args, message) => {

@@ -32,7 +32,7 @@ describe('treeline provider test', { timeout: 120_000 }, () => {
       'create answered "retryable" (the program ended with exit code 1: the lab is closed); expected "done"',
     );
     expect(stdout.match(/^(?:ok {2}|FAIL) /gm)).toHaveLength(CASES);
-    expect(stdout).toMatch(/\nThese servers may still be there; remove them by hand: treeline-test-/);
+    expect(stdout).toMatch(/\nThese servers may still exist; remove them by hand: treeline-test-/);
   });
 
   itInFull('finds a program that answers with more than the answer, and one that hangs', async () => {

@@ -70,7 +70,7 @@ describe('an inventory', () => {
       'inv/hosts:0 list: it is encrypted with Ansible Vault',
       `inv/hosts:0 db_password: ${secret}`,
       `inv/hosts:0 dsn: ${secret}`,
-      'inv/hosts:0 serial: no record can keep this number',
+      'inv/hosts:0 serial: a record cannot contain this number',
       'inv/hosts:0 nothing: it is null, and a record has no such value',
     ]);
     expect(inventory.leftOut.map(({ servers }) => servers)).toEqual(Array(10).fill(['web1']));

@@ -66,7 +66,7 @@ describe('compared with recorded servers', () => {
     [
       'one is not up to date',
       { rows: { 'shop-web-1': { applied: old ?? null } } },
-      ['update shop-web-1: the server does not have what is wanted yet'],
+      ['update shop-web-1: the server does not have the wanted spec yet'],
     ],
     [
       'the action of one failed',

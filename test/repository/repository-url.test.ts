@@ -48,7 +48,7 @@ describe('parseRepositoryUrl', () => {
     ['u:PASS@WORD@host:path', '"host:path" is written with a password'],
     [
       'https://host/x?token=PASSWORD',
-      '"https://host/x" is no repository that can be followed: write the URL without "?"',
+      '"https://host/x" is not a repository that can be followed: write the URL without "?"',
     ],
     ['https://host/x#PASSWORD', '"https://host/x" is no repository'],
     ['https://u:PASS/WORD@host/x', '"https://host/x" is no repository'],
@@ -58,7 +58,7 @@ describe('parseRepositoryUrl', () => {
     ['ssh://u:PASS/WORD@host/x', '"ssh://host/x" is no repository'],
     [
       'ssh://git@host/x?token=PASSWORD',
-      '"ssh://host/x" is no repository that can be followed: write the URL without "?"',
+      '"ssh://host/x" is not a repository that can be followed: write the URL without "?"',
     ],
     ['ssh://git@host/x#PASSWORD', '"ssh://host/x" is no repository'],
     ['git+ssh://git@host/x?token=PASSWORD', '"git+ssh://host/x" is no repository'],

@@ -102,7 +102,7 @@ describe('the store refuses a file', () => {
       () => renameSync(path, `${path}-wal`),
       'it is missing, though its log of commits is there',
     ],
-    ['of another SQLite program', () => execute('PRAGMA application_id = 7'), 'it is no file of Treeline'],
+    ['of another SQLite program', () => execute('PRAGMA application_id = 7'), 'it is not a file of Treeline'],
     [
       'of another version',
       () => execute('PRAGMA user_version = 7'),

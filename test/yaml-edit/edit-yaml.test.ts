@@ -184,7 +184,7 @@ const SIZES = Array.from({ length: 1_100 }, (_, index) => index);
 test.each<readonly [what: string, before: string, wanted: JsonMap, reason: RegExp]>([
   ['an anchor', 'a: &x 1\n', { a: 2 }, /^the file has a mistake already: line 1: the anchor "&x" is not supported$/],
   ['no YAML', 'a: [\n', { a: 2 }, /^the file has a mistake already: line 1: the \[ here is not closed$/],
-  ['no map', '- a\n', { a: 2 }, /^the file holds no map of keys and values$/],
+  ['no map', '- a\n', { a: 2 }, /^the file contains no map of keys and values$/],
   ['line ends of old', 'a: 1\rb: 2\r', { a: 2, b: 2 }, /^line 1: Nested mappings are not allowed/],
   ['what the other parser refuses', '\t---\na: 1\n', { a: 2 }, /^line 1: Tabs are not allowed as indentation$/],
   [

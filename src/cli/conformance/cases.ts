@@ -1,5 +1,5 @@
-// The cases of the conformance test, and how they are run. In their order: the life of one server, inputs that are
-// refused, hostile values, and calls that are ended. docs/providers.md has the contract.
+// The cases of the conformance test, and how to run them. In order: the life of one server, invalid inputs, hostile
+// values, and interrupted calls. docs/providers.md has the contract.
 import { existsSync } from 'node:fs';
 import type { Answer, AnswerOutcome } from '../../model/call-result.ts';
 import type { Properties } from '../../model/objects.ts';
@@ -10,7 +10,7 @@ import { type ConformanceCase, Deviation, expectObserved, runLifeCycle, type Tri
 const SERVER = '1';
 const ABSENT = 'absent-1';
 
-/** One call: its title, the operation, the server, the expected outcomes, and what else is sent or expected. */
+/** One call: its title, operation, server, expected outcomes, and further inputs or expectations. */
 type Step = readonly [
   title: string,
   operation: Operation,
@@ -96,7 +96,7 @@ function judgeRepeated(answer: Answer, trial: Trial): void {
   throw new Deviation(`update ${toldOutcome(answer, [updated])}`);
 }
 
-/** After this time a call is ended: most programs are at work by then. */
+/** When a call is interrupted: most programs are working by then. */
 const SHORT_MS = 150;
 /** More than the time between SIGTERM and SIGKILL. */
 const ENDED_MS_MAX = 10_000;
@@ -120,7 +120,7 @@ const TIME_CASE: ConformanceCase = {
   },
 };
 
-/** The cases in their order. */
+/** The cases in order. */
 const VALUE_CASES: readonly ConformanceCase[] = [
   {
     title: 'a name with all characters that names may have is one server',
@@ -143,7 +143,7 @@ const LARGE_RECORD = Object.fromEntries(
   Array.from({ length: LARGE_TEXTS }, (_, index) => [`key${index}`, LARGE_TEXT] as const),
 );
 
-/** Of the rules in docs/providers.md. */
+/** Refers to the rules in docs/providers.md. */
 const NOT_WHOLE = ', since an input that is not whole is no call (rule 7)';
 
 /** The cases in their order. */
@@ -172,7 +172,7 @@ const INPUT_CASES: readonly ConformanceCase[] = [
     },
   },
   {
-    // Outputs join the record: what repeats it would come back larger with every call, up to the limit of outputs.
+    // Outputs become part of the record: a provider that repeats the record would make it grow with every call.
     title: 'what it reports of a server does not grow with the record',
     run: (trial) => runLifeCycle(trial, trial.nameOf('large'), { record: LARGE_RECORD }),
   },
@@ -211,7 +211,7 @@ function conformanceCases({ options: { forged } }: Trial): readonly ConformanceC
   return [...LIFE_CASES, ...INPUT_CASES, ...forgeries, ...VALUE_CASES, TIME_CASE, PLACE_CASE];
 }
 
-/** The last case, over the answers to all others. */
+/** The last case, about the answers to all others. */
 const PLACE_CASE: ConformanceCase = {
   title: 'once an answer has named a place, all that follow name the same one',
   async run({ places }) {
@@ -224,23 +224,23 @@ const PLACE_CASE: ConformanceCase = {
   },
 };
 
-/** How one case ended. */
+/** The result of one case. */
 export interface CaseResult {
   readonly title: string;
   readonly result: 'passed' | 'failed';
-  /** Why it did not pass; empty if it did. */
+  /** Why the case failed; empty if it passed. */
   readonly message: string;
   readonly ms: number;
 }
 
-/** How all cases ended, and what is left of their servers. */
+/** The results of all cases, and the remaining servers. */
 interface ConformanceResult {
   readonly cases: readonly CaseResult[];
   /** The servers that could not be removed. */
   readonly left: readonly string[];
 }
 
-/** Returns the result of all cases, and calls `ended` after each. Throws the reason of an interruption. */
+/** Resolves with the result of all cases, and calls `ended` after each. Throws the reason of an interruption. */
 export async function runCases(trial: Trial, ended: (result: CaseResult) => void): Promise<ConformanceResult> {
   const cases: CaseResult[] = [];
   try {

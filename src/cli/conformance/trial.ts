@@ -1,5 +1,5 @@
-// Calls the tested provider for the cases of the conformance test, and checks its answers; takes a server from its
-// create to its delete, as several cases need it.
+// Calls the tested provider for the cases of the conformance test, and checks its answers. Runs the life cycle of a
+// server for several cases.
 import { randomUUID } from 'node:crypto';
 import { momentOf, quote } from '../../base/wording.ts';
 import type { Answer, AnswerOutcome } from '../../model/call-result.ts';
@@ -11,26 +11,26 @@ import { type Call, encodeCall } from '../../providers/provider.ts';
 const NOT_JSON = 'is not one JSON object';
 const EMPTY_SPEC = { layers: {}, configurationOnly: [], dependsOn: [], lists: [] };
 
-/** Returns the answer to an input of any content. Throws where there is none, and the signal's reason. */
+/** Resolves with the answer to an input, valid or not. Throws if there is none, and the signal's reason. */
 export type Send = (input: string, signal: AbortSignal) => Promise<Answer>;
 
-/** The tested provider, and the servers that it is asked for. */
+/** The tested provider, and the properties of its servers. */
 export interface TrialOptions {
   readonly send: Send;
-  /** Sends with a signature of another secret; undefined if calls are not signed. */
+  /** Sends with a wrong signature; undefined if calls are not signed. */
   readonly forged?: Send | undefined;
   readonly kind: string;
   readonly properties: Properties;
   /** The properties that an update changes. */
   readonly change: Properties;
   readonly timeoutMs: number;
-  /** A file that does not exist: no program may make it. */
+  /** A file that no program may create. */
   readonly trap: string;
   /** Ends the whole test. */
   readonly interrupted: AbortSignal;
 }
 
-/** The provider does not keep the contract. The message says how. */
+/** The provider violates the contract, as the message describes. */
 export class Deviation extends Error {
   override readonly name = 'Deviation';
 }
@@ -38,13 +38,13 @@ export class Deviation extends Error {
 /** One run of the conformance test. */
 export class Trial {
   readonly options: TrialOptions;
-  /** The name that all servers of this run begin with. */
+  /** The prefix of the names of all servers of this run. */
   readonly prefix = `treeline-test-${randomUUID().slice(0, 6)}`;
-  /** The servers that a create was sent for. */
+  /** The servers for which a create was sent. */
   readonly made = new Set<string>();
-  /** The places in answers about a server, in their order; undefined: the answer names none. */
+  /** The places in answers about a server, in order; undefined for an answer without a place. */
   readonly places: (string | undefined)[] = [];
-  /** What the first update answered. */
+  /** The outcome of the first update. */
   updated: AnswerOutcome | undefined;
   #actions = 0;
 
@@ -57,7 +57,7 @@ export class Trial {
     return `${this.prefix}-${suffix}`;
   }
 
-  /** Returns a call; `fields` replace its own. */
+  /** Returns a call; `fields` override its defaults. */
   makeCall(operation: Operation, resource: string, fields: Partial<Call> = {}): Call {
     const { kind, properties, timeoutMs } = this.options;
     const named = { ...properties, name: resource };
@@ -115,13 +115,13 @@ export class Trial {
   }
 }
 
-/** Returns how an answer differs from the expected outcomes. */
+/** Returns words for how an answer differs from the expected outcomes. */
 export function toldOutcome({ outcome, message }: Answer, expected: readonly AnswerOutcome[]): string {
   const words = message === '' ? '' : ` (${message})`;
   return `answered "${outcome}"${words}; expected ${expected.map((each) => `"${each}"`).join(' or ')}`;
 }
 
-/** Throws Deviation if an observed property has another value than the asked one. */
+/** Throws Deviation if an observed property differs from the requested value. */
 export function expectObserved({ observed }: Answer, properties: Properties): void {
   for (const [name, value] of Object.entries(observed)) {
     if (!Object.hasOwn(properties, name) || isSame(value, properties[name])) continue;
@@ -134,13 +134,13 @@ export function expectObserved({ observed }: Answer, properties: Properties): vo
 /** One case of the conformance test. */
 export interface ConformanceCase {
   readonly title: string;
-  /** Throws Deviation if the provider does not keep the contract. */
+  /** Throws Deviation if the provider violates the contract. */
   readonly run: (trial: Trial) => Promise<void>;
 }
 
 /**
- * Creates, checks and deletes a server with more properties, or a record. A provider may refuse these, but then it makes
- * nothing. Throws Deviation.
+ * Creates, checks and deletes a server with more properties, or a record. A provider may refuse these, but then it must
+ * not create anything. Throws Deviation.
  */
 export async function runLifeCycle(
   trial: Trial,

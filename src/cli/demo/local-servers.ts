@@ -15,13 +15,13 @@ const PROGRAM = 'local-server';
 const PROGRAM_MODE = 0o700;
 const TIMEOUT_MS = 60_000;
 
-/** Returns true if this machine has what local servers need. */
+/** Returns true if this machine can run local servers. */
 export function canRunLocalServers(): boolean {
   return process.platform === 'linux' && isOnPath('flock');
 }
 
 /**
- * Writes the program that the demo's settings name, and returns its path. The demo writes it at every start, since the
+ * Writes the program that the demo's settings name, and resolves with its path. Written at every start, because the
  * paths of Node and of the product may have changed.
  */
 export async function writeLocalServerProgram(
@@ -53,8 +53,8 @@ export async function writeLocalServerProgram(
 }
 
 /**
- * Starts the servers of a program that the end of the last demo has ended, or stops all. Throws CommandFailure with
- * what the program says.
+ * Starts the servers of a program that the last demo stopped, or stops all. Throws CommandFailure with the program's
+ * message.
  */
 export async function runLocalServers(program: string, command: 'start' | 'stop'): Promise<void> {
   try {

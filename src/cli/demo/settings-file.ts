@@ -1,5 +1,5 @@
-// Copies the demo's settings from contrib/demo once, and finds the demo of a folder by them, so that commands can use
-// it without options. The copies belong to the user.
+// Copies the demo's settings from contrib/demo once, and uses them to find the demo of a folder, so that commands need
+// no options. The copies belong to the user.
 import { existsSync, statSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -26,7 +26,7 @@ const TEMPLATE = 'stage-web-1/shop.conf.liquid';
 /** The files that contain a port, below the folder of the demo. */
 const WITH_PORTS = ['lab/proxy.yaml', 'stage-web-1/render.yaml', 'treeline.yaml'];
 
-/** Returns where the demo's settings are. */
+/** Returns the path of the demo's settings. */
 export function settingsFileIn(folder: string): string {
   return join(folder, 'treeline.yaml');
 }
@@ -48,7 +48,10 @@ async function freePort(port: number): Promise<number> {
   }
 }
 
-/** Copies the settings into the folder of a new demo, that of the controller last: an interrupted copy is repeated. */
+/**
+ * Copies the settings into the folder of a new demo. Copies the controller's last, so that an interrupted copy is
+ * repeated.
+ */
 export async function copySettings(folder: string, ports: DemoPorts): Promise<void> {
   const isLocal = canRunLocalServers();
   for (const name of [TEMPLATE, ...WITH_PORTS]) {
@@ -80,8 +83,8 @@ interface Demo extends ProxyTlsFiles {
 }
 
 /**
- * Returns how to connect, as its administrator, to the demo of `folder` or of the nearest folder above that has one;
- * undefined if there is none. Above, only a demo of this user counts.
+ * Resolves with the connection, as administrator, to the demo of `folder` or of the nearest folder above with a demo;
+ * undefined if there is none. In folders above, only a demo of this user counts.
  */
 export async function findDemo(folder: string): Promise<Demo | undefined> {
   for (let at = folder; ; at = dirname(at)) {
@@ -101,14 +104,14 @@ async function demoIn(folder: string): Promise<Demo | undefined> {
   return port === undefined ? undefined : connectionOf(demo, port);
 }
 
-/** Returns how to connect, as its administrator, to the demo that keeps everything in `folder`. */
+/** Returns the connection, as administrator, to the demo in `folder`. */
 export function connectionOf(folder: string, port: number): Demo {
   const pki = join(folder, 'pki');
   const { cert, key } = filesOf(pki, 'administrator');
   return { server: `https://localhost:${port}`, cert, key, ca: filesOf(pki, 'ca').cert };
 }
 
-/** Settings that the user has made wrong are the demo's to report. */
+/** Returns undefined for invalid settings, which the demo reports. */
 async function portOfDemo(file: string): Promise<number | undefined> {
   try {
     return (await loadSettings(file)).api.port;

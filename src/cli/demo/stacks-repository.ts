@@ -1,5 +1,4 @@
-// Creates the demo's bare stacks repository from the sample and the demo's own clients. After that it belongs to the
-// user.
+// Creates the demo's bare stacks repository from the sample and the demo's clients. Afterwards it belongs to the user.
 
 import { X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -16,12 +15,12 @@ import { DEMO_CLIENT_NAMES, DEMO_CLIENTS, type DemoClient } from './credentials.
 const CLIENTS_FOLDER = 'clients/demo';
 const MODELINE = '# yaml-language-server: $schema=../../schemas/client.schema.json';
 /**
- * The sample's administrator, whose certificate does not exist. With it the demo's own administrator could remove
- * itself.
+ * The sample's administrator, which has no certificate. Removed, because otherwise the demo's administrator could
+ * remove itself.
  */
 const INVENTED_ADMINISTRATOR = 'clients/A110C0DE0000000000000001.yaml';
 
-/** The demo's commits must not depend on how the user has set up git. */
+/** Makes the demo's commits independent of the user's git configuration. */
 const IDENTITY = {
   GIT_AUTHOR_NAME: 'Treeline demo',
   GIT_AUTHOR_EMAIL: 'demo@treeline.example',
@@ -30,7 +29,7 @@ const IDENTITY = {
 };
 
 /**
- * Makes the repository at `bare` unless it is there, and registers the clients' certificates in it. Throws GitError.
+ * Creates the repository at `bare` if it is missing, and registers the clients' certificates in it. Throws GitError.
  */
 export async function ensureRepository(
   bare: string,
@@ -41,7 +40,7 @@ export async function ensureRepository(
   const work = await mkdtemp(join(tmpdir(), 'treeline-demo-'));
   try {
     await git.run(['clone', '--quiet', bare, work]);
-    // A first start that was interrupted leaves a repository without a commit.
+    // An interrupted first start leaves a repository without a commit.
     const isNew = !existsSync(join(work, 'tree.yaml'));
     if (isNew) await fillWithSample(work);
     await registerClients(work, clients);

@@ -1,5 +1,4 @@
-// Explains a node as the files of a working directory define it: without a controller, so that outputs of providers are
-// not known.
+// Explains a node from the files of a working directory, without a controller, so outputs of providers are unknown.
 
 import { didYouMean } from '../../base/wording.ts';
 import { derive } from '../../derive.ts';
@@ -23,8 +22,9 @@ export interface Subject {
 }
 
 /**
- * Returns the explanation of a node, or of one of its keys, in a directory given as an absolute path. Throws
- * CommandFailure if a mistake stops the whole directory or the node's instance, or if the node or the key does not exist.
+ * Resolves with the explanation of a node, or of one of its keys, in a directory (absolute path). Throws
+ * CommandFailure if an error affects the whole directory or the node's instance, or if the node or the key does not
+ * exist.
  */
 export async function explainDirectory(directory: string, { node, key }: Subject): Promise<NodeExplanation> {
   const snapshot = await readStacksDirectory(directory);
@@ -48,8 +48,8 @@ export async function explainDirectory(directory: string, { node, key }: Subject
 }
 
 /**
- * Throws CommandFailure if an instance that makes the node is wrong. It makes no servers here, so a clientcert file of
- * one of them would look like a node of its own.
+ * Throws CommandFailure if the node's instance is invalid. Such an instance has no servers here, so a clientcert file
+ * of one of them would look like a hand-written node.
  */
 function refuseWrongInstance(desired: DesiredState, node: string): void {
   const wrong = [...desired.candidates].find(([key, unit]) => !desired.units.has(key) && unit.nodes.has(node))?.[1];
@@ -59,13 +59,13 @@ function refuseWrongInstance(desired: DesiredState, node: string): void {
   throw new CommandFailure([words, ...problems].join('\n'));
 }
 
-/** A controller's rows have outputs and times; here `last_stack_update` is that of the directory. */
+/** Without rows, there are no outputs, and `last_stack_update` is the time of the directory. */
 function explanationOf(desired: DesiredState, node: string, key: string | undefined) {
   const rows = { server: () => undefined, read: () => ({ oid: '', updated: desired.time }) };
   return explanationOfNode({ desired, rows }, node, key);
 }
 
-/** Only the rows of a controller have what providers reported. */
+/** Removes outputs, which only the rows of a controller have. */
 function withoutOutputs(layer: ExplainedLayer): ExplainedLayer {
   return layer.kind === 'outputs' ? { ...layer, status: 'not known' } : layer;
 }
@@ -74,7 +74,7 @@ const SEARCH_MS = 10_000;
 const NOT_COMMITTED = unknownChange('not committed');
 const SHALLOW = unknownChange('older than this shallow clone: git fetch --unshallow');
 
-/** Returns the last change of each file up to HEAD; none without a repository around the directory. */
+/** Resolves with the last change of each file up to HEAD; empty without a repository around the directory. */
 async function lastChangesIn(
   directory: string,
   { files: present }: Snapshot,

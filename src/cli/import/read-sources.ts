@@ -1,5 +1,5 @@
-// Reads the files of the sources of an import from disk, and gives them to the reader of their kind.
-// Follows no symbolic link out of a source.
+// Reads the files of the sources of an import from disk, and passes them to the reader of their kind. Follows no
+// symbolic link out of a source.
 import { isUtf8 } from 'node:buffer';
 import { type ExecFileException, execFile } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
@@ -16,10 +16,10 @@ import { fromUserDirectory } from '../user-directory.ts';
 
 /** The kinds of sources. */
 export const SOURCE_KINDS = ['hiera', 'ansible', 'terraform', 'csv'] as const;
-/** One of these. */
+/** The kind of a source. */
 export type SourceKind = (typeof SOURCE_KINDS)[number];
 
-/** What to read. Paths are as the user gave them, and messages name files so. */
+/** The options of an import. Paths are the user's, also in messages. */
 export interface SourceOptions {
   readonly kind: SourceKind | undefined;
   readonly nodes: string | undefined;
@@ -34,8 +34,8 @@ const FILE_MIB_MAX = 64;
 const SKIPPED: ReadonlySet<string> = new Set(['.git', 'node_modules', 'vendor', '.terraform', '__pycache__']);
 
 /**
- * Returns the servers of all sources. Throws CommandFailure for a source that cannot be read, ImportError for one that
- * cannot be used.
+ * Resolves with the servers of all sources. Throws CommandFailure for an unreadable source, ImportError for an unusable
+ * one.
  */
 export async function readSources(sources: readonly string[], options: SourceOptions): Promise<Inventory> {
   const { nodes, playbooks } = options;
@@ -76,8 +76,8 @@ const OUTPUT_MIB_MAX = 256;
 const PROGRAM_MISSING = 127;
 
 /**
- * Returns what Ansible prints of an inventory. It runs the programs that the inventory names, as every command of
- * Ansible does.
+ * Resolves with Ansible's output for an inventory. Like every command of Ansible, this runs the programs that the
+ * inventory names.
  */
 async function runAnsible(source: string, args: readonly string[], inventory: Inventory): Promise<string> {
   const options = {
@@ -127,13 +127,13 @@ function kindOf(source: string): SourceKind {
 /** Returns the text of a file that the user named. */
 function requiredText(path: string): string {
   if (!existsSync(fromUserDirectory(path))) throw new CommandFailure(`${path} is not there`);
-  if (isFolder(path)) throw new CommandFailure(`${path} is a folder, and a file is needed`);
+  if (isFolder(path)) throw new CommandFailure(`${path} is a folder, not a file`);
   const text = textOf(path);
-  if (text === undefined) throw new CommandFailure(`${path} cannot be read: it is no text in UTF-8`);
+  if (text === undefined) throw new CommandFailure(`${path} cannot be read: it is not UTF-8 text`);
   return text;
 }
 
-/** Adds the texts of the files below a folder whose names fit, by path. Lists those that are not imported. */
+/** Adds the texts of files with matching names below a folder, by path. Lists files that are not imported. */
 async function addBelow(folder: string, texts: Map<string, string>, inventory: Inventory): Promise<void> {
   const entries = await readdir(fromUserDirectory(folder), { withFileTypes: true, encoding: 'buffer' });
   for (const entry of entries.sort((a, b) => Buffer.compare(a.name, b.name))) {
@@ -141,20 +141,20 @@ async function addBelow(folder: string, texts: Map<string, string>, inventory: I
     const path = join(folder, name);
     const isRead = entry.isFile() ? HIERA_DATA.test(name) : entry.isDirectory() && !SKIPPED.has(name);
     if (!isRead) continue;
-    // No other file names such a file or folder in UTF-8.
-    if (!isUtf8(entry.name)) inventory.leave({ file: path, line: 1 }, '', 'its name is no text in UTF-8');
+    // Other files cannot refer to a name that is not UTF-8.
+    if (!isUtf8(entry.name)) inventory.leave({ file: path, line: 1 }, '', 'its name is not UTF-8 text');
     else if (entry.isDirectory()) await addBelow(path, texts, inventory);
     else {
       const text = textOf(path);
-      if (text === undefined) inventory.leave({ file: path, line: 1 }, '', 'it is no text in UTF-8');
+      if (text === undefined) inventory.leave({ file: path, line: 1 }, '', 'it is not UTF-8 text');
       else texts.set(path, text);
     }
   }
 }
 
 /**
- * Returns undefined unless the file is UTF-8, or the UTF-16 that spreadsheets write. Throws CommandFailure if it is too
- * large.
+ * Returns the text of a file in UTF-8, or in the UTF-16 of spreadsheets; undefined for other bytes. Throws
+ * CommandFailure if the file is too large.
  */
 function textOf(path: string): string | undefined {
   if (statSync(fromUserDirectory(path)).size > FILE_MIB_MAX * MIB) {

@@ -1,6 +1,5 @@
 // Writes a plan as Markdown for the comment of a pull request. The most harmful changes come first, long lists are
-// folded, and the whole stays below the limit of a comment. It contains no times, so that an equal plan gives an equal
-// text.
+// folded, and the text stays below the limit of a comment. It contains no times, so that equal plans give equal texts.
 
 import { countOf, escapeCharacter, grouped, shortOid } from '../../base/wording.ts';
 import { isError, type Problem, placeOf } from '../../model/problem.ts';
@@ -15,13 +14,13 @@ import {
   type Section,
 } from './plan-sections.ts';
 
-/** The length of a report. A comment of GitHub holds 65,536 characters. */
+/** The maximum length of a report. GitHub's limit for a comment is 65,536 characters. */
 export const MARKDOWN_LENGTH_MAX = 60_000;
-/** The length of the lines below the last section, and of what a section has besides its title, note and items. */
+/** The length of the lines below the last section, and of a section's text other than title, note and items. */
 const LAST_LINES_LENGTH_MAX = 1_000;
 const FRAME_LENGTH_MAX = 200;
 const ID_LENGTH_MAX = 200;
-/** The length of the command in the last line, beyond which it is cut. */
+/** The maximum length of the command in the last line. */
 const COMMAND_LENGTH_MAX = 250;
 const VALUE_LENGTH_MAX = 100;
 /** Items of a list that are shown unfolded. */
@@ -31,17 +30,20 @@ const INSTANCES_MAX = 5;
 /** The facts that the report needs in addition to the plan. */
 export interface MarkdownOptions {
   /**
-   * Distinguishes the comment from those of other plans for the same pull request, such as of another directory; '' for
-   * the only one.
+   * Distinguishes comments of several plans for the same pull request, such as for other directories; '' for the only
+   * one.
    */
   readonly id?: string;
   /** The path from the root of the Git repository to the layout: '' or one that ends in `/`. */
   readonly prefix?: string;
-  /** True if the plan compares with what a controller has recorded, which is not in the commits. */
+  /** True if the plan compares with the recorded state of a controller. */
   readonly isRecorded?: boolean;
 }
 
-/** Returns a plan as Markdown of at most {@link MARKDOWN_LENGTH_MAX} characters. Its first line identifies the comment. */
+/**
+ * Returns a plan as Markdown of at most {@link MARKDOWN_LENGTH_MAX} characters. Its first line identifies the
+ * comment.
+ */
 export function markdownReport(plan: Plan, options: MarkdownOptions = {}): string {
   const { id = '', prefix = '' } = options;
   const style = { ...STYLE, prefix };
@@ -62,8 +64,8 @@ export function markdownReport(plan: Plan, options: MarkdownOptions = {}): strin
 }
 
 /**
- * Returns the comment for commits of which no plan could be made. It replaces an earlier comment, which is about other
- * commits: otherwise an author could keep the comment of a harmless commit.
+ * Returns the comment for commits without a plan. It replaces an earlier comment, because otherwise an author could
+ * keep the comment of a harmless commit.
  */
 export function markdownWithoutPlan(id: string): string {
   const advice = 'No plan of the newest commit could be made. The output of the command says why.';
@@ -81,13 +83,13 @@ const STYLE: PlanStyle = {
   prefix: '',
 };
 
-/** Returns the line that no reader sees. It differs for each id, which could end the comment of HTML. */
+/** Returns an invisible line with a hash of the id, since the id itself could end the HTML comment. */
 function markerOf(id: string): string {
   const written = encodeURIComponent(id.slice(0, ID_LENGTH_MAX).toWellFormed());
   return id === '' ? '<!-- treeline-plan -->' : `<!-- treeline-plan ${written} -->`;
 }
 
-/** The problems that head brings, errors first. */
+/** The new problems of head, errors first. */
 function problemSection({ problems }: Plan, style: PlanStyle): Section {
   const sorted = [...problems.filter(isError), ...problems.filter((problem) => !isError(problem))];
   return {
@@ -123,7 +125,7 @@ function itemsWithin({ title, note = '', items }: Section, lengthMax: number): r
   return end === -1 ? items : items.slice(0, end);
 }
 
-/** Nothing is cut inside an item or an element. */
+/** Omits whole items: it never cuts inside an item or an element. */
 function writeSection({ title, note, noun }: Section, items: readonly Item[], omitted: number): string {
   const [unfolded, folded] = [items.slice(0, UNFOLDED_MAX), items.slice(UNFOLDED_MAX)];
   const summary = `<details><summary>${countOf(countIn(folded), `more ${noun}`)}</summary>`;
@@ -156,26 +158,25 @@ function lastLine({ base, head }: Plan, { prefix = '', isRecorded = false }: Mar
   return `${cut}All servers and values: ${shown}`;
 }
 
-// Names and texts of other people are only text: no markup, no HTML, no link, no mention of a user, no reference to an
-// issue. Everything doubtful is in a code span, where GitHub, GitLab and Gitea look for none of these.
+// Untrusted names and texts must stay plain text: no markup, HTML, link, mention of a user or reference to an issue.
+// Everything doubtful is in a code span, in which GitHub, GitLab and Gitea interpret none of these.
 
-/** The length of a name in characters, beyond which it is cut. The names of servers and instances are rarely longer. */
+/** The maximum length of a name in characters. Names of servers and instances are rarely longer. */
 const NAME_LENGTH_MAX = 120;
-/** The length of a sentence in characters, beyond which it is cut. */
+/** The maximum length of a sentence in characters. */
 const SENTENCE_LENGTH_MAX = 400;
 const ELLIPSIS = '…';
 
-/** Control characters, marks that turn the direction of writing, characters without a glyph, halves of characters. */
+/** Control characters, marks that change the direction of writing, characters without a glyph, unpaired surrogates. */
 const HIDDEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 /**
- * Runs of backticks that are escaped. A delimiter has to be longer than every run, and cmark-gfm and comrak, with which
- * GitHub and GitLab read, know none of more than 80: a text with such a run would be Markdown.
+ * Runs of backticks to escape. A delimiter has to be longer than every run inside. The parsers of GitHub and GitLab
+ * (cmark-gfm, comrak) support at most 80, so a longer run would turn the text into Markdown.
  */
 const LONG_RUN = /`{11,}/g;
 
 /**
- * Returns a text with its hidden characters and long runs of backticks escaped, cut with an ellipsis where it would be
- * longer than `lengthMax`.
+ * Returns a text with escaped hidden characters and long runs of backticks, truncated with an ellipsis to `lengthMax`.
  */
 function shown(text: string, lengthMax: number): string {
   let written = '';
@@ -201,20 +202,20 @@ function writeSpan(visible: string): string {
   if (visible === '') return '(empty)';
   const runs = visible.match(/`+/g) ?? [];
   const delimiter = '`'.repeat(1 + Math.max(0, ...runs.map((run) => run.length)));
-  // One space at both ends is not shown: it keeps backticks apart, and spaces of the text from being taken for it.
+  // Markdown strips one space at both ends. It separates backticks, and protects the text's own spaces.
   const isPadded = /^`|`$|^ .* $/.test(visible) && visible.trim() !== '';
   return isPadded ? `${delimiter} ${visible} ${delimiter}` : `${delimiter}${visible}${delimiter}`;
 }
 
-/** Words and small numbers. No words: what may be the id of a commit, and what has any other character. */
+/** Words and small numbers, except words that may be a commit id. */
 const PLAIN = /^(?![A-Fa-f]{7})(?:[A-Za-z]{1,40}(?:['-][A-Za-z]{1,40}){0,3}|\d{1,6})$/;
 
-/** A quotation, or what is between blanks, without a parenthesis before it, and a parenthesis and a mark after it. */
+/** A quotation, or text between blanks, without surrounding parentheses and a punctuation mark at the end. */
 const WORD = /(?<=^|[\s(])(?:"[^"]*"|[^\s(]\S*?)(?=\)?[.,;:?]?(?:\s|$))/g;
 
 /**
- * Returns a sentence in which plain words stay as they are, and quotations and everything else are in code spans. It
- * belongs after other text of its line: as its beginning, a word and a full stop could be the item of a list.
+ * Returns a sentence with plain words unchanged and everything else in code spans. Do not put it at the beginning of a
+ * line, where a number and a full stop would begin a list.
  */
 export function prose(sentence: string): string {
   const written = shown(sentence, SENTENCE_LENGTH_MAX).replaceAll(/\s+/g, ' ');

@@ -1,5 +1,5 @@
-// Lists what a plan does as sections, the most harmful first. The text and the Markdown of a plan write the same
-// sections in their own style. Equal changes are one item, however many servers they concern.
+// Lists the effects of a plan as sections, the most harmful first. Text and Markdown write the same sections in
+// different styles. Equal changes are one item, however many servers they affect.
 
 import { countOf, grouped } from '../../base/wording.ts';
 import { SECRET_VALUE } from '../../hiera/secrets.ts';
@@ -7,13 +7,13 @@ import type { Json } from '../../model/json.ts';
 import { isError, type Problem } from '../../model/problem.ts';
 import type { Difference, Plan, PlannedHold, RetainedServer, ServerChange } from '../../plan/plan.ts';
 
-/** How texts of other people are written, so that they cannot be taken for more than text. */
+/** Formats untrusted texts, so that they stay plain text. */
 export interface PlanStyle {
   /** Returns a name or a path. */
   readonly name: (text: string) => string;
   /** Returns a sentence. */
   readonly sentence: (text: string) => string;
-  /** Returns a value as JSON, cut, or the words for a value that is not known; null: there is none. */
+  /** Returns a value as truncated JSON, or the words for an unknown value. `null`: no value. */
   readonly value: (value: Json | null) => string;
   /** The sign between two values. */
   readonly arrow: string;
@@ -25,14 +25,14 @@ export interface PlanStyle {
 export interface Item {
   readonly line: string;
   readonly details: readonly string[];
-  /** How many changes it stands for. */
+  /** The number of changes in this item. */
   readonly count: number;
 }
 
 /** A heading and a list. */
 export interface Section {
   readonly title: string;
-  /** One of the changes that items stand for, for `5 more deletes`. */
+  /** The noun for one change, such as in `5 more deletes`. */
   readonly noun: string;
   /** A paragraph above the list. */
   readonly note?: string;
@@ -43,10 +43,11 @@ const ACTION_NOUNS = { delete: 'delete', replace: 'replacement', update: 'update
 const ACTION_VERBS = { delete: 'Deletes', replace: 'Replaces', update: 'Updates', create: 'Creates' } as const;
 const CHANGE_VERBS = { add: 'adds', remove: 'removes', change: 'changes' } as const;
 /**
- * Servers of one item that are all named. No item of servers that are deleted or left has more: each has to be seen.
+ * An item with up to this many servers names all of them. Items of deleted or retained servers are never larger, so
+ * that a reader sees each name.
  */
 const NAMES_MAX = 20;
-/** Servers of a larger item that are named. */
+/** The number of named servers of a larger item. */
 const NAMED_OF_MANY = 8;
 const EXAMPLES_MAX = 5;
 const PROPERTIES_MAX = 10;
@@ -119,7 +120,7 @@ function holdText({ kind, deletes, instances, reason }: PlannedHold, { sentence 
 function adviceText({ kind, deletes }: PlannedHold, isMerge: boolean): string {
   const [after, commit] = isMerge ? [' after the merge', 'the commit of the merge'] : ['', 'a later commit'];
   const trailer = kind === 'budget' ? `, or ${commit} has the trailer \`Treeline-Approve-Deletes: ${deletes}\`` : '';
-  return `If it is meant, an administrator runs \`treeline held\`${after}, which prints the command that approves it${trailer}.`;
+  return `If it is intended, an administrator runs \`treeline held\`${after}, which prints the command that approves it${trailer}.`;
 }
 
 function invalidSection({ invalid }: Plan, { name }: PlanStyle): Section {
@@ -159,10 +160,10 @@ function retainedSection({ retained }: Plan, style: PlanStyle): Section {
   };
 }
 
-/** Servers for which the same happens, in their order: one or more. */
+/** One or more servers with the same change, in order. */
 type Alike<Server> = readonly [first: Server, ...others: readonly Server[]];
 
-/** Groups servers, also of several instances. No group has more than `sizeMax` of them. */
+/** Groups servers with the same change, also of several instances. No group has more than `sizeMax`. */
 function groupAlike<Server extends RetainedServer>(
   servers: readonly Server[],
   sizeMax: number,
@@ -191,7 +192,7 @@ function serversItem(alike: Alike<RetainedServer>, style: PlanStyle, details: re
 function configurationSection({ configuration }: Plan, style: PlanStyle): Section {
   const items = configuration.map((change) => {
     const { key, nodes, examples, isSecret, source } = change;
-    // A computed value is from no file.
+    // A computed value has no file.
     const object = `${style.sentence(source.type)} ${style.name(source.name)}${placeText(source, style)}`;
     const names = examples.slice(0, EXAMPLES_MAX).map(style.name);
     const listed = names.length === 0 ? '' : ` (${names.join(', ')}${nodes > names.length ? ', …' : ''})`;
@@ -209,19 +210,19 @@ function nodesSection({ nodes }: Plan, style: PlanStyle): Section {
   return { noun: 'record', title: `Records without a server: ${countOf(nodes.length, 'change')}`, items };
 }
 
-/** Returns where a change is caused, to be put behind a sentence; '' if no line causes it. */
+/** Returns the cause's place in a file, as the end of a sentence; '' if no line causes the change. */
 function placeText({ file, line }: Pick<ServerChange, 'file' | 'line'>, { name, prefix }: PlanStyle): string {
   return file === null ? '' : ` (${name(`${prefix}${file}${line === null ? '' : `:${line}`}`)})`;
 }
 
-/** The length of JSON beyond which two texts are cut to the part that differs. */
+/** Longer texts are shortened to the part that differs. */
 const VALUE_LENGTH_MAX = 100;
-/** Characters that two long texts have in common and that are shown before the first difference. */
+/** The number of common characters to show before the first difference. */
 const CONTEXT_LENGTH = 12;
 
 /**
- * Returns both values with an arrow between; of lists the items, and of long texts the part, that differ; no value of a
- * secret.
+ * Returns both values with an arrow between them. Shows only the differing items of lists and the differing part of
+ * long texts, and no secret values.
  */
 function differenceText({ from, to }: Difference, style: PlanStyle): string {
   if (from === SECRET_VALUE || to === SECRET_VALUE) return secretText({ from, to });
@@ -248,13 +249,13 @@ function itemsText(verb: string, items: readonly Json[], { value }: PlanStyle): 
   return [`${verb} ${items.slice(0, EXAMPLES_MAX).map(value).join(', ')}${more}`];
 }
 
-/** Returns the items that others do not have. The time is linear: a list of one file may have 50,000 items. */
+/** Returns the items that `others` lacks, in linear time, because a list may have 50,000 items. */
 function missingIn(items: readonly Json[], others: readonly Json[]): readonly Json[] {
   const known = new Set(others.map((other) => JSON.stringify(other)));
   return items.filter((item) => !known.has(JSON.stringify(item)));
 }
 
-/** Returns the kind of the change: a value of a secret is never shown. */
+/** Returns the kind of the change instead of the values of a secret. */
 function secretText({ from, to }: Difference<unknown>): string {
   if (from === null) return 'added (secret)';
   return to === null ? 'removed (secret)' : 'changed (secret)';
@@ -283,7 +284,7 @@ export function planHeadline(plan: Plan): string {
   return [...(effects.length === 0 ? ['No effect'] : effects), ...problemCounts(problems)].join(', ');
 }
 
-/** Returns how many errors and how many warnings there are, without the kinds that do not occur. */
+/** Returns the counts of errors and of warnings, without zero counts. */
 export function problemCounts(problems: readonly Problem[]): readonly string[] {
   const errors = problems.filter(isError).length;
   const warnings = problems.length - errors;
@@ -293,7 +294,7 @@ export function problemCounts(problems: readonly Problem[]): readonly string[] {
   ];
 }
 
-/** Returns the line about problems that base has too, which are for another pull request; undefined if there are none. */
+/** Returns the line about problems that base has too; undefined if there are none. */
 export function knownProblemsText({ knownProblems }: Plan): string | undefined {
   if (knownProblems === 0) return undefined;
   const stay = knownProblems === 1 ? 'stays' : 'stay';

@@ -1,5 +1,5 @@
-// Reads what a plan of a merge needs from a repository, the state in force at base and the files after the merge; and from
-// a running controller, what is recorded of its servers.
+// Reads the inputs of a plan: from a repository, the state at base and the files after the merge; from a running
+// controller, its recorded servers.
 
 import { wantsBlob } from '../../catalog/load-catalog.ts';
 import { TREE_FILE } from '../../catalog/paths.ts';
@@ -31,8 +31,8 @@ export interface MergeOrder {
 type ReadMerge = Merge & { readonly approvedCount: number };
 
 /**
- * Returns the merge of head into base; where git cannot merge, one without an effect. Throws SourceError with advice if
- * a commit is not there.
+ * Resolves with the merge of head into base; without an effect if git cannot merge. Throws SourceError with advice if a
+ * commit is missing.
  */
 export async function readMerge(repository: MergeRepository, { base, head, budget }: MergeOrder): Promise<ReadMerge> {
   const [from, to] = [await repository.resolve(base), await repository.resolve(head)];
@@ -55,7 +55,7 @@ export async function readMerge(repository: MergeRepository, { base, head, budge
   };
 }
 
-/** Without this, a plan of the wrong directory would show no effect. */
+/** Returns the error for a directory without a layout, whose plan would otherwise show no effect. */
 function noLayoutText({ prefix }: MergeRepository): string {
   const where = prefix === '' ? 'the root of the repository' : `"${prefix}"`;
   return `neither commit has ${TREE_FILE} in ${where}: name the directory where the layout begins`;

@@ -1,28 +1,28 @@
-// Reads the table of all problem codes, schemas/problem-codes.json. docs/problems.md and `treeline validate --explain`
-// are written from it, and the type ProblemCode is derived from it.
+// Reads the table of all problem codes, schemas/problem-codes.json. It is the source of docs/problems.md, `treeline
+// validate --explain` and the type ProblemCode.
 import table from '../../../schemas/problem-codes.json' with { type: 'json' };
 import type { ProblemCode } from '../../model/problem.ts';
 
-/** Files by path: their lines; lines that stand for a longer file; a link; null: no file. */
+/** Files by path: their lines; lines of a longer file; a link; null: no file. */
 export type ExampleFiles = Readonly<
   Record<string, readonly string[] | { readonly shown: readonly string[] } | { readonly linkTo: string } | null>
 >;
 
 /** The description of a problem code. */
 export interface CodeEntry {
-  /** `either`: the severity depends on the case, and `meaning` says on which. */
+  /** `either`: the severity depends on the case, which `meaning` describes. */
   readonly severity: 'error' | 'warning' | 'either';
   /** The code always holds the whole commit. */
   readonly isWholeCommit?: true;
-  /** One sentence in Markdown without its full stop, as is the next. */
+  /** One sentence in Markdown without its full stop, like `remedy`. */
   readonly meaning: string;
   readonly remedy: string;
   readonly example: RunExample | { readonly wrong: string; readonly right: string };
 }
 
-/** An example that a test runs: `wrong` gives the code, `right` does not. */
+/** An example that a test runs: `wrong` produces the code, `right` does not. */
 export interface RunExample {
-  /** Files of the commit before, if the code compares two commits. */
+  /** Files of the earlier commit, if the code compares two commits. */
   readonly before?: ExampleFiles;
   /** Further files of both. */
   readonly beside?: ExampleFiles;

@@ -1,4 +1,4 @@
-// Formats the result of a validation: for people, and as programs read it.
+// Formats the result of a validation as text and in formats for programs.
 import { createHash } from 'node:crypto';
 import { productVersion } from '../../base/product-files.ts';
 import { countOf } from '../../base/wording.ts';
@@ -14,11 +14,11 @@ export interface Report {
   readonly problems: readonly Problem[];
   /** The path from the root of the Git repository to the layout: '' or one that ends in `/`. */
   readonly prefix: string;
-  /** Returns the lines of a file that was read, without their ends; undefined of any other. */
+  /** Returns the lines of a file without line ends; undefined if the file was not read. */
   readonly linesOf: (file: string) => readonly string[] | undefined;
 }
 
-/** Programs read problems by file: those of the whole layout are reported at this one. */
+/** The file for problems of the whole layout, because programs need a file for each problem. */
 const LAYOUT_FILE = 'tree.yaml';
 
 /** Returns the path of a problem's file or folder from the root of the Git repository. */
@@ -34,7 +34,7 @@ function summaryOf({ files, problems }: Report): string {
 /** The number of instances that {@link writeDetails} names. */
 const NAMED_MAX = 5;
 
-/** Returns the message of a problem, its hint, and the instances that it stops, one a line. */
+/** Returns the message of a problem, its hint, and the affected instances, each on one line. */
 function writeDetails({ message, hint, instances = [] }: Problem): string {
   const more = instances.length > NAMED_MAX ? ` and ${instances.length - NAMED_MAX} more` : '';
   return [
@@ -45,8 +45,8 @@ function writeDetails({ message, hint, instances = [] }: Problem): string {
 }
 
 /**
- * Returns an identifier for each problem, in their order: of the code, the file and the pointer, so that it stays the
- * same while other lines of the file, or the words of messages, change. All of a report are different.
+ * Returns an identifier for each problem, in order. It depends on code, file and pointer, so that it does not change
+ * with other lines of the file or with messages. Identifiers are unique in a report.
  */
 function numberProblems(report: Report): readonly string[] {
   const counts = new Map<string, number>();
@@ -60,7 +60,7 @@ function numberProblems(report: Report): readonly string[] {
 
 const KINDS = { error: 'error', warning: 'warning', either: 'error or warning' } as const;
 
-/** Returns what a code means, what to do, and its examples. The same as its entry in docs/problems.md. */
+/** Returns the meaning, remedy and examples of a code, as in docs/problems.md. */
 export function codeText(code: ProblemCode): string {
   const { severity, isWholeCommit, meaning, remedy, example } = PROBLEM_CODES[code];
   const kind = `${KINDS[severity]}${isWholeCommit ? ', holds the whole commit' : ''}`;
@@ -84,7 +84,7 @@ function filesText(label: string, files: ExampleFiles = {}): readonly string[] {
   });
 }
 
-/** Returns the report as JSON. Files are named from the layout, as in the text. */
+/** Returns the report as JSON. Paths are relative to the layout, as in the text. */
 export function jsonReport({ files, problems }: Report): string {
   return JSON.stringify({ files, problems: problems.map(publicProblem) }, null, 2);
 }
@@ -95,7 +95,7 @@ export function publicProblem({ code, severity, file, line, column, pointer, mes
 }
 
 /**
- * Returns one workflow command of GitHub Actions a problem, which becomes an annotation of the changed line, and the
+ * Returns one workflow command of GitHub Actions for each problem, which annotates the changed line, and the
  * summary. https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
  */
 export function githubReport(report: Report): string {
@@ -112,7 +112,7 @@ function writeCommand(report: Report, problem: Problem): string {
   return `::${problem.severity} ${written.join(',')}::${escapeData(writeDetails(problem))}`;
 }
 
-/** Escapes as the runner reads it: the percent sign first, then the ends of lines. */
+/** Escapes for the runner: the percent sign first, then line ends. */
 function escapeData(text: string): string {
   return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
 }
@@ -123,7 +123,8 @@ function escapeProperty(text: string): string {
 }
 
 /**
- * Returns a Code Quality report of GitLab, with one item a problem. https://docs.gitlab.com/ci/testing/code_quality/
+ * Returns a Code Quality report of GitLab, with one item for each problem.
+ * https://docs.gitlab.com/ci/testing/code_quality/
  */
 export function gitlabReport(report: Report): string {
   const fingerprints = numberProblems(report);
@@ -140,7 +141,7 @@ export function gitlabReport(report: Report): string {
 const SCHEMA = 'https://json.schemastore.org/sarif-2.1.0.json';
 
 /**
- * Returns a SARIF log with one run, which code scanning and editors read. Its rules are the codes that were found.
+ * Returns a SARIF log with one run, for code scanning and editors. Its rules are the found codes.
  * https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
  */
 export function sarifReport(report: Report): string {
@@ -179,12 +180,12 @@ function locationOf(report: Report, problem: Problem) {
   };
 }
 
-/** A file may have any name; half of a surrogate pair, which no URI can hold, cannot come out of a name in UTF-8. */
+/** Returns a path as URI. Never throws: names decoded from UTF-8 contain no unpaired surrogates. */
 function uriOf(path: string): string {
   return path.toWellFormed().split('/').map(encodeURIComponent).join('/');
 }
 
-/** Returns the report as text, everything that a terminal obeys escaped but for what `paint` adds. */
+/** Returns the report as text. Escapes terminal control characters, except those that `paint` adds. */
 export function textReport(report: Report, paint: Paint): string {
   const problems = report.problems.map((problem) =>
     formatProblem(problem, { paint, lines: report.linesOf(problem.file) }),

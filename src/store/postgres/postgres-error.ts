@@ -22,7 +22,7 @@ interface Failure {
   readonly isPassing?: boolean;
 }
 
-const CONTINUES = 'Treeline continues by itself as soon as it can.';
+const CONTINUES = 'Treeline continues automatically.';
 /** After a takeover of PostgreSQL the same address may be that of the primary again. */
 export const NAME_PRIMARY = 'Name the primary in the URL.';
 

@@ -206,9 +206,9 @@ describe('a plan that cannot be made says', () => {
     const { repository } = await branched();
     for (const [head, words] of [
       ['nowhere', /there is no commit "nowhere" in .*: "git fetch" brings/],
-      ['-x', /"-x" is no revision of git/],
+      ['-x', /"-x" is not a git revision/],
       ['main\n', /is no revision of git/],
-      ['', /"" is no revision of git/],
+      ['', /"" is not a git revision/],
       ['main^{tree}', /there is no commit/],
       ['main..branch', /there is no commit/],
       ['0'.repeat(40), /there is no commit/],

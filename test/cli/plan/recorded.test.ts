@@ -73,6 +73,6 @@ it('treeline plan --server compares with what is recorded, and takes held delete
   expect(plan.changes[1]).toMatchObject({ reason: 'the stack instance "shop" is removed', file: null, line: null });
   const text = textPlan(await planned(scene, 'main'));
   expect(text).toContain(`what is left to do at ${commit.slice(0, 12)}\n`);
-  expect(text).toContain('If it is meant, an administrator runs `treeline held`, which prints');
+  expect(text).toContain('If it is intended, an administrator runs `treeline held`, which prints');
   expect(text).toContain('or a later commit has the trailer');
 }, 60_000);
