@@ -184,7 +184,7 @@ not imported: 2 values
       ['binary.csv', '--playbooks', '.', '--out', 'o'],
       'treeline: --playbooks is for sources of the kind ansible: leave it out, or say --kind ansible\n',
     ],
-    ['a folder as a table', ['.', '--kind', 'csv', '--out', 'o'], '. is a folder, and a file is needed'],
+    ['a folder as a table', ['.', '--kind', 'csv', '--out', 'o'], '. is a folder, not a file'],
     ['no servers', ['empty.csv', '--out', 'o'], 'no server was found in the sources'],
     [
       'another kind',

@@ -47,8 +47,8 @@ describe('treeline pki init', () => {
     ...['not a host', 'https://x', '-x', 'x..y'].map((host) => [
       ...[[`--host=${host}`], `treeline: "${host}" is no name or address of a host\n`, []],
     ]),
-    [[], 'server.key is there already, and is not written over: ', []],
-    [[], 'ca.key is there already', ['server.key', 'server.crt', 'ca.crt']],
+    [[], 'server.key exists already and is not overwritten: ', []],
+    [[], 'ca.key exists already', ['server.key', 'server.crt', 'ca.crt']],
   ] as [string[], string, string[]][])('%j is refused: %s', async (args, words, removed) => {
     const cwd = await withAuthority();
     for (const name of removed) rmSync(join(cwd, 'pki', name));
@@ -106,7 +106,7 @@ describe('treeline client new', () => {
 
   it.each([
     ['a name that is a path', ['../x'], /"\.\.\/x" cannot name files/],
-    ['the name of the authority', ['ca'], /ca\.key is there already/],
+    ['the name of the authority', ['ca'], /ca\.key exists already/],
     ['a repository that is not there', ['x', '--repository', 'no-such'], /there is no folder .*no-such/],
     ['an authority that is not there', ['x', '--pki', 'none'], /no authority in .*: "treeline pki init"/],
     ['a role that is not known', ['x', '--role', 'king'], /king/],

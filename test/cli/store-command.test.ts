@@ -99,11 +99,11 @@ describe('treeline store', () => {
     [['backup'], 'There is no store in'],
     [['backup', 'treeline.yaml'], 'treeline.yaml is there already; name another file'],
     [['restore', 'no-such-file'], 'There is no backup'],
-    [['restore', 'treeline.yaml'], 'or is no backup'],
+    [['restore', 'treeline.yaml'], 'or is not a backup'],
     [['restore'], "missing required argument 'backup'"],
     [['backup', 'a', 'b'], 'too many arguments'],
     [['export'], 'There is no store in'],
-    [['import', 'treeline.yaml'], 'or is no backup'],
+    [['import', 'treeline.yaml'], 'or is not a backup'],
     [['bogus'], "unknown command 'bogus'"],
   ])('%j ends with 3 and says why', async (args, words) => {
     const site = await createSite(filesOf(WANTED));

@@ -82,6 +82,6 @@ describe('a command that the system refuses something', () => {
     writeFileSync(file, '');
     const ended = await treeline(['schemas', file]);
     expect(ended).toMatchObject({ code: 3, stdout: '' });
-    expect(ended.stderr).toBe(`treeline: ${file} is a file, and a folder is needed\n`);
+    expect(ended.stderr).toBe(`treeline: ${file} is a file, not a folder\n`);
   });
 });

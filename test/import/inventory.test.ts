@@ -69,7 +69,7 @@ test.each<[what: string, text: string, leftOut: string]>([
   ],
   ['two that make one key', 'a::b: 1\na: { b: 2 }\n', '2 a::b: vars.yml:1 makes the same key'],
   ['long texts', `a: ${'x'.repeat(70_000)}\n`, '1 a: it has 70000 characters, and a text may have 65536'],
-  ['texts with NUL', 'a: "\\0"\n', '1 a: it holds a character that no file can hold'],
+  ['texts with NUL', 'a: "\\0"\n', '1 a: it contains a character that a file cannot contain'],
   ['an alias of nothing', 'a: *b\n', '1 a: the alias *b names nothing before it'],
   ['passwords', 'db::password: x\n', `1 db::password: ${SECRET}`],
   ['tokens in maps', 'a: { API_TOKEN: x }\n', `1 a::API_TOKEN: ${SECRET}`],
@@ -104,8 +104,8 @@ describe('YAML that no operator wrote', () => {
 
   test('is refused where maps refer to themselves, are too deep, or are no YAML', () => {
     expect(flat('a: &a { b: *a }\n').leftOut).toEqual(['1 a::b: the alias *a names nothing before it']);
-    expect(flat(`a: ${'['.repeat(100)}\n`).fault).toMatch(/^it is no YAML: /);
-    expect(flat('a: b: c\n').fault).toMatch(/^it is no YAML: /);
+    expect(flat(`a: ${'['.repeat(100)}\n`).fault).toMatch(/^it is not YAML: /);
+    expect(flat('a: b: c\n').fault).toMatch(/^it is not YAML: /);
     expect(flat('').values).toEqual({});
   });
 

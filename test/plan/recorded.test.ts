@@ -61,7 +61,7 @@ describe('compared with recorded servers', () => {
     [
       'one is not made',
       { rows: { 'shop-web-1': { applied: null } } },
-      ['create shop-web-1: the server is not made yet'],
+      ['create shop-web-1: the server does not exist yet'],
     ],
     [
       'one is not up to date',

@@ -239,7 +239,7 @@ describe('a new branch', () => {
 
   it.each(['', '../x', '-d'])('cannot have the name %j', async (name) => {
     const { publisher, prepare } = await publishTo();
-    await expect(publisher.push(await prepare(), name)).rejects.toThrow(/is no name of a branch/);
+    await expect(publisher.push(await prepare(), name)).rejects.toThrow(/is not a branch name/);
   });
 });
 

@@ -277,11 +277,11 @@ describe('a failing fetch', () => {
 
   it.each([
     [{ url: 'https://u:secret@git.example/x.git' }, /write the URL without/],
-    [{ branch: '../main' }, /is no name of a branch/],
-    [{ branch: '' }, /is no name of a branch/],
-    [{ branch: 'a b' }, /is no name of a branch/],
-    [{ branch: 'x.lock' }, /is no name of a branch/],
-    [{ directory: '../x' }, /is no directory of the repository/],
+    [{ branch: '../main' }, /is not a branch name/],
+    [{ branch: '' }, /is not a branch name/],
+    [{ branch: 'a b' }, /is not a branch name/],
+    [{ branch: 'x.lock' }, /is not a branch name/],
+    [{ directory: '../x' }, /is not a directory of the repository/],
   ])('fails immediately with the unusable options %j', async (options, message) => {
     const { open } = await setUp();
     await expect(open(options)).rejects.toThrow(message);

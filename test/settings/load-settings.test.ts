@@ -163,7 +163,7 @@ shutdownSeconds: "25"
     [
       'an unknown scheme',
       LEAST.replace('stacks.git', 'ftp://a/b'),
-      /^2:20 wrong_value "ftp:\/\/a\/b" is no repository/,
+      /^2:20 wrong_value "ftp:\/\/a\/b" is not a repository/,
     ],
   ])('are reported: %s', async (_case, text, expected) => {
     const [first] = await problemsOf(text);

@@ -139,7 +139,7 @@ describe('readBackup', () => {
     const whole = readFileSync(target);
     for (const length of [0, 10, 100, 4096, whole.length - 4096]) {
       writeFileSync(target, whole.subarray(0, length));
-      await expect(readBackup(target)).rejects.toThrow(`The backup ${target} is damaged, or is no backup`);
+      await expect(readBackup(target)).rejects.toThrow(`The backup ${target} is damaged, or is not a backup`);
     }
   });
 
@@ -147,7 +147,7 @@ describe('readBackup', () => {
     await expect(readBackup(target)).rejects.toThrow(`There is no backup ${target}`);
     await expect(readBackup(directory)).rejects.toThrow(`The backup ${directory} cannot be read: it is a folder`);
     writeFileSync(target, 'something else\n'.repeat(1000));
-    await expect(readBackup(target)).rejects.toThrow('or is no backup: file is not a database');
+    await expect(readBackup(target)).rejects.toThrow('or is not a backup: file is not a database');
   });
 });
 

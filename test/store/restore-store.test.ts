@@ -179,7 +179,7 @@ describe('nothing is restored', () => {
   it('from a damaged backup', async () => {
     await makeBackup(['a', 'b']);
     writeFileSync(backup, readFileSync(backup).subarray(0, -4096));
-    expect(await refusal()).toContain(`The backup ${backup} is damaged, or is no backup`);
+    expect(await refusal()).toContain(`The backup ${backup} is damaged, or is not a backup`);
   });
 
   it('if the directory cannot be created', async () => {

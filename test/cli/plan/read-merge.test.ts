@@ -207,7 +207,7 @@ describe('a plan that cannot be made says', () => {
     for (const [head, words] of [
       ['nowhere', /there is no commit "nowhere" in .*: "git fetch" brings/],
       ['-x', /"-x" is not a git revision/],
-      ['main\n', /is no revision of git/],
+      ['main\n', /is not a git revision/],
       ['', /"" is not a git revision/],
       ['main^{tree}', /there is no commit/],
       ['main..branch', /there is no commit/],
