@@ -1,5 +1,5 @@
-// The loop of a proxy: asks the controller for actions, claims those that it has a program and capacity for, and
-// carries them out. It opens no port, and continues while the line is cut.
+// The loop of a proxy: requests actions from the controller, claims those for which it has a program and capacity, and
+// carries them out. It opens no port, and keeps working without a connection.
 import { randomUUID } from 'node:crypto';
 import { type ClockTimes, pause, readClocks, within } from '../base/clock.ts';
 import { isMap, type JsonMap } from '../model/json.ts';
@@ -14,9 +14,9 @@ const OPERATIONS: readonly unknown[] = ['check', 'create', 'update', 'delete'];
 /** How long one request waits for actions. */
 const WAIT_SECONDS = 30;
 const LIMIT_MAX = 100;
-/** So often a claim is asked for whose answer did not come. */
+/** The number of attempts to get the answer to a claim. */
 const CLAIM_TRIES = 4;
-/** Servers of which it is logged that no entry matches. */
+/** The limit of servers for which a missing entry is logged. */
 const UNMATCHED_MAX = 1_000;
 /** How long the last reports may take when the proxy stops. */
 const LAST_REPORTS_MS = 5_000;
@@ -25,23 +25,23 @@ const LAST_REPORTS_MS = 5_000;
 export interface ProxyAgentOptions extends ReportDeliveryOptions {
   readonly registry: ProviderRegistry;
   readonly concurrency: number;
-  /** Returns true if nothing of a claimed action of an earlier run runs any more for certain. */
+  /** Returns true if certainly no process of a claimed action of an earlier run still runs. */
   readonly hasEnded: (action: string) => boolean;
-  /** Returns in words, for an operator, why the controller could not be asked, and what to do. */
+  /** Returns a sentence for an operator: why a request to the controller failed, and what to do. */
   readonly describe: (error: Error) => string;
 }
 
-/** A proxy: asks for actions, carries them out and reports them, until it is stopped. */
+/** A proxy: requests actions, carries them out and reports them, until it is stopped. */
 export class ProxyAgent {
   readonly #options: ProxyAgentOptions;
   readonly #reports: ReportDelivery;
-  /** No more claims. */
+  /** Aborted when the proxy may claim no more actions. */
   readonly #draining = new AbortController();
-  /** Ends running programs. */
+  /** Aborted to end running programs. */
   readonly #ending = new AbortController();
   readonly #runs = new Map<Promise<void>, string>();
   #polls: Promise<void> = Promise.resolve();
-  /** Servers that match no entry and were logged. */
+  /** The servers without a matching entry that were logged. */
   readonly #unmatched = new Set<string>();
 
   constructor(options: ProxyAgentOptions) {
@@ -49,29 +49,28 @@ export class ProxyAgent {
     this.#reports = new ReportDelivery(options);
   }
 
-  /** Reports what an earlier run has left, and begins to ask for actions. */
+  /** Reports the claims of an earlier run, and begins to request actions. */
   async start(): Promise<void> {
     const { work, log, hasEnded } = this.#options;
     for (const kept of work.list()) {
       if (kept.answer !== null) this.#reports.deliver(kept);
       else if (hasEnded(kept.id)) {
-        log.warn({ action: kept.id }, 'the proxy was ended while this ran; it is reported as to be tried again');
-        this.#reports.deliver(await work.end(kept, retryable('the proxy was ended while it ran')));
+        log.warn({ action: kept.id }, 'the proxy stopped while this action ran; it is reported for a retry');
+        this.#reports.deliver(await work.end(kept, retryable('the proxy stopped while it ran')));
       } else {
-        // Something of it may still run: the controller waits for its deadline, and checks.
+        // A process of it may still run: the controller waits for its deadline, then checks.
         work.forget(kept);
       }
     }
     this.#polls = this.#poll();
   }
 
-  /** Claims no more, waits up to `ms` for what runs, ends the rest, and sends the reports. */
+  /** Stops claiming, waits up to `ms` for running actions, ends the others, and sends the reports. */
   async stop(ms: number): Promise<void> {
     const { clock, log } = this.#options;
     this.#draining.abort();
     await this.#polls;
-    if (this.#runs.size > 0)
-      log.info({ actions: this.#runs.size, seconds: ms / 1000 }, 'waiting for the actions under way');
+    if (this.#runs.size > 0) log.info({ actions: this.#runs.size, seconds: ms / 1000 }, 'waiting for running actions');
     await within(clock, ms, Promise.allSettled(this.#runs.keys()));
     this.#ending.abort(new Error('the proxy is stopping'));
     await Promise.allSettled(this.#runs.keys());
@@ -86,7 +85,7 @@ export class ProxyAgent {
         const isBusy = !(await this.#takeSome());
         if (failures > 0) log.info('the controller answers again');
         failures = 0;
-        // Nothing that was offered could be taken: it would be offered again at once.
+        // No offer could be taken. Without this pause, the controller would repeat the offers immediately.
         if (isBusy) await Promise.race([pause(clock, pauseMs(2, this.#options.random), signal), ...this.#runs.keys()]);
       } catch (error) {
         if (signal.aborted) return;
@@ -98,7 +97,7 @@ export class ProxyAgent {
     }
   }
 
-  /** Returns false if nothing can be taken at present. */
+  /** Resolves with false if the proxy cannot take any offer now. */
   async #takeSome(): Promise<boolean> {
     const { client, concurrency } = this.#options;
     const free = Math.min(LIMIT_MAX, concurrency - this.#runs.size);
@@ -131,7 +130,7 @@ export class ProxyAgent {
     if (this.#unmatched.has(resource) || this.#unmatched.size >= UNMATCHED_MAX) return;
     this.#unmatched.add(resource);
     const { log } = this.#options;
-    log.warn({ server: resource }, 'no entry under providers matches this server; it is left alone');
+    log.warn({ server: resource }, 'no entry under providers matches this server; it is ignored');
   }
 
   async #run(
@@ -141,10 +140,10 @@ export class ProxyAgent {
     const claimed = await claim;
     if (claimed === undefined) return;
     const { id, resource } = claimed.action;
-    // A commit may have changed the server since it was offered; its next try is offered, and matched, again.
+    // A commit may have changed the server since the offer. The next attempt is offered and matched again.
     if (this.#options.registry.match(claimed.action)?.name !== entry.name) {
       const answer = retryable(
-        `${resource} has changed, and is not looked after by ${entry.name} of this proxy any more`,
+        `${resource} has changed, and the entry ${entry.name} of this proxy no longer matches it`,
       );
       this.#reports.deliver({ id, lease: claimed.lease, answer, file: NO_FILE });
       return;
@@ -157,7 +156,7 @@ export class ProxyAgent {
     }
   }
 
-  /** Repeats a request whose answer did not come: the controller answers the same request in the same way. */
+  /** Repeats the request if its answer is lost: the controller gives the same answer to the same request. */
   async #claim(id: string): Promise<ClaimedAction | undefined> {
     const { client, clock, log } = this.#options;
     const path = `/agent/actions/${encodeURIComponent(id)}/claim`;
@@ -167,7 +166,7 @@ export class ProxyAgent {
         return readClaimed(await client.send({ path, body }));
       } catch (error) {
         const isRefused = error instanceof ControllerRefusal;
-        // Another proxy was faster, or it is not to be done any more.
+        // Another proxy was faster, or the action is no longer due.
         if (isRefused && error.status < 500) log.debug({ action: id, err: error }, 'not claimed');
         else log.warn({ action: id, err: error }, 'a claim was not answered');
         if ((isRefused && error.status < 500) || failures + 1 >= CLAIM_TRIES) return undefined;
@@ -178,13 +177,13 @@ export class ProxyAgent {
   }
 }
 
-/** Returns the offered actions. Throws if the answer has another form. */
+/** Returns the offered actions. Throws for another form of answer. */
 function readOffered({ actions }: JsonMap): readonly AgentAction[] {
   if (!Array.isArray(actions)) throw otherForm('offers no list of actions');
   return actions.map(readAction);
 }
 
-/** Returns the claimed action. Throws if the answer has another form. */
+/** Returns the claimed action. Throws for another form of answer. */
 function readClaimed({ lease, deadline, action }: JsonMap): ClaimedAction {
   if (typeof lease === 'string' && typeof deadline === 'string') return { lease, deadline, action: readAction(action) };
   throw otherForm('has answered a claim without a lease');

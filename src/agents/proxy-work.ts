@@ -1,7 +1,6 @@
-// Gives the calls of servers that proxies manage to proxies, and takes their reports. A claim is a pass of the
-// reconciler with that claim in its context; who has the lease of its call may report its result. agent.ts decides
-// which client may ask for what. The claim of an action is in its row as well, and outlives the controller; that of a
-// check does not.
+// Offers the calls of servers that proxies manage, and accepts their reports. A claim is a pass of the reconciler with
+// that claim in its context. The proxy with the lease of a call may report its result. agent.ts checks the rights of
+// clients. The claim of an action is also in its row, so it survives the controller; that of a check does not.
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
@@ -17,23 +16,23 @@ import { stopping } from '../reconcile/passes/claimed-passes.ts';
 import type { OfferedCall, Reconciler } from '../reconcile/reconciler.ts';
 import { digestOf, ProxyReports } from './proxy-reports.ts';
 
-/** A request of a proxy for the next call of a server. */
+/** A proxy's request to claim the next call of a server. */
 export interface ClaimOrder {
   /** Serial of the client. */
   readonly client: string;
-  /** Chosen by the client: a repeat of its last request gets the same answer. Null: no repeat is recognised. */
+  /** An id from the client: a repeat of its last request gets the same answer. Null: repeats are not recognised. */
   readonly request: string | null;
-  /** Returns the tags of the client now; undefined if it may have no calls any more. */
+  /** Returns the current tags of the client; undefined if it may no longer claim calls. */
   readonly ownTags: () => readonly string[] | undefined;
 }
 
-/** A call that a proxy is to carry out. */
+/** A claimed call. */
 interface ClaimedCall extends OfferedCall {
-  /** Known to the proxy only: its report names it. */
+  /** A secret of the proxy, which its report contains. */
   readonly lease: string;
 }
 
-/** The call of a server that a client says it holds. */
+/** The call of a server that a client claims to have. */
 interface HeldCall {
   readonly id: string;
   readonly lease: string;
@@ -41,7 +40,7 @@ interface HeldCall {
   readonly client: string;
 }
 
-/** The claim of a call: open until its pass has begun the call, and then until the call ends. */
+/** The claim of a call, from the request until the call ends. */
 interface CurrentClaim {
   readonly id: string;
   readonly claim: ProxyClaim;
@@ -50,7 +49,7 @@ interface CurrentClaim {
   isBegun: boolean;
 }
 
-/** The parts that the work of proxies is made with. */
+/** The dependencies of {@link ProxyWork}. */
 export interface ProxyWorkOptions {
   readonly entry: ProxiedEntry;
   readonly reconciler: Reconciler;
@@ -59,7 +58,7 @@ export interface ProxyWorkOptions {
   readonly log: Logger;
 }
 
-/** Returns whether a proxy sees a server, as of another tenant it does not. */
+/** Returns whether a proxy sees a server; not if the server belongs to another tenant. */
 type SeesServer = (server: string) => boolean;
 
 /** The work of proxies: offers, claims and reports. */
@@ -86,7 +85,7 @@ export class ProxyWork {
     return this.#options.entry.timeoutSeconds;
   }
 
-  /** Notes that a client asks for work, or is at work. */
+  /** Notes that a client is present: it requests work or sends heartbeats. */
   hear(serial: string): void {
     this.#options.reconciler.presence.hear(serial);
   }
@@ -97,8 +96,8 @@ export class ProxyWork {
   }
 
   /**
-   * Returns at most `limit` calls that a proxy with these tags may claim now, longest waiting first; only of servers
-   * that it sees.
+   * Returns at most `limit` calls that a proxy with these tags may claim now, of servers that it sees, the longest
+   * waiting first.
    */
   offered(tags: readonly string[], limit: number, sees: SeesServer): readonly OfferedCall[] {
     const found = this.#find(tags, limit, sees);
@@ -111,14 +110,14 @@ export class ProxyWork {
     return this.#find(tags, 1, sees).length > 0;
   }
 
-  /** Calls `wake` when there may be more to offer to a proxy with these tags, until the returned function is called. */
+  /** Calls `wake` when there may be new offers for a proxy with these tags. The returned function ends this. */
   watch(tags: readonly string[], wake: () => void): () => void {
     return this.#options.reconciler.offers.watch(tags, wake);
   }
 
   /**
-   * Returns the call that now belongs to the client, once its intent is durable. Throws `conflict` if it is another's,
-   * or not to be done now.
+   * Resolves with the claimed call when its intent is durable. Throws `conflict` if another proxy has it, or if it is
+   * not due now.
    */
   async claim(server: string, id: string, order: ClaimOrder): Promise<ClaimedCall> {
     if (this.#isStopped) throw stopping();
@@ -126,7 +125,7 @@ export class ProxyWork {
     const isSame = order.request !== null && current?.request === order.request;
     if (isSame && current.claim.client === order.client) return await current.answer;
     if (!this.#isFree(server) || isRunning(this.#row(server)))
-      throw new ServiceError('conflict', `A proxy carries out ${id} already, or another action on ${server}`);
+      throw new ServiceError('conflict', `A proxy already carries out ${id}, or another action on ${server}`);
     const lease = randomBytes(32).toString('base64url');
     const claim = { lease: digestOf(lease), client: order.client };
     const answer = this.#begin(server, { id, claim, ownTags: order.ownTags }, lease);
@@ -135,14 +134,14 @@ export class ProxyWork {
     try {
       return await answer;
     } finally {
-      // It was refused.
+      // The claim was refused.
       if (!begun.isBegun && this.#claims.get(server) === begun) this.#claims.delete(server);
     }
   }
 
   /**
-   * Resolves with true once the answer of a call is recorded, also if it was before. With false if the client does not
-   * hold the call, or it was given up.
+   * Resolves with true when the answer of a call is recorded, even if it was recorded before. Resolves with false if
+   * the client does not have the call, or if that was given up.
    */
   async report(server: string, held: HeldCall, answer: Answer): Promise<boolean> {
     if (this.#isStopped) throw stopping();
@@ -163,13 +162,13 @@ export class ProxyWork {
     return true;
   }
 
-  /** Returns true if a client holds this call of a server with that lease, and the call was not given up. */
+  /** Returns true if a client has this call with that lease, and the call was not given up. */
   isHeld(server: string, { id, lease, client }: HeldCall): boolean {
     const claim = this.#findClaim(server, id);
     return claim?.client === client && claim.lease === digestOf(lease);
   }
 
-  /** Refuses what waits, and all that comes. */
+  /** Refuses waiting and later requests. */
   stop(): void {
     this.#isStopped = true;
     this.#options.reconciler.claims.stop();
@@ -177,7 +176,7 @@ export class ProxyWork {
     this.#options.reconciler.offers.wake();
   }
 
-  /** Has a pass begin the call, and returns it with its lease. */
+  /** Lets a pass begin the call, and resolves with the call and its lease. */
   async #begin(
     server: string,
     { id, claim, ownTags }: Pick<ClaimOrder, 'ownTags'> & Pick<CurrentClaim, 'id' | 'claim'>,
@@ -216,12 +215,12 @@ export class ProxyWork {
       if (offer === undefined) changed.push(server);
       else if (found.push(offer) >= limit) break;
     }
-    // Their facts have changed: their next pass finds out what they wait for now.
+    // The present proxies have changed: the next pass of these servers finds out why they wait now.
     for (const server of changed) reconciler.wake(server);
     return found;
   }
 
-  /** Returns true if no proxy has the call of a server, nor asks for it. */
+  /** Returns true if no proxy has or requests the call of a server. */
   #isFree(server: string): boolean {
     const { reconciler } = this.#options;
     return !reconciler.claims.has(server) && !reconciler.capacity.isInFlight(server);
@@ -236,7 +235,7 @@ export class ProxyWork {
     return current?.isBegun === true ? current : undefined;
   }
 
-  /** An action that began before the controller was started is held by its row until it is given up. */
+  /** Falls back to the claim in the row, for an action that began before the controller started. */
   #findClaim(server: string, id: string): ProxyClaim | undefined {
     const current = this.#begunClaim(server);
     if (current !== undefined) return current.id === id ? current.claim : undefined;
@@ -248,7 +247,7 @@ export class ProxyWork {
   }
 }
 
-/** Returns true if an action was begun, here or before the start of the controller, and is not given up. */
+/** Returns true if an action was begun, here or before the start of the controller, and was not given up. */
 function isRunning(row: ServerRow | undefined): boolean {
   return row?.action != null && row.state !== 'unknown';
 }

@@ -1,5 +1,5 @@
-// Prints the output of commands: text for people, JSON for programs. Text of strangers cannot move the cursor, change
-// colours or titles, or look like a line of Treeline: it is escaped as in JSON.
+// Prints the output of commands: text for users, JSON for programs. Escapes untrusted text as in JSON, so that it
+// cannot move the cursor, change colours or titles, or look like a line of Treeline.
 import { InvalidArgumentError, Option } from 'commander';
 import { escapeCharacter, visible } from '../base/wording.ts';
 import type { ReplicaFacts, StateCounts } from '../service/answers.ts';
@@ -25,23 +25,24 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
 export const SECONDS_MAX = 86_400;
 
 /**
- * Prints a line, or several. What a terminal would obey is escaped; who lists what others have named makes lines of it.
+ * Prints one or more lines. Escapes terminal control characters. A caller that prints untrusted text must use
+ * {@link visibleLine} for line ends.
  */
 export function print(text: string): void {
   process.stdout.write(`${visible(text)}\n`);
 }
 
-/** Prints a text in which everything that a terminal obeys is escaped already, but for the colours of the program. */
+/** Prints a text whose terminal control characters are already escaped, except Treeline's colours. */
 export function printEscaped(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** Returns a word as a shell reads it, in quotes if it needs them. */
+/** Returns a word for a shell, quoted if necessary. */
 export function shellWord(word: string): string {
   return /^[\w./@:-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** Returns the first lines of a text that fit on a screen, where a long line takes several rows. */
+/** Returns the first lines of a text that fit on a screen. A long line takes several rows. */
 export function screenOf(text: string, { rows, columns }: { readonly rows: number; readonly columns: number }): string {
   let left = rows;
   const shown: string[] = [];
@@ -53,14 +54,13 @@ export function screenOf(text: string, { rows, columns }: { readonly rows: numbe
   return shown.join('\n');
 }
 
-/** Prints a value in the format that was asked for: as JSON, or as `text` for people. */
+/** Prints a value in the requested format: as JSON, or as `text`. */
 export function printAs(format: Format, value: unknown, text: () => string): void {
   print(format === 'json' ? JSON.stringify(value, null, 2) : text());
 }
 
 /**
- * Returns rows as lines below a heading, each column as wide as its widest cell of at most `widthMax`; empty columns
- * are left out.
+ * Returns a table as lines. Each column is as wide as its widest cell of at most `widthMax`. Omits empty columns.
  */
 export function tableLines(
   rows: readonly (readonly string[])[],
@@ -81,43 +81,42 @@ export function tableLines(
   });
 }
 
-/** Returns a line such as `servers: 1 failed, 2 done`; none where there are no servers. */
+/** Returns a line such as `servers: 1 failed, 2 done`; no line if there are no servers. */
 export function formatCounts(counts: StateCounts): readonly string[] {
   const parts = Object.entries(counts).map(([state, count]) => `${count} ${state}`);
   return parts.length === 0 ? [] : [`servers: ${parts.join(', ')}`];
 }
 
 /**
- * Returns lines that say who leads, and whether the replica that was asked is behind; none of a controller without
- * replicas.
+ * Returns lines about the leader and the lag of the answering replica; none without replicas.
  */
 export function formatReplicas({ leader, lag }: ReplicaFacts): readonly string[] {
   const lines: string[] = [];
-  if (leader === null) lines.push('no replica is known to lead; this is what the replica shows that was asked');
+  if (leader === null) lines.push('no leader is known; this is the state of the replica that answered');
   else if (leader !== undefined) {
     lines.push(
       `the replica ${visibleLine(leader.name)} leads since ${leader.since}, with the fencing number ${leader.fencing}`,
     );
   }
   if (lag !== undefined) {
-    lines.push(`the replica that was asked shows an earlier moment since ${lag.since}: ${firstLine(lag.reason)}`);
+    lines.push(`the replica that answered has been behind the leader since ${lag.since}: ${firstLine(lag.reason)}`);
   }
   return lines;
 }
 
-/** Returns a text as one line in which everything that a terminal obeys is escaped. */
+/** Returns a text as one line with escaped terminal control characters. */
 export function visibleLine(text: string): string {
   return visible(text).replaceAll('\n', escapeCharacter);
 }
 
 /**
- * Returns a text below a heading: what others have written looks like no line of Treeline, however many lines it has.
+ * Returns a text indented below a heading, so that no line of untrusted text looks like a line of Treeline.
  */
 export function belowHeading(text: string): string {
   return `    ${text.replaceAll('\n', '\n    | ')}`;
 }
 
-/** An item of a list: what it is about, why, and what to do. */
+/** An item of a list: its title, reason and advice. */
 interface ListedItem {
   readonly title: string;
   readonly since?: string | null | undefined;
@@ -127,7 +126,7 @@ interface ListedItem {
   readonly action?: string | null;
 }
 
-/** Returns an item as its title with its time, its reason, its details, and what to do. */
+/** Returns an item as text: title with time, reason, details, advice. */
 export function formatItem({ title, since = null, reason, details = [], action = null }: ListedItem): string {
   return [
     `${title}${since === null ? '' : `, since ${since}`}`,
@@ -137,7 +136,7 @@ export function formatItem({ title, since = null, reason, details = [], action =
   ].join('\n');
 }
 
-/** Returns the first line of a text, with a sign that there are more. */
+/** Returns the first line of a text, with an ellipsis if there are more. */
 export function firstLine(text: string): string {
   const [first = '', ...others] = text.split('\n');
   return others.length === 0 ? first : `${first} …`;

@@ -1,5 +1,5 @@
-// `treeline plan`: prints what merging one commit into another does to servers, configuration, access and safety. Reads
-// the commits from a local repository, and what is recorded from a running controller where one is named.
+// `treeline plan`: prints the effect of a merge on servers, configuration, access and safety. Reads the commits from a
+// local repository and, if a controller is named, the recorded servers from it.
 import { type Command, Option } from 'commander';
 import { quote, shortOid } from '../base/wording.ts';
 import { isError } from '../model/problem.ts';
@@ -59,7 +59,7 @@ export function addPlanCommand(program: Command): void {
   const command = program
     .command('plan')
     .description('show what a merge changes, before it is merged')
-    .argument('[directory]', 'where the layout begins', '.')
+    .argument('[directory]', 'the directory of the layout', '.')
     .option('--base <revision>', 'the commit to merge into, such as origin/main')
     .option('--head <revision>', 'the commit to merge', 'HEAD')
     .option('--node <name>', 'only the server and the record of this name')
@@ -69,7 +69,7 @@ export function addPlanCommand(program: Command): void {
   addOptionalServerOptions(command)
     .addHelpText('after', HELP)
     .action(async (directory: string, options: PlanOptions) => {
-      // The command line names the controller, not only the environment.
+      // True if the command line, not only the environment, names the controller.
       const isAsked = command.getOptionValueSource('server') === 'cli';
       await expecting([SourceError, ServiceError], async () => {
         using repository = await openLocalRepository(fromUserDirectory(directory));
@@ -89,9 +89,9 @@ export function addPlanCommand(program: Command): void {
 }
 
 const NO_BASE =
-  'say what to merge into: --base <revision>, such as --base origin/main; or --server, to compare with a running controller';
+  'name the commit to merge into: --base <revision>, such as --base origin/main; or --server, to compare with a running controller';
 
-/** A base leaves out a controller that only the environment names. */
+/** With --base, a controller that only the environment names is ignored. */
 async function controllerIn(options: PlanOptions, isAsked: boolean): Promise<ServerOptions | undefined> {
   if (options.base !== undefined && !isAsked) return undefined;
   return await serverIn(options);
@@ -117,7 +117,7 @@ interface KnownCommits {
   readonly base: string | undefined;
 }
 
-/** Returns what the controller has recorded. Throws CommandFailure where its commit is not here, or is not base. */
+/** Resolves with the recorded state. Throws CommandFailure if its commit is missing here, or is not base. */
 async function recordedState(server: ServerOptions, { repository, base }: KnownCommits): Promise<RecordedState> {
   const recorded = (await getFrom(server, '/operations/recorded')) as RecordedState;
   const followed = `the controller follows ${recorded.commit}`;
@@ -166,7 +166,7 @@ function writeSection({ title, note, items }: Section): string {
   return [title, ...(note === undefined ? [] : [`  ${note}`]), ...lines].join('\n');
 }
 
-/** Returns the plan as JSON. Its size depends on distinct changes; files are named from the layout. */
+/** Returns the plan as JSON. Its size depends on distinct changes. Paths are relative to the layout. */
 export function jsonPlan(plan: Plan): string {
   const problems = plan.problems.map((one) => ({ ...publicProblem(one), instances: one.instances ?? [] }));
   return JSON.stringify({ ...plan, problems }, null, 2);

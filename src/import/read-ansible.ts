@@ -1,15 +1,15 @@
-// Reads what `ansible-inventory --list` prints: hosts with their final variables, and groups. Ansible decides which
-// variable wins.
+// Reads the output of `ansible-inventory --list`: hosts with their final variables, and groups. Ansible has resolved
+// the precedence of variables.
 import { emptyMap, isMap, type Json, type JsonMap, parseJson } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
 import { faultAt, type Located, locatedJson, type SourceLine, textAt } from './foreign-yaml.ts';
 import { ImportError, type Inventory } from './inventory.ts';
 
-/** Words for environments, as names of groups or folders. */
+/** Usual names of environments, in names of groups or folders. */
 const ENVIRONMENTS =
   /^(?:prod|production|live|staging|stage|stg|test|testing|qa|uat|preprod|dev|development|integration|int|sandbox|demo|lab)$/i;
 
-/** Returns true for a JSON text that `ansible-inventory --list` has printed. */
+/** Returns true for JSON output of `ansible-inventory --list`. */
 export function isInventoryJson(text: string): boolean {
   return /^\s*\{/.test(text) && text.includes('"hostvars"');
 }
@@ -40,7 +40,10 @@ function parsed(file: string, text: string): JsonMap {
   throw new ImportError(`${file} is not what "ansible-inventory --list" prints`);
 }
 
-/** Ansible prints encrypted values and untrusted texts as maps, and does not evaluate templates. */
+/**
+ * Handles encrypted values and untrusted texts, which Ansible prints as maps, and templates, which it does not
+ * evaluate.
+ */
 function variableOf(value: Json, at: SourceLine): Located {
   if (isMap(value)) {
     if (value.__ansible_unsafe !== undefined) return textAt(String(value.__ansible_unsafe), at);
@@ -62,7 +65,7 @@ function textsOf(value: Json | undefined): readonly string[] {
   return Array.isArray(value) ? value.map(String) : [];
 }
 
-/** Which groups each host is in, directly or by other groups. */
+/** The groups of each host, direct and inherited. */
 class HostGroups {
   readonly parents = new Map<string, string[]>();
   readonly #direct = new Map<string, string[]>();
@@ -76,7 +79,7 @@ class HostGroups {
     this.#sizes = new Map([...groups].map(([name, group]) => [name, textsOf(group.hosts).length]));
   }
 
-  /** Returns all groups of a host but `all` and `ungrouped`: those that have hosts first, the smallest before others. */
+  /** Returns the groups of a host except `all` and `ungrouped`: groups with direct hosts first, the smallest first. */
   groupsOf(host: string): readonly string[] {
     const names = new Set(this.#direct.get(host)?.sort());
     for (const name of names) for (const parent of this.parents.get(name) ?? []) names.add(parent);
@@ -87,7 +90,10 @@ class HostGroups {
   }
 }
 
-/** Yields what may select layers: of each group its child that has the host; the environment; as role the smallest group. */
+/**
+ * Yields the candidates for selectors: for each group its child with the host; the environment; the smallest group as
+ * role.
+ */
 function* facetsOf(
   host: string,
   groups: HostGroups,

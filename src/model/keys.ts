@@ -1,5 +1,5 @@
-// Defines which words may be configuration keys, and which keys select layers. See docs/concepts.md, hierarchy and
-// records.
+// Defines which words may be configuration keys, and which keys select layers.
+// See docs/concepts.md, hierarchy and records.
 import { NAME_LENGTH_MAX, type PlainTypeName, RESERVED_KEYS } from './names.ts';
 
 /** The maximum length of a text, as a value or a list item, in characters: UTF-16 code units. */

@@ -155,8 +155,8 @@ not imported: 2 values
     mkdirSync(Buffer.from(`${directory}/tree/data/d\xe9`, 'latin1'));
     const { code, stdout, stderr } = await importIn(directory, 'tree', '--out', 'stacks');
     expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toMatch(/data\/web-03\ufffd\.yaml:1 +its name is no text in UTF-8\n/);
-    expect(stdout).toMatch(/data\/d\ufffd:1 +its name is no text in UTF-8\n/);
+    expect(stdout).toMatch(/data\/web-03\ufffd\.yaml:1 +its name is not UTF-8 text\n/);
+    expect(stdout).toMatch(/data\/d\ufffd:1 +its name is not UTF-8 text\n/);
   });
 
   it.each<[what: string, args: readonly string[], message: string]>([
@@ -191,7 +191,7 @@ not imported: 2 values
       ['inventory/hosts', '--out', 'o', '--kind', 'terraform'],
       'inventory/hosts is no Terraform state of version 4',
     ],
-    ['bytes that are no text', ['binary.csv', '--out', 'o'], 'binary.csv cannot be read: it is no text in UTF-8'],
+    ['bytes that are no text', ['binary.csv', '--out', 'o'], 'binary.csv cannot be read: it is not UTF-8 text'],
     [
       'a file that is too large',
       ['large.csv', '--out', 'o'],

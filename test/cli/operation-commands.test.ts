@@ -78,7 +78,7 @@ describe('treeline held', () => {
       '    release with: treeline accept-history c0ffee',
       'commit: history, since 2026-11-20T10:13:58.000Z',
       '    the layout was not moved',
-      '    release with: set it back; if it is meant: treeline accept-history c0ffee',
+      '    release with: set it back; if it is intended: treeline accept-history c0ffee',
     ]);
     expect(await commands.json('held')).toEqual({ held: HELD });
     // Without a terminal it does not ask, but shows what it accepts.
@@ -237,17 +237,17 @@ describe('a connection fails, with what to do', () => {
     [
       'a client that is not valid yet',
       async () => ({ identity: await clientAt(2) }),
-      ownFault('does not hold before \\S+ \\(is the clock of this machine right\\?\\)'),
+      ownFault('is not valid before \\S+ \\(check the clock of this machine\\)'),
     ],
     [
       'a certificate of a server',
       () => ({ identity: { key: commands.api.tls.key, cert: commands.api.tls.cert } }),
-      ownFault('was not made for clients: its extended key usage lacks clientAuth'),
+      ownFault('is not for clients: its extended key usage lacks clientAuth'),
     ],
     [
       'a certificate of an authority',
       () => ({ identity: commands.api.authority }),
-      ownFault('was not made for clients: it is the one of an authority \\("CA:TRUE"\\)'),
+      ownFault('is not for clients: it belongs to an authority \\("CA:TRUE"\\)'),
     ],
     [
       'no listener',
@@ -290,7 +290,7 @@ describe('a connection fails, with what to do', () => {
     });
     const other = createServer({ key, cert }, (_request, response) => void response.end('<html>It works!</html>'));
     for (const [server, message] of [
-      [broken, /^the answer of https:\S+ broke off \(aborted\): ask again$/],
+      [broken, /^the answer of https:\S+ broke off \(aborted\): try again$/],
       [other, /^\/operations\/held answered 200: <html>It works!<\/html>$/],
     ] as const) {
       const address = `https://127.0.0.1:${await listenInTest(server)}`;

@@ -368,7 +368,7 @@ describe('treeline status --wait', () => {
     [['--wait', 'abcdef0'], 'names no commit that begins with "abcdef0", and the repository in this folder does not'],
     [['--timeout', '0'], "argument '0' is invalid. write a whole number from 1 to 86400"],
     [['--timeout', 'soon'], "argument 'soon' is invalid. write a whole number from 1 to 86400"],
-    [['--delivered'], '--delivered goes with --wait COMMIT'],
+    [['--delivered'], '--delivered requires --wait COMMIT'],
   ])('refuses %j', async (args, message) => {
     expect(await commands.failure(['status', ...args])).toContain(message);
   });

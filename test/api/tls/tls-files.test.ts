@@ -98,8 +98,8 @@ describe('opening', () => {
     const opening = open(site, clock);
     await expect(opening).rejects.toThrow(TlsFilesError);
     await expect(opening).rejects.toThrow(/^The files of api\.tls cannot be used:\n/);
-    await expect(opening).rejects.toThrow(`\n${cert}: it does not belong to the private key`);
-    await expect(opening).rejects.toThrow(`\n${clientCa}: it holds no certificate in PEM`);
+    await expect(opening).rejects.toThrow(`\n${cert}: it does not match the private key`);
+    await expect(opening).rejects.toThrow(`\n${clientCa}: it contains no certificate in PEM`);
 
     rmSync(key);
     rmSync(cert);
@@ -116,7 +116,7 @@ describe('opening', () => {
     const problem = /ca\.crl: its list of the authority .* has expired at .* would be locked out$/;
     expect(lines).toMatchObject([
       {
-        ...{ level: 50, msg: 'the TLS files are used as they are, but lock clients out' },
+        ...{ level: 50, msg: 'the TLS files are used, but lock out clients' },
         problems: [expect.stringMatching(problem)],
       },
       { level: 40, msg: 'the revocation list of CN=Site authority has expired: replace it' },
@@ -142,7 +142,7 @@ describe('a change is taken over', () => {
   });
 });
 
-const KEPT = { level: 50, msg: 'the TLS files cannot be used; those of before stay in force' };
+const KEPT = { level: 50, msg: 'the new TLS files cannot be used; the earlier ones stay in force' };
 
 describe('a change is kept out', () => {
   test('until key and certificate belong together, with one line however often it is looked at', async () => {
@@ -150,7 +150,7 @@ describe('a change is kept out', () => {
     const { 'server.key': key, 'server.crt': cert } = await site.issueServer();
     replace(site.directory, { 'server.key': key });
     for (let times = 0; times < 3; times++) await poll();
-    const problem = `${site.paths.cert}: it does not belong to the private key`;
+    const problem = `${site.paths.cert}: it does not match the private key`;
     expect(lines).toMatchObject([{ ...KEPT, problems: [expect.stringContaining(problem)] }]);
     expect(files.material).toEqual(materialOf(site.texts));
     expect(files.failure?.reason).toContain(problem);
@@ -164,7 +164,7 @@ describe('a change is kept out', () => {
   });
 
   test.each<[string, (site: TlsSite) => Partial<TlsTexts>, string]>([
-    ['an empty certificate', () => ({ 'server.crt': '' }), 'server.crt: it holds no certificate'],
+    ['an empty certificate', () => ({ 'server.crt': '' }), 'server.crt: it contains no certificate'],
     [
       'an expired list',
       ({ crl }) => ({ 'ca.crl': crl({ now: new ManualClock().now() - 2 * DAY_MS, days: 1 }) }),
@@ -181,7 +181,7 @@ describe('a change is kept out', () => {
 
     replace(site.directory, site.texts);
     await poll();
-    expect(lines.slice(1)).toMatchObject([{ level: 30, msg: 'the TLS files are those in force again' }]);
+    expect(lines.slice(1)).toMatchObject([{ level: 30, msg: 'the TLS files match those in force again' }]);
     expect(taken).toEqual([]);
   });
 
@@ -190,7 +190,7 @@ describe('a change is kept out', () => {
     const crl = site.crl({ now: clock.now() + 20 * MINUTE_MS });
     replace(site.directory, { 'ca.crl': crl });
     await poll();
-    expect(lines).toMatchObject([{ ...KEPT, problems: [expect.stringContaining('does not hold before')] }]);
+    expect(lines).toMatchObject([{ ...KEPT, problems: [expect.stringContaining('is not valid before')] }]);
     await poll(20 * MINUTE_MS);
     expect(taken).toEqual([{ ...materialOf(site.texts), crl }]);
   });
