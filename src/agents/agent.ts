@@ -1,5 +1,5 @@
-// The work of proxies as they see it: they ask for actions, claim them, and report how they ended.
-// Each is shown what is its own. See docs/rest.md, agent.
+// The interface for proxies: they request actions, claim them, and report the results. Each proxy sees only its own
+// actions. See docs/rest.md, agent.
 import { type Clock, pause } from '../base/clock.ts';
 import { type ShareLimits, Shares } from '../base/shares.ts';
 import type { Answer } from '../model/call-result.ts';
@@ -11,26 +11,26 @@ import type { OfferedCall } from '../reconcile/reconciler.ts';
 import type { Caller } from '../service/caller.ts';
 import type { ProxyWork } from './proxy-work.ts';
 
-/** An action or check, as a proxy is shown it. */
+/** An action or check, in the form for a proxy. */
 export interface AgentAction extends Omit<Call, 'action' | 'deadline'> {
-  /** Equal for repeated tries of the same step. */
+  /** Equal for all attempts of the same step. */
   readonly id: string;
   readonly instance: string;
   /** The resource key of its template. */
   readonly group: string;
   readonly generation: number;
-  /** Failed tries of this step. */
+  /** The number of failed attempts of this step. */
   readonly attempt: number;
   readonly timeoutSeconds: number;
 }
 
 /** An action that belongs to a proxy until its deadline. */
 export interface ClaimedAction {
-  /** A secret of the proxy: heartbeats and the report name it. */
+  /** A secret of the proxy, which heartbeats and the report contain. */
   readonly lease: string;
   /** RFC 3339, with milliseconds. */
   readonly deadline: string;
-  /** The action to carry out: that of the newest commit, whatever was offered before. */
+  /** The action of the newest commit, which may differ from the offer. */
   readonly action: AgentAction;
 }
 
@@ -44,9 +44,9 @@ export interface AgentOptions {
   readonly sees: (by: Client, server: string) => boolean;
 }
 
-/** Requests that wait for actions. */
+/** Waiting requests for actions. */
 const WAITS: ShareLimits = { ofClient: 10, waitingOfClient: 0 };
-/** An id is the name of the server, and `<incarnation>.<step>`: see RunningAction. */
+/** The server's name and `<incarnation>.<step>`; see RunningAction. */
 const ID = /^(.+)\.\d+\.(?:create|check|(?:update|delete)\.\d+)$/;
 
 /** What proxies ask for. */
@@ -66,8 +66,8 @@ export function createAgent(options: AgentOptions) {
       return work.offered(by.tags ?? [], limit, seenBy(options, by)).map((offer) => describeAction(offer, work));
     },
     /**
-     * Resolves once there may be actions for the client, after `ms` at the latest, or when `signal` fires. Throws
-     * `too_many_requests` if it waits too often already, and `not_ready` when the controller stops.
+     * Resolves when there may be actions for the client, after `ms`, or when `signal` aborts. Throws
+     * `too_many_requests` if the client already waits too often, and `not_ready` when the controller stops.
      */
     async wait(by: Client, ms: number, signal: AbortSignal): Promise<void> {
       work.hear(by.serial);
@@ -85,8 +85,8 @@ export function createAgent(options: AgentOptions) {
       });
     },
     /**
-     * Resolves once the client may carry the action out; its intent is durable then. A repeat of the same `request` gets
-     * the same answer. Throws `conflict` if a proxy holds it, or it is not to be done now.
+     * Resolves when the client may carry the action out. Then its intent is durable. A repeat of the same `request`
+     * gets the same answer. Throws `conflict` if another proxy has the action, or if it is not due now.
      */
     async claim({ by, refusal }: Caller, id: string, request: string | null): Promise<ClaimedAction> {
       work.hear(by.serial);
@@ -100,14 +100,17 @@ export function createAgent(options: AgentOptions) {
       const claimed = await work.claim(server, id, { client: by.serial, request, ownTags });
       return { lease: claimed.lease, deadline: claimed.call.deadline, action: describeAction(claimed, work) };
     },
-    /** Notes that the client is at work. Throws `conflict` if it does not hold the action, or it was given up. */
+    /**
+     * Notes that the client is still working. Throws `conflict` if it does not have the action, or if that was given
+     * up.
+     */
     heartbeat(by: Client, id: string, lease: string): void {
       work.hear(by.serial);
       if (!work.isHeld(serverIn(id), { id, lease, client: by.serial })) throw notHeld(options, by, id);
     },
     /**
-     * Resolves once it is recorded how the action ended. A repeat of the same report succeeds as well. Throws `conflict`
-     * if the client does not hold the action, or it was given up.
+     * Resolves when the result of the action is recorded. A repeat of the same report also succeeds. Throws `conflict`
+     * if the client does not have the action, or if that was given up.
      */
     async report(by: Client, id: string, { lease, answer }: { readonly lease: string; readonly answer: Answer }) {
       work.hear(by.serial);
@@ -123,14 +126,14 @@ function describeAction({ call, row }: OfferedCall, { timeoutSeconds }: ProxyWor
   return { id, instance, group, generation, attempt, ...shown, timeoutSeconds };
 }
 
-/** Returns the server of an action, which may not exist. Throws `not_found` for what is no id. */
+/** Returns the server in an action's id, which may not exist. Throws `not_found` for an invalid id. */
 function serverIn(id: string): string {
   const server = ID.exec(id)?.[1];
   if (server === undefined) throw unknownAction(id);
   return server;
 }
 
-/** Returns a function that returns whether a proxy sees a server. */
+/** Returns a predicate: does the proxy see a server? */
 function seenBy({ sees }: AgentOptions, by: Client): (server: string) => boolean {
   return (server) => sees(by, server);
 }
@@ -147,7 +150,7 @@ function ownServer(options: AgentOptions, by: Client, id: string): string {
 
 function notHeld(options: AgentOptions, by: Client, id: string): ServiceError {
   if (!isFor(options, by, serverIn(id))) return unknownAction(id);
-  return new ServiceError('conflict', `${id} is not held with this lease, or was given up`);
+  return new ServiceError('conflict', `${id} is not claimed with this lease, or was given up`);
 }
 
 function unknownAction(id: string): ServiceError {

@@ -67,13 +67,13 @@ const CLIENT_COMMANDS: readonly RestCommand[] = [
   },
 ];
 
-/** Adds the options that say what a client may see and do. */
+/** Adds the options for the rights of a client. */
 function withRights(command: Command): Command {
   return command
-    .addOption(new Option('--role <role>', 'what it may do').choices(ROLES).makeOptionMandatory())
+    .addOption(new Option('--role <role>', 'the role that decides its rights').choices(ROLES).makeOptionMandatory())
     .option('--tenant <name>', 'the tenant whose objects it sees and writes')
     .option('--tag <tag...>', 'tags, for proxies')
-    .option('--node <clientcert>', 'it reads and confirms only the record of this node')
+    .option('--node <clientcert>', 'restrict it to the record of this node')
     .addOption(new Option('--reads <scope>', 'site: only what belongs to servers with its tags').choices(READ_SCOPES))
     .addOption(new Option('--writes <scope>', 'none: it only reads, whatever its role').choices(WRITE_SCOPES));
 }
@@ -122,7 +122,7 @@ async function readCertificate(file: string): Promise<X509Certificate> {
 
 const MODELINE = '# yaml-language-server: $schema=../schemas/client.schema.json';
 
-/** Names a file, and nothing but a file: no path, no hidden one. */
+/** A plain file name: no path, no hidden file. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 interface Making extends ClientFields {
@@ -130,12 +130,12 @@ interface Making extends ClientFields {
   readonly repository?: string;
 }
 
-/** Adds the subcommand. Exit code 0: made; 3: could not run, or something is there already. */
+/** Adds the subcommand. Exit code 0: created; 3: could not run, or a file exists already. */
 function addNewCommand(client: Command): void {
   withRights(client.command('new'))
-    .description('make a key and certificate for a client')
-    .argument('<name>', 'who it is: the common name, and the name of the files')
-    .option('--pki <directory>', 'where the authority is, and the files go', 'pki')
+    .description('create a key and certificate for a client')
+    .argument('<name>', 'the common name, and the name of the files')
+    .option('--pki <directory>', 'the folder of the authority and of the new files', 'pki')
     .option('--repository <directory>', 'the stacks repository to write the client file into')
     .option('--description <words>', 'who it is, for people; default: the name')
     .action(makeClient);
@@ -166,7 +166,7 @@ async function makeClient(name: string, { pki, repository, ...fields }: Making):
   print(`${relative(fromUserDirectory('.'), join(target, path))}  registers it as ${fields.role}: commit it`);
 }
 
-/** A serial is drawn again each time, so that nothing can be there. */
+/** The serial is random, so the file cannot exist already. */
 async function writeClientFile(path: string, text: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, text, { flag: 'wx' });

@@ -3,13 +3,14 @@
 import { below, type Entry } from '../model/entry.ts';
 import { fieldOf, isMap, isSame, type Json } from '../model/json.ts';
 
-/** More places than these are not listed: one is enough for a cause. */
+/** The limit of listed places. One is enough for a cause. */
 const POINTERS_MAX = 1_000;
 
 const known = new WeakMap<Entry<unknown>, { readonly before: Entry<unknown> | undefined; readonly found: string[] }>();
 
 /**
- * Returns the pointers at which an object differs from its version before, in the order of the file; '' for a new one.
+ * Returns the pointers at which an object differs from its earlier version, in the order of the file; '' for a new
+ * object.
  */
 export function changedPointers(before: Entry<unknown> | undefined, after: Entry<unknown>): readonly string[] {
   const last = known.get(after);
@@ -19,12 +20,12 @@ export function changedPointers(before: Entry<unknown> | undefined, after: Entry
   return found;
 }
 
-/** Returns true where both have the same bytes; the defaults of a missing hierarchy.yaml too. */
+/** Returns true if both have the same bytes, or both are the defaults of a missing hierarchy.yaml. */
 export function isSameContent(a: Entry<unknown> | undefined, b: Entry<unknown> | undefined): boolean {
   return a === b || (a !== undefined && b !== undefined && a.oid === b.oid && a.path === b.path);
 }
 
-/** Returns the value at a pointer of JSON; undefined where there is none. */
+/** Returns the value at a JSON pointer; undefined if there is none. */
 export function valueAt(value: Json | undefined, pointer: string): Json | undefined {
   let found = value;
   for (const step of pointer.split('/').slice(1)) {
@@ -38,14 +39,14 @@ export function valueAt(value: Json | undefined, pointer: string): Json | undefi
 function compareEntries(before: Entry<unknown> | undefined, after: Entry<unknown>): string[] {
   if (before === undefined || before.object === null || after.object === null) return [''];
   const found = compare(before.object as Json, after.object as Json, '').take(POINTERS_MAX);
-  // A value that is not in the file, such as a default, would be located at its first line.
+  // `locate` returns the first line for a value that is not in the file, such as a default.
   const first = after.locate('').line;
   const places = [...found].map((pointer) => ({ pointer, line: after.locate(pointer).line }));
   const rankOf = ({ line }: { readonly line: number }): number => (line === first ? Number.MAX_SAFE_INTEGER : line);
   return places.sort((a, b) => rankOf(a) - rankOf(b)).map(({ pointer }) => pointer);
 }
 
-/** A map that is on one side only is listed by its innermost parts. */
+/** Lists a map that is only on one side by its innermost values. */
 function* compare(before: Json | undefined, after: Json | undefined, pointer: string): Generator<string> {
   if (isSame(before, after)) return;
   const [old, now] = [before, after].map((value) => value ?? (isFilled(before ?? after) ? {} : undefined));
@@ -60,7 +61,7 @@ function isFilled(value: Json | undefined): boolean {
   return isMap(value) && Object.keys(value).length > 0;
 }
 
-/** Returns the index of the first item of `now` that differs; where items at the end are gone, that of the last one. */
+/** Returns the index of the first item of `now` that differs; the last index if only items at the end are missing. */
 function firstDifference(old: readonly Json[], now: readonly Json[]): number {
   const at = now.findIndex((item, index) => !isSame(item, old[index]));
   return at < 0 ? Math.max(0, now.length - 1) : at;

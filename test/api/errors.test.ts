@@ -28,7 +28,7 @@ test('every answer names the replica, also one that no route has let pass', asyn
 });
 
 const SECTIONS = '/openapi.json, /stacks, /clients, /types, /hiera, /tree, /operations, /events, /agent';
-const HEALTH = 'are asked over plain HTTP, on the port of the setting management.port';
+const HEALTH = 'are served over plain HTTP on the port of the setting management.port';
 test.each([
   ['/nope', `There is nothing at GET /nope; everything is below ${SECTIONS}`],
   ['/Stacks/instances', 'There is nothing at GET /Stacks/instances; did you mean "/stacks/instances"?'],
@@ -52,7 +52,7 @@ test.each([
 
 test.each(['/hiera/%zz', '/hiera/%', '/types/zone/%ff'])('%s has bad percent-encoding', async (path) => {
   const { status, body } = await api.request(path);
-  const message = 'The path holds a "%" that begins no encoded character: write it as %25';
+  const message = 'The path contains a "%" that does not begin an encoded character: write it as %25';
   expect({ status, body }).toEqual({ status: 400, body: { message, return_code: 400, error: 'invalid_input' } });
 });
 
@@ -102,7 +102,7 @@ describe('what the reader throws', () => {
     expect({ status, body }).toEqual({
       status: 500,
       body: {
-        message: `Treeline failed to answer. This is a mistake of Treeline; its log has the details under request ${id}`,
+        message: `Treeline failed to answer. This is a bug in Treeline; its log has the details under request ${id}`,
         return_code: 500,
         error: 'internal',
       },

@@ -128,7 +128,7 @@ describe('fields', () => {
     ['retry', { provider: 'a', all: true }, one, null],
     ['retry', { all: false }, '"all" has to be true', '/all'],
     ['retry', { server: 'x' }, `${noField('server', TARGETS)}, ignoreOrder`, '/server'],
-    ['retry', { instance: 'a', ignoreOrder: true }, '"ignoreOrder" is for one "resource"', null],
+    ['retry', { instance: 'a', ignoreOrder: true }, '"ignoreOrder" requires "resource"', null],
     ['retain', {}, '"resource" is missing', '/resource'],
     ['replace', { resource: '' }, '"resource" is missing', '/resource'],
     ['replace', { all: true }, noField('all', 'resource'), '/all'],

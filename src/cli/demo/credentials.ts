@@ -1,4 +1,4 @@
-// Creates the demo's certificates once. They are valid for a year.
+// Creates the demo's certificates, which are valid for a year, at the first start.
 import { X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile, rename, rm } from 'node:fs/promises';
@@ -15,21 +15,20 @@ import {
 } from '../credential-files.ts';
 
 /**
- * The clients that the demo makes certificates for, and the fields of their files: one of each role, and the one that
- * servers use. The tags say whose servers a proxy manages; a proxy with the tag `none` manages none, so that a server
- * outside all locations does not wait for it.
+ * The clients of the demo, and the fields of their files: one of each role, and one for programs on servers. A proxy
+ * manages the servers with its tags. With the tag `none` it manages no servers, so that no server waits for it.
  */
 export const DEMO_CLIENTS = {
   administrator: { role: 'administrator' },
   'automation-endpoint': { role: 'automation-endpoint' },
   proxy: { role: 'proxy', tag: ['lab'] },
-  // Programs on the demo's servers read the record of the one where they are.
+  // Programs on a server of the demo read the record of that server.
   'local-servers': { role: 'proxy', tag: ['none'], reads: 'all' },
   'lab-proxy': { role: 'proxy', tag: ['lab'] },
   'stage-web-1': { role: 'proxy', tag: ['none'], node: 'stage-web-1' },
 } as const satisfies Readonly<Record<string, ClientFields>>;
 
-/** The name of a client of the demo, also of its files. */
+/** The name of a client of the demo, and of its files. */
 export type DemoClient = keyof typeof DEMO_CLIENTS;
 
 /** The names of the demo's clients. */
@@ -42,7 +41,7 @@ export interface DemoCredentials {
   readonly clients: Readonly<Record<DemoClient, CredentialFiles>>;
 }
 
-/** Returns the files of all credentials in `folder`, which are made once. Throws CommandFailure if they have expired. */
+/** Resolves with the files of all credentials, created if missing. Throws CommandFailure if they have expired. */
 export async function ensureCredentials(folder: string, now: number): Promise<DemoCredentials> {
   const server = filesOf(folder, SERVER_CREDENTIAL);
   if (!existsSync(server.cert)) await makeCredentials(folder, now);
@@ -57,7 +56,7 @@ export async function ensureCredentials(folder: string, now: number): Promise<De
   };
 }
 
-/** The folder has all of its files, or none. */
+/** Creates the folder with all of its files, or not at all. */
 async function makeCredentials(folder: string, now: number): Promise<void> {
   const unfinished = `${folder}.new`;
   await rm(unfinished, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-// Formats an explanation for people: one key with all layers, or a whole record with the layers that set each key.
+// Formats an explanation as text: one key with all layers, or a whole record with the layers that set each key.
 
 import { quoteSome, shortOid } from '../../base/wording.ts';
 import type {
@@ -21,12 +21,12 @@ const NO_STATEMENT: Readonly<Record<ExplainedLayer['status'], string>> = {
   'not known': '- (known to a controller only)',
 };
 
-/** Returns one key with all layers, specific to general; `*` marks those that decide. */
+/** Returns one key with all layers, specific to general; `*` marks the deciding layers. */
 export function textOfKey(key: string, explanation: NodeExplanation): string {
   const explained = fieldOf(explanation.keys, key);
   if (explained === undefined) return visibleLine(`${key} is set by no layer`);
   const { layers } = explanation;
-  // The computed keys stand above all layers: no other layer can set them.
+  // Computed keys come before all layers: no layer can override them.
   const isComputed = layers[explained.statements[0]?.layer ?? 0]?.kind === 'computed';
   const rows = layers.flatMap((layer, index): readonly Cells[] => {
     const statement = explained.statements.find((one) => one.layer === index);
@@ -85,13 +85,13 @@ const DATE_LENGTH = '2026-11-20'.length;
 /** One line of a table: its cells from left to right. */
 type Cells = readonly string[];
 
-/** Returns the name of a layer for people: `role web`, `properties`; only the type where no object is selected. */
+/** Returns the name of a layer, such as `role web` or `properties`; only the type if no object is selected. */
 function layerText({ kind, type, name }: ExplainedLayer): string {
   if (kind !== 'object') return kind;
   return name === null ? type : `${type} ${name}`;
 }
 
-/** Returns the commit and the day of a file's last change, or why they are not known; empty without a repository. */
+/** Returns the commit and the day of a file's last change, or why they are unknown; empty without a repository. */
 function changeText(change: FileChange | undefined): string {
   if (change === undefined) return '';
   const { commit, time, note } = change;
