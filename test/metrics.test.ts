@@ -15,7 +15,7 @@ async function linesOf(metrics: Metrics, name: string): Promise<readonly string[
   return (await metrics.text()).split('\n').filter((line) => line.startsWith(name) && !line.startsWith('#'));
 }
 
-test('all metrics are announced from the start, closed sets of labels with one series each', async () => {
+test('Metrics has all metrics from the start, with one series for each combination of fixed labels', async () => {
   const metrics = opened();
   const text = await metrics.text();
   const announced = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, kind]) => [name, kind]);
@@ -32,7 +32,7 @@ test('all metrics are announced from the start, closed sets of labels with one s
   expect(await linesOf(metrics, 'treeline_provider_calls_total{')).toHaveLength(4 * 7);
 });
 
-test('counters and histograms add up, and an announcement takes nothing back', async () => {
+test('counters and histograms add up, and a second declaration resets nothing', async () => {
   const metrics = opened();
   const labels = { entry: 'lab', operation: 'create', outcome: 'done' } as const;
   metrics.count('treeline_provider_calls_total', labels);
@@ -52,7 +52,7 @@ test('counters and histograms add up, and an announcement takes nothing back', a
   ]);
 });
 
-test('a gauge is what was measured for this scrape, and nothing of an earlier one', async () => {
+test('a gauge has only the values of the present scrape', async () => {
   const metrics = opened();
   let tags = ['site-a', 'a "b"\n\\'];
   const stop = metrics.measure((set) => {
@@ -71,7 +71,7 @@ test('a gauge is what was measured for this scrape, and nothing of an earlier on
   expect(await linesOf(metrics, 'treeline_proxies')).toEqual([]);
 });
 
-test('no number of values makes more series than the limit of a metric', async () => {
+test('a metric has no more series than its limit', async () => {
   const metrics = opened();
   const tags = Array.from({ length: 150 }, (_, index) => `tag-${index}`);
   metrics.measure((set) => {
@@ -89,7 +89,7 @@ test('no number of values makes more series than the limit of a metric', async (
   expect(refused.at(-1)).toBe('treeline_refused_certificates_total{reason="other"} 117');
 });
 
-test('all metrics together have less than 5,000 series', () => {
+test('all metrics together have fewer than 5,000 series', () => {
   const sizes = Object.values<MetricDefinition>(METRICS).map(({ kind, labels, seriesMax, buckets = [] }) => {
     const lists = Object.values(labels).map((values) => ('known' in values ? ['other'] : values));
     const closed = lists.reduce((size, { length }) => size * length, 1);
@@ -104,7 +104,7 @@ test('docs/operate.md has the table of all metrics', () => {
   expect(withMetrics(document), 'run "npm run docs:metrics"').toBe(document);
 });
 
-test('the process itself is measured', async () => {
+test('Metrics measures the process', async () => {
   const metrics = opened();
   const [cpu = ''] = await linesOf(metrics, 'process_cpu_seconds_total');
   expect(Number(cpu.split(' ')[1])).toBeGreaterThan(0);

@@ -35,7 +35,7 @@ it('docs/settings.md is what `npm run docs:settings` writes', () => {
   expect(readFileSync(join(ROOT, 'docs/settings.md'), 'utf8')).toBe(renderSettings());
 });
 
-it('the causes quote what the program says', () => {
+it('docs/operate.md quotes the messages of the program', () => {
   const rows =
     sectionOf('Causes and remedies')
       .split('\n### ')[0]
@@ -48,11 +48,11 @@ it('the causes quote what the program says', () => {
   expect(words.filter((part) => !texts.some((text) => text.includes(part.trim().replace(/:$/, ''))))).toEqual([]);
 });
 
-describe('the lines of the log', () => {
+describe('the log lines of docs/operate.md', () => {
   const texts = readSources().map(({ text }) => text);
   const rows = rowsOf(sectionOf('What to watch')).filter(([level]) => level !== undefined && /^\d/.test(level));
 
-  it('are told', () => expect(rows.length).toBeGreaterThan(10));
+  it('exist in the sources', () => expect(rows.length).toBeGreaterThan(10));
 
   it.each(rows)('at level %s: %s', (level, message) => {
     const quoted = `'${codeIn(message)[0]}'`;
@@ -82,20 +82,20 @@ describe.each([
     expect(Number(setting('TimeoutStopSec'))).toBeGreaterThan(stopSeconds + requestSeconds);
   });
 
-  it('uses the places of the document', () => {
+  it('uses the paths of the document', () => {
     expect(document).toContain(setting('ExecStart').split(' ')[0]);
     expect(document).toContain(setting('ExecStart').split(' ').at(-1));
     expect(document).toContain(`/var/lib/${setting('StateDirectory')}`);
   });
 });
 
-it.each(['treeline', 'treeline-proxy', 'treeline-render'])('%s is not started again after wrong settings', (name) => {
+it.each(['treeline', 'treeline-proxy', 'treeline-render'])('%s is not restarted after wrong settings', (name) => {
   const unit = readFileSync(join(ROOT, `contrib/${name}.service`), 'utf8');
   expect(/^RestartPreventExitStatus=(.*)$/m.exec(unit)?.[1]).toBe(String(EXIT_FAILED));
   expect(/^Restart=(.*)$/m.exec(unit)?.[1]).toBe('on-failure');
 });
 
-it('fetches a revocation list without a file that others could have put there', async () => {
+it('fetches a revocation list without a file that others could create', async () => {
   const [recipe = ''] = blocksIn(install).flatMap(({ text }) => (text.includes('openssl crl -inform') ? [text] : []));
   const folder = temporaryDirectory();
   const now = Date.now();

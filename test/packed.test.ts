@@ -34,13 +34,13 @@ function treeline(...args: readonly string[]): Promise<ProcessResult> {
   return run(process.execPath, [join(installed, packageJson.bin.treeline), ...args], { cwd: folder });
 }
 
-it('has a command that can be called by its name', () => {
+it('has a command with its name', () => {
   const command = join(installed, packageJson.bin.treeline);
   expect(statSync(command).mode & 0o111).toBe(0o111);
   expect(readFileSync(command, 'utf8')).toMatch(/^#!\/usr\/bin\/env (?:-S )?node /);
 });
 
-it('holds no TypeScript, no tests, and none of the files that only a clone needs', () => {
+it('contains no TypeScript, no tests, and no files that only a clone needs', () => {
   const files = readdirSync(installed, { recursive: true }).map(String);
   expect(files.filter((name) => /\.ts$|^src|^test|tsconfig|biome|vitest|package-lock/.test(name))).toEqual([]);
   expect(readdirSync(installed).sort()).toEqual([
@@ -60,7 +60,7 @@ it('holds no TypeScript, no tests, and none of the files that only a clone needs
   ]);
 });
 
-it('has a README whose links lead to what it brings', () => {
+it('has a README whose links lead to packed files', () => {
   const links = [...readFileSync(join(installed, 'README.md'), 'utf8').matchAll(/\]\(([^)#]+)[^)]*\)/g)].map(
     ([, to]) => to,
   );
@@ -76,18 +76,18 @@ it('shows its help and its version', async () => {
   expect(await treeline('--version')).toMatchObject({ code: 0, stdout: `${packageJson.version}\n` });
 });
 
-it('validates the sample that it brings', async () => {
+it('validates the packed sample', async () => {
   const ended = await treeline('validate', join(installed, 'sample-repo'));
   expect(ended).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining(' 0 errors, 0 warnings') });
 });
 
-it('writes the schemas that it brings', async () => {
+it('writes the packed schemas', async () => {
   const ended = await treeline('schemas', folder);
   expect(ended).toMatchObject({ code: 0, stderr: '' });
   expect(existsSync(join(folder, 'schemas/stack-instance.schema.json'))).toBe(true);
 });
 
-it('finds the migrations that it brings', async () => {
+it('finds the packed migrations', async () => {
   const [files, migrate] = ['base/product-files.js', 'store/postgres/migrate.js'].map((path) =>
     pathToFileURL(join(installed, 'dist/src', path)),
   );
@@ -100,7 +100,7 @@ it('finds the migrations that it brings', async () => {
   expect(ended).toMatchObject({ code: 0, stderr: '', stdout: 'function 0001_store.sql\n' });
 });
 
-it('brings the page, with its packages', async () => {
+it('contains the page with its packages', async () => {
   const page = pathToFileURL(join(installed, 'dist/src/page/serve-page.js'));
   const program = `import { pageFiles } from '${page}'; console.log([...pageFiles().keys()].sort().join(' '));`;
   const ended = await run(process.execPath, ['--input-type=module', '--eval', program], { cwd: folder });
@@ -109,7 +109,7 @@ it('brings the page, with its packages', async () => {
   expect(ended).toMatchObject({ code: 0, stderr: '', stdout: `${names}\n` });
 });
 
-it('brings providers that answer', async () => {
+it('contains providers that answer', async () => {
   const { code, stderr } = await run(process.execPath, [
     join(installed, 'contrib/providers/local-server/local-server.mjs'),
     'list',
@@ -120,14 +120,14 @@ it('brings providers that answer', async () => {
   });
 });
 
-it('names an old Node, and nothing that only a clone has', async () => {
+it('reports an old Node without advice for clones', async () => {
   const cli = join(installed, packageJson.bin.treeline);
   const result = await run(process.execPath, ['--import', OLD_NODE, cli, '--version']);
   expect(result).toMatchObject({ code: 3, stdout: '' });
   expect(result.stderr).toMatch(/^treeline: Node 24 or newer is needed, and this is .*\.\n$/);
 });
 
-it('loads everything that the controller is made of', async () => {
+it('loads all modules of the controller', async () => {
   const ended = await treeline('serve', '--config', 'no-such.yaml');
   expect(ended.code).toBe(3);
   expect(ended.stderr).toContain('no-such.yaml');

@@ -53,7 +53,7 @@ it.each(CASES)('a directory has the problems that the controller finds: %s', asy
   expect((await validateDirectory(directoryOf(texts))).problems).toEqual(problemsIn(texts));
 });
 
-it('a commit has the problems that the controller finds, wherever git is asked', async () => {
+it('a commit has the problems that the controller finds, from any working directory', async () => {
   const folder = temporaryDirectory();
   const repository = await createGitRepository(join(folder, 'stacks.git'));
   const url = repository.path;
@@ -86,7 +86,7 @@ function directoryOf(texts: Readonly<Record<string, string>>): string {
   return directory;
 }
 
-it('a write is refused exactly if its commit would add an error, with a place that the commit has too', () => {
+it('a write is refused exactly if its commit would add an error, with the same place', () => {
   const before = new TextRepository().commit(RIGHT);
   const refusals: string[] = [];
   for (const [title, texts] of MISTAKES) {

@@ -20,7 +20,7 @@ it('is short', () => {
   expect(README.split('\n').length).toBeLessThanOrEqual(121);
 });
 
-it('begins with files that are right', async () => {
+it('begins with valid files', async () => {
   const folder = temporaryDirectory();
   writeFileSync(join(folder, 'tree.yaml'), 'name: global\ntype: common\n');
   const [, yaml = ''] = /^```yaml\n(.*?)^```$/ms.exec(README) ?? [];
@@ -42,7 +42,7 @@ it('has blocks that fit a terminal', () => {
   expect(long).toEqual([]);
 });
 
-it('works as it is written, with the Node of the machine', { timeout: 180_000 }, async () => {
+it('works as written, with the Node of the machine', { timeout: 180_000 }, async () => {
   const home = newcomer();
   const clone = cloneFor(home);
   leaveFewServers(join(clone, 'sample-repo'), ['worker', 'balancer']);

@@ -26,7 +26,7 @@ function schemaOf(path: string): string {
   return first === 'clients' ? 'client' : first.replace(/\.yaml$/, '');
 }
 
-describe('every file', () => {
+describe('a file of the sample repository', () => {
   test.each(yamlFiles)('%s begins with a modeline that leads to its schema', (path) => {
     const [first = ''] = textOf(path).split('\n', 1);
     const target = /^# yaml-language-server: \$schema=(\S+)$/.exec(first)?.[1] ?? '(no modeline)';
@@ -34,13 +34,16 @@ describe('every file', () => {
     expect(resolved).toBe(join('schemas', `${schemaOf(path)}.schema.json`));
   });
 
-  test.each([...new Set(yamlFiles.map(schemaOf))])('the schema of %s is there, and as in the project', (type) => {
-    const file = join('schemas', `${type}.schema.json`);
-    expect(existsSync(join(SAMPLE, file)), `${file} is missing; run: treeline schemas sample-repo`).toBe(true);
-    expect(JSON.parse(textOf(file))).toEqual(JSON.parse(readFileSync(join(PROJECT, file), 'utf8')));
-  });
+  test.each([...new Set(yamlFiles.map(schemaOf))])(
+    'the schema of %s exists, and equals that of the project',
+    (type) => {
+      const file = join('schemas', `${type}.schema.json`);
+      expect(existsSync(join(SAMPLE, file)), `${file} is missing; run: treeline schemas sample-repo`).toBe(true);
+      expect(JSON.parse(textOf(file))).toEqual(JSON.parse(readFileSync(join(PROJECT, file), 'utf8')));
+    },
+  );
 
-  test('stands where the layout has a place for it', () => {
+  test('is part of the layout', () => {
     const strays = yamlFiles.filter(
       (path) =>
         !/^(tree|hierarchy)\.yaml$|^(stacks\/(templates|instances)|types|clients)\//.test(path) ||
@@ -73,7 +76,7 @@ describe('.vscode', () => {
 
   const layoutFiles = yamlFiles.filter((file) => !file.startsWith('.'));
 
-  test('has the schema of every file, by its place', () => {
+  test('has the schema of every file by its path', () => {
     for (const path of layoutFiles) expect(schemasFor(path), path).toEqual([`./schemas/${schemaOf(path)}.schema.json`]);
     for (const schema of Object.keys(schemas)) expect(existsSync(join(SAMPLE, schema)), schema).toBe(true);
     expect(Object.keys(schemas)).toHaveLength(readdirSync(join(SAMPLE, 'schemas')).length);
@@ -88,7 +91,7 @@ describe('.vscode', () => {
     expect(accepts({ ...object, type: 5, order: 5 })).toBe(false);
   });
 
-  test('finds the place of every problem that treeline validate prints', () => {
+  test('finds the place of every problem of treeline validate', () => {
     const { tasks } = settingsIn('tasks.json') as {
       readonly tasks: readonly { readonly problemMatcher: { readonly pattern: { readonly regexp: string } } }[];
     };

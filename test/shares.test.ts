@@ -29,7 +29,7 @@ async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
 }
 
-it('one client keeps no other away, and is served in order', async () => {
+it('Shares serves clients in turn, and each in order', async () => {
   const scene = new Scene();
   for (const name of ['low 1', 'low 2', 'low 3', 'low 4']) void scene.ask('low', name);
   void scene.ask('a', 'a 1');
@@ -39,7 +39,7 @@ it('one client keeps no other away, and is served in order', async () => {
   expect(scene.begun).toEqual(['low 1', 'a 1', 'low 2', 'low 3', 'low 4']);
 });
 
-it('one more of a client than may wait is refused, and others are not', async () => {
+it('Shares refuses one request too many of a client, and serves the others', async () => {
   const scene = new Scene();
   for (const name of ['low 1', 'low 2', 'low 3', 'low 4']) void scene.ask('low', name);
   const message =
@@ -52,7 +52,7 @@ it('one more of a client than may wait is refused, and others are not', async ()
   expect(scene.begun).toEqual(['low 1', 'a 1', 'low 2']);
 });
 
-it('a failure is reported to the client that asked, and the next piece begins', async () => {
+it('Shares reports a failure to its client, and starts the next request', async () => {
   const scene = new Scene();
   const [first, second] = [scene.ask('a', 'a 1'), scene.ask('a', 'a 2')];
   const failed = expect(first).rejects.toThrow('broken');

@@ -8,7 +8,7 @@ import { ROOT } from './support/command-line.ts';
 
 const TASKS = readFileSync(join(ROOT, 'docs/tasks.md'), 'utf8');
 
-it('docs/tasks.md names only commands and options that there are', async () => {
+it('docs/tasks.md names only existing commands and options', async () => {
   const commands = listCommands(await createProgram());
   const named = TASKS.replaceAll('\\\n', ' ').match(/(?<=[`( ])(?<!-[gu] |--user )treeline [a-z][^`\n|;]*/g) ?? [];
   expect(named.length).toBeGreaterThan(20);

@@ -21,7 +21,7 @@ it('has blocks that fit a terminal', () => {
 });
 
 itInFull(
-  'docs/tutorial.md works as it is written, to its end',
+  'docs/tutorial.md works as written, to its end',
   async () => {
     const end = BLOCKS.findLastIndex(({ headings }) => headings.includes(LAST));
     // The installed packages are linked by the test.

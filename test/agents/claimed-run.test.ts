@@ -40,7 +40,7 @@ function begin(beat: () => Promise<JsonMap>, pass: (clock: ManualClock) => void 
   };
 }
 
-it('ends its program before the shorter of both deadlines, and keeps that it is to be tried again', async () => {
+it('carryOut ends its program before the shorter deadline, and reports retryable', async () => {
   const { clock, work, started, ended } = begin(async () => ({}));
   await started;
   expect(work.list()).toMatchObject([{ id: ACTION.id, lease: 'secret', answer: null }]);
@@ -53,7 +53,7 @@ it('ends its program before the shorter of both deadlines, and keeps that it is 
 it.each<[string, (clock: ManualClock) => void]>([
   ['process', (clock) => clock.advance(594_000)],
   ['machine', (clock) => clock.setWall(clock.now() + 594_000)],
-])('begins no program where the %s slept beyond the deadline while the claim was answered', async (_, pass) => {
+])('carryOut starts no program if the %s slept beyond the deadline during the claim', async (_, pass) => {
   const { clock, work, provider, ended } = begin(async () => ({}), pass);
   const answer = { outcome: 'retryable', message: 'it did not begin, because its deadline had passed' };
   expect(await ended).toMatchObject({ answer });
@@ -61,7 +61,7 @@ it.each<[string, (clock: ManualClock) => void]>([
   expect(work.list()).toMatchObject([{ answer }]);
 });
 
-it('ends its program and reports nothing once the controller has given the action up', async () => {
+it('carryOut ends its program and reports nothing when the controller gave the action up', async () => {
   const { clock, work, sent, started, ended } = begin(() => Promise.reject(new ControllerRefusal('given up', 409)));
   await started;
   clock.advance(20_000);
@@ -70,13 +70,13 @@ it('ends its program and reports nothing once the controller has given the actio
   expect(work.list()).toEqual([]);
 });
 
-it('reports nothing when a process of its program cannot be ended: the controller waits for the deadline', async () => {
+it('carryOut reports nothing if its program cannot be ended', async () => {
   const { work, provider, ended } = begin(async () => ({}));
   provider.script = () => Promise.reject(new UnendedError('process 12 runs as another user'));
   expect([await ended, work.list()]).toEqual([undefined, []]);
 });
 
-it('goes on while nobody answers its heartbeats, and ends where the proxy stops', async () => {
+it('carryOut continues without answers to its heartbeats, and ends when the proxy stops', async () => {
   const { clock, stop, started, sent, ended } = begin(() => Promise.reject(new Error('the line is cut')));
   await started;
   for (let count = 0; count < 5; count += 1) {
@@ -88,7 +88,7 @@ it('goes on while nobody answers its heartbeats, and ends where the proxy stops'
   expect(await ended).toMatchObject({ answer: { outcome: 'retryable' } });
 });
 
-it('tells its program the deadline by the clock of this machine, when it is asked to end', async () => {
+it('carryOut passes the deadline by the clock of its machine', async () => {
   const { clock, provider, started, stop, ended } = begin(async () => ({}));
   await started;
   // The claim names 2026-11-20T10:28:56Z by the clock of the controller. 6 s are kept for ending the program.

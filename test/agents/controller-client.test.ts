@@ -58,7 +58,7 @@ function deliveryOf(work: ClaimedWork, send: ControllerClient['send']) {
   return { lines, delivery: new ReportDelivery({ client: { send }, work, clock: systemClock, log }) };
 }
 
-it('asks as the proxy, and tells what the controller refuses', async () => {
+it('ControllerClient asks as the proxy, and reports refusals', async () => {
   const { client } = clientWith(api.identities.proxy);
   expect(await client.send(ACTIONS)).toEqual({ actions: [ACTION] });
   const refused = client.send({ path: '/agent/actions/nothing/claim', body: {} });
@@ -67,7 +67,7 @@ it('asks as the proxy, and tells what the controller refuses', async () => {
   client.close();
 });
 
-it('reports the largest answer that a program may give', async () => {
+it('ControllerClient reports the largest answer of a program', async () => {
   const { client } = clientWith(api.identities.proxy);
   // Values of 60,000 letters, and a last one that fills the answer to its last byte.
   const observed = Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`p${index}`, 'ü'.repeat(30_000)]));
@@ -79,7 +79,7 @@ it('reports the largest answer that a program may give', async () => {
   client.close();
 });
 
-it('uses a renewed certificate without a restart, once the files fit together', async () => {
+it('ControllerClient uses a renewed certificate when its files match', async () => {
   const { client, write } = clientWith(api.identities.proxy);
   await client.send(ACTIONS);
   const next = await issueClientCertificate(api.authority, { commonName: 'renewed', now: Date.now() });
@@ -92,13 +92,13 @@ it('uses a renewed certificate without a restart, once the files fit together', 
   client.close();
 });
 
-it.each([404, 413])('sends no report again that is refused with %d', async (status) => {
+it.each([404, 413])('ControllerClient does not repeat a report refused with %d', async (status) => {
   const refusal = new ControllerRefusal(`the controller answered ${status}`, status);
   const lines = await deliver(readAnswer('{ "outcome": "done" }'), () => Promise.reject(refusal));
   expect(lines).toEqual(['the controller refuses the report; it is not sent again']);
 });
 
-it('continues if the claim of an accepted report cannot be removed', async () => {
+it('ControllerClient continues if the claim of an accepted report cannot be removed', async () => {
   const directory = temporaryDirectory();
   const work = new ClaimedWork(directory);
   let sent = 0;

@@ -21,7 +21,7 @@ async function problemsOf(text: string): Promise<readonly string[]> {
 }
 
 describe('the settings of a proxy', () => {
-  it('are filled in, and paths become absolute', async () => {
+  it('get defaults and absolute paths', async () => {
     const file = settingsFile(LEAST);
     const directory = join(file, '..');
     expect(await loadProxySettings(file, { PATH: '/bin' })).toEqual({
@@ -47,7 +47,7 @@ describe('the settings of a proxy', () => {
     expect(await problemsOf(text)).toEqual(problems);
   });
 
-  it('are checked by a command, which names the file as the operator wrote it', async () => {
+  it('are checked by a command that names the file as given', async () => {
     const wrong = settingsFile(LEAST.replace('https', 'http'), 'proxy.yaml');
     expect(await treeline(['proxy', '--check', '--config', wrong])).toMatchObject({
       ...{ code: 1, stdout: expect.stringMatching(/proxy\.yaml:1:9: error: /) },
@@ -67,7 +67,7 @@ it('the schemas of proxies and of render have a description for every property',
   expect(undescribed({ proxySchema, renderSchema }, '')).toEqual([]);
 });
 
-it('warns of an open key, and does not use a directory that others may enter', async () => {
+it('a proxy warns about an open key, and refuses a directory that others may enter', async () => {
   const folder = temporaryDirectory();
   const now = Date.now();
   const authority = await createAuthority({ commonName: 'authority', now });

@@ -71,13 +71,13 @@ it('runs the program of the entry that matches the offered action', async () => 
   expect({ called, outcome: report.outcome }).toEqual({ called: ['small'], outcome: 'done' });
 });
 
-it('runs no program where a commit has changed the action before the claim, and another entry matches it', async () => {
+it('runs no program if a commit changed the action before the claim and another entry matches', async () => {
   const { called, report } = await carriedOut({ ...ACTION, properties: { size: 'large' } });
   expect(called).toEqual([]);
   expect(report).toMatchObject({ outcome: 'retryable', message: expect.stringContaining('small') });
 });
 
-it('reports an action whose claim cannot be recorded as to be tried again, and runs no program', async () => {
+it('reports an action as retryable without a run if its claim cannot be recorded', async () => {
   const directory = join(temporaryDirectory(), 'claims');
   const work = new ClaimedWork(directory);
   rmSync(directory, { recursive: true });

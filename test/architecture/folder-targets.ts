@@ -59,7 +59,7 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/scenario': { most: 1487, goal: 2500 },
   'test/service': { most: 3435, goal: 2600 },
   'test/settings': { most: 764, goal: 600 },
-  'test/simulation': { most: 6713, goal: 6500 },
+  'test/simulation': { most: 6709, goal: 6500 },
   'test/statuses': { most: 1098, goal: 900 },
   'test/store': { most: 2129, goal: 2200 },
   'test/support': { most: 5658, goal: 4500 },

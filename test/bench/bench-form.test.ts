@@ -31,14 +31,14 @@ describe('a row', () => {
     expect(rowOf({ ...of, target: { ratioMin: ratio + 0.01 } }).verdict).toBe('missed');
   });
 
-  it('is judged by the ratio, and by its value where the peer was not measured', () => {
+  it('is judged by its ratio, or by its value if the peer was not measured', () => {
     const target = { ratioMin: 20, atMost: 3 };
     expect(rowOf({ ...START, target, peer: { name: 'p', value: 30 } }).verdict).toBe('missed');
     const absent = rowOf({ ...START, target, peer: { name: 'p', absence: 'there is none' } });
     expect(absent).toMatchObject({ verdict: 'reached', target: 'ratio ≥ 20 (≤ 3 s)' });
   });
 
-  it('is not measured where only its ratio has a target, and the peer was not measured', () => {
+  it('is not measured if only its ratio has a target and the peer was not measured', () => {
     const row = rowOf({ ...READ, target: { ratioMin: 0.6 }, peer: { name: 'p', absence: 'there is none' } });
     expect(row).toMatchObject({ verdict: 'not measured', peer: { absence: 'there is none' } });
   });
@@ -86,7 +86,7 @@ describe('a report', () => {
     expect(tableText({ ...REPORT, isQuick: true })).toContain('**Small sizes (`--quick`)**');
   });
 
-  it('misses nothing at small sizes, but for what must not be', () => {
+  it('misses no target at small sizes, except for wrong results', () => {
     const row = rowOf({ ...START, target: { atMost: 1 } });
     const parts = [{ ...EMPTY, part: 'starts', rows: [row] }];
     expect(isMissed({ ...REPORT, parts })).toBe(true);
@@ -95,7 +95,7 @@ describe('a report', () => {
   });
 });
 
-it('removes its folder where it is interrupted before it has started a process', async () => {
+it('a benchmark removes its folder if it is interrupted before its first process', async () => {
   const folder = temporaryDirectory();
   const bench = spawn(process.execPath, ['bench/run.ts', 'records', '--quick'], {
     env: { ...process.env, TMPDIR: folder },

@@ -6,7 +6,7 @@ import { TextRepository } from '../support/text-repository.ts';
 
 const FACTS = { outputs: {}, updated: '' };
 
-it('makes an installation without problems, whose servers have every key and every layer', () => {
+it('recordsFiles makes a valid installation whose servers have every key and layer', () => {
   const desired = new TextRepository().commit(recordsFiles(400));
   expect(desired.problems).toEqual([]);
   const names = serversOf(400).flat();
@@ -19,7 +19,7 @@ it('makes an installation without problems, whose servers have every key and eve
   }
 });
 
-it('has values from every layer in one record', () => {
+it('recordsFiles has values from every layer in one record', () => {
   const node = nodeOf(new TextRepository().commit(recordsFiles(10)), 'instance-0-web-1');
   const values = Object.values(node === undefined ? {} : buildPlainRecord(node, FACTS)).flat();
   const layers = new Set(values.map((value) => /^[a-z]+(?=[ -]\d+$)/.exec(String(value))?.[0]));

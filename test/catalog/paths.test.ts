@@ -117,7 +117,7 @@ test.each([
   expect(placePath(path, '160000')).toEqual(isInside ? stray('submodule') : undefined);
 });
 
-test('isToBeRead is true only for paths of objects', () => {
+test('isObjectPath is true only for paths of objects', () => {
   expect(['tree.yaml', 'tree.yml', 'README.md'].map((path) => isObjectPath(placePath(path, '100644')))).toEqual([
     true,
     false,

@@ -9,7 +9,7 @@ import { TextSource } from '../support/text-source.ts';
 
 const FILES = 20;
 
-test('readCommit pauses between files', async () => {
+test('deriveAt pauses between files', async () => {
   const files = Array.from({ length: FILES }, (_, n) => [`types/role/r${n}.yaml`, `n: ${n}\n`] as const);
   const source = new TextSource();
   const commit = source.commit({ 'tree.yaml': TREE, ...Object.fromEntries(files) });

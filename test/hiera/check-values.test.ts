@@ -11,12 +11,12 @@ function check(hierarchy: string, files: Readonly<Record<string, string>>) {
 describe('unique', () => {
   const RULES = 'merge:\n  # joined\n  ntp: unique\n  level: first\n';
 
-  test('lists are right, null is right, keys of other rules may be anything', () => {
+  test('accepts lists and null, and ignores keys of other rules', () => {
     const files = { 'types/common/base.yaml': 'ntp: [a]\nlevel: info', 'types/role/web.yaml': 'ntp: null\nport: 1' };
     expect(check(RULES, files)).toEqual([]);
   });
 
-  test('the hint shows where it is a list', () => {
+  test('shows a list in its hint', () => {
     const files = { 'types/common/base.yaml': '\nntp:\n  - a\n', 'types/role/web.yaml': 'ntp: 5' };
     expect(check(RULES, files)).toMatchObject([
       {
@@ -26,7 +26,7 @@ describe('unique', () => {
     ]);
   });
 
-  test('the value of a secret is not quoted', () => {
+  test('does not quote a secret', () => {
     const secrets = 'merge: { tokens: unique }\nsecrets: { keys: ["^tokens$"], reference: "^secret/" }';
     const problems = check(secrets, { 'types/role/web.yaml': 'tokens: hunter2' });
     expect(problems.map(({ code }) => code)).toEqual(['unique_not_list', 'secret_not_reference']);
@@ -47,17 +47,17 @@ describe('secrets', () => {
     ['null, which removes one', 'db_password: null'],
     ['another key', 'db_password_file: hunter2\npassword: hunter2'],
     ['fields that are no keys', 'description: hunter2'],
-  ])('%s is right', (_, text) => {
+  ])('accept %s', (_, text) => {
     expect(check(SECRETS, { 'types/role/db.yaml': text })).toEqual([]);
   });
 
   test.each([
     ['a secret', 'port: 1\ndb_password: hunter2', 'hunter2'],
-    ['one that only ends like a reference', 'port: 1\ndb_password: "xsecret/a"', 'xsecret'],
+    ['a text that only ends like a reference', 'port: 1\ndb_password: "xsecret/a"', 'xsecret'],
     ['an empty string', 'port: 1\ndb_password: ""', '""'],
     ['a number', 'port: 1\ndb_password: 4711', '4711'],
     ['a list with one wrong item', 'port: 1\ndb_password: [secret/a, hunter2]', 'hunter2'],
-  ])('%s is an error at its place that does not quote it', (_, text, value) => {
+  ])('refuse %s at its place without quoting it', (_, text, value) => {
     const problems = check(SECRETS, { 'types/role/db.yaml': text });
     expect(problems).toEqual([
       {
@@ -74,7 +74,7 @@ describe('secrets', () => {
     expect(JSON.stringify(problems)).not.toContain(value);
   });
 
-  test('every pattern counts, and so does every layer, whatever hides it', () => {
+  test('apply every pattern to every layer, even hidden ones', () => {
     const files = {
       'types/common/base.yaml': 'api_token_x: a\n',
       'types/role/db.yaml': 'api_token_x: secret/a\nx_password: b',
@@ -84,7 +84,7 @@ describe('secrets', () => {
   });
 });
 
-test.each(['".*"'.repeat(40), '((a+)+)+b'])('a pattern that may not backtrack, or it takes for ever: %s', (pattern) => {
+test.each(['".*"'.repeat(40), '((a+)+)+b'])('match without backtracking: %s', (pattern) => {
   const rule = JSON.stringify({ secrets: { keys: [pattern], reference: '^secret/' } });
   expect(check(rule, { 'types/role/web.yaml': `${'a'.repeat(250)}: x` })).toEqual([]);
 });

@@ -50,7 +50,7 @@ function said({ layers, keys }: Explained, key: string): readonly string[] {
 }
 
 describe('all layers of a node', () => {
-  it('are there whether or not they say anything, specific to general', () => {
+  it('are all listed, specific to general', () => {
     const { layers } = explain('level');
     expect(layers.map(({ kind, type, name, file, status }) => [kind, type, name, file, status])).toEqual([
       ['computed', 'clientcert', 'web-1', null, 'present'],
@@ -67,7 +67,7 @@ describe('all layers of a node', () => {
     ]);
   });
 
-  it('say what they set, and the most specific wins', () => {
+  it('show their values, and the most specific wins', () => {
     const level = explain('level', { outputs: { level: 'trace' }, clientcert: '# more\nlevel: debug\n' });
     expect(said(level, 'level')).toEqual([
       'object clientcert web-1: "debug" used',
@@ -83,7 +83,7 @@ describe('all layers of a node', () => {
     ]);
   });
 
-  it('show a key that one of them removes, and none that nobody sets', () => {
+  it('show a key that one of them removes, but no key that none sets', () => {
     const proxy = explain('proxy');
     expect(proxy.keys.proxy?.value).toBeNull();
     expect(said(proxy, 'proxy')).toEqual([
@@ -94,7 +94,7 @@ describe('all layers of a node', () => {
     expect(explain('__proto__').keys).toEqual({});
   });
 
-  it('show which part of a joined list each brings', () => {
+  it('show which part of a joined list each has', () => {
     const { keys } = explain('ntp', { clientcert: 'ntp: [a]\n' });
     expect(keys.ntp?.value).toEqual(['a', 'd', 'b', 'c']);
     expect(keys.ntp?.statements.map(({ value, adds }) => [value, adds])).toEqual([
@@ -108,14 +108,14 @@ describe('all layers of a node', () => {
     ]);
   });
 
-  it('show a secret of a provider as little as the record does', () => {
+  it('show a secret of a provider only as the record does', () => {
     const explained = explain(undefined, { outputs: { root_password: 'hunter2', db_password: 'secret/db' } });
     expect(JSON.stringify(explained)).not.toContain('hunter2');
     expect(explained.keys.db_password).toMatchObject({ value: 'secret/db', isSecret: true });
   });
 });
 
-it('explains one node without a look at any other unit', async () => {
+it('explainNode reads no other unit', async () => {
   const derivation = derive(await readDirectory(SAMPLE, { time: TIME, wants: wantsBlob() }));
   if (!derivation.isFollowed) throw new Error('the sample is wrong');
   const { desired } = derivation;
@@ -129,10 +129,10 @@ it('explains one node without a look at any other unit', async () => {
   expect(explanationIn({ ...desired, units }, 'lab-db', 'log_level')?.keys.log_level?.value).toBe('info');
 });
 
-describe('the result', () => {
+describe('the explained result', () => {
   const cases = ['sample-repo', ...readdirSync(GOLDEN)].filter((name, index, all) => all.indexOf(name) === index);
 
-  it.each(cases)('is that of the record in every key of every node: %s', async (name) => {
+  it.each(cases)('equals the record in every key of every node: %s', async (name) => {
     const directory = name === 'sample-repo' ? SAMPLE : join(GOLDEN, name, 'repo');
     const derivation = derive(await readDirectory(directory, { time: TIME, wants: wantsBlob() }));
     if (!derivation.isFollowed) return;
@@ -178,7 +178,7 @@ describe('the last record of a server that no commit wants', () => {
     },
   };
 
-  it('has each layer that says something once, with what it says and its line; of all keys, or of one', () => {
+  it('has each layer with values once, for all keys or for one', () => {
     const explained = explainLastRecord('web-1', 'shop', { record });
     expect(explained).toMatchObject({ node: 'web-1', stackInstance: ['shop'], isWanted: false });
     expect(explained.layers.filter(({ type }) => type === 'role')).toHaveLength(1);
@@ -203,10 +203,10 @@ describe('the last record of a server that no commit wants', () => {
 });
 
 it.each<[string, Properties | undefined, value: string | null, effect: string]>([
-  ['is told with the server that has it', { level: 'db://10.0.0.1' }, 'db://10.0.0.1', 'used'],
-  ['is not known before the first action', undefined, null, 'unknown'],
-  ['is not known without the output', {}, null, 'unknown'],
-])('a property that takes an output %s, and no other layer takes its place', (_, properties, value, effect) => {
+  ['names the server that reports it', { level: 'db://10.0.0.1' }, 'db://10.0.0.1', 'used'],
+  ['is unknown before the first action', undefined, null, 'unknown'],
+  ['is unknown without the output', {}, null, 'unknown'],
+])('a property that uses an output %s, and hides other layers', (_, properties, value, effect) => {
   const scope = scopeOf({ objects: OBJECTS, hierarchy: HIERARCHY });
   const reads = { level: { isList: false, texts: [['db://', { output: 'address', of: 'db' }]] } };
   const server = { ...serverOf({ properties: { environment: 'prod' } }), reads };

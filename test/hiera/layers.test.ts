@@ -9,7 +9,7 @@ const CHARACTERS = 'contains something other than letters, digits, "_", "-" and 
 describe('the layer of a file', () => {
   const entry = objectEntry('types/role/apps/web.yaml', 'description: d\ntenant: t\nport: 80\ntls: true\nold: null\n');
 
-  test('has all its keys but those that describe the object', () => {
+  test('has all its keys except those that describe the object', () => {
     const { type, name, values } = layerOf(entry);
     expect({ type, name, values: { ...values } }).toEqual({
       type: 'role',
@@ -18,18 +18,18 @@ describe('the layer of a file', () => {
     });
   });
 
-  test('is made once for an entry, however many nodes share it', () => {
+  test('is created once for an entry and shared by nodes', () => {
     expect(layerOf(entry)).toBe(layerOf(entry));
     expect(layerOf({ ...entry })).not.toBe(layerOf(entry));
   });
 
-  test('leaves out what no record can hold', () => {
+  test('omits values that a record cannot have', () => {
     const wrong = objectEntry('types/action/x.yaml', 'map: { a: 1 }\nmixed: [a, 1]\nnested: [[a]]\nright: [a]\n');
     expect({ ...layerOf(wrong).values }).toEqual({ right: ['a'] });
   });
 });
 
-test('the layer of properties is a clientcert of the server, written where the stack says', () => {
+test('the layer of properties is a clientcert with its place in the stack', () => {
   const server = serverOf({ properties: { app: 'shop', peers: ['a', 'b'], tenant: 't', description: 'd' } });
   const layer = propertiesLayer(server);
   expect(layer).toMatchObject({ type: 'clientcert', name: 'web-1' });
@@ -37,18 +37,18 @@ test('the layer of properties is a clientcert of the server, written where the s
   expect(layer.origin('peers')).toEqual(server.originOf('peers'));
 });
 
-describe('the layer of what a provider reports', () => {
+describe('the layer of provider outputs', () => {
   test.each<[string, JsonMap]>([
     ['null, which would remove configuration', { a: null }],
     ['a map', { a: { b: 'c' } }],
-    ['a list with something else than strings', { a: ['b', 1] }],
+    ['a list with other items than strings', { a: ['b', 1] }],
     ['a field that describes an object', { name: 'x', type: 'x', description: 'x', tenant: 'x' }],
     ['a reserved key', { stackInstance: ['x'], last_stack_update: 'x', lookup_options: 'x', constructor: 'x' }],
     ['a key with a slash, a dot or a control character', { 'a/b': 'x', 'a.b': 'x', 'a\nb': 'x' }],
-    ['the tags of proxies, which would move the server to another one', { ProxyTag: 'x' }],
-    ['what says how a server is handled', { depends_on: 'db', configuration_only: ['port'] }],
+    ['ProxyTag', { ProxyTag: 'x' }],
+    ['properties that control the server', { depends_on: 'db', configuration_only: ['port'] }],
     ['a selector', { environment: 'x', location: 'x', zone: 'x', shape: 'x', role: 'x', configuration: 'x' }],
-  ])('leaves out %s', (_, outputs) => {
+  ])('omits %s', (_, outputs) => {
     expect({ ...outputsLayer('web-1', { ...outputs, ip: '10.0.0.1' }).values }).toEqual({ ip: '10.0.0.1' });
   });
 });
@@ -59,6 +59,6 @@ test.each([
   ['is empty', ['']],
   ['is a reserved word', ['lookup_options', 'stackInstance', '__proto__']],
   ['contains "/" or "."', ['a/b', 'a.b']],
-])('the fault %s is that of the keys %j', (fault, keys) => {
+])('the fault "%s" is found for the keys %j', (fault, keys) => {
   expect(keys.map(recordKeyFault)).toEqual(keys.map(() => fault));
 });

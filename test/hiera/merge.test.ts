@@ -18,13 +18,17 @@ describe('merging layers, general to specific', () => {
     ['null removes', [{ a: 'x', b: 'y' }, { a: null }], { b: 'y' }],
     ['null removes for all layers below', [{ a: 'x' }, { a: 'y' }, { a: null }], {}],
     ['unique without repeats', [{ list: ['x', 'y'] }, { list: ['y', 'z', 'y'] }], { list: ['y', 'z', 'x'] }],
-    ['null cuts a joined list off', [{ list: ['x'] }, { list: null }, { list: ['z'] }], { list: ['z'] }],
-    ['a value counts as a list of one', [{ list: ['x'] }, { list: 5 }, { list: 'y' }], { list: ['y', '5', 'x'] }],
+    ['null ends a joined list', [{ list: ['x'] }, { list: null }, { list: ['z'] }], { list: ['z'] }],
+    [
+      'a single value counts as a list of one',
+      [{ list: ['x'] }, { list: 5 }, { list: 'y' }],
+      { list: ['y', '5', 'x'] },
+    ],
   ])('%s', (_, layers, want) => {
     expect(Object.fromEntries(mergeValues(layersOf(layers), RULES))).toEqual(want);
   });
 
-  test('keys that would reach a prototype are ordinary keys, and rules are not looked up there', () => {
+  test('"__proto__" is an ordinary key', () => {
     const merged = mergeValues(layersOf([{ ['__proto__']: 'x', constructor: 'a' }, { constructor: 'b' }]), {});
     expect([...merged.keys()]).toContain('constructor');
     expect(merged.get('constructor')).toBe('b');
@@ -43,7 +47,7 @@ const VALUE = fc.oneof(
 const LAYERS = fc.array(fc.dictionary(KEY, VALUE, { maxKeys: 4 }), { maxLength: 6 });
 
 describe('properties of merging', () => {
-  test('first is what the last writer wrote', () => {
+  test('"first" is the value of the most specific layer', () => {
     fc.assert(
       fc.property(LAYERS, KEY, (layers, key) => {
         const last = layers.findLast((one) => Object.hasOwn(one, key))?.[key];
@@ -52,7 +56,7 @@ describe('properties of merging', () => {
     );
   });
 
-  test('unique has every item of the layers above the last null, each once', () => {
+  test('"unique" has every item after the last null once', () => {
     fc.assert(
       fc.property(fc.array(fc.array(fc.constantFrom('x', 'y', 'z')), { minLength: 1 }), (lists) => {
         const joined = mergeValues(layersOf(lists.map((list) => ({ list }))), RULES).get('list');
@@ -61,7 +65,7 @@ describe('properties of merging', () => {
     );
   });
 
-  test('one key merged alone is as it is among all', () => {
+  test('a key merged alone has the same value', () => {
     fc.assert(
       fc.property(LAYERS, KEY, (values, key) => {
         const layers = layersOf(values);

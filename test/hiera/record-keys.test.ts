@@ -37,7 +37,7 @@ function isInAnswer(field: 'outputs' | 'observed', key: string): boolean {
   }
 }
 
-it('a key that one place takes is one that all take', () => {
+it('a key is valid in one place exactly if it is valid in all', () => {
   fc.assert(
     fc.property(keys, (key) => {
       const isKey = recordKeyFault(key) === undefined;

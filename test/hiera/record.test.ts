@@ -54,7 +54,7 @@ describe('a record', () => {
     ]);
   });
 
-  test('of a secret key, a provider can report a reference and nothing else', () => {
+  test('takes only references from a provider for a secret key', () => {
     const hierarchy = 'secrets: { keys: ["_password$"], reference: "^secret/" }';
     const objects = [objectEntry('types/common/base.yaml', 'db_password: secret/db\n')];
     const { node } = resolveNode({ server: serverOf({}), clientcert: undefined }, scopeOf({ objects, hierarchy }));
@@ -66,7 +66,7 @@ describe('a record', () => {
     expect(explainValue(node, factsOf(outputs), 'db_password')?.value).toBe('secret/db');
   });
 
-  test('a computed key wins over a layer that has it all the same', () => {
+  test('a computed key wins over layers', () => {
     const own = [{ type: 'clientcert', name: 'x', values: { stackInstance: ['forged'] }, origin: () => null }];
     const node = { ...NODE, own };
     expect(buildPlainRecord(node, factsOf())).toMatchObject({ stackInstance: ['shop'] });
@@ -74,7 +74,7 @@ describe('a record', () => {
   });
 });
 
-test('what a provider reported is in no file, and what it hides is', () => {
+test('an output is in no file, but the values it hides are', () => {
   expect(explainRecord(NODE, factsOf({ ip: '10.0.0.1' })).ip).toEqual({
     ...{ value: '10.0.0.1', type: 'clientcert', name: 'web-1', file: null, line: null, merge: 'first' },
     overrides: [{ value: 'unknown', type: 'environment', name: 'prod', file: 'types/environment/prod.yaml', line: 3 }],
@@ -92,7 +92,7 @@ const OUTPUTS = fc.dictionary(
   { maxKeys: 6 },
 ) as fc.Arbitrary<JsonMap>;
 
-test('records have scalars and lists of strings; explaining shows the same values, and one key alone does', () => {
+test('records have scalars and lists of strings, as explained', () => {
   fc.assert(
     fc.property(OUTPUTS, (outputs) => {
       const facts = factsOf(outputs);

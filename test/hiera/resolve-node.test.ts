@@ -21,7 +21,7 @@ function problemAtLine(line: number, severity: Problem['severity'] = 'error'): P
 }
 
 describe('the node of a server', () => {
-  test('shares what it selects, and has its properties below its clientcert file', () => {
+  test('shares selected layers, and has its properties below its clientcert file', () => {
     const objects = [objectEntry('types/role/web.yaml', 'port: 80')];
     const { node, problems } = resolveServer({ properties: { role: 'web', app: 'a' } }, { objects }, 'app: b');
     expect(problems).toEqual([]);
@@ -31,7 +31,7 @@ describe('the node of a server', () => {
   });
 
   test.each<[string, ServerParts['properties'], string | undefined, string]>([
-    ['is made of key and instance', {}, undefined, 'web of shop'],
+    ['is made of resource key and instance', {}, undefined, 'web of shop'],
     ['is that of its properties', { description: 'Front' }, undefined, 'Front'],
     ['is that of its clientcert file', { description: 'Front' }, 'description: Odd one', 'Odd one'],
     ['is not an empty one', { description: '' }, 'description: ""', 'web of shop'],
@@ -41,20 +41,20 @@ describe('the node of a server', () => {
   });
 });
 
-describe('the node of a clientcert that no stack makes', () => {
-  test('its problems stop no instance', () => {
+describe('the node of a hand-written clientcert', () => {
+  test('has problems that stop no instance', () => {
     const { problems } = resolveFile('role: no-such');
     expect(problems).toMatchObject([{ code: 'unknown_object', file: 'types/clientcert/lab/lab-db.yaml', line: 1 }]);
     expect(problems[0]).not.toHaveProperty('instances');
   });
 
-  test('a wrong one has its own errors and no layers', () => {
+  test('has its own errors and no layers if it is invalid', () => {
     const { node, problems } = resolveFile('role: no-such', {}, [problemAtLine(1), problemAtLine(2, 'warning')]);
     expect(problems).toEqual([problemAtLine(1)]);
     expect(node).toMatchObject({ name: 'lab-db', shared: [], own: [] });
   });
 
-  test('one that could not be read is named by its path', () => {
+  test('is named by its path if it cannot be read', () => {
     const clientcert = { ...objectEntry('types/clientcert/lab/lab.db.yaml', '', [problemAtLine(3)]), object: null };
     const { node, problems } = resolveNode({ server: null, clientcert }, scopeOf({}));
     expect(node).toMatchObject({ name: 'lab.db', description: '', own: [] });
@@ -62,15 +62,15 @@ describe('the node of a clientcert that no stack makes', () => {
   });
 });
 
-describe('problems of a server name the instance that they stop', () => {
-  test('a wrong clientcert file', () => {
+describe('problems of a server node', () => {
+  test('name the instance for an invalid clientcert file', () => {
     const clientcert = objectEntry('types/clientcert/web-1.yaml', 'app: x', [problemAtLine(7)]);
     const { node, problems } = resolveNode({ server: serverOf({}), clientcert }, scopeOf({}));
     expect(problems).toEqual([{ ...problemAtLine(7), instances: ['shop'] }]);
     expect(node.own).toHaveLength(1);
   });
 
-  test('a clientcert file of another tenant than its stack is reported at its tenant', () => {
+  test('are at the tenant of a clientcert file of another tenant', () => {
     const clientcert = objectEntry('types/clientcert/web-1.yaml', 'port: 1\ntenant: ta\n');
     const problemsFor = (tenant: string) =>
       resolveNode({ server: serverOf({}), clientcert }, scopeOf({ tenant })).problems;
@@ -81,7 +81,7 @@ describe('problems of a server name the instance that they stop', () => {
   });
 });
 
-test.each([...SELECTORS])('a clientcert file of a server may not set %s', (selector) => {
+test.each([...SELECTORS])('include %s in a clientcert file of a server', (selector) => {
   const { problems } = resolveServer({}, {}, `app: x\n${selector}: ""\n`);
   expect(problems).toMatchObject([{ code: 'selector_in_layer', pointer: `/${selector}`, instances: ['shop'] }]);
 });
@@ -108,7 +108,7 @@ describe('the content of provisioning layers', () => {
     ],
     ['are none where no type is named', { shape: 'small' }, 'provisioning: []', {}],
     [
-      'are laid over each other where there are two of a type',
+      'are merged if there are two of a type',
       { environment: 'prod', configuration: 'shop' },
       TWO,
       { configuration: { a: 'specific', b: 'general', c: null } },

@@ -37,22 +37,27 @@ function select(properties: Properties, parts: ScopeParts = {}) {
 
 const ONE = 'order: [{ type: configuration, name: "<<environment>>-<<location>>" }]';
 
-describe('layers that are selected', () => {
+describe('selected layers', () => {
   test.each<[string, Properties, layers: string, hierarchy?: string]>([
     ['are the root without properties', {}, 'common/base'],
     ['are none by an empty string', { environment: '', role: '', shape: 'small' }, 'common/base shape/small'],
     ['need no object of a node', { environment: 'test', location: 'eu' }, 'common/base location/eu'],
     ['are none by plain keys', { common: 'other', action: 'restart', clientcert: 'x' }, 'common/base'],
-    ['need every selector of a compound one', { location: 'eu' }, 'common/base location/eu', COMPOUND],
-    ['need it not empty', { environment: 'prod', location: '' }, 'common/base environment/prod', COMPOUND],
+    ['need every selector of a compound level', { location: 'eu' }, 'common/base location/eu', COMPOUND],
     [
-      'join a compound one with a plain level of its type',
+      'need a selector that is not empty',
+      { environment: 'prod', location: '' },
+      'common/base environment/prod',
+      COMPOUND,
+    ],
+    [
+      'combine a compound level with a plain level of its type',
       { environment: 'prod', location: 'eu', configuration: 'shop' },
       'common/base environment/prod location/eu configuration/prod-eu configuration/shop',
       COMPOUND,
     ],
     ['are of a type without a level', { environment: 'prod', location: 'eu' }, 'configuration/prod-eu', ONE],
-    ['may have no object there', { environment: 'no', location: 'such' }, '', ONE],
+    ['may have no object', { environment: 'no', location: 'such' }, '', ONE],
   ])('%s', (_, properties, layers, hierarchy) => {
     const found = select(properties, hierarchy === undefined ? {} : { hierarchy });
     expect({ ...found, layers: found.layers.join(' ') }).toMatchObject({ layers, problems: [] });
@@ -62,7 +67,7 @@ describe('layers that are selected', () => {
     expect(select({}, { tree: node('common', 'world') })).toMatchObject({ layers: [], problems: [] });
   });
 
-  test('are looked for through the scope, also in vain, and no placeholder is filled in twice', () => {
+  test('are looked up through the scope, and placeholders are replaced once', () => {
     const { lookups } = select({ environment: 'test', shape: 'no-such' });
     expect(lookups).toEqual(['common/base', 'environment/test', 'shape/no-such']);
     const odd = select({ environment: '<<location>>', location: 'eu' }, { hierarchy: ONE });
@@ -78,13 +83,13 @@ describe('objects of another tenant', () => {
     ['ta', []],
     ['tb', ['foreign_layer']],
     ['', ['foreign_layer']],
-  ])('a node of the tenant "%s" selects a role of the tenant ta', (tenant, codes) => {
+  ])('are refused for a node of the tenant "%s"', (tenant, codes) => {
     const { layers, problems } = select({ role: 'a' }, { objects, tenant });
     expect(problems.map(({ code }) => code)).toEqual(codes);
     expect(layers.includes('role/a')).toBe(codes.length === 0);
   });
 
-  test('are reported at the last selector of a compound layer', () => {
+  test('are reported at the last selector of a compound level', () => {
     const properties = { environment: 'test', location: 'eu' };
     const [problem] = select(properties, { objects, hierarchy: COMPOUND, tenant: 'tb' }).problems;
     expect(problem).toMatchObject({ code: 'foreign_layer', file: 'stacks/templates/shop.yaml', line: 5 });
@@ -98,16 +103,16 @@ function wordsOf(problems: readonly Problem[]): readonly string[] {
   });
 }
 
-describe('selectors that are wrong', () => {
+describe('wrong selectors', () => {
   test.each<[string, Properties, string]>([
     ['an unknown object', { shape: 'smal' }, '4:16 unknown_object: there is no shape "smal"; null'],
     [
-      'what the root is called is no environment',
+      'the name of the root as an environment',
       { environment: 'base' },
       '4:22 unknown_object: there is no environment "base"; null',
     ],
     [
-      'the rest of the path is right',
+      'an unknown node in a valid path',
       { environment: 'prod', location: 'eu', zone: 'eu-3' },
       '6:15 unknown_object: there is no zone "eu-3"; null',
     ],
@@ -117,12 +122,12 @@ describe('selectors that are wrong', () => {
       '4:15 selector_not_string: "role" selects one role by its name, and ["web","db"] is a list; write one name, or "" to select none',
     ],
     [
-      'a path that is not in the tree, with a level left out',
+      'a path that is not in the tree, with a level omitted',
       { environment: 'lab', zone: 'dmz' },
       '5:15 not_a_tree_path: tree.yaml has no path environment "lab", zone "dmz"; tree.yaml has zone "dmz" at "prod/us/dmz", "test/eu/dmz"',
     ],
     [
-      'an object that is no node',
+      'an object that is no node of the tree',
       { environment: 'prod', location: 'nowhere' },
       '5:19 not_a_tree_path: tree.yaml has no path environment "prod", location "nowhere"; add location "nowhere" to tree.yaml',
     ],
@@ -130,18 +135,18 @@ describe('selectors that are wrong', () => {
     expect(wordsOf(select(properties).problems)).toEqual([`stacks/templates/shop.yaml:${words}`]);
   });
 
-  test('name what is missing', () => {
+  test('name the missing node', () => {
     expect(select({ shape: 'smal' }).problems).toMatchObject([{ missing: { type: 'shape', name: 'smal' } }]);
   });
 
   test.each<[string, Properties]>([
     ['the whole path', { environment: 'prod', location: 'eu', zone: 'eu-1' }],
-    ['the location left out', { environment: 'prod', zone: 'dmz' }],
-    ['the environment left out', { location: 'eu', zone: 'dmz' }],
+    ['the location omitted', { environment: 'prod', zone: 'dmz' }],
+    ['the environment omitted', { location: 'eu', zone: 'dmz' }],
     ['a zone under several locations', { zone: 'dmz' }],
     ['that zone in the other environment', { environment: 'test', location: 'eu', zone: 'dmz' }],
     ['only an environment', { environment: 'lab' }],
-  ])('a right path: %s', (_, properties) => {
+  ])('the path %s is valid', (_, properties) => {
     expect(select(properties).problems).toEqual([]);
   });
 });
@@ -167,7 +172,7 @@ describe('selectors of a clientcert file', () => {
   });
 });
 
-test('a wrong object is left out, and its errors are told, not its warnings', () => {
+test('an invalid object is omitted, and its errors are reported without its warnings', () => {
   const place = { file: 'types/role/web.yaml', line: 1, column: 1, pointer: '', hint: null } as const;
   const error: Problem = { ...place, severity: 'error', code: 'wrong_type', message: 'a map' };
   const warning: Problem = { ...place, severity: 'warning', code: 'number_spelling', message: 'odd' };

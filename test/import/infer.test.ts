@@ -82,7 +82,7 @@ describe('groups', () => {
 });
 
 describe('templates', () => {
-  it('are shared by like instances, and have a parameter for what differs', () => {
+  it('are shared by similar instances, with parameters for differences', () => {
     const servers = ['prod', 'stage'].flatMap((environment) =>
       ['1', '2'].map((index) => ({ name: `${environment}-web-${index}`, facets: { environment, role: 'web' } })),
     );
@@ -99,7 +99,7 @@ describe('templates', () => {
     );
   });
 
-  it('of servers that are not named alike list each', () => {
+  it('of servers without a name pattern list each server', () => {
     const { files, problems } = imported(
       ['alpha.example.com', 'beta.example.com', 'beta.example.org'].map((name) => ({ name })),
     );
@@ -121,7 +121,7 @@ describe('layers', () => {
     values,
   });
 
-  it('set what all their servers have, the most general first', () => {
+  it('have the keys common to all their servers, the most general first', () => {
     const servers = [
       web(1, { a: 1, b: 1, c: 1 }),
       web(2, { a: 1, b: 1, c: 1 }),
@@ -137,7 +137,7 @@ describe('layers', () => {
     });
   });
 
-  it('hold what most have, and others override it', () => {
+  it('have the value of most servers, which others override', () => {
     const servers = [1, 2, 3, 4].map((index) => web(index, { log: index === 4 ? 'debug' : 'info' }));
     expect(typesIn(imported([...servers, db({ log: 'info' })]).files)).toEqual({
       'clientcert/prod-web-4': 'log: debug',
@@ -147,7 +147,7 @@ describe('layers', () => {
     });
   });
 
-  it('hold for all what an environment overrides', () => {
+  it('have a value for all that an environment overrides', () => {
     const servers = ['a', 'b', 'c', 'd', 'e', 's'].flatMap((prefix) =>
       [1, 2].map((index) => ({
         name: `${prefix}-${index}`,
@@ -162,7 +162,7 @@ describe('layers', () => {
     });
   });
 
-  it('are taken away with null from the few that lack a key', () => {
+  it('are removed with null for the few servers without a key', () => {
     const servers = Array.from({ length: 30 }, (_, index) => web(index, index === 7 ? {} : { a: 1 }));
     const { files, proof } = imported(servers);
     expect([typesIn(files)['common/global'], typesIn(files)['clientcert/prod-web-7'], proof.differing]).toEqual([
@@ -172,7 +172,7 @@ describe('layers', () => {
     ]);
   });
 
-  it('give no key to servers of which many lack it', () => {
+  it('have no key that many of their servers lack', () => {
     const servers = [web(1, { a: 1 }), web(2, { a: 1 }), web(3, {}), web(4, { a: 1 })];
     expect(typesIn(imported(servers).files)).toMatchObject({
       'clientcert/prod-web-1': 'a: 1',
@@ -198,7 +198,7 @@ describe('layers', () => {
     expect(files['stacks/instances/a.yaml']).toContain('configuration: a\n');
   });
 
-  it('are none where each has its own', () => {
+  it('do not exist if each server has its own values', () => {
     const nodes = inventoryOf((inventory) =>
       addAll(
         inventory,
@@ -216,8 +216,8 @@ describe('layers', () => {
   });
 });
 
-describe('what servers select', () => {
-  it('is a key, fact or group of that name, or of one that means the same', () => {
+describe('selected objects', () => {
+  it('are named by a key, fact or group of that name or a synonym', () => {
     const facets = { 'os.env': 'prod', datacenter: 'fra', 'tags::Role': 'web', size: 'm' };
     const { files, problems } = imported(
       [1, 2].map((index) => ({ name: `a-${index}`, facets, values: { zone: 'dmz' } })),
@@ -228,7 +228,7 @@ describe('what servers select', () => {
     }
   });
 
-  it('is what the person chose', () => {
+  it('are named as the user chose', () => {
     const facets = { role: 'web', function: 'cache' };
     const { files } = imported([{ name: 'a', facets }], new Map([['role', 'function']]));
     expect(Object.keys(files)).toContain('types/role/cache.yaml');
@@ -237,7 +237,7 @@ describe('what servers select', () => {
     );
   });
 
-  it('is no value that is no name, and no fact that is another for each', () => {
+  it('are not named by invalid names or unique facts', () => {
     const servers = [1, 2, 3, 4].map((index) => ({
       name: `a-${index}`,
       facets: { role: `r${index}` },
@@ -249,7 +249,7 @@ describe('what servers select', () => {
     expect(leftOutOf(inventory)[0]).toBe('source:1 zone: "zone" selects a layer, and this is no name of one');
   });
 
-  it('forms a tree, in which levels may be left out', () => {
+  it('form a tree in which levels may be omitted', () => {
     const places: readonly Readonly<Record<string, string>>[] = [
       { environment: 'prod', location: 'fra', zone: 'dmz' },
       { environment: 'prod', location: 'ams' },
@@ -290,14 +290,14 @@ describe('the proof', () => {
 
   it.each<[what: string, changes: Readonly<Record<string, string | null>>, differences: readonly string[]]>([
     ['another value', { 'types/clientcert/web-2.yaml': 'port: 81\n' }, ['web-2 port source:2 80 81']],
-    ['a key that is missing', { 'types/clientcert/web-2.yaml': 'port: ~\n' }, ['web-2 port source:2 80 null']],
+    ['a missing key', { 'types/clientcert/web-2.yaml': 'port: ~\n' }, ['web-2 port source:2 80 null']],
     [
-      'a key more',
+      'an additional key',
       { 'types/role/web.yaml': 'more: true\n' },
       ['web-1 more null null true', 'web-2 more null null true'],
     ],
     [
-      'a server that no stack makes',
+      'a server of no stack',
       { 'stacks/instances/web.yaml': null, 'types/clientcert/web-1.yaml': 'port: 80\nntp: [one]\n' },
       ALL,
     ],
@@ -312,7 +312,7 @@ describe('the proof', () => {
   });
 });
 
-test('the records equal the sources, whatever these say', () => {
+test('writeRepository gives the records of any sources', () => {
   const value: fc.Arbitrary<Plain> = fc.oneof(
     fc.constantFrom<Plain>(
       'info',

@@ -17,8 +17,8 @@ function hostWith(variables: JsonMap): JsonMap {
   };
 }
 
-describe('an inventory', () => {
-  it('has the values that Ansible prints, and hosts without any', () => {
+describe('an Ansible inventory', () => {
+  it('has the values that Ansible prints, and hosts without values', () => {
     const inventory = read({
       ...hostWith({
         port: 80,
@@ -83,7 +83,7 @@ describe('an inventory', () => {
   });
 });
 
-it('takes the environment and the role from groups, and makes one template of like instances', () => {
+it('takes environment and role from groups, and makes one template of similar instances', () => {
   const [web, staged] = [
     ['prod-web-01', 'prod-web-02', 'prod-web-03'],
     ['stage-web-01', 'stage-web-02'],

@@ -28,7 +28,7 @@ function read(data: Readonly<Record<string, string>>, { hiera = HIERA, nodes = N
 }
 
 describe('levels', () => {
-  it('are looked at from specific to general, and the first value counts', () => {
+  it('are read from specific to general, and the first value counts', () => {
     const inventory = read({
       'common.yaml': 'ntp: one\nlevel: common\nuser: root\n',
       'os/Debian.yaml': 'level: os\n',
@@ -47,7 +47,7 @@ describe('levels', () => {
     expect(leftOutOf(inventory)).toEqual([]);
   });
 
-  it('may be patterns, and be named once for each item of a fact', () => {
+  it('may have globs, and repeat for each item of a fact', () => {
     const hiera = `version: 5
 hierarchy:
   - { name: Services, mapped_paths: [services, one, "service/%{one}.yaml"], datadir: data }
@@ -68,7 +68,7 @@ hierarchy:
     expect(valuesOf(inventory, 'b')).toEqual({ one: 1, two: 2, deep: true });
   });
 
-  it('that need facts which are not given, or are read by other backends, are listed', () => {
+  it('with missing facts or other backends are listed', () => {
     const hiera = HIERA.replace(
       '  - { name: Common',
       '  - { name: Vault, lookup_key: hiera_vault }\n  - { name: Common',
@@ -89,7 +89,7 @@ hierarchy:
 });
 
 describe('nodes', () => {
-  it('are those with a file of their own, whose path tells facts, where none are given', () => {
+  it('are those with their own file, whose path gives facts, if none are given', () => {
     const hiera = `version: 5
 hierarchy:
   - { name: Node, path: "%{environment}/nodes/%{facts.networking.fqdn}.yaml", datadir: data }
@@ -126,7 +126,7 @@ describe('values', () => {
     ['the scope', '"%{scope(\'facts.role\')}"', 'web'],
     ['keys of maps', '{ "is-%{facts.role}": "%{facts.role}" }', undefined],
     ['an item of a list', '["%{facts.role}", b]', ['web', 'b']],
-  ])('take %s', (_what, written, value) => {
+  ])('interpolate %s', (_what, written, value) => {
     const common = `key: ${written}\nother: text\nnumber: 5\nmap: { below: deep }\nlist: [one, two]\n`;
     const { values } = web({ 'common.yaml': common });
     expect(values.key).toEqual(value);
@@ -134,12 +134,12 @@ describe('values', () => {
   });
 
   test.each<[what: string, written: string, reason: string]>([
-    ['a fact that is not given', '"%{facts.rack}"', 'it needs the fact facts.rack, which is not given'],
-    ['a key that is not there', '"%{lookup(\'nowhere\')}"', 'it needs the key "nowhere", which has no text'],
+    ['a missing fact', '"%{facts.rack}"', 'it needs the fact facts.rack, which is not given'],
+    ['a missing key', '"%{lookup(\'nowhere\')}"', 'it needs the key "nowhere", which has no text'],
     ['a key that has a list', '"%{lookup(\'list\')}"', 'it needs the key "list", which has no text'],
     ['itself', '"%{lookup(\'key\')}"', 'it refers to itself'],
     ['an alias of nothing', '"%{alias(\'nowhere\')}"', 'there is no key "nowhere"'],
-  ])('that need %s are listed', (_what, written, reason) => {
+  ])('are listed if they need %s', (_what, written, reason) => {
     const { values, leftOut } = web({ 'role/web.yaml': `a: 1\nkey: ${written}\nlist: [one]\n` });
     expect(values).toEqual({ a: 1, list: ['one'] });
     expect(leftOut).toEqual([`repo/data/role/web.yaml:2 key: ${reason}`]);
@@ -181,7 +181,7 @@ describe('values', () => {
   });
 });
 
-it('gives every node its record, by few layers', () => {
+it('readHiera gives every node its record with few layers', () => {
   const files = new Map([
     ['repo/hiera.yaml', HIERA],
     ['repo/data/common.yaml', 'ntp: [one, two]\ndebug: false\n'],
@@ -243,11 +243,11 @@ test.each<[text: string, value: string | number | boolean]>([
   ['tRue', true],
   ['y', 'y'],
   ['On', true],
-])('%s is read like Ruby does', (text, value) => {
+])('readHiera reads %s like Ruby', (text, value) => {
   expect(valuesOf(read({ 'nodes/a.yaml': `x: ${text}\n` }, { nodes: '' }), 'a')).toEqual({ x: value });
 });
 
-test('a date and a symbol without quotes are listed', () => {
+test('readHiera lists an unquoted date and an unquoted symbol', () => {
   const inventory = read({ 'nodes/a.yaml': 'x: 2026-01-01\ny: :word\nz: !!str 0644\n' }, { nodes: '' });
   expect(valuesOf(inventory, 'a')).toEqual({ z: '0644' });
   expect(leftOutOf(inventory).filter((line) => line.includes('nodes/a.yaml'))).toEqual([

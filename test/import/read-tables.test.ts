@@ -4,7 +4,7 @@ import { readCsv, readNodes, readTerraform } from '../../src/import/read-tables.
 import { importOf, inventoryOf, leftOutOf, valuesOf } from './imported.ts';
 
 describe('a table', () => {
-  it('has a server a row and a key a column', () => {
+  it('has one server per row and one key per column', () => {
     const text = '\uFEFFhostname,Location,cpus,note\r\nweb-1,fra,4,"one, ""two""\nthree"\r\nweb-2,fra,,\r\n\r\n';
     const inventory = inventoryOf((one) => readCsv('t.csv', text, one));
     expect(valuesOf(inventory, 'web-1')).toEqual({ Location: 'fra', cpus: '4', note: 'one, "two"\nthree' });
@@ -18,19 +18,19 @@ describe('a table', () => {
     '"name";"a";"b, c"\n"x";"1";""',
     'sep=;\r\nname;a, b;a\r\nx;;1\r\n',
     '\uFEFF"sep=|"\nname|a\nx|1',
-  ])('may have other separators, quoted names, and the line of Excel: %j', (text) => {
+  ])('may have other separators, quoted names, and the separator line of Excel: %j', (text) => {
     const inventory = inventoryOf((one) => readCsv('t.csv', text, one));
     expect(valuesOf(inventory, 'x')).toEqual({ a: '1' });
   });
 
-  it('that cannot be read says where', () => {
+  it('that cannot be read is reported with its place', () => {
     expect(() => inventoryOf((one) => readCsv('t.csv', 'a,b\n1,2\n', one))).toThrow('t.csv has no column for the name');
     expect(() => inventoryOf((one) => readCsv('t.csv', 'name,b\nx,1\ny,"2\n', one))).toThrow(
       't.csv: Quote Not Closed: the parsing is finished with an opening quote at line 3',
     );
   });
 
-  it('lists rows and cells that another row or column takes the place of, or that have none', () => {
+  it('lists rows and cells without a place or with a duplicate name', () => {
     const text = 'name,role,role,note\nweb-1,web,db,a, b\nweb-1,db,,\n';
     const inventory = inventoryOf((one) => readCsv('t.csv', text, one));
     expect(valuesOf(inventory, 'web-1')).toEqual({ role: 'web', note: 'a' });
@@ -42,7 +42,7 @@ describe('a table', () => {
   });
 });
 
-test('nodes and their facts come from a table, a map, or a list', () => {
+test('readNodes reads nodes and facts from a table, a map or a list', () => {
   const facts = (file: string, text: string) =>
     readNodes(file, text).map(({ name, facts }) => [name, Object.fromEntries(facts)]);
   expect(facts('n.csv', 'certname,facts.os.family,role\na,Debian,web\n')).toEqual([

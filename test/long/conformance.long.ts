@@ -95,7 +95,7 @@ it('libvirt keeps the contract, with a stand-in for virsh', { timeout: CONFORMAN
 });
 
 it.skipIf(!HAS_SSH_SERVER)(
-  'ssh keeps the contract (skipped where sshd, or its folder /run/sshd, is missing)',
+  'ssh keeps the contract (skipped without sshd or its folder /run/sshd)',
   { timeout: CONFORMANCE_MS_MAX },
   async () => {
     const { port, key, knownHosts } = await startSshServer();

@@ -152,7 +152,7 @@ describe(`the image${missing}`, () => {
   }
 
   it.skipIf(missing !== '').concurrent(
-    'is built, gets every stack done without rights, and stops',
+    'is built, makes every stack done without capabilities, and stops',
     async () => {
       await makeBase();
       // What the checkout was installed from is in npm's cache.

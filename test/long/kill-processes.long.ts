@@ -5,7 +5,7 @@ import { killProcesses } from '../support/killed-processes.ts';
 const KILLS = Number(process.env.KILLS ?? 300);
 const SEED = Number(process.env.FAULTS_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
-it(`${KILLS} kills of controller and proxies lose no server, leak none, and make none twice`, {
+it(`${KILLS} kills of controller and proxies lose, leak and repeat no server`, {
   timeout: 5_400_000,
 }, async () => {
   await killProcesses(KILLS, SEED);

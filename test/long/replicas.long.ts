@@ -82,7 +82,7 @@ it(`${FAULTS} faults of replicas and database: nothing twice, nothing lost, one 
   await check(replicated, load);
 });
 
-it(`replicas that are restarted one after the other for ${ROLLING_SECONDS} s fail less than one of 1,000 requests`, {
+it(`rolling restarts for ${ROLLING_SECONDS} s fail less than one of 1,000 requests`, {
   timeout: 1_800_000,
 }, async () => {
   say(`FAULTS_SEED=${SEED}`);

@@ -10,15 +10,15 @@ import { createRig, MODULE, REPLACED_WHOLE, SMALL, TERRAFORM } from '../contrib/
 
 const PATIENCE = { timeout: 15_000, interval: 25 };
 
-describe.skipIf(TERRAFORM === undefined)('with the real terraform (skipped where it is not installed)', () => {
-  it('shows as observed what somebody has changed', async () => {
+describe.skipIf(TERRAFORM === undefined)('the provider terraform (skipped if terraform is not installed)', () => {
+  it('observes a property that another tool changed', async () => {
     const { call, folder } = createRig();
     await call('create', 'web-1', { properties: SMALL });
     writeFileSync(join(folder, 'files/web-1'), 'by hand');
     expect(await call('check', 'web-1')).toMatchObject({ outcome: 'done', observed: { ...SMALL, motd: 'by hand' } });
   });
 
-  it('asks for a replacement and applies nothing, unless it is told to', async () => {
+  it('answers "replace" and applies nothing unless configured otherwise', async () => {
     const other = { ...SMALL, disk: '20' };
     const { call, logOf } = createRig();
     await call('create', 'web-1', { properties: SMALL });
@@ -35,7 +35,7 @@ describe.skipIf(TERRAFORM === undefined)('with the real terraform (skipped where
     expect(told.logOf('web-1')).toEqual(['begin', 'destroyed', 'begin']);
   });
 
-  it('asks for a replacement where another module is asked for, and destroys with the one that made it', async () => {
+  it('answers "replace" for another module, and destroys with the original one', async () => {
     const { call, writeModule, folder, logOf } = createRig();
     writeModule('large', MODULE);
     await call('create', 'web-1', { properties: SMALL });
@@ -48,7 +48,7 @@ describe.skipIf(TERRAFORM === undefined)('with the real terraform (skipped where
     expect(logOf('web-1')).toEqual(['begin', 'destroyed']);
   });
 
-  it('takes over a module that has changed with the next update, and keeps no other copy', async () => {
+  it('uses a changed module with the next update, and keeps no other copy', async () => {
     const { call, writeModule, serverFolder } = createRig();
     await call('create', 'web-1', { properties: SMALL });
     writeModule('small', MODULE.replace('["80", "443"]', '["22"]'));
@@ -57,7 +57,7 @@ describe.skipIf(TERRAFORM === undefined)('with the real terraform (skipped where
     expect(readdirSync(join(serverFolder('web-1'), 'modules'))).toHaveLength(1);
   });
 
-  it('names its state by a marker, and never marks a folder that may be the wrong one', async () => {
+  it('identifies its state by a marker, and never marks a folder that may be wrong', async () => {
     const { call, folder } = createRig();
     expect(await call('check', 'web-1')).not.toHaveProperty('place');
     const { place } = await call('create', 'web-1', { properties: SMALL });
@@ -77,7 +77,7 @@ describe.skipIf(TERRAFORM === undefined)('with the real terraform (skipped where
     expect(await call('delete', 'web-1')).toMatchObject({ outcome: 'done', place });
   });
 
-  it('goes on after a kill -9 in the middle of an apply, whose lock is left behind', async () => {
+  it('continues after a kill -9 during an apply that leaves a lock', async () => {
     const { call, start, logOf, serverFolder } = createRig();
     const slow = { ...SMALL, sleep: '60' };
     const { process: program, answer } = start('create', 'web-1', { properties: slow });
@@ -97,7 +97,7 @@ describe.skipIf(TERRAFORM === undefined)('with the real terraform (skipped where
     expect(await call('delete', 'web-1')).toMatchObject({ outcome: 'done' });
   });
 
-  it('keeps the next call out while Terraform goes on without the call that began it', async () => {
+  it('refuses the next call while Terraform continues without its call', async () => {
     const { call, start, logOf } = createRig();
     const { process: program, answer } = start('create', 'web-1', { properties: { ...SMALL, sleep: '3' } });
     await expect.poll(() => logOf('web-1'), PATIENCE).toEqual(['begin']);
@@ -112,7 +112,7 @@ describe.skipIf(TERRAFORM === undefined)('with the real terraform (skipped where
     expect(logOf('web-1')).toEqual(['begin']);
   });
 
-  it('waits for a run by hand, and does not take its empty state for an absent server', async () => {
+  it('waits for a manual run, and does not take its empty state for an absent server', async () => {
     const { call, folder, serverFolder, writeModule, logOf } = createRig();
     writeModule('small', REPLACED_WHOLE);
     await call('create', 'web-1', { properties: SMALL });

@@ -53,7 +53,7 @@ const SUBSTRACTIONS = 'stackTemplateSubstractions:\n  resources:\n';
 
 const CASES: Readonly<Record<string, Case>> = {
   'only a comment changes': { changes: { [SHOP_FILE]: `# a comment\n${SHOP[SHOP_FILE]}` }, lines: [], count: 0 },
-  'a group grows, for the line of its count': {
+  'a group grows, at the line of its count': {
     changes: replaced(SHOP_FILE, '8080"\n', '8080"\n  count: "4"\n'),
     lines: [
       `update shop-db: the property "peers" changes (${SHOP_FILE}:4)`,
@@ -65,7 +65,7 @@ const CASES: Readonly<Record<string, Case>> = {
     changes: replaced(BLOG_FILE, '"1"', '"0"'),
     lines: [`delete blog-web-1: "web" of the stack instance "blog" has 0 servers, and had 1 (${BLOG_FILE}:3)`],
   },
-  'the default of a parameter says fewer, for that line': {
+  'a smaller default of a parameter, at that line': {
     changes: replaced(TEMPLATE, 'count: "3"', 'count: "2"'),
     lines: [`delete shop-web-3: "web" of the stack instance "shop" has 2 servers, and had 3 (${TEMPLATE}:1)`],
     count: 2,
@@ -82,7 +82,7 @@ const CASES: Readonly<Record<string, Case>> = {
     ),
     count: 2,
   },
-  'another layer that is selected': {
+  'another selected layer': {
     changes: replaced(SHOP_FILE, '8080"', '8080"\n  shape: large'),
     lines: [`update shop-web-1: the properties "shape", "shape.cpus" change (${SHOP_FILE}:4)`],
   },
@@ -99,19 +99,19 @@ const CASES: Readonly<Record<string, Case>> = {
     lines: [`delete shop-db: the stack instance "shop" has no resource "db" any more (${TEMPLATE}:2)`],
     count: 2,
   },
-  'a server that moves to another instance and stays as it is': {
+  'a server that moves to another instance unchanged': {
     beside: { 'stacks/templates/one.yaml': ALONE, 'stacks/instances/a.yaml': 'stackTemplate: one\n' },
     changes: { 'stacks/instances/a.yaml': null, 'stacks/instances/b.yaml': 'stackTemplate: one\n' },
     lines: [],
     count: 0,
   },
-  'an instance whose template is corrected, for the line that mends it': {
+  'an instance whose template is corrected, at that line': {
     beside: { [TWO_FILE]: BAD, [WIKI_FILE]: 'stackTemplate: two\n' },
     changes: { [TWO_FILE]: BAD.replace('<<x>>', '80'), [WIKI_FILE]: '# wiki\nstackTemplate: two\n' },
     lines: [`create wiki-a: the stack instance "wiki" becomes active for the first time (${TWO_FILE}:4)`],
     count: 1,
   },
-  'an instance that something else mends, without a line': {
+  'an instance that another file corrects, without a line': {
     beside: { [TWO_FILE]: NEEDING_FAR, [WIKI_FILE]: 'stackTemplate: two\n' },
     changes: {
       'stacks/templates/far.yaml': ALONE.replace('solo', 'far'),
@@ -128,7 +128,7 @@ const CASES: Readonly<Record<string, Case>> = {
     ),
     lines: [`delete blog-web-1: "web" of the stack instance "blog" has servers of other names (${TEMPLATE}:11)`],
   },
-  'an instance that takes another template': {
+  'an instance with another template': {
     beside: { [TWO_FILE]: TWO },
     changes: { [SHOP_FILE]: 'stackTemplate: two\n' },
     lines: [`delete shop-db: the stack instance "shop" has no resource "db" any more (${SHOP_FILE}:1)`],
@@ -141,11 +141,11 @@ const CASES: Readonly<Record<string, Case>> = {
     changes: { [SHOP_FILE]: `${SHOP[SHOP_FILE]}${SUBSTRACTIONS}    db:\n      properties: { environment: {} }\n` },
     lines: [`update shop-db: the property "environment" changes (${SHOP_FILE}:7)`],
   },
-  'a whole resource that is taken out': {
+  'a whole removed resource': {
     changes: { [SHOP_FILE]: `${SHOP[SHOP_FILE]}${SUBSTRACTIONS}    db: {}\n` },
     lines: [`delete shop-db: the stack instance "shop" has no resource "db" any more (${SHOP_FILE}:6)`],
   },
-  'a whole resource that is added': {
+  'a whole added resource': {
     changes: {
       [SHOP_FILE]: `${SHOP[SHOP_FILE]}${ADDITIONS}    cache:\n      type: Platform::Server\n      properties: {}\n`,
     },
@@ -156,32 +156,32 @@ const CASES: Readonly<Record<string, Case>> = {
     changes: { [TWO_FILE]: TWO.replace('"81"', '"82"') },
     lines: [`update a-first: the property "ports" changes (${TWO_FILE}:4)`],
   },
-  'an item of a list that goes': {
+  'a removed item of a list': {
     beside: OF_TWO,
     changes: { [TWO_FILE]: TWO.replace('"80", "81"', '"80"') },
     lines: [`update a-first: the property "ports" changes (${TWO_FILE}:4)`],
   },
-  'a property that goes': {
+  'a removed property': {
     beside: OF_TWO,
     changes: { [TWO_FILE]: TWO.replace('{ ports: ["90"] }', '{}') },
     lines: [`update a-second: the property "ports" changes (${TWO_FILE}:7)`],
   },
-  'a key that leaves a provisioning layer': {
+  'a key removed from a provisioning layer': {
     beside: { 'types/shape/large.yaml': 'cpus: 8\ndisk: 9\n' },
     changes: { 'types/shape/large.yaml': 'disk: 9\n' },
     lines: ['update blog-db: the property "shape.cpus" changes (types/shape/large.yaml:1)'],
   },
-  'a provisioning layer that every server has from now on': {
+  'a new provisioning layer of every server': {
     changes: { 'hierarchy.yaml': `${SHOP['hierarchy.yaml']}provisioning: [shape, common]\n` },
     lines: [
       'update blog-db: the properties "common.admin_password", "common.log", "common.ntp" change (hierarchy.yaml:4)',
     ],
   },
-  'a level that leaves the order': {
+  'a level removed from the order': {
     changes: { 'hierarchy.yaml': `${SHOP['hierarchy.yaml']}order: [common, environment]\n`, [COMMON]: '{}\n' },
     lines: ['update blog-db: the property "shape.cpus" changes (hierarchy.yaml:4)'],
   },
-  'a parameter of the template that only one resource names': {
+  'a parameter that only one resource uses': {
     changes: {
       [TEMPLATE]: SHOP[TEMPLATE]
         .replace('port: "80"', 'port: "81"')
@@ -193,13 +193,13 @@ const CASES: Readonly<Record<string, Case>> = {
     changes: replaced(TEMPLATE, '{ environment: staging,', '{ name: "<<port>>-db", environment: staging,'),
     lines: [`create 80-db: "db" of the stack instance "blog" has servers of other names (${TEMPLATE}:16)`],
   },
-  'indexes, by where they start': {
+  'indexes, by their start': {
     changes: replaced(TEMPLATE, 'max_unavailable: "1"', 'max_unavailable: "1"\n      index_start: "7"'),
     lines: [`update blog-db: the property "peers" changes (${TEMPLATE}:8)`],
   },
 };
 
-describe('servers change because of', () => {
+describe('causesOf finds the cause of a change by', () => {
   it.each(Object.entries(CASES))('%s', (_, { beside = {}, changes, lines, count }) => {
     const found = linesOf(planned(changes, { files: { ...SHOP, ...beside } }));
     expect(found).toEqual(expect.arrayContaining([...lines]));
@@ -207,7 +207,7 @@ describe('servers change because of', () => {
   });
 });
 
-it('a change names its instance and group, and each property before and after', () => {
+it('a planned change names instance, group, and each property before and after', () => {
   const { changes } = planned(replaced(SHOP_FILE, '8080"', '8080"\n  shape: large'));
   expect(changes[0]).toMatchObject({
     ...{ instance: 'shop', group: 'web' },

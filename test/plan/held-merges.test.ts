@@ -20,7 +20,7 @@ const FILES = {
   'stacks/instances/back.yaml': instance('back', 3),
 };
 
-it('an approval happens upon what is active by then, and a delete waits for a dependent', () => {
+it('planMerge plans an approval on the then active state, and a delete after its dependents', () => {
   // `front` comes to depend on a server of `back`, whose removal is held at first.
   const plan = planned(
     { 'stacks/instances/front.yaml': instance('front', 1, ['back-1']), 'stacks/instances/back.yaml': null },

@@ -42,7 +42,7 @@ function plannedOnRecorded(before: string, after: string, outputs: JsonMap = { a
   });
 }
 
-it('a new server has a value that is known after the create of another', () => {
+it('planMerge shows an output as known after the create of another server', () => {
   const plan = planned({ ...FILES, [TEMPLATE]: ADDRESS }, { files: { 'tree.yaml': FILES['tree.yaml'] } });
   expect(plan.changes).toMatchObject([
     { resource: 'db' },
@@ -51,7 +51,7 @@ it('a new server has a value that is known after the create of another', () => {
   expect(textPlan(plan)).toContain('    url: none -> (known after create of db)');
 });
 
-it('a property that takes another output is updated, in the server and in its record', () => {
+it('planMerge updates a property with another output in server and record', () => {
   const plan = planned({ [TEMPLATE]: ADDRESS }, { files: FILES });
   expect(plan.changes).toMatchObject([
     { action: 'update', resource: 'web', properties: { url: { from: 'none', ...UNKNOWN } } },
@@ -61,7 +61,7 @@ it('a property that takes another output is updated, in the server and in its re
   expect(planned({}, { files: { ...FILES, [TEMPLATE]: ADDRESS } }).changes).toEqual([]);
 });
 
-it('of a controller, what is recorded is shown', () => {
+it('planMerge shows recorded outputs of a controller', () => {
   const { changes, configuration } = plannedOnRecorded(FILES[TEMPLATE], ADDRESS);
   expect(changes).toMatchObject([{ resource: 'web', properties: { url: { from: 'none', to: '10.0.0.1' } } }]);
   expect(configuration).toMatchObject([{ key: 'url', from: 'none', to: '10.0.0.1' }]);
@@ -70,12 +70,12 @@ it('of a controller, what is recorded is shown', () => {
   ]);
 });
 
-it('nothing changes where the text stays, whatever is reported by then', () => {
+it('planMerge changes nothing if the text is unchanged', () => {
   expect(plannedOnRecorded(ADDRESS, ADDRESS).changes).toEqual([]);
   expect(plannedOnRecorded(ADDRESS, `${ADDRESS}# a comment\n`)).toMatchObject({ changes: [], configuration: [] });
 });
 
-it('a server that was not wanted for a while keeps the value that it has, as it does once that is followed', () => {
+it('planMerge keeps the applied output of a server that is wanted again', () => {
   const facts = { outputsOf: () => ({ address: '10.0.0.1' }) };
   const desired = new TextRepository().commit({ ...FILES, [TEMPLATE]: ADDRESS });
   const made = doneIn(desired, (spec) => takeOutputs(spec, { specs: [] }, facts));
@@ -87,14 +87,14 @@ it('a server that was not wanted for a while keeps the value that it has, as it 
   expect(changes.find(({ resource }) => resource === 'web')).toBeUndefined();
 });
 
-it('a user can write no text that a report takes for its own words', () => {
+it('planMerge quotes texts that look like its own words', () => {
   const text = '(known after create of ![x](http://example.com/x) @all\u001b[2J';
   const plan = planned({ [TEMPLATE]: template(`url: ${JSON.stringify(text)}`) }, { files: FILES });
   expect(markdownReport(plan)).toContain(' → `(known after create of ![x](http://example.com/x) @all\\u001b[2J`');
   expect(textPlan(plan)).not.toContain('\u001b');
 });
 
-it('names each server once, in the configuration as in the change', () => {
+it('planMerge names each server once, in configuration and changes', () => {
   const both = template(`url: "<<(Output)['db']['address']>>/<<(Output)['db']['mac']>>"`);
   const plan = planned({ [TEMPLATE]: both }, { files: FILES });
   expect(plan.changes).toMatchObject([{ properties: { url: UNKNOWN } }]);

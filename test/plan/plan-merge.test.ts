@@ -14,7 +14,7 @@ function replaced(path: keyof typeof SHOP, from: string, to: string): Readonly<R
   return { [path]: text };
 }
 
-it('everything is new where nothing is in force', () => {
+it('planMerge shows everything as new without an active state', () => {
   const plan = plannedOn(undefined, SHOP);
   expect(plan.changes.map(({ action }) => action)).toEqual(Array.from({ length: 6 }, () => 'create'));
   expect(plan.access).toEqual([
@@ -37,7 +37,7 @@ function keyLines({ configuration }: Plan): readonly string[] {
 }
 
 const CONFIGURATION: Readonly<Record<string, { beside?: TextChanges; changes: TextChanges; lines: string[] }>> = {
-  'keys that come, go and change': {
+  'added, removed and changed keys': {
     changes: { [STAGING]: 'stage: dev\nmotd: hello\n', [COMMON]: 'ntp: [a]\nadmin_password: secret/admin\n' },
     lines: [
       `log: "info" -> null on 6 (${COMMON}:null)`,
@@ -59,7 +59,7 @@ const CONFIGURATION: Readonly<Record<string, { beside?: TextChanges; changes: Te
     changes: { [HIERARCHY]: `${SHOP[HIERARCHY]}merge: { ntp: unique }\n` },
     lines: [`ntp: ["b"] -> ["b","a"] on 4 (${PRODUCTION}:1)`],
   },
-  'a description that somebody writes, and one that is removed': {
+  'an added and a removed description': {
     beside: { [PRINTER]: 'description: Old\n' },
     changes: { [PRINTER]: '{}\n', 'types/clientcert/shop-db.yaml': 'description: The orders\n' },
     lines: [
@@ -67,7 +67,7 @@ const CONFIGURATION: Readonly<Record<string, { beside?: TextChanges; changes: Te
       'description: "db of shop" -> "The orders" on 1 (types/clientcert/shop-db.yaml:1)',
     ],
   },
-  'nothing where a more specific layer hides the key': {
+  'nothing if a more specific layer hides the key': {
     changes: { [COMMON]: `${SHOP[COMMON]}stage: none\n` },
     lines: [],
   },
@@ -75,7 +75,7 @@ const CONFIGURATION: Readonly<Record<string, { beside?: TextChanges; changes: Te
     changes: replaced(SHOP_FILE, '8080', '8081'),
     lines: [`port: "8080" -> "8081" on 3 (${SHOP_FILE}:3)`],
   },
-  'a text apart from a list that looks like it': {
+  'a text distinguished from a list that looks like it': {
     beside: { [STAGING]: 'x: y\n', [PRODUCTION]: 'x: y\n' },
     changes: { [STAGING]: 'x: \'["a"]\'\n', [PRODUCTION]: 'x: [a]\n' },
     lines: [`x: "y" -> ["a"] on 4 (${PRODUCTION}:1)`, `x: "y" -> "[\\"a\\"]" on 2 (${STAGING}:1)`],
@@ -107,7 +107,7 @@ describe('configuration', () => {
     expect(keyLines(planned(changes, { files: { ...SHOP, ...beside } }))).toEqual(lines);
   });
 
-  it('names hand-written nodes that come and go', () => {
+  it('names added and removed hand-written nodes', () => {
     const files = { ...SHOP, 'types/clientcert/old.yaml': 'ip: 192.0.2.1\n' };
     const plan = planned({ 'types/clientcert/old.yaml': null, 'types/clientcert/new.yaml': '{}\n' }, { files });
     expect(plan.nodes).toEqual([
@@ -121,7 +121,7 @@ describe('configuration', () => {
 describe('secrets', () => {
   const text = (plan: unknown): string => JSON.stringify(plan);
 
-  it('of a layer are told without a value', () => {
+  it('of a layer are shown without a value', () => {
     const plan = planned(replaced('types/common/global.yaml', 'secret/admin', 'secret/other'));
     expect(plan.configuration).toMatchObject([
       { key: 'admin_password', isSecret: true, from: '(secret)', to: '(secret)', nodes: 6 },
@@ -129,13 +129,13 @@ describe('secrets', () => {
     expect(text(plan)).not.toMatch(/secret\/(admin|other)/);
   });
 
-  it('of a property are told without a value', () => {
+  it('of a property are shown without a value', () => {
     const plan = planned(replaced(SHOP_FILE, '8080"', '8080"\n  token: secret/mine'));
     expect(plan.changes[0]?.properties).toEqual({ api_password: { from: '(secret)', to: '(secret)' } });
     expect(text(plan)).not.toMatch(/secret\/(token|mine)/);
   });
 
-  it('stay hidden where the merge takes the rule away', () => {
+  it('stay hidden if the merge removes the rule', () => {
     const plan = planned({
       'hierarchy.yaml': 'merge: {}\n',
       ...replaced('types/common/global.yaml', 'secret/admin', 'plain'),
@@ -144,7 +144,7 @@ describe('secrets', () => {
     expect(plan.configuration).toMatchObject([{ key: 'admin_password', isSecret: true }]);
   });
 
-  it('that appear and go are told so', () => {
+  it('that are added and removed are shown as such', () => {
     const plan = planned({ 'types/common/global.yaml': 'ntp: [a]\nlog: info\nother_password: secret/x\n' });
     expect(plan.configuration.map(({ key, from, to }) => [key, from, to])).toEqual([
       ['admin_password', '(secret)', null],
@@ -154,7 +154,7 @@ describe('secrets', () => {
 });
 
 describe('access', () => {
-  it('has clients that come, go and change', () => {
+  it('has added, removed and changed clients', () => {
     const files = { ...SHOP, 'clients/B2.yaml': 'role: proxy\ntags: [lab]\n', 'clients/C3.yaml': 'role: proxy\n' };
     const plan = planned(
       {
@@ -171,7 +171,7 @@ describe('access', () => {
     ]);
   });
 
-  it('keeps the last administrator, and the problem says so', () => {
+  it('keeps the last administrator, with a problem', () => {
     const plan = planned({ 'clients/A1.yaml': 'role: proxy\n' });
     expect(plan.access).toEqual([]);
     expect(plan.problems).toMatchObject([{ code: 'last_administrator' }]);
@@ -189,7 +189,7 @@ const PAUSE = 'stackTemplateAdditions: { resources: { web: { properties: { pause
 describe('safety', () => {
   it.each<[what: string, beside: TextChanges, changes: TextChanges, lines: readonly string[]]>([
     [
-      'the fields of instances, and not their defaults',
+      'the fields of instances without their defaults',
       { [BLOG_FILE]: `${BLOG}protected: true\ndeletion: retain\n` },
       {
         [BLOG_FILE]: `${BLOG}deletion: delete\ndrift: heal\n`,
@@ -200,19 +200,19 @@ describe('safety', () => {
       ),
     ],
     [
-      'the pace of updates once for all instances of a template',
+      'the rollout once for all instances of a template',
       {},
       replaced(TEMPLATE, 'max_unavailable: "1"', 'max_unavailable: "100%"'),
       ['stack-template/web web/max_unavailable: 1 -> 100%'],
     ],
     [
-      'the pace of one instance that changes it',
+      'the rollout of an instance that changes it',
       {},
       { [SHOP_FILE]: `${SHOP[SHOP_FILE]}${PAUSE}` },
       ['stack-instance/shop web/pause_seconds: 0 -> 5'],
     ],
     [
-      'nodes of the tree by their path, and no others',
+      'nodes of the tree by their path',
       {},
       {
         'tree.yaml':
@@ -227,7 +227,7 @@ describe('safety', () => {
       ['hierarchy /merge/ntp: null -> unique'],
     ],
     [
-      'the settings of instances that come and go, where they are not the default',
+      'the settings of added and removed instances that differ from the default',
       { [BLOG_FILE]: `${BLOG}deletion: retain\n` },
       { [BLOG_FILE]: null, 'stacks/instances/wiki.yaml': 'stackTemplate: web\nadopt: true\n' },
       ['stack-instance/blog deletion: retain -> null', 'stack-instance/wiki adopt: null -> true'],
@@ -237,7 +237,7 @@ describe('safety', () => {
   });
 });
 
-it('a plan for one node lists only the changes of that server and its record, and holds all the same', () => {
+it('a plan for one node lists only the changes of that server and its record, but all holds', () => {
   const common = 'types/common/global.yaml';
   const changes = { [common]: SHOP[common].replace('info', 'debug'), [BLOG_FILE]: null };
   const plan = planned(changes, { budget: 1, node: 'shop-web-1' });
@@ -269,7 +269,7 @@ describe('deletes', () => {
       { changes: [], problems: [{ code: 'protected_instance', file: SHOP_FILE, line: 5 }], invalid: ['shop'] },
     ],
     [
-      'lifted in the same merge do not happen either',
+      'of an instance whose protection ends in the same merge do not happen either',
       PROTECTED,
       { [SHOP_FILE]: null },
       {},
@@ -285,7 +285,7 @@ describe('deletes', () => {
     ],
     ['that a trailer allows are not held', {}, { [BLOG_FILE]: null }, { budget: 1, approvedCount: 2 }, { held: null }],
     [
-      'that may be meant for a wrong instance are held',
+      'of servers that an invalid instance may take over are held',
       {},
       { [BLOG_FILE]: null, 'stacks/instances/wiki.yaml': 'stackTemplate: wbe\n' },
       {},
@@ -303,7 +303,7 @@ describe('deletes', () => {
       },
     ],
     [
-      'of everything leave out a protected instance, and say why',
+      'of everything omit a protected instance, with the reason',
       PROTECTED,
       { [BLOG_FILE]: null, [SHOP_FILE]: null },
       {},
@@ -339,7 +339,7 @@ describe('an instance that waits for a held one', () => {
     'stacks/instances/giver.yaml': named('x', 'y'),
   };
 
-  it('is told, with what it does once that is approved', () => {
+  it('is shown with its changes after the approval', () => {
     const changes = { 'stacks/instances/giver.yaml': null, 'stacks/instances/taker.yaml': named('y', 'z') };
     const plan = planned(changes, { files, budget: 0 });
     expect(plan.held).toMatchObject({ kind: 'budget', limit: 0, deletes: 1, instances: ['giver'], waiting: ['taker'] });
@@ -355,7 +355,7 @@ describe('an instance that waits for a held one', () => {
 });
 
 describe('problems', () => {
-  it('are those that base does not have, and the number of the others', () => {
+  it('are the new ones, with the number of the others', () => {
     const files = { ...SHOP, 'stacks/instances/wiki.yaml': 'stackTemplate: wbe\n' };
     const plan = planned(
       { 'stacks/instances/wiki.yaml': '# moved\nstackTemplate: wbe\n', [BLOG_FILE]: 'stackTemplate: wbe\n' },
@@ -366,7 +366,7 @@ describe('problems', () => {
     expect(plan.invalid).toEqual(['blog']);
   });
 
-  it('of a template count again for an instance that meets them anew', () => {
+  it('of a template count again for a newly affected instance', () => {
     const files = {
       ...SHOP,
       'stacks/templates/bad.yaml': 'resources: { a: { type: Platform::Server, properties: { name: "<<x>>" } } }\n',

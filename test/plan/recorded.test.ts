@@ -47,7 +47,7 @@ function reasonsIn({ changes }: Pick<Plan, 'changes'>): readonly string[] {
   );
 }
 
-describe('compared with recorded servers', () => {
+describe('a plan compared with recorded servers', () => {
   const done = doneIn(new TextRepository().commit(SHOP)).find(({ name }) => name === 'shop-web-1');
   const old = done?.applied && { ...done.applied, properties: { ...done.applied.properties, port: '70' } };
 
@@ -59,7 +59,7 @@ describe('compared with recorded servers', () => {
       ['create shop-web-1: "web" of the stack instance "shop" has 3 servers, and had 2'],
     ],
     [
-      'one is not made',
+      'one is not created',
       { rows: { 'shop-web-1': { applied: null } } },
       ['create shop-web-1: the server does not exist yet'],
     ],
@@ -84,7 +84,7 @@ describe('compared with recorded servers', () => {
       ['replace shop-web-1: the server is being deleted, and is created again'],
     ],
     [
-      'one is on its way out',
+      'one is being removed',
       {
         rows: { 'blog-web-1': { wanted: null } },
         texts: { [BLOG_FILE]: 'stackTemplate: web\nparameters: { count: "0" }\n' },
@@ -101,7 +101,7 @@ describe('compared with recorded servers', () => {
       [1, 2, 3].map((index) => `update shop-web-${index}: the property "port" changes (3)`),
     ],
     [
-      'the merge brings back what is applied',
+      'the merge restores the applied spec',
       {
         rows: { 'shop-web-1': { applied: old ?? null } },
         texts: { [SHOP_FILE]: SHOP[SHOP_FILE].replace('8080', '70') },
@@ -119,7 +119,7 @@ describe('compared with recorded servers', () => {
 
   it.each<[string, Case, object]>([
     [
-      'what was never made and is not wanted is forgotten',
+      'an unwanted server that was never created is forgotten',
       {
         rows: {
           'blog-db': { applied: null, mayExist: false },
@@ -129,7 +129,7 @@ describe('compared with recorded servers', () => {
       { changes: [], held: null },
     ],
     [
-      'what is being made, or may have been, is deleted; one that is being made counts against the budget',
+      'a server that is or may have been created is deleted',
       {
         rows: { 'blog-db': { applied: null, state: 'creating' }, 'blog-web-1': { applied: null, state: 'retrying' } },
         budget: 0,
@@ -140,25 +140,25 @@ describe('compared with recorded servers', () => {
       },
     ],
     [
-      'what may have been made of an instance that retains its servers is left',
+      'a server that may exist of a retaining instance is left',
       { rows: { 'blog-db': { applied: null, state: 'creating' } }, files: retaining },
       { changes: [], retained: [{ resource: 'blog-db' }, { resource: 'blog-web-1' }] },
     ],
     [
-      'an instance that no file has any more retains what the rows say',
+      'an instance without a file retains as recorded',
       { rows: ofOld({ deletion: 'retain' }) },
       { retained: ['blog-db', 'blog-web-1'].map((resource) => ({ resource, instance: 'old' })) },
     ],
     [
-      'a protected instance that is only recorded stays',
+      'a protected instance that is only recorded is kept',
       { rows: ofOld({ protected: true }) },
       { changes: [], problems: [{ code: 'protected_instance' }] },
     ],
-  ])('of a file that goes, %s', (_, given, plan) => {
+  ])('of a removed file: %s', (_, given, plan) => {
     expect(planMerge(mergeOf({ ...given, texts: { [BLOG_FILE]: null } }))).toMatchObject(plan);
   });
 
-  it('deletes that wait count against the budget, and approved ones do not', () => {
+  it('waiting deletes count for the budget, and approved ones do not', () => {
     const texts = {
       [BLOG_FILE]: 'stackTemplate: web\nparameters: { count: "0" }\n',
       [SHOP_FILE]: `${SHOP[SHOP_FILE]}  count: "2"\n`,
@@ -174,7 +174,7 @@ describe('compared with recorded servers', () => {
     expect(planMerge(mergeOf({ rows: approved, texts, budget: 1 })).held).toBeNull();
   });
 
-  it('an instance of which nothing is recorded is as good as new', () => {
+  it('an instance without recorded servers is new', () => {
     const rows = { 'blog-db': null, 'blog-web-1': null };
     expect(reasonsIn(planMerge(mergeOf({ rows })))).toEqual([
       'create blog-db: the stack instance "blog" becomes active for the first time',

@@ -44,7 +44,7 @@ function keysOf({ changes, configuration, problems }: Plan): unknown {
   };
 }
 
-it('a plan lists the same changed keys whether or not they are secret', () => {
+it('planMerge lists the same changed keys for secrets as for other keys', () => {
   let hiddenCount = 0;
   fc.assert(
     fc.property(COMMIT, COMMIT, (base, head) => {

@@ -14,31 +14,31 @@ function outputsOf(bytes: number): Record<string, string> {
 }
 
 describe('the outputs of an answer', () => {
-  it('may take 64 KiB as JSON, and no byte more', () => {
+  it('have at most 64 KiB as JSON', () => {
     const { outputs } = readAnswer(answerWith({ outputs: outputsOf(OUTPUTS_BYTES_MAX) }));
     expect(Buffer.byteLength(JSON.stringify(outputs))).toBe(64 * 1024);
     expect(() => readAnswer(answerWith({ outputs: outputsOf(OUTPUTS_BYTES_MAX + 1) }))).toThrow(TOO_LARGE);
   });
 
-  it('count together, with their names, in bytes and not in characters', () => {
+  it('count together with their names, in bytes', () => {
     const names = (letter: string): Record<string, string> =>
       Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`${index}-kkkkk`, letter.repeat(45)]));
     expect(() => readAnswer(answerWith({ outputs: names('a') }))).not.toThrow();
     expect(() => readAnswer(answerWith({ outputs: names('ü') }))).toThrow(/"outputs" takes 1\d{5} bytes/);
   });
 
-  it('do not limit what was observed, of which only differences are kept', () => {
+  it('do not limit observed properties', () => {
     const observed = Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`p${index}`, 'x'.repeat(60_000)]));
     expect(readAnswer(answerWith({ observed })).observed).toEqual(observed);
   });
 
-  it('are measured as they would be kept: blanks of the text do not count', () => {
+  it('are measured without white space of the text', () => {
     const text = answerWith({ outputs: { key: 'value' } }).replaceAll(':', `:${' '.repeat(70_000)}`);
     expect(readAnswer(text).outputs).toEqual({ key: 'value' });
   });
 });
 
-it('what is no answer is not quoted where it may hold a secret', () => {
+it('readAnswer does not quote a text that may contain a secret', () => {
   const cut = answerWith({ observed: { admin_password: 'S3cr3t!' } }).slice(0, -2);
   expect(() => readAnswer(cut)).toThrow(
     `the answer is not one JSON object: ${cut.length} characters that begin with "{"`,
@@ -50,7 +50,7 @@ it('what is no answer is not quoted where it may hold a secret', () => {
 });
 
 describe('the place of an answer', () => {
-  it('is a text of 1 to 250 characters; without one there is none', () => {
+  it('is an optional text of 1 to 250 characters', () => {
     expect(readAnswer(answerWith({ place: 'x'.repeat(250) })).place).toBe('x'.repeat(250));
     for (const place of [undefined, null]) expect(readAnswer(answerWith({ place }))).not.toHaveProperty('place');
     for (const place of ['', ' ', 'x'.repeat(251), 7, ['a'], {}]) {

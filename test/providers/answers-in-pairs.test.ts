@@ -53,7 +53,7 @@ function jsonOf(value: unknown): JsonMap {
   return JSON.parse(JSON.stringify(value));
 }
 
-it('an admitted answer is admitted as a proxy reports it, the same, and its message stays within its limit', () => {
+it('an accepted answer is also accepted as a report of a proxy', () => {
   fc.assert(
     fc.property(ANSWER, (written) => {
       const answer = readIfRight(JSON.stringify(written));
@@ -66,7 +66,7 @@ it('an admitted answer is admitted as a proxy reports it, the same, and its mess
   );
 });
 
-it('an output is admitted exactly if a file and a body may hold it as a key of a record', () => {
+it('an output is accepted exactly if a file and a body accept it as a key', () => {
   const files = { 'tree.yaml': 'name: global\ntype: common\n', 'hierarchy.yaml': 'order: [common, role]\n' };
   const desired = new TextRepository().commit(files);
   fc.assert(

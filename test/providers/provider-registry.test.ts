@@ -25,14 +25,14 @@ function matched(match: Partial<Match>, properties: Properties, kind = 'Platform
 }
 
 it.each<[string, Partial<Match>, Properties, boolean]>([
-  ['everything, where nothing is asked for', {}, { name: 'web-1' }, true],
+  ['everything without a condition', {}, { name: 'web-1' }, true],
   ['its kind', { kind: 'Platform::Server' }, {}, true],
   ['no other kind', { kind: 'Platform::Other' }, {}, false],
   ['an equal property', { properties: { location: 'lab' } }, { location: 'lab', name: 'web-1' }, true],
   ['no other value', { properties: { location: 'lab' } }, { location: 'labs' }, false],
   ['no missing property', { properties: { location: 'lab' } }, {}, false],
   ['no property that every object inherits', { properties: { toString: 'lab' } }, {}, false],
-  ['only all of several properties', { properties: { a: '1', b: '2' } }, { a: '1', b: '3' }, false],
+  ['all of several properties', { properties: { a: '1', b: '2' } }, { a: '1', b: '3' }, false],
   ['an equal list', { properties: { tags: ['a', 'b'] } }, { tags: ['a', 'b'] }, true],
   ['no list in another order', { properties: { tags: ['a', 'b'] } }, { tags: ['b', 'a'] }, false],
   ['neither kind nor property alone', { kind: 'Platform::Server', properties: { a: '1' } }, { a: '2' }, false],
@@ -40,7 +40,7 @@ it.each<[string, Partial<Match>, Properties, boolean]>([
   expect(matched(match, properties)).toBe(expected);
 });
 
-it('takes the first match, and carries its settings and provider', () => {
+it('returns the first match with its settings and provider', () => {
   const providers = new Map<string, Provider>();
   const settings = [entryOf('lab', { properties: { location: 'lab' } }), entryOf('rest'), entryOf('never')];
   const registry = createProviderRegistry(settings, ({ name }) => {
@@ -61,7 +61,7 @@ it('finds entries by name', () => {
   expect(registry.byName('constructor')).toBeUndefined();
 });
 
-it('closes every provider, and tells of the first that failed', async () => {
+it('closes every provider, and throws the first failure', async () => {
   const closed: string[] = [];
   const registry = createProviderRegistry([entryOf('a'), entryOf('b'), entryOf('c')], ({ name }) =>
     providerOf(async () => {

@@ -45,7 +45,7 @@ async function outcomeOf(provider: Provider, fields: Partial<Call>): Promise<str
   return (await perform(provider, fields)).outcome;
 }
 
-describe('time', () => {
+describe('the duration of a simulated action', () => {
   it.each([
     ['create', 400],
     ['update', 300],
@@ -66,7 +66,7 @@ describe('time', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('is cut short by the signal: the call throws its reason and leaves nothing that waits', async () => {
+  it('ends with the signal, without a timer left', async () => {
     const clock = new ManualClock();
     const provider = open({ createMs: 1000 }, clock);
     const controller = new AbortController();
@@ -77,7 +77,7 @@ describe('time', () => {
   });
 });
 
-describe('failures', () => {
+describe('simulated failures', () => {
   async function outcomes(options: Partial<SimulatedOptions>): Promise<string[]> {
     const provider = open(options);
     const found: string[] = [];
@@ -87,7 +87,7 @@ describe('failures', () => {
     return found;
   }
 
-  it('come about as often as failRate says, the same for the same seed, others for another', async () => {
+  it('are as frequent as failRate, and depend on the seed', async () => {
     const found = await outcomes({ failRate: 0.3, seed: 7 });
     const failed = found.filter((outcome) => outcome === 'retryable').length;
     expect(failed).toBeGreaterThan(35);
@@ -96,7 +96,7 @@ describe('failures', () => {
     expect(await outcomes({ failRate: 0.3, seed: 8 })).not.toEqual(found);
   });
 
-  it('have no effect, say which try it was, and never hit a check', async () => {
+  it('change nothing, name the attempt, and never affect a check', async () => {
     const provider = open({ failRate: 1 });
     for (const attempt of [1, 2]) {
       expect(await perform(provider, {})).toMatchObject({
@@ -108,8 +108,8 @@ describe('failures', () => {
   });
 });
 
-describe('effects', () => {
-  it('come once for each action, also when it is repeated after others', async () => {
+describe('effects of simulated actions', () => {
+  it('happen once for each action id, also after other actions', async () => {
     const provider = open();
     await perform(provider, { action: 'c1', properties: { size: 'small' } });
     await perform(provider, { operation: 'update', action: 'u1', properties: { size: 'medium' } });
@@ -129,7 +129,7 @@ describe('effects', () => {
     expect(await outcomeOf(provider, { operation: 'check' })).toBe('done');
   });
 
-  it('leave what another action made as it is, and show it', async () => {
+  it('show an existing server of another action unchanged', async () => {
     const provider = open();
     await perform(provider, { action: 'c1', properties: { owner: 'somebody' } });
     const answer = await perform(provider, { action: 'c2', properties: { owner: 'me' } });
@@ -137,8 +137,8 @@ describe('effects', () => {
   });
 });
 
-describe('the file', () => {
-  it('keeps what a killed process has changed, and only its owner may read it', () => {
+describe('the file of simulated servers', () => {
+  it('keeps changes of a killed process, for its owner only', () => {
     const file = join(temporaryDirectory(), 'new/simulated.sqlite');
     const script = `const { SimulatedServers } = await import(${JSON.stringify(SERVERS)});
       const servers = new SimulatedServers(${JSON.stringify(file)});
@@ -152,7 +152,7 @@ describe('the file', () => {
     servers.close();
   });
 
-  it('remembers the last 20 actions of a server, and those of a removed one until the next start', () => {
+  it('keeps the last 20 actions of a server, and of a removed one until the next start', () => {
     const file = join(temporaryDirectory(), 'simulated.sqlite');
     const servers = new SimulatedServers(file);
     for (let round = 0; round < 21; round++) servers.change('web', { action: `u-${round}`, properties: {} });
@@ -165,7 +165,7 @@ describe('the file', () => {
     expect(simulatedRows(file).map(({ name }) => name)).toEqual(['web']);
   });
 
-  it('is refused when it is another file, and is left as it is', () => {
+  it('is refused and not changed if it is another kind of file', () => {
     const file = join(temporaryDirectory(), 'simulated.sqlite');
     const text = '{"name":"web-1","properties":null,"actions":[]}\n'.repeat(100);
     writeFileSync(file, text);

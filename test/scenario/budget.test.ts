@@ -17,7 +17,7 @@ import { SHOP } from './stacks.ts';
 
 const ALL_OF_SHOP = ['shop-db', 'shop-web-1', 'shop-web-2', 'shop-web-3', 'shop-web-4'];
 
-it('a commit that removes an instance is held whole, until it is taken back', async () => {
+it('a commit that removes an instance is held until it is reverted', async () => {
   const scene = await upAndDone();
   const [before, effects] = [await answers(scene, 'shop'), effectsIn(scene.site)];
   await push(scene, { [SHOP]: null, 'types/role/web.yaml': 'port: 443\n' });
@@ -42,7 +42,7 @@ it('a commit that removes an instance is held whole, until it is taken back', as
   expect(effectsIn(scene.site)).toEqual(effects);
 });
 
-it('treeline approve lets what is held happen, also after a restart', async () => {
+it('treeline approve releases held deletes, also after a restart', async () => {
   const scene = await upAndDone();
   await push(scene, { [SHOP]: null });
   await restart(scene);

@@ -44,7 +44,7 @@ async function readyz({ controller }: RunningController): Promise<number> {
   return (await fetch(`http://127.0.0.1:${controller.management.port}/readyz`)).status;
 }
 
-test('a new server certificate is shown without a restart, and a wrong one never', async () => {
+test('a new server certificate is used without a restart, and an invalid one never', async () => {
   const site = await createSite(STACKS);
   const running = await runController(site);
   await running.untilDone(await site.repository.head(), 'shop');
@@ -61,7 +61,7 @@ test('a new server certificate is shown without a restart, and a wrong one never
   expect((await running.get('/stacks/instances/shop/status')).body).toBe('Done');
 });
 
-test('a revoked client gets one more answer on its connection, and the work goes on', async () => {
+test('a revoked client gets at most one more answer on its connection, and work continues', async () => {
   const site = await createSite(STACKS);
   const authority = authorityOf(site);
   const { serialNumber } = new X509Certificate(site.administrator.cert);

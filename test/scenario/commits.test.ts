@@ -15,7 +15,7 @@ function serversIn(site: Site): string[] {
   return Object.keys(existing(site));
 }
 
-it('servers follow sizes and templates, dependencies first, and records follow configuration without an action', async () => {
+it('servers follow sizes and templates in dependency order, and records follow configuration without an action', async () => {
   const scene = await upAndDone();
   const { site, running } = scene;
   expect(serversIn(site)).toEqual(SERVERS);
@@ -48,7 +48,7 @@ it('servers follow sizes and templates, dependencies first, and records follow c
 describe('a mistake in one instance', () => {
   const WRONG = `${instanceText('shop', 4)}  oops: [\n`;
 
-  it('keeps that one as it is, servers and records, while others move; corrected, it moves too', async () => {
+  it('pins that instance until it is corrected, while others follow', async () => {
     const scene = await upAndDone();
     const { site, running } = scene;
     const before = await running.get('/stacks/instances/shop/');
@@ -67,7 +67,7 @@ describe('a mistake in one instance', () => {
 });
 
 describe('an instance', () => {
-  it('that is deleted answers until its servers are gone, in the reverse order, and is not found then', async () => {
+  it('that is deleted is readable until its servers are gone in reverse order', async () => {
     const scene = await upAndDone();
     const { site, running } = scene;
     const before = effectsIn(site).length;
@@ -87,7 +87,7 @@ describe('an instance', () => {
     expect((await running.get('/stacks/instances/')).body).toMatchObject([{ name: 'office' }]);
   });
 
-  it('hands its servers to another without an action', async () => {
+  it('hands its servers over to another one without an action', async () => {
     const scene = await upAndDone();
     const before = effectsIn(scene.site);
     await push(scene, { [SHOP]: null, 'stacks/instances/store.yaml': instanceText('shop') });

@@ -12,7 +12,7 @@ async function eventsOf({ running }: Scene, instance: string, after = 0): Promis
   return (body as unknown as InstanceEvents).events;
 }
 
-it('events are streamed while a commit is followed, then end with the controller, and go on after its restart', async () => {
+it('an event stream follows a commit, ends with the controller, and continues after its restart', async () => {
   const scene = await upAndDone();
   const { site } = scene;
   const open = (path = '/events', headers = {}) =>

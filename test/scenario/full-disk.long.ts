@@ -16,8 +16,8 @@ const EMPTY = { release: 1, counts: { shop: 0 } };
 const LARGER = { release: 1, counts: { shop: 4 } };
 
 const NEW_SERVERS = [1, 2, 3, 4].map((index) => `shop-web-${index}`);
-describe.skipIf(process.getuid?.() !== 0)('a start on a real full disk (skipped where nothing may be mounted)', () => {
-  it('serves what was saved before a kill, and continues once there is room', { timeout: 90_000 }, async () => {
+describe.skipIf(process.getuid?.() !== 0)('a start on a full disk (skipped without the right to mount)', () => {
+  it('serves the state saved before a kill, and continues when there is room', { timeout: 90_000 }, async () => {
     const { site, killed, ask } = await siteOnDisk();
     await made(killed, ['shop-db']);
     await killed.end('SIGKILL');

@@ -17,7 +17,7 @@ describe('a rewritten history', () => {
     return await scene.site.repository.commit(files, { parents: [] });
   }
 
-  it('is held, reads go on, and exactly the commit that is accepted is followed', async () => {
+  it('is held while reads continue, until exactly the accepted commit is followed', async () => {
     const scene = await upAndDone();
     const [followed, effects] = [await headOf(scene.site), effectsIn(scene.site)];
     const before = await answers(scene, 'office', 'shop');

@@ -7,7 +7,7 @@ import { PATIENCE } from '../support/running-controller.ts';
 import { headOf, restart, SHOP_FILES, twoServers, untilHeld, upAndDone } from './scene.ts';
 import { instanceText, SHOP } from './stacks.ts';
 
-it('a subscriber hears of each cause once and of its end, also where it was away meanwhile', async () => {
+it('a subscriber gets the start and end of each cause once, also after an outage', async () => {
   const subscriber = await startFakeSubscriber();
   const settings = (site: Settings): Settings => ({
     ...{ ...twoServers(site), id: 'eu' },

@@ -22,7 +22,7 @@ function stackOf(count: number) {
   };
 }
 
-it('two proxies with one tag share the work, and never do it twice', async () => {
+it('two proxies with one tag share the actions without repeating one', async () => {
   const provided = temporaryDirectory();
   const execution = '  proxied: { timeoutSeconds: 60 }';
   const options = { files: stackOf(1), repository: ', pollSeconds: 1', execution, provider: 'none' };

@@ -38,8 +38,8 @@ function troublesOf({ lines }: RunningController): () => readonly string[] {
     });
 }
 
-describe('while the remote fails', () => {
-  it('as its server is down or its branch deleted, nothing is deleted here', async () => {
+describe('an outage of the remote', () => {
+  it('deletes no server while the host is down or the branch deleted', async () => {
     const { site, server, running } = await upAndDone();
     const effects = effectsIn(site);
     const down = troublesOf(running);
@@ -59,7 +59,7 @@ describe('while the remote fails', () => {
   });
 });
 
-it('a start without the remote serves what was followed before, and goes on when the remote is back', async () => {
+it('a start without the remote serves the followed commit, and continues when the remote is back', async () => {
   const { site, server, running } = await upAndDone();
   await running.stop();
   await server.stop();
@@ -82,7 +82,7 @@ it.each<[what: string, change: Partial<Settings['repository']>, reason: RegExp]>
     { directory: 'infra' },
     /: the commit \S+ is not followed: tree\.yaml:1:1 \[tree_missing\]; "treeline validate" says more, of the folder /,
   ],
-])('a first start with %s answers why nothing is followed, and what to do', async (_, change, reason) => {
+])('a first start with %s answers the reason and the remedy', async (_, change, reason) => {
   const site = await createSite(STACKS);
   await createGitRepository(join(site.folder, 'empty.git'));
   const url = change.url === undefined ? site.repository.path : join(site.folder, change.url);

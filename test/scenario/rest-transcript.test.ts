@@ -209,7 +209,7 @@ async function transcriptOf(site: Site, running: RunningController): Promise<str
   return parts.join('\n');
 }
 
-test('the interface answers as rest-transcript.txt says', { timeout: 240_000 }, async () => {
+test('the REST interface answers as in rest-transcript.txt', { timeout: 240_000 }, async () => {
   const site = await createSite(yamlFilesIn(SAMPLE));
   const clients = (['automation-endpoint', 'proxy'] as const).map((who) => {
     const serial = new X509Certificate(credentialOf(site, who).cert).serialNumber;

@@ -57,7 +57,7 @@ async function upWithKeys(): Promise<SignedScene> {
 const short = (commit: string): string => commit.slice(0, 10);
 
 it(
-  'are followed, and the writes of the interface are signed',
+  'are followed, and commits of writes are signed',
   async () => {
     const scene = await upWithKeys();
     const { site, running, jane, alice, allowedSigners, followed } = scene;
@@ -89,7 +89,7 @@ it(
 );
 
 it(
-  'are followed alone, until an operator accepts others',
+  'are the only ones followed until an operator accepts others',
   async () => {
     const scene = await upWithKeys();
     const { site, running, jane, alice, allowedSigners, forge, followed } = scene;

@@ -31,7 +31,7 @@ async function kindsOfCauses({ get }: RunningController): Promise<readonly strin
   return attention.map(({ kind }) => kind);
 }
 
-it('tells a forge of right and wrong commits, of held deletes and of a restart', async () => {
+it('commit statuses show valid and invalid commits, held deletes and a restart', async () => {
   const forge = await startFakeForge('gitlab');
   const site = await createSite(STACKS);
   const first = await headOf(site);

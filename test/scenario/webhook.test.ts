@@ -10,7 +10,7 @@ import { createSite } from '../support/site.ts';
 const FILES = { 'tree.yaml': 'name: all\ntype: common\n', 'types/role/web.yaml': 'port: "80"\n' };
 const BODY = '{"ref":"refs/heads/main"}';
 
-it('a hook brings the commit, and only one with the secret does', async () => {
+it('a webhook with the secret starts a poll, and one without does not', async () => {
   const site = await createSite(FILES);
   const { url } = await startGitHttpServer({ repository: site.repository.path });
   const secretFile = join(site.folder, 'secret');

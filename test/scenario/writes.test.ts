@@ -12,7 +12,7 @@ import { identityOf, registrationOf, upAndWriting } from './writing.ts';
 describe('writing through a repository of one’s own', () => {
   const role = (name: string) => ({ body: { name, description: 'x' } });
 
-  it('proposes each write on a branch of its own where the settings say so', async () => {
+  it('proposes each write on its own branch if the settings say so', async () => {
     const scene = await upAndWriting(() => ({ writes: 'propose' }));
     const { site, base, running, write } = scene;
     const replies = [
@@ -40,7 +40,7 @@ describe('writing through a repository of one’s own', () => {
 });
 
 describe('clients', () => {
-  it('are let in and sent away with the answer, on connections that were open before', async () => {
+  it('are admitted and refused as soon as the write is answered, also on open connections', async () => {
     const { site, running, write } = await upAndWriting();
     const agent = keepAlive();
     const ask = async (): Promise<unknown> => {
@@ -56,7 +56,7 @@ describe('clients', () => {
     agent.destroy();
   });
 
-  it('keep their last administrator, whoever asks and in whatever way', async () => {
+  it('keep their last administrator against every kind of write', async () => {
     const { site, base, running, write } = await upAndWriting();
     const { serial } = registrationOf(site, 'administrator');
     const path = `clients/${serial}.yaml`;
@@ -71,7 +71,7 @@ describe('clients', () => {
   });
 });
 
-it('a large instance goes at an administrator’s word, and waits for a yes at that of an automation', async () => {
+it('an administrator deletes a large instance without a hold, an automation with one', async () => {
   const five = { ...STACKS, [SHOP]: instanceText('shop', 4), [OFFICE]: instanceText('office', 4) };
   const other = { 'stacks/instances/other.yaml': instanceText('other', 0) };
   const { site, running } = await upAndDone({ ...five, ...other }, twoServers);

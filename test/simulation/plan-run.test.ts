@@ -5,7 +5,7 @@ import { type PlanRun, planAndApply } from './plan-run.ts';
 const SEEDS = 10;
 
 describe('a merge does what its plan says', () => {
-  it('over some pairs of desired states', async () => {
+  it('for some pairs of desired states', async () => {
     const runs: PlanRun[] = [];
     for (let seed = 1; seed <= SEEDS; seed += 1) {
       const run = await planAndApply(seed);

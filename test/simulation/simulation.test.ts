@@ -27,7 +27,7 @@ describe('a simulated run', () => {
 });
 
 it(
-  'keeps now what scripts once broke',
+  'keeps the promises of scripts that once broke them',
   async () => {
     for (const { title, seed, script } of loadKept()) {
       expect((await simulate(seed, { script })).violation, title).toBeUndefined();

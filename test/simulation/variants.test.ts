@@ -12,7 +12,7 @@ const FROM = 7;
 const LIMIT_MS = 400_000;
 
 it(
-  'loses in no way of playing a history what stays where each commit is brought to rest',
+  'every variant of a history keeps the servers that one commit at a time keeps',
   async () => {
     const totals = { kept: 0, lost: 0 };
     for (let seed = FROM; seed < FROM + SEEDS; seed += 1) {
@@ -40,22 +40,18 @@ function committed(...edits: readonly Extract<Deed, { kind: 'commit' }>['edits']
 /** Histories that once were told as broken. Each seed has ways in which they come out differently. */
 it.each<readonly [string, number, readonly Deed[]]>([
   [
-    'servers that were never made are not counted by the delete budget',
+    'the delete budget does not count servers that were never created',
     2,
     [committed(set('b', { web: 3, db: true })), committed({ path: pathOf('b'), is: 'removed' })],
   ],
   [
-    'a commit moves a server to another site, and the store is lost before it is followed',
+    'a commit moves a server to another site, and the store is lost before',
     8,
     [committed(set('a', { site: 'south' }))],
   ],
-  [
-    'a commit spells a name otherwise, and the store is lost before it is followed',
-    8,
-    [committed(set('a', { prefix: 'A' }))],
-  ],
+  ['a commit changes the case of a name, and the store is lost before', 8, [committed(set('a', { prefix: 'A' }))]],
 ])(
-  '%s: no way loses or makes more than is known there',
+  '%s: every variant loses and creates only the known servers',
   async (_title, seed, steps) => {
     expect((await playVariants(seed, { history: { first: TWO, steps } })).differences).toEqual([]);
   },

@@ -50,7 +50,7 @@ describe('the status of the followed commit', () => {
       progressOf(3, ['updating']),
       'in progress: 4 servers: 3 done; held until approved: deletes or replaces 1 server in 1 instance',
     ],
-  ])('with something held is not a success', (progress, words) => {
+  ])('with a hold is not a success', (progress, words) => {
     const held = { servers: 1, instances: 1 };
     const { state, description } = headStatus({ progress, held, stall: undefined });
     expect(`${state}: ${description}`).toBe(words);

@@ -108,8 +108,8 @@ function clockOf(life: AbortSignal, real: Clock): Clock {
   };
 }
 
-describe('what happens', () => {
-  it('is told to each who wants it, once', async () => {
+describe('an event', () => {
+  it('is sent once to each subscriber that wants it', async () => {
     const told = new NotifyingCore({ ops: NOTIFICATION_KINDS, held: ['held'] });
     const first = await told.commit(shopFiles({ a: 'size: small' }));
     expect(told.told()).toEqual(['treeline.instance.done shop']);
@@ -129,7 +129,7 @@ describe('what happens', () => {
     expect(new Set(told.sent.map(({ to, id }) => `${to} ${id}`)).size).toBe(told.sent.length);
   });
 
-  it('is not told before it is known what needs an operator', async () => {
+  it('is not sent before the causes are known', async () => {
     const told = new NotifyingCore();
     await told.needs('failed:shop');
     told.items = undefined;
@@ -139,7 +139,7 @@ describe('what happens', () => {
     expect(told.told()).toContain('treeline.attention.firing failed:shop');
   });
 
-  it('an instance is done when all of its servers are, also where they failed in between and over a restart', async () => {
+  it('an instance is done when all its servers are, also after failures and a restart', async () => {
     const told = new NotifyingCore({ ops: ['done'] });
     told.core.provider.script = ({ operation, resource }) =>
       operation === 'create' && resource === 'shop-b'
@@ -159,8 +159,8 @@ describe('what happens', () => {
   });
 });
 
-describe('a subscriber that is away', () => {
-  it('gets everything later, in order, with the same ids, over a restart too', async () => {
+describe('an unreachable subscriber', () => {
+  it('gets all events later in order, with the same ids, also after a restart', async () => {
     const told = new NotifyingCore();
     await told.commit(shopFiles({ a: 'size: small' }));
     told.sent.length = 0;
@@ -191,7 +191,7 @@ describe('a subscriber that is away', () => {
     expect(told.notifier.failure).toBeUndefined();
   });
 
-  it('keeps no other one waiting while it takes long to answer, and is sent one at a time', async () => {
+  it('does not delay others, and gets one event at a time', async () => {
     const told = new NotifyingCore({ slow: ['held'], quick: ['held'] });
     await told.commit(shopFiles({ a: 'size: small' }));
     const answers: PromiseWithResolvers<Attempt>[] = [];
@@ -214,7 +214,7 @@ describe('a subscriber that is away', () => {
     expect(told.rows().filter(({ state }) => state !== 'delivered')).toEqual([]);
   });
 
-  it('is waited for as long as it asks', async () => {
+  it('is retried after its Retry-After', async () => {
     const told = new NotifyingCore({ ops: ['held'] });
     await told.commit(shopFiles({ a: 'size: small' }));
     told.answer = () => ({ ...AWAY, answer: '429', waitMs: HOUR_MS });
@@ -225,7 +225,7 @@ describe('a subscriber that is away', () => {
     expect(told.sent).toHaveLength(2);
   });
 
-  it('that refuses one event gets the others', async () => {
+  it('gets the other events if it refuses one', async () => {
     const told = new NotifyingCore({ ops: ['held', 'attention'] });
     await told.commit(shopFiles({ a: 'size: small' }));
     told.answer = (_to, { subject }) => (subject === 'held:shop' ? REFUSED : ACCEPTED);
@@ -235,7 +235,7 @@ describe('a subscriber that is away', () => {
   });
 });
 
-it('a store that takes nothing keeps no event waiting, and gets what was accepted later', async () => {
+it('events are sent while the store fails, and recorded later', async () => {
   const told = new NotifyingCore({ ops: ['attention', 'held'] });
   await told.commit(shopFiles({ a: 'size: small' }));
   const { failures } = told.core.store;
@@ -255,7 +255,7 @@ it('a store that takes nothing keeps no event waiting, and gets what was accepte
   expect(told.sent).toHaveLength(3);
 });
 
-it('the last hundred attempts are kept', async () => {
+it('Notifier keeps the last hundred attempts', async () => {
   const told = new NotifyingCore({ ops: ['held'] });
   await told.commit(shopFiles({ a: 'size: small' }));
   for (let count = 0; count < 60; count += 1) {

@@ -79,7 +79,7 @@ describe('the request', () => {
         body: { ...WORDS, name: 'treeline/eu/apply', ref: 'main' },
       },
     ],
-  ])('is what %s takes', async (kind, request) => {
+  ])('has the form of %s', async (kind, request) => {
     const forge = await startFakeForge(kind);
     const targetUrl = kind === 'github' ? forge.settings.targetUrl : null;
     expect(await send({ ...forge.settings, targetUrl })).toMatchObject({ isAccepted: true });
@@ -97,14 +97,14 @@ describe('the request', () => {
     expect(forge.statesOf(COMMIT, 'apply')).toEqual(words);
   });
 
-  it('escapes what stands in the project, and shortens a description', async () => {
+  it('escapes the project, and shortens a description', async () => {
     const forge = await answering((response) => response.writeHead(201).end());
     await send({ ...forge.settings, project: 'in fra/st?cks' }, { description: 'x'.repeat(200) });
     expect(forge.requests[0]?.path).toBe(`/repos/in%20fra/st%3Fcks/statuses/${COMMIT}`);
     expect(forge.requests[0]?.body.description).toBe('x'.repeat(140));
   });
 
-  it('has the token that is in the file at that moment, without its newline', async () => {
+  it('has the present token of the file, without its newline', async () => {
     const forge = await startFakeForge('github');
     const sender = createSendStatus(forge.settings, { id: 'eu', clock: CLOCK });
     const { signal } = new AbortController();
@@ -131,7 +131,7 @@ describe('a forge that refuses', () => {
     expect(JSON.stringify(delivery)).not.toContain(FORGE_TOKEN);
   });
 
-  it('for GitLab, where it is in progress already, has it as it should be', async () => {
+  it('of GitLab because the state is set already counts as success', async () => {
     const forge = await startFakeForge('gitlab');
     expect(await send(forge.settings, { state: 'in progress' })).toMatchObject({ isAccepted: true });
     expect(await send(forge.settings, { state: 'in progress' })).toMatchObject({ isAccepted: true });
@@ -151,12 +151,12 @@ describe('a forge that refuses', () => {
     [403, { [LEFT]: '0' }, 60_000, USED_UP],
     [403, { [LEFT]: '5', [RESET]: SOON }, undefined, /may not set commit statuses \(403\)/],
     [429, {}, 60_000, USED_UP],
-  ])('with %d %j says how long to wait, and nothing of the token', async (status, headers, waitMs, words) => {
+  ])('with %d %j returns the wait, and no token', async (status, headers, waitMs, words) => {
     const forge = await answering((response) => response.writeHead(status, headers).end());
     await expectUnreachable(forge.settings, words, waitMs);
   });
 
-  it('by a redirect is not followed, and its place is not repeated', async () => {
+  it('with a redirect is not followed', async () => {
     const other = await startFakeForge('github');
     const location = `${other.settings.apiUrl}/repos/infra/stacks/statuses/${COMMIT}`;
     const forge = await answering((response) => response.writeHead(307, { location }).end());
@@ -165,7 +165,7 @@ describe('a forge that refuses', () => {
   });
 });
 
-it('a forge is reached through a proxy of the environment, whose password is told to nobody', async () => {
+it('createSendStatus uses the proxy of the environment without printing its password', async () => {
   onTestFinished(() => void vi.unstubAllEnvs());
   const { settings, requests } = await startFakeForge('github', 'forge.example');
   const proxy = await startHttpProxy(Number(new URL(settings.apiUrl).port));
@@ -180,7 +180,7 @@ it('a forge is reached through a proxy of the environment, whose password is tol
 });
 
 describe('a forge that misbehaves', () => {
-  it('by saying nothing has some seconds', async () => {
+  it('without an answer is given some seconds', async () => {
     const { settings } = await answering(() => undefined);
     // A hundred times as fast.
     const clock = { ...CLOCK, after: (ms: number, wake: () => void) => systemClock.after(ms / 100, wake) };
@@ -190,7 +190,7 @@ describe('a forge that misbehaves', () => {
     });
   });
 
-  it('by a certificate that nobody trusted has signed gets no token', async () => {
+  it('with an untrusted certificate gets no token', async () => {
     const forge = await startFakeForge('github');
     await expectUnreachable({ ...forge.settings, caFile: null }, /certificate/);
     const { settings } = await startFakeForge('github');
@@ -204,7 +204,7 @@ it.each<[file: string, text: string | undefined, words: RegExp]>([
   ['tokenFile', 'two words\n', /^statuses\.tokenFile .* must contain only the token/],
   ['tokenFile', undefined, /^statuses\.tokenFile \/gone cannot be read: it is not there/],
   ['caFile', undefined, /^statuses\.caFile \/gone cannot be read: it is not there/],
-])('nothing is sent if %s has the content %j', async (file, text, words) => {
+])('createSendStatus sends nothing if %s has the content %j', async (file, text, words) => {
   const forge = await startFakeForge('github');
   if (text !== undefined) writeFileSync(forge.settings.tokenFile, text);
   await expectUnreachable({ ...forge.settings, ...(text === undefined && { [file]: '/gone' }) }, words);

@@ -96,8 +96,8 @@ function holdingCreates(told: ReportingCore): { readonly release: (count?: numbe
   };
 }
 
-describe('a commit that is followed', () => {
-  it('is valid, and done once its servers are', async () => {
+describe('the status of a followed commit', () => {
+  it('is valid, and done when its servers are', async () => {
     const told = new ReportingCore();
     const calls = holdingCreates(told);
     const first = await told.commit(shopFiles({ a: 'size: small', b: 'size: small' }));
@@ -112,7 +112,7 @@ describe('a commit that is followed', () => {
     expect(told.requests).toHaveLength(3);
   });
 
-  it('with mistakes is counted, without a word of what stands in the files', async () => {
+  it('counts mistakes without quoting files', async () => {
     const told = new ReportingCore();
     await told.commit(shopFiles({ a: 'size: small' }));
     const second = await told.commit({
@@ -126,8 +126,8 @@ describe('a commit that is followed', () => {
   });
 });
 
-describe('a commit that is not followed', () => {
-  it('fails, and nothing of it is applied', async () => {
+describe('the status of a commit that is not followed', () => {
+  it('is a failure', async () => {
     const told = new ReportingCore();
     await told.commit(shopFiles({ a: 'size: small' }));
     const wrong = await told.commit({ 'tree.yaml': 'nonsense: [\n' });
@@ -139,7 +139,7 @@ describe('a commit that is not followed', () => {
     expect([...told.core.ledger.list('commitStatus').keys()]).not.toContain(wrong);
   });
 
-  it('as the history was rewritten fails, until an operator accepts it', async () => {
+  it('is a failure for a rewritten history until it is accepted', async () => {
     const told = new ReportingCore();
     const files = shopFiles({ a: 'size: small' });
     await told.commit(files);
@@ -155,8 +155,8 @@ describe('a commit that is not followed', () => {
   });
 });
 
-describe('servers that do not get done', () => {
-  it('by failing fail the commit, which is done when they are', async () => {
+describe('the status of a commit whose servers are not done', () => {
+  it('is a failure while servers fail', async () => {
     const told = new ReportingCore({ retry: { attempts: 1, failedSeconds: 60 } });
     told.core.provider.script = ({ operation, resource }) =>
       operation === 'create' && resource === 'shop-b'
@@ -171,7 +171,7 @@ describe('servers that do not get done', () => {
     expect(told.told(first, 'apply').at(-1)).toBe('success: 2 servers done');
   });
 
-  it('as they wait for one of another commit that failed fail the commit', async () => {
+  it('is a failure if they wait for a failed server of another commit', async () => {
     const told = new ReportingCore({ retry: { attempts: 1, failedSeconds: 7200 } });
     told.core.provider.script = ({ operation, resource }) =>
       operation === 'create' && resource === 'shop-a' ? Promise.resolve(answerOf('failed')) : undefined;
@@ -185,7 +185,7 @@ describe('servers that do not get done', () => {
     );
   });
 
-  it('as their deletes are held wait for the approval', async () => {
+  it('is pending while deletes are held', async () => {
     const told = new ReportingCore();
     await told.commit(groupFiles(5));
     const second = await told.commit({ [SHOP]: groupOf(1) });
@@ -199,7 +199,7 @@ describe('servers that do not get done', () => {
   });
 });
 
-it('a newer commit ends the status of one that is not done', async () => {
+it('a newer commit ends the status of an unfinished one', async () => {
   const told = new ReportingCore();
   const calls = holdingCreates(told);
   const first = await told.commit(groupFiles(2));
@@ -238,7 +238,7 @@ it('a forge that was away gets what counts by then', async () => {
 });
 
 describe('a restart', () => {
-  it('with another forge, project or name of the controller sends the statuses there', async () => {
+  it('with another forge, project or controller name sends the statuses there', async () => {
     const told = new ReportingCore();
     const first = await told.commit(shopFiles({ a: 'size: small' }));
     const second = await told.commit({ 'README.md': 'text' });
@@ -253,7 +253,7 @@ describe('a restart', () => {
     expect(told.core.ledger.read('commitStatus', second)).toMatchObject({ sentTo: 'elsewhere' });
   });
 
-  it('after a stop has little to send: the stop has sent what was due', async () => {
+  it('after a stop has little to send', async () => {
     const told = new ReportingCore();
     const first = told.core.source.commit(shopFiles({ a: 'size: small' }));
     await told.core.poll();

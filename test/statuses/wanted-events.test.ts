@@ -72,8 +72,8 @@ class Alerts {
   }
 }
 
-describe('what needs an operator', () => {
-  it('is sent until it is accepted, and its end after it', () => {
+describe('a cause that needs an operator', () => {
+  it('is sent until it is accepted, and then its end', () => {
     const alerts = new Alerts();
     alerts.become({ items: [item('failed:shop')] });
     const { reason, since, action, instances, servers } = item('failed:shop');
@@ -99,7 +99,7 @@ describe('what needs an operator', () => {
     expect([...alerts.rows.keys()]).toEqual(['followed']);
   });
 
-  it('that was over before its event was accepted is sent as its end, for three days', () => {
+  it('that ended before its event was accepted is sent as its end for three days', () => {
     const alerts = new Alerts();
     alerts.become({ items: [item('failed:shop')] });
     alerts.become({});
@@ -108,7 +108,7 @@ describe('what needs an operator', () => {
     expect(alerts.types()).toEqual([]);
   });
 
-  it('that begins anew while its end is on its way is sent again', () => {
+  it('that begins again while its end is sent is sent again', () => {
     const alerts = new Alerts();
     alerts.become({ items: [item('failed:shop')] });
     alerts.accept();
@@ -135,7 +135,7 @@ describe('what needs an operator', () => {
     expect(alerts.accept()).toEqual([`${type}.resolved ${id}`]);
   });
 
-  it('pages nobody while it is acknowledged, and does once that is over; its end comes to who was notified', () => {
+  it('is not sent while it is acknowledged, and its end goes to notified subscribers', () => {
     const alerts = new Alerts();
     const acknowledged = { by: '0A', until: TIME, reason: 'known' };
     const known = item('failed:shop', ['shop'], { acknowledged });
@@ -166,7 +166,7 @@ describe('what needs an operator', () => {
     ['provider:lab', ['shop', 'shop-eu'], 'all eu'],
     ['repository:unread', [], 'all eu web'],
     ['held:shop-eu', ['shop-eu'], 'all held'],
-  ])('%s of %j is for those who want its kind, about these instances: %s', (id, instances, names) => {
+  ])('%s of %j goes to subscribers of its kind, about these instances: %s', (id, instances, names) => {
     const alerts = new Alerts(targets);
     alerts.become({ items: [item(id, instances)] });
     expect(
@@ -179,7 +179,7 @@ describe('what needs an operator', () => {
 });
 
 describe('soon after a start', () => {
-  it('a cause that is observed outside is not over because it was not seen yet; a recorded one is', () => {
+  it('an observed cause does not end before it is observed again, a recorded one does', () => {
     const alerts = new Alerts();
     alerts.become({ items: [item('provider:lab'), item('failed:other', ['other'])] });
     alerts.accept();
@@ -189,7 +189,7 @@ describe('soon after a start', () => {
     expect(alerts.types()).toHaveLength(2);
   });
 
-  it('servers of a site that was away before the start are no second cause', () => {
+  it('servers of a site that was unreachable before the start are no second cause', () => {
     const alerts = new Alerts();
     alerts.become({ items: [item('provider:lab', ['a', 'b'])] });
     alerts.accept();
@@ -199,7 +199,7 @@ describe('soon after a start', () => {
   });
 });
 
-it('the followed commit is sent if it is another one, and not the first one', () => {
+it('the followed commit is sent if it has changed', () => {
   const alerts = new Alerts();
   expect(alerts.owed()).toEqual([]);
   alerts.become({ commit: 'bbb' });
@@ -214,7 +214,7 @@ it('the followed commit is sent if it is another one, and not the first one', ()
 describe('an instance', () => {
   const open = { progressOf: () => ({ servers: 3, isAtRest: false }) };
 
-  it('is done once, with the last commit that gave it something to do', () => {
+  it('is done once, with the last commit that changed it', () => {
     const alerts = new Alerts();
     alerts.become({ begun: new Map([['shop', 'aaa']]), ...open });
     expect(alerts.owed()).toEqual([]);

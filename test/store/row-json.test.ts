@@ -26,7 +26,7 @@ function running(spec: Spec | null): RunningAction {
   return { id: 'web-1.0.create', operation: 'create', spec, provider: 'lab', started, deadline };
 }
 
-it('rowJson stores an equal spec of a server once, and shares it when read', () => {
+it('keptRow stores an equal spec of a server once, and shares it when read', () => {
   const value = serverRow({ wanted: WANTED, applied: WANTED, action: running(WANTED) });
   const kept = keptRow({ kind: 'server', name: 'web-1', value });
   expect(kept[2]?.split('Platform::Server')).toHaveLength(2);
@@ -37,7 +37,7 @@ it('rowJson stores an equal spec of a server once, and shares it when read', () 
 const spec = fc.constantFrom(WANTED, OTHER, specOf('1'), null);
 const fields = fc.record({ wanted: spec, applied: spec, action: fc.option(spec.map(running)) });
 
-it('rowJson returns every row as it was written', () => {
+it('readRow returns every row as it was written', () => {
   fc.assert(
     fc.property(fields, (some) => {
       const row: Row = { kind: 'server', name: 'web-1', value: serverRow(some) };

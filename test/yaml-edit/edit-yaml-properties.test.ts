@@ -38,7 +38,7 @@ const DICE: fc.Arbitrary<() => Throw> = fc
     };
   });
 
-test('an edit changes what was asked for and no other line', () => {
+test('editText changes the requested values and no other line', () => {
   let edits = 0;
   fc.assert(
     fc.property(RANDOM_FILE, fc.constantFrom('\n', '\r\n'), fc.boolean(), fc.boolean(), DICE, (file, eol, ...more) => {
@@ -75,7 +75,7 @@ test('an edit changes what was asked for and no other line', () => {
   expect(edits).toBeGreaterThan(countRuns(700));
 });
 
-test('an edit of a file of the sample repository keeps each other byte', () => {
+test('editText keeps every other byte of the files of the sample repository', () => {
   const paths = globSync('{sample-repo,test/golden}/**/*.yaml');
   expect(paths.length).toBeGreaterThan(200);
   for (const path of paths) {
@@ -91,7 +91,7 @@ test('an edit of a file of the sample repository keeps each other byte', () => {
 
 const SIGNS = [...' \n\t#:-?{}[],\'"|>+&*!%@`1a', '\r\n', '\r', '- ', '? ', ': ', ' #', '\n\n', '---\n', '...\n', '  '];
 
-test('a file that is written strangely is edited correctly, or left alone with a reason', () => {
+test('editText edits an unusual file correctly, or refuses it with a reason', () => {
   const slips = fc.array(fc.tuple(fc.nat(), fc.constantFrom(...SIGNS), fc.nat({ max: 2 })), {
     minLength: 1,
     maxLength: 6,

@@ -59,7 +59,7 @@ count: 3
     ...'2026-11-20 2026-11-20T10:00:00Z 1:30 10:20:30.5 00:11:22:33:44:55'.split(' '),
     ...'#x x: @x %x `x` &x *x !x | >x - ? [x] {x} ] } ... \u00a0x x\u200b'.split(' '),
     ...['', ' x', 'x ', 'x #y', 'x: y', ': x', '- x', '--- x', '? x', ', x', "'x'", '... x', '2026-1-2 10:00'],
-  ])('puts quotes around %j', (text) => {
+  ])('quotes %j', (text) => {
     expect(written(text)).toMatch(/^(["']).*\1$/);
     expect(parseYaml('a.yaml', writeYaml({ a: text, [text === '' ? 'b' : text]: 1 }, '#')).value).toEqual({
       a: text,
@@ -71,7 +71,7 @@ count: 3
     ...'x shop-1 10.20.2.5 1.9.2 3rd x:y x#y f(x) Größe -Xmx1g https://example.com/?a=[b]&c={d}#e'.split(' '),
     ...'/etc/hosts <<name>> <<<x>> ~root 日本語 .hidden nope _1'.split(' '),
     ...['a b', '10 GiB', "it's", 'a, b'],
-  ])('leaves %j without quotes', (text) => {
+  ])('does not quote %j', (text) => {
     expect(written(text)).toBe(text);
     expect(parseYaml('a.yaml', `a: ${text}`).value).toEqual({ a: text });
   });
@@ -96,7 +96,7 @@ count: 3
     expect(written(value)).toBe(text);
   });
 
-  test('whatever it writes reads as it was', () => {
+  test('prints every value so that it reads the same', () => {
     const text = fc
       .oneof(
         fc.string({ unit: 'binary', maxLength: 20 }),
