@@ -49,13 +49,13 @@ function checkClient(serial: string, written: JsonMap, report: Report): void {
   for (const field of ['name', 'serial']) {
     const value = written[field];
     if (typeof value !== 'string') continue;
-    const meant = canonicalSerial(value);
-    if (meant === serial) continue;
+    const given = canonicalSerial(value);
+    if (given === serial) continue;
     const ownName = `write "${serial}" or leave the field out`;
     report(`/${field}`, {
       code: 'name_mismatch',
       message: `the ${field} ${quote(value)} is not the serial number that the file is named after`,
-      hint: meant === undefined ? ownName : `rename the file to ${meant}.yaml; or, if its name is right, ${ownName}`,
+      hint: given === undefined ? ownName : `rename the file to ${given}.yaml; or, if its name is right, ${ownName}`,
     });
   }
   checkNode(written, report);
@@ -120,7 +120,7 @@ function checkLayer(type: string, written: JsonMap, report: Report): void {
   }
 }
 
-const MEANT: ReadonlyMap<string, string> = new Map([
+const BOOLEANS: ReadonlyMap<string, string> = new Map([
   ['yes', 'true'],
   ['no', 'false'],
 ]);
@@ -136,14 +136,14 @@ export function checkBooleanWords(
 ): readonly Problem[] {
   if (!isPlainTypeName(type)) return [];
   return Object.entries(written).flatMap(([key, value]) => {
-    const meant = typeof value === 'string' ? MEANT.get(value.toLowerCase()) : undefined;
+    const suggested = typeof value === 'string' ? BOOLEANS.get(value.toLowerCase()) : undefined;
     const pointer = below('', key);
-    if (meant === undefined || document.writtenAt(pointer) === null) return [];
+    if (suggested === undefined || document.writtenAt(pointer) === null) return [];
     const fault = {
       code: 'boolean_spelling',
       severity: 'warning',
       message: `${value} is read as the text "${value}"`,
-      hint: `write ${meant}, or put it in quotes if the text is meant: "${value}"`,
+      hint: `write ${suggested}, or put it in quotes if the text is meant: "${value}"`,
     } as const;
     return [problemFrom(fault, { ...document.locate(pointer), file: path, pointer })];
   });

@@ -170,11 +170,11 @@ function removalsByInstance(
   const all = new Map<string, Removal[]>();
   for (const [instance, removals] of underWay) {
     const versions = versionsFor(instance);
-    const going = removals.filter(({ server }) => {
+    const continuing = removals.filter(({ server }) => {
       const spec = versions.specOf(server);
       return goesOn(server, spec) && !(spec === undefined && versions.retains(instance));
     });
-    if (going.length > 0) all.set(instance, going);
+    if (continuing.length > 0) all.set(instance, continuing);
   }
   for (const [instance, servers] of removed) {
     // A server that is being replaced is already counted.

@@ -137,9 +137,9 @@ function merge(
   const merged = Object.assign(emptyMap(), lower);
   for (const [key, value] of Object.entries(upper)) {
     const pointer = below(at.pointer, key);
-    const under = merged[key];
-    if (isMap(value) && isMap(under)) {
-      merged[key] = merge(under, value, { pointer, overridden: at.overridden });
+    const lowerValue = merged[key];
+    if (isMap(value) && isMap(lowerValue)) {
+      merged[key] = merge(lowerValue, value, { pointer, overridden: at.overridden });
     } else {
       merged[key] = value;
       at.overridden.add(pointer);

@@ -85,7 +85,7 @@ class Stack {
     const dependsOn = new Set<string>();
     const outside: OutsideDependency[] = [];
     for (const { name, text } of needs) {
-      // An empty name is a parameter that was left empty: no dependency.
+      // An empty name comes from an empty parameter and is not a dependency.
       if (name === '' || dependsOn.has(name)) continue;
       const key = this.#keys.get(name);
       for (const server of key?.needs ?? [{ label: name }]) dependsOn.add(server.label);

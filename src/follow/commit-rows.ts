@@ -279,11 +279,11 @@ export class CommitProgress {
 
   #changes(): readonly Change[] {
     const { ledger, clock } = this.#options;
-    const under = [...ledger.list('commit')].filter(([, { state, done }]) => state === 'followed' && done === null);
-    if (under.length === 0) return [];
+    const undone = [...ledger.list('commit')].filter(([, { state, done }]) => state === 'followed' && done === null);
+    if (undone.length === 0) return [];
     const open = new Set([...ledger.list('held').values()].map(({ commit }) => commit));
     for (const row of ledger.list('server').values()) if (!isAtRest(row) || isMissed(row)) open.add(row.commit);
-    return under.flatMap(([name, expected]): Change[] => {
+    return undone.flatMap(([name, expected]): Change[] => {
       const replaced = this.#replaced.get(name);
       if (open.has(name) && replaced === undefined) return [];
       const done = open.has(name) ? null : momentOf(clock.now());

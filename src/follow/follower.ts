@@ -90,8 +90,8 @@ export class Follower {
   }
 
   /**
-   * Requests a poll, and resolves with the desired state of the commit that it finds; see Arrivals. Throws like {@link
-   * desiredAt}.
+   * Requests a poll, and resolves with the desired state of the commit that it finds; see Arrivals. Throws the errors
+   * of {@link desiredAt}.
    */
   newest(): Promise<DesiredState> {
     return this.#arrivals.newest(() => this.poll());

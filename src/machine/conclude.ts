@@ -157,7 +157,7 @@ type ProviderAnswer = Pick<CallResult, 'answer' | 'provider'>;
 function concludePresence(row: ServerRow, { answer, provider }: ProviderAnswer, at: ConcludeContext): ServerRow {
   const isOfOthers = row.adopting && answer.outcome === 'absent' && mayBeElsewhere(row, provider, at);
   if ((row.adopting && row.applied !== null) || isOfOthers) return takeOver(row, { answer, provider }, at);
-  // The server exists, so the answer only confirms that.
+  // A server with an applied spec does not need the answer.
   if (row.applied !== null) return sighted(row);
   // Failed creates keep their count of tries. Only a check that is the first step starts at 0.
   if (answer.outcome === 'absent') {

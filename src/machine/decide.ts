@@ -70,7 +70,7 @@ function isLetGo(row: ServerRow): boolean {
   if (wanted !== null || due !== null || (action !== null && state !== 'unknown')) return false;
   // A retained server needs no check.
   if (policy.deletion === 'retain' && (state === 'unknown' || state === 'marked for delete')) return true;
-  // A server that may exist under this name does not belong to Treeline.
+  // If Treeline created nothing, a server of this name belongs to another party.
   return state !== 'unknown' && !mayBeThere(row);
 }
 
@@ -96,7 +96,7 @@ function lostReason(action: RunningAction, { lostBecause }: DecisionContext): Re
 }
 
 function decideDue(row: ServerRow, due: number, context: DecisionContext): Step {
-  // A later time is from before the clock was set back.
+  // A due time beyond the longest wait is from before the clock was set back.
   const isAhead = due > context.now && due <= context.now + context.waitMsMax;
   if (isAhead) return checkAfterCreate(row, context) ?? { row, next: { kind: 'time', until: due } };
   return row.state === 'unknown' ? decide({ ...row, due: null }, context) : decideQueued(row, context);

@@ -22,10 +22,7 @@ const FIGHT_MS = 24 * 3_600_000;
 const REREADS_MAX = 10;
 /** The key under which {@link ServerRow.healing} counts a server that was gone. No property has this name. */
 const GONE = '';
-/**
- * The share of a site's servers that healing may recreate within {@link GONE_MS}: at least one, at most {@link
- * GONE_MOST}.
- */
+/** The share of a site's servers that healing may recreate within {@link GONE_MS}: from one to {@link GONE_MOST}. */
 const GONE_SHARE = 0.05;
 const GONE_MOST = 20;
 const GONE_MS = 3_600_000;
