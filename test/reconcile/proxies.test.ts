@@ -93,7 +93,11 @@ describe('idle servers', () => {
     expect([attention(), why().waiting]).toEqual([[], []]);
     await core.follow({ 'clients/B1.yaml': null });
     expect(attention()).toMatchObject([
-      { id: 'proxies:lab', since: null, reason: expect.stringContaining('"lab" is registered: nothing is done') },
+      {
+        id: 'proxies:lab',
+        since: null,
+        reason: expect.stringContaining('"lab" is registered: its servers are neither changed'),
+      },
     ]);
   });
 });

@@ -124,7 +124,7 @@ describe('a recovery ends', () => {
     const until = at(core.clock.now() + RUNS_MS);
     expect(await refusal(core.operator.endRecovery(core.order, { recovery: id, force: false }))).toMatchObject({
       code: 'conflict',
-      message: expect.stringContaining(`Until ${until}, an action may run`),
+      message: expect.stringContaining(`An unrecorded action may run until ${until}`),
     });
     await core.pass(RUNS_MS);
     await core.operator.endRecovery(core.order, { recovery: id, force: false });
