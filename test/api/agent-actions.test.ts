@@ -21,7 +21,7 @@ async function answered(count: number, bytes: number): Promise<number> {
   return (body as unknown as { readonly actions: readonly unknown[] }).actions.length;
 }
 
-test('an answer has at most 8 MiB, however large the records are, and at least one action', async () => {
+test('GET /agent/actions answers at most 8 MiB and at least one action', async () => {
   expect(await answered(100, 10)).toBe(100);
   expect(await answered(9, MEBIBYTE)).toBe(7);
   expect(await answered(2, 9 * MEBIBYTE)).toBe(1);
@@ -41,7 +41,7 @@ async function send(path: string, report: object) {
   return await api.request(path, { method: 'POST', identity: api.identities.proxy, headers, body });
 }
 
-test('a report has as many entries as an answer may have', async () => {
+test('a report accepts as many entries as an answer may have', async () => {
   const path = `/agent/actions/${ACTION.id}/report`;
   expect((await send(path, reportWith(1000, 10))).status).toBe(200);
   api.agent.asked.length = 0;

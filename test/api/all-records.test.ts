@@ -44,7 +44,7 @@ function setMany(count: number): void {
   for (let number = 0; number < count; number += 1) set(`web-${number}`, { port: number, note: 'Grüße' });
 }
 
-it.each([0, 1, 400])('%d records are one JSON object, in the order of the names, and are made once', async (count) => {
+it.each([0, 1, 400])('%d records are one JSON object in the order of names, made once', async (count) => {
   setMany(count);
   const answer = await api.request(ALL);
   const names = Array.from({ length: count }, (_, number) => `web-${number}`).sort();
@@ -55,7 +55,7 @@ it.each([0, 1, 400])('%d records are one JSON object, in the order of the names,
   expect(found).toBe(1);
 });
 
-it.each(['', '&info=true'])('puts beside each record its group and the tag that it has alone (%s)', async (info) => {
+it.each(['', '&info=true'])('GET /hiera/all returns each record with its group and ETag (%s)', async (info) => {
   setMany(2);
   const alone = await Promise.all(
     [...nodes.keys()].map(async (name) => {
@@ -67,7 +67,7 @@ it.each(['', '&info=true'])('puts beside each record its group and the tag that 
   expect(body).toEqual(Object.fromEntries(alone));
 });
 
-it('one that fails to compute fails alone', async () => {
+it('a record that cannot be computed fails alone', async () => {
   setMany(3);
   let isBroken = true;
   set('web-x', { port: 1 }, () => {

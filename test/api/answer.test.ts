@@ -15,7 +15,7 @@ const body = fc.oneof(
 const textOf = (pieces: WrittenAnswer['pieces']): string =>
   Buffer.concat(pieces.map((piece) => Buffer.from(piece))).toString();
 
-it('are the same bytes, with the tag of the whole', async () => {
+it('an answer has the same bytes and tag in chunks', async () => {
   await fc.assert(
     fc.asyncProperty(body, async (value) => {
       const { pieces, bytes, etag } = await writeLong(value, withoutPause);
@@ -31,7 +31,7 @@ it.each([
   ['many items', Array.from({ length: 5_000 }, (_, index) => ({ name: `server-${index}`, text: 'é\u{1f600}' }))],
   ['one long item', ['\u{1f600}'.repeat(300_000)]],
   ['one long item at an odd place', [`x${'\u{1f600}'.repeat(300_000)}`]],
-])('%s are cut into pieces of moderate length', async (_title, value) => {
+])('%s are cut into chunks of limited length', async (_title, value) => {
   const { pieces, bytes } = await writeLong({ result: value }, withoutPause);
   expect(pieces.length).toBeGreaterThan(1);
   expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(160 * 1024);
@@ -39,7 +39,7 @@ it.each([
   expect(pieces.reduce((sum, piece) => sum + piece.length, 0)).toBe(bytes);
 });
 
-it('lets other work run between any two items', async () => {
+it('an answer lets other work run between its items', async () => {
   let written = 0;
   const seen: number[] = [];
   const items = Array.from({ length: 1_000 }, () => ({

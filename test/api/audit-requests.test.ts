@@ -66,8 +66,8 @@ function linesOf(replica: 'leader' | 'standby'): readonly JsonMap[] {
 const serialOf = (role: keyof TestApi['identities']): string => leader.identities[role].serial;
 const post = (path: string, body: unknown = {}) => leader.request(path, { ...JSON_BODY, body: JSON.stringify(body) });
 
-describe('a request of one who may not ask it', () => {
-  it('is written with who asked for what, and why not', async () => {
+describe('a refused request', () => {
+  it('is written with client, request and reason', async () => {
     const { headers } = await leader.request('/tree?dry_run=false', {
       ...{ ...JSON_BODY, body: JSON.stringify({ digest: SECRET }), identity: leader.identities.proxy },
     });
@@ -81,7 +81,7 @@ describe('a request of one who may not ask it', () => {
     ]);
   });
 
-  it('is written with its serial alone where it is no registered client', async () => {
+  it('is written with the serial of an unregistered client', async () => {
     const stranger = await issueClientCertificate(leader.authority, { commonName: 'stranger', now: Date.now() });
     await leader.request('/types', { identity: stranger });
     const [line, ...others] = linesOf('leader');
@@ -90,14 +90,14 @@ describe('a request of one who may not ask it', () => {
     expect(line).not.toHaveProperty('role');
   });
 
-  it('is not written where it may', async () => {
+  it('is not written if it is allowed', async () => {
     expect(await leader.request('/types')).toMatchObject({ status: 200 });
     expect(await leader.request('/nowhere')).toMatchObject({ status: 404 });
     expect(linesOf('leader')).toEqual([]);
   });
 });
 
-it('writes which certificates the handshake refuses, and from where', async () => {
+it('includes certificates refused by the handshake, with their address', async () => {
   const other = await createAuthority({ commonName: 'Another', now: Date.now() });
   const foreign = await issueClientCertificate(other, { commonName: 'foreign', now: Date.now() });
   await expect(leader.request('/types', { identity: foreign })).rejects.toThrow();
@@ -129,19 +129,19 @@ describe('a write', () => {
     [new ServiceError('outcome_unknown', 'perhaps'), { decision: 'unknown', code: 'outcome_unknown' }],
     [new Error('a mistake'), { decision: 'unknown', code: 'internal' }],
     [new ServiceError('not_allowed', 'no writes'), { kind: 'permission', decision: 'refused', reason: 'no writes' }],
-  ])('that ends with %s says so, without what stands in its body', async (outcome, line) => {
+  ])('that ends with %s is written without its body', async (outcome, line) => {
     leader.writer.outcome = outcome;
     await post('/tree', { name: SECRET });
     expect(linesOf('leader')).toMatchObject([{ kind: 'write', ...line }]);
   });
 
-  it('that is a dry run is none', async () => {
+  it('that is a dry run is not written', async () => {
     const { status } = await post('/tree?dry_run=true', { name: 'x' });
     expect([status, linesOf('leader')]).toEqual([201, []]);
   });
 });
 
-it('writes of an operation what it is for and the reason, and nothing of a wrong body', async () => {
+it('of an operation is written with its target and reason, but without a wrong body', async () => {
   await post('/operations/suspend', { instance: 'shop', reason: 'a new\ndisk' });
   await post('/operations/replace', { resource: 'shop-db' });
   await post('/operations/retry', { provider: 'lab' });
@@ -158,10 +158,10 @@ it('writes of an operation what it is for and the reason, and nothing of a wrong
   ]);
 });
 
-describe('a request that a standby has forwarded', () => {
+describe('a request forwarded by a standby', () => {
   const JSON_POST = { ...JSON_BODY, body: '{}' };
 
-  it('is written by the leader, with the replica that it came from', async () => {
+  it('is written by the leader, with the standby', async () => {
     const { headers } = await standby.request('/tree', JSON_POST);
     const line = { kind: 'write', replica: 'leader', from: 'test-2', request: headers['x-request-id'] };
     expect([linesOf('standby'), linesOf('leader')]).toMatchObject([[], [line]]);
@@ -169,7 +169,7 @@ describe('a request that a standby has forwarded', () => {
     expect([linesOf('standby'), linesOf('leader')]).toMatchObject([[], [{ kind: 'permission', from: 'test-2' }]]);
   });
 
-  it('is written by the standby where no leader has answered it', async () => {
+  it('is written by the standby if no leader answered', async () => {
     ask = () => Promise.reject(new ServiceError('not_ready', 'No replica leads'));
     await standby.request('/tree', JSON_POST);
     ask = () => Promise.reject(new ServiceError('outcome_unknown', 'It is not known'));
@@ -180,7 +180,7 @@ describe('a request that a standby has forwarded', () => {
     ]);
   });
 
-  it('is not written where a proxy asks for it that no leader answers: such lines are not throttled', async () => {
+  it('is not written for proxies if no leader answers', async () => {
     ask = () => Promise.reject(new ServiceError('not_ready', 'No replica leads'));
     const identity = leader.identities.proxy;
     for (const path of ['/tree', '/operations/approve', '/clients', '/nowhere']) {
@@ -189,13 +189,13 @@ describe('a request that a standby has forwarded', () => {
     expect(linesOf('standby')).toEqual([]);
   });
 
-  it('never says who has forwarded it where it is no replica', async () => {
+  it('has no forwarding replica if the peer is not one', async () => {
     const headers = { ...JSON_BODY.headers, 'x-treeline-forwarded-by': 'somebody' };
     await leader.request('/tree', { ...JSON_POST, headers });
     expect(linesOf('leader')[0]).not.toHaveProperty('from');
   });
 });
 
-it('has written no secret', () => {
+it('the audit log contains no secret', () => {
   expect(readFileSync(files.leader, 'utf8').replaceAll(`"object":"${SECRET}"`, '')).not.toContain(SECRET);
 });

@@ -20,7 +20,7 @@ beforeEach(async () => {
 afterEach(() => api.api.close());
 
 describe('a client that is not registered', () => {
-  test('is told what to register', async () => {
+  test('gets an error that says how to register it', async () => {
     const stranger = await issueClientCertificate(api.authority, { commonName: 'stranger', now });
     const { status, body } = await api.request('/tree', { identity: stranger });
     expect(status).toBe(403);
@@ -34,7 +34,7 @@ describe('a client that is not registered', () => {
     });
   });
 
-  test('is refused from the moment of its removal, on the connection it has', async () => {
+  test('is refused on its open connection after its removal', async () => {
     const agent = keepAlive();
     const identity = api.identities.proxy;
     expect((await api.request('/tree', { identity, agent })).status).toBe(200);
@@ -52,9 +52,9 @@ describe('a client that is not registered', () => {
 // Which combinations of authority and fingerprint are let in is in certificate-matrix.test.ts.
 test.each<[name: string, registered: (own: string) => string, message: RegExp | undefined]>([
   ['of another certificate', () => Array(32).fill('AB').join(':'), /another fingerprint; that of this certificate is /],
-  ['that is none', () => 'none', /another fingerprint/],
+  ['that is invalid', () => 'none', /another fingerprint/],
   ['in another spelling', (own) => own.replaceAll(':', '').toLowerCase(), undefined],
-])('a client that is registered with a fingerprint %s', async (_, registered, message) => {
+])('a client registered with a fingerprint %s', async (_, registered, message) => {
   const identity = api.identities.proxy;
   api.register(identity, { fingerprint: registered(identity.fingerprint) });
   const { status, body } = await api.request('/tree', { identity });
@@ -64,7 +64,7 @@ test.each<[name: string, registered: (own: string) => string, message: RegExp | 
   expect(body).toMatchObject({ message: expect.stringContaining(identity.fingerprint) });
 });
 
-test('a client without a fingerprint is let in again once there is only one authority', async () => {
+test('a client without a fingerprint is accepted again when only one authority is left', async () => {
   const { identities, tls } = api;
   const identity = identities.proxy;
   api.register(identity, { fingerprint: '' });
@@ -115,11 +115,11 @@ describe('before the first good commit', () => {
   });
 });
 
-test('a route that forgot to authenticate has no client', () => {
+test('a route without authentication has no client', () => {
   expect(() => clientOf(new IncomingMessage(new Socket()))).toThrow('a route was reached without authentication');
 });
 
-test('without TLS nobody is let in, even if the application were reachable', async () => {
+test('the application refuses requests without TLS', async () => {
   const port = await listenInTest(createServer(api.handler));
   const answer = await fetch(`http://127.0.0.1:${port}/tree`);
   expect({ status: answer.status, body: await answer.json() }).toEqual({

@@ -50,14 +50,14 @@ describe('a body', () => {
   test.each<[string, string | Uint8Array | undefined, Record<string, string>, number, unknown]>([
     ['of another type', '{}', { 'Content-Type': 'text/plain' }, 415, NO_JSON],
     ['of a form', 'a=1', { 'Content-Type': 'application/x-www-form-urlencoded' }, 415, NO_JSON],
-    ['of a type that begins alike', '{}', { 'Content-Type': 'application/jsonp' }, 415, NO_JSON],
+    ['of a type with the same beginning', '{}', { 'Content-Type': 'application/jsonp' }, 415, NO_JSON],
     ['without a type', '{}', { 'Content-Type': '' }, 415, NO_JSON],
     ['in Latin-1', '{}', { 'Content-Type': 'application/json; charset=latin1' }, 415, LATIN_1],
     ['in Brotli', '{}', { 'Content-Encoding': 'br' }, 415, expect.stringContaining('"br" is not supported')],
     ['in deflate', '{}', { 'Content-Encoding': 'deflate' }, 415, expect.stringContaining('"deflate" is not supported')],
     ['that is missing', undefined, {}, 400, NO_BODY],
-    ['of no chunk', '', CHUNKED, 400, NO_BODY],
-    ['that is said to be gzip', '{"name":"z1"} and more', GZIP, 400, 'The body is not valid gzip'],
+    ['without chunks', '', CHUNKED, 400, NO_BODY],
+    ['that is not gzip as declared', '{"name":"z1"} and more', GZIP, 400, 'The body is not valid gzip'],
     ['with half of a character', Buffer.from('{"name":"z\xc3"}', 'latin1'), {}, 400, NO_UTF8],
     ['of another syntax', "{'a': 1}", {}, 400, NOT_JSON],
     ['of two objects', '{} {}', {}, 400, NOT_JSON],
@@ -85,7 +85,7 @@ describe('a body', () => {
   });
 });
 
-test('a body that is too large is refused before the rest of it comes', async () => {
+test('a body that is too large is refused before it is complete', async () => {
   const socket = connect({ host: '127.0.0.1', ...api.server, ...api.identities.administrator });
   socket.write('POST /types/zone HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n');
   socket.write(`Content-Length: ${9 * MIB}\r\n\r\n${'x'.repeat(MIB + 1)}`);
@@ -94,7 +94,7 @@ test('a body that is too large is refused before the rest of it comes', async ()
   expect(String(answer)).toMatch(/^HTTP\/1\.1 413 /);
 });
 
-test.each(['/operations/retry', '/agent/actions/x/heartbeat'])('POST %s reads bodies alike', async (path) => {
+test.each(['/operations/retry', '/agent/actions/x/heartbeat'])('POST %s reads bodies in the same way', async (path) => {
   expect(await post('{} {}', {}, path)).toMatchObject({ status: 400, body: { error: 'invalid_input' } });
   expect(await post('{}', { 'Content-Type': 'text/plain' }, path)).toMatchObject({ status: 415 });
 });
@@ -103,7 +103,7 @@ test.each([
   ['{"name":"z1","limits":["\\"[{",12345678901234567890]}', '12345678901234567890 of "1"'],
   ['{"name":"z1","limit":-1e999}', '-1e999 of "limit"'],
   [`{"name":"z1","${'x'.repeat(300_000)}":${'9'.repeat(100_000)}}`, `${'9'.repeat(40)}… of "${'x'.repeat(40)}…"`],
-])('a number that is not kept exactly is refused, in few words', async (body, number) => {
+])('a number that cannot be kept exactly is refused with a short message', async (body, number) => {
   const message = expect.stringMatching(`^The body: the number ${number} is too large to be kept exactly; to keep it`);
   expect(await post(body)).toMatchObject({ status: 400, body: { message, error: 'invalid_input' } });
 });
@@ -125,19 +125,19 @@ test.each([
   { name: 'z1', a: { name: 1, b: [{ name: 2 }, { name: -0.5e-3 }] }, c: '"name": 1, "name": 2', d: [9007199254740991] },
   { name: 'x'.repeat(MIB - '{"name":""}'.length) },
   JSON.parse(`{"name":"z1","a":${'['.repeat(63)}${']'.repeat(63)}}`),
-])('a body within the limits is read as it is', async (body) => {
+])('a body within the limits is read unchanged', async (body) => {
   expect((await post(JSON.stringify(body))).status).toBe(201);
   expect(api.writer.asked).toEqual([['putObject', 'zone', body, false]]);
 });
 
-test('a DELETE needs none', async () => {
+test('a DELETE needs no body', async () => {
   for (const body of [undefined, '{"any":"thing"}']) {
     const ask = { method: 'DELETE', headers: JSON_TYPE, ...(body === undefined ? {} : { body }) };
     expect((await api.request('/types/zone/z1', ask)).status).toBe(200);
   }
 });
 
-test('keys that reach for a prototype are plain keys', async () => {
+test('"__proto__" in a body is a plain key', async () => {
   await post('{"name":"z1","__proto__":{"force":true},"constructor":1}');
   const [, , body] = api.writer.asked[0] ?? [];
   expect(Object.keys(Object(body))).toEqual(['name', '__proto__', 'constructor']);

@@ -52,16 +52,16 @@ const ROWS: Readonly<Record<string, Row>> = {
   },
   'that has expired': { wish: () => ({ from: -9, until: -1 }), want: 'CERT_HAS_EXPIRED' },
   'of another authority': { wish: ({ foreign }) => ({ by: foreign }), want: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' },
-  'of a sub-authority that is sent along, with a fingerprint': {
+  'of a sent sub-authority, with a fingerprint': {
     wish: ({ sub }) => ({ by: sub, along: [sub] }),
     want: 'in',
   },
-  'of a sub-authority that is sent along, without a fingerprint': {
+  'of a sent sub-authority, without a fingerprint': {
     wish: ({ sub }) => ({ by: sub, along: [sub] }),
     registered: 'without fingerprint',
     want: 'fingerprint_mismatch',
   },
-  'of a sub-authority that is trusted by name, without a fingerprint': {
+  'of a trusted sub-authority, without a fingerprint': {
     wish: ({ sub }) => ({ by: sub }),
     trusted: ({ root, sub }) => [root, sub],
     registered: 'without fingerprint',
@@ -76,7 +76,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     lists: (pki, { root }) => pki.revocationList(root, { until: -1 }),
     want: 'CRL_HAS_EXPIRED',
   },
-  'of a sub-authority that is sent along, and both have lists, one of them an old one too': {
+  'of a sent sub-authority whose revocation lists include an old one': {
     wish: ({ sub }) => ({ by: sub, along: [sub] }),
     lists: (pki, { root, sub }) =>
       pki.revocationList(root, {}) + pki.revocationList(sub, {}) + pki.revocationList(sub, { until: -1 }),

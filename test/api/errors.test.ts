@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.api.close());
 
-test('every answer names the replica, also one that no route has let pass', async () => {
+test('every answer names the replica, also a refused one', async () => {
   const { proxy } = api.identities;
   const answers = await Promise.all([
     api.request('/tree/'),
@@ -56,14 +56,14 @@ test.each(['/hiera/%zz', '/hiera/%', '/types/zone/%ff'])('%s has bad percent-enc
   expect({ status, body }).toEqual({ status: 400, body: { message, return_code: 400, error: 'invalid_input' } });
 });
 
-test('a URL may be 2048 bytes long, and is 414 beyond', async () => {
+test('a URL of more than 2048 bytes is 414', async () => {
   expect((await api.request(`/tree?${'&'.repeat(2048 - 6)}`)).status).toBe(200);
   const { status, body } = await api.request(`/tree?${'&'.repeat(2048 - 5)}`);
   const message = 'The URL is 2049 bytes long; at most 2048 are read';
   expect({ status, body }).toEqual({ status: 414, body: { message, return_code: 414, error: 'uri_too_long' } });
 });
 
-describe('what the reader throws', () => {
+describe('an error of the reader', () => {
   /** Without what is described: no reader throws all of these where a tree is read. */
   const request = (path: string): Promise<Reply> => {
     return createHttpsClient(api.server, api.identities.administrator).request(path);
@@ -80,7 +80,7 @@ describe('what the reader throws', () => {
     expect({ status, body }).toEqual({ status: 422, body: want });
   });
 
-  test('for a client that is over its share is logged once a minute, with the client, and says when to ask again', async () => {
+  test('for a client over its quota is logged once a minute, and has Retry-After', async () => {
     api.reader.fault = new ServiceError('too_many_requests', 'Too many of these');
     const before = api.lines.length;
     for (let time = 0; time < 2; time += 1) {
@@ -93,8 +93,8 @@ describe('what the reader throws', () => {
 
   test.each([
     ['an error', new TypeError('secret is undefined')],
-    ['an internal one', new ServiceError('internal', 'secret')],
-  ])('unexpectedly is 500 and logged once: %s', async (_name, fault) => {
+    ['an internal error', new ServiceError('internal', 'secret')],
+  ])('that is unexpected is 500 and logged once: %s', async (_name, fault) => {
     api.reader.fault = fault;
     const before = api.lines.length;
     const { status, headers, body } = await request('/tree?&');
@@ -120,7 +120,7 @@ describe('what the reader throws', () => {
 });
 
 describe('an error after the answer has begun', () => {
-  test('breaks the connection, so that nobody takes half an answer for a whole one', async () => {
+  test('closes the connection, so that the answer is not taken as complete', async () => {
     const lines: string[] = [];
     const app = express();
     app.get('/', (_request, response) => {

@@ -63,7 +63,7 @@ class Scene {
   }
 }
 
-test('begins with what is recorded from now on, and sends it in the order of the ids', async () => {
+test('a stream sends new events in the order of their ids', async () => {
   const scene = await Scene.start();
   await scene.record({ reason: 'before' });
   const stream = await scene.read();
@@ -82,8 +82,8 @@ test('begins with what is recorded from now on, and sends it in the order of the
   expect(rest[3]?.data).toMatchObject({ instance: null });
 });
 
-describe('a client that connects again', () => {
-  test('gets what it has not read, also more than is written at once, and nothing twice', async () => {
+describe('a client that reconnects', () => {
+  test('gets all missed events once', async () => {
     const scene = await Scene.start();
     const reasons = Array.from({ length: 450 }, (_, index) => `${index} ${'x'.repeat(500)}`);
     await scene.record(...reasons.map((reason) => ({ reason })));
@@ -100,7 +100,7 @@ describe('a client that connects again', () => {
     expect((await scene.reasons(byHeader, 401)).at(-1)).toBe('later');
   });
 
-  test('is told once of events that are not kept any more, where those are its own', async () => {
+  test('gets one gap event if its events are no longer kept', async () => {
     const scene = await Scene.start();
     // More than a page: what is missing begins behind them.
     const early = Array.from({ length: 150 }, (_, index) => `early ${index}`);
@@ -115,7 +115,7 @@ describe('a client that connects again', () => {
   });
 });
 
-test('an id that no event can have is told as a gap, and one that another replica may have sent already is not', async () => {
+test('an impossible id is a gap, and an id that another replica may have sent is not', async () => {
   const scene = await Scene.start();
   await scene.record({ reason: 'before' });
   const [far, near] = [scene.clock.now() + 3_600_000, scene.clock.now() + 60_000];
@@ -131,7 +131,7 @@ test('an id that no event can have is told as a gap, and one that another replic
   expect(behind.data('gap')).toEqual([]);
 });
 
-test('a proxy is told of no other client than itself, and a limited client of nothing that it does not see', async () => {
+test('a proxy sees no other client in events, and a limited client only its own events', async () => {
   const scene = await Scene.start();
   const { proxy, administrator, 'automation-endpoint': limited } = scene.api.identities;
   scene.api.register(limited, { role: 'automation-endpoint', reads: 'site' });
@@ -153,7 +153,7 @@ test('a proxy is told of no other client than itself, and a limited client of no
   expect(await scene.reasons(ofSite, 1)).toEqual(['all']);
 });
 
-test('tells of the instances that are named and of all, and of another followed commit', async () => {
+test('a stream has the events of named or all instances, and of followed commits', async () => {
   const scene = await Scene.start();
   const stream = await scene.read('/events?instance=shop&instance=mail');
   await scene.record({ reason: '1' }, { instance: 'other' }, { instance: 'mail', reason: '2' });
@@ -165,7 +165,7 @@ test('tells of the instances that are named and of all, and of another followed 
   expect(stream.data('commit')[1]).toEqual({ commit: 'b'.repeat(40) });
 });
 
-test('a comment shows every 15 seconds that it lives', async () => {
+test('a stream sends a comment every 15 seconds', async () => {
   const scene = await Scene.start();
   const stream = await scene.read();
   await scene.until(() => stream.data('commit').length === 1);
@@ -174,8 +174,8 @@ test('a comment shows every 15 seconds that it lives', async () => {
   expect(stream.isEnded()).toBe(false);
 });
 
-describe('ends', () => {
-  test.each(['removed', 'another role'])('for a client that is %s, before anything more is sent', async (what) => {
+describe('a stream ends', () => {
+  test.each(['removed', 'another role'])('for a client that is %s, before another event is sent', async (what) => {
     const scene = await Scene.start();
     const identity = scene.api.identities['automation-endpoint'];
     const stream = await scene.read('/events', { identity });
@@ -222,7 +222,7 @@ describe('ends', () => {
     expect(unread).toBe(1);
   });
 
-  test('at once when the replica stops, and no other begins', async () => {
+  test('when the replica stops, and no other starts', async () => {
     const scene = await Scene.start();
     const stream = await scene.read();
     scene.api.sample.streams.close();
@@ -232,7 +232,7 @@ describe('ends', () => {
   });
 });
 
-test('a client has 100 streams at most, and one that has ended makes way', async () => {
+test('a client has at most 100 streams at a time', async () => {
   const scene = await Scene.start();
   const streams = await Promise.all(Array.from({ length: 100 }, () => scene.read()));
   expect(new Set(streams.map(({ status }) => status))).toEqual(new Set([200]));
@@ -245,7 +245,7 @@ test('a client has 100 streams at most, and one that has ended makes way', async
   await expect.poll(async () => (await scene.read()).status).toBe(200);
 });
 
-test('a replica that does not lead sends what it shows, without asking the leader', async () => {
+test('a standby sends its own events without asking the leader', async () => {
   const scene = await Scene.start();
   const refuse = (): never => {
     throw new Error('the leader is asked');
@@ -262,7 +262,7 @@ test('a replica that does not lead sends what it shows, without asking the leade
   await setImmediate();
 });
 
-test('pages of all instances have the instance of each event, and can be asked of some', async () => {
+test('pages of events of all or some instances name the instance of each event', async () => {
   const { api } = await Scene.start();
   const { status, body } = await api.request('/operations/events?after=2&limit=2');
   const { events, gap } = body as ListedEvents;

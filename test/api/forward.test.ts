@@ -97,7 +97,7 @@ test.each([['/agent/actions?wait=1'], ['https://treeline.example:8443/agent/acti
   },
 );
 
-describe('progress', () => {
+describe('reads of progress', () => {
   const PATHS = ['/operations/status', '/stacks/instances/shop/why'];
   const LED = { name: 'test-1', since: '2026-11-20T10:13:56.000Z', fencing: 3 };
   const OUTAGE = { reason: 'the remote – git – cannot be reached', since: '2026-11-20T10:14:56.000Z' };
@@ -109,21 +109,18 @@ describe('progress', () => {
     leader.operator.why = (_by, _instance, lag) => ({ ...WHY, leader: LED, ...(lag && { lag }) });
   });
 
-  test.each(PATHS)(
-    '%s says that the replica is behind through which it was asked, and not the others',
-    async (path) => {
-      followed.lag = () => OUTAGE;
-      expect((await standby.request(path)).body).toMatchObject({ leader: LED, lag: OUTAGE });
-      expect((await leader.request(path)).body).not.toHaveProperty('lag');
-      // A client has no say in it.
-      followed.lag = () => undefined;
-      const headers = { 'X-Treeline-Lag': encodeURIComponent(JSON.stringify(OUTAGE)) };
-      expect((await standby.request(path, { headers })).body).not.toHaveProperty('lag');
-      expect((await leader.request(path, { headers })).body).not.toHaveProperty('lag');
-    },
-  );
+  test.each(PATHS)('%s reports the lag of the asked replica', async (path) => {
+    followed.lag = () => OUTAGE;
+    expect((await standby.request(path)).body).toMatchObject({ leader: LED, lag: OUTAGE });
+    expect((await leader.request(path)).body).not.toHaveProperty('lag');
+    // A client has no say in it.
+    followed.lag = () => undefined;
+    const headers = { 'X-Treeline-Lag': encodeURIComponent(JSON.stringify(OUTAGE)) };
+    expect((await standby.request(path, { headers })).body).not.toHaveProperty('lag');
+    expect((await leader.request(path, { headers })).body).not.toHaveProperty('lag');
+  });
 
-  test.each(PATHS)('%s is answered by the replica itself where no leader answers', async (path) => {
+  test.each(PATHS)('%s is answered by the replica if no leader answers', async (path) => {
     followed.ask = () => Promise.reject(new ServiceError('not_ready', 'the database is away'));
     const { status, headers, body } = await standby.request(path);
     expect([status, headers['x-treeline-replica'], body]).toEqual([
@@ -136,13 +133,13 @@ describe('progress', () => {
     expect((await standby.request(path)).status).toBe(200);
   });
 
-  test('what else only the leader knows is refused then', async () => {
+  test('other reads of the leader are refused then', async () => {
     followed.ask = () => Promise.reject(new ServiceError('not_ready', 'the database is away'));
     expect((await standby.request('/operations/held')).status).toBe(503);
   });
 });
 
-test('the leader records a client once an hour: it answers the first read, if it can', async () => {
+test('the leader answers the first read of a client each hour, to record it', async () => {
   const own = await startTestStandby(
     leader,
     { ...usual, ask: (...asked) => followed.ask(...asked) },
@@ -159,7 +156,7 @@ test('the leader records a client once an hour: it answers the first read, if it
   expect(status).toBe(200);
 });
 
-describe('of a request', () => {
+describe('a forwarded request', () => {
   const shop = '/stacks/instances/shop';
   test.each<[name: string, path: string, ask: Ask]>([
     ['HEAD', '/operations/status', { method: 'HEAD' }],
@@ -188,13 +185,13 @@ describe('of a request', () => {
     ['another method', shop, { method: 'PUT' }],
     ['characters beyond ASCII', '/stacks/instances/%C3%BC/why', {}],
     ['a dry run', `${shop}?dry_run=true`, { ...JSON_BODY, body: '{}' }],
-    ['a commit that is none', '/tree', { headers: { 'X-Treeline-Min-Commit': 'main' } }],
-  ])('%s is answered alike', async (_name, path, ask) => {
+    ['an invalid commit', '/tree', { headers: { 'X-Treeline-Min-Commit': 'main' } }],
+  ])('with %s is answered like a direct one', async (_name, path, ask) => {
     await askBoth(path, ask);
     await askBoth(path, { ...ask, identity: leader.identities.proxy });
   });
 
-  test('its own Origin, its conditions and its body come to the leader, and its id is the same everywhere', async () => {
+  test('reaches the leader with its origin, conditions, body and id', async () => {
     const headers = {
       ...JSON_BODY.headers,
       Host: 'localhost',
@@ -217,7 +214,7 @@ describe('of a request', () => {
     expect(seen).toEqual([`POST ${shop}`, 'refresh']);
   });
 
-  test('no header travels that the interface does not know, nor an id of the client', async () => {
+  test('has no unknown headers and no id of the client', async () => {
     const sent: object[] = [];
     followed.ask = (question, ...more) => {
       sent.push(question.headers);
@@ -241,7 +238,7 @@ describe('of a request', () => {
     expect(sent).toMatchObject([{ 'x-treeline-client-certificate': raw, 'x-treeline-forwarded-by': 'test-2' }]);
   });
 
-  test('a body that is answered before it was read leaves the connection usable', async () => {
+  test('answered before its body was read leaves the connection usable', async () => {
     const body = JSON.stringify({ description: 'x'.repeat(900 * 1024) });
     const agent = keepAlive();
     onTestFinished(() => agent.destroy());
@@ -255,7 +252,7 @@ describe('of a request', () => {
   });
 });
 
-test('rights are those of the leader: a client that was removed there is refused, whatever the replica knows', async () => {
+test('is judged by the rights of the leader', async () => {
   const reader = createSampleReader();
   for (const [serial, client] of leader.reader.registry) reader.registry.set(serial, client);
   const late = await startTestStandby(leader, usual, { reader });
@@ -271,7 +268,7 @@ test('rights are those of the leader: a client that was removed there is refused
   expect(leader.writer.asked.length).toBe(before);
 });
 
-test('a proxy that goes away while it waits for actions ends its wait on the leader', async () => {
+test('ends on the leader when the waiting proxy disconnects', async () => {
   const { wait } = leader.agent;
   onTestFinished(() => void Object.assign(leader.agent, { wait }));
   const began = Promise.withResolvers<AbortSignal>();
@@ -287,7 +284,7 @@ test('a proxy that goes away while it waits for actions ends its wait on the lea
   await expect.poll(() => signal.aborted, { timeout: 10_000 }).toBe(true);
 });
 
-describe('what goes wrong between replicas', () => {
+describe('a fault between replicas', () => {
   const write = { ...JSON_BODY, body: '{}' };
   test.each([
     ['not_ready', '5'],
@@ -308,7 +305,7 @@ describe('what goes wrong between replicas', () => {
     for (const path of own) expect((await standby.request(path)).status).toBe(200);
   });
 
-  test('a write that this replica cannot show yet is said to be unknown, and a dry run and a claim are not', async () => {
+  test('makes a write unknown that this replica does not show yet, except dry runs and claims', async () => {
     followed.refresh = () => Promise.reject(new StoreError('It is away'));
     const reply = await standby.request('/stacks/instances/shop', write);
     expect(reply).toMatchObject({
@@ -333,7 +330,7 @@ describe('what goes wrong between replicas', () => {
     followed.ask = (...question) => other.link.ask(...question);
   }
 
-  test('a connection that breaks: nobody knows what became of a write, and a read is asked again', async () => {
+  test('makes a write unknown if the connection breaks, and repeats a read', async () => {
     await ask((request) => request.socket.destroy());
     const reply = await standby.request('/operations/resume', write);
     expect(reply).toMatchObject({ status: 503, body: { error: 'outcome_unknown' } });
@@ -343,8 +340,8 @@ describe('what goes wrong between replicas', () => {
 
   test.each<[name: string, message: string, to: Parameters<typeof linkTo>[1]]>([
     ['the leader does not know this replica', 'does not know the certificate of the replica', { isKnown: false }],
-    ['another one answers there', 'its certificate differs from the one in the database', { expected: 'AA:BB' }],
-  ])('%s: nothing was done', async (_name, message, to) => {
+    ['another replica answers there', 'its certificate differs from the one in the database', { expected: 'AA:BB' }],
+  ])('is 503 without an effect if %s', async (_name, message, to) => {
     const before = leader.writer.asked.length;
     await ask(leader.handler, to);
     const reply = await standby.request('/stacks/instances/shop', write);
@@ -353,7 +350,7 @@ describe('what goes wrong between replicas', () => {
     expect(leader.writer.asked.length).toBe(before);
   });
 
-  test('a write waits for the next leader, and is carried out once; a read does not wait', async () => {
+  test('lets a write wait for the next leader, but not a read', async () => {
     const looks = [false, false, false];
     await ask(leader.handler, { leads: async () => looks.shift() ?? true });
     expect(await standby.request('/operations/held')).toMatchObject({ status: 503 });
@@ -365,7 +362,7 @@ describe('what goes wrong between replicas', () => {
     expect(reply).toMatchObject({ status: 503, body: { message: expect.stringContaining('No replica leads') } });
   });
 
-  test('a request is forwarded once: a replica that does not lead refuses it', async () => {
+  test('never forwards a request twice', async () => {
     await ask(standby.handler);
     for (const asked of ['/operations/held', '/tree']) {
       const { status, body } = await standby.request(asked, { headers: { 'X-Treeline-Min-Commit': COMMIT } });
@@ -376,7 +373,7 @@ describe('what goes wrong between replicas', () => {
     }
   });
 
-  test('only the listener for replicas takes the certificate of a client from a header', async () => {
+  test('only the listener for replicas accepts a client certificate in a header', async () => {
     const headers = {
       'X-Treeline-Client-Certificate': new X509Certificate(leader.identities.administrator.cert).raw.toString('base64'),
     };
@@ -390,7 +387,7 @@ describe('a read of a replica that is behind', () => {
     followed.lag = () => ({ reason: 'the remote cannot be reached', since: '2026-11-20T10:14:56.000Z' });
   });
 
-  test('is answered by the leader, and here if no leader answers', async () => {
+  test('is answered by the leader, or here if no leader answers', async () => {
     expect((await standby.request('/tree')).status).toBe(200);
     expect(seen).toEqual(['GET /tree']);
     followed.ask = () => Promise.reject(new ServiceError('not_ready', 'No replica leads'));
@@ -400,7 +397,7 @@ describe('a read of a replica that is behind', () => {
     expect((await standby.request('/tree')).status).toBe(200);
   });
 
-  test('is answered here if the leader is silent for 5 s, and ends the question', async () => {
+  test('is answered here if the leader is silent for 5 s', async () => {
     isLate = true;
     const ends: AbortSignal[] = [];
     followed.ask = (_question, _body, gone) => {
@@ -432,7 +429,7 @@ describe('a read that names a commit', () => {
     expect(seen).toEqual(['GET /tree']);
   });
 
-  test('is answered here if that is shown, with a leader and without one', async () => {
+  test('is answered here if this replica shows it, with or without a leader', async () => {
     followed.shows = async () => true;
     expect((await standby.request('/tree', ask)).status).toBe(200);
     followed.isKnown = () => false;

@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 
 describe('an answer in the cache', () => {
-  it('is found as long as the version is the same', () => {
+  it('is found while the version is the same', () => {
     const one = answer('one');
     cache.keep(requestOf('/hiera/web-1'), '1', one);
     expect(cache.find(requestOf('/hiera/web-1'))).toEqual({ ...one, route: '/hiera/:clientcert' });
@@ -33,7 +33,7 @@ describe('an answer in the cache', () => {
     for (version of ['2', '1']) expect(cache.find(requestOf('/hiera/web-1'))).toBeUndefined();
   });
 
-  it('is not kept if its making began at another version', () => {
+  it('is not kept if it was started at another version', () => {
     version = '2';
     cache.keep(requestOf('/hiera/web-1'), '1', answer('one'));
     expect(cache.find(requestOf('/hiera/web-1'))).toBeUndefined();
@@ -53,7 +53,7 @@ describe('an answer in the cache', () => {
     expect(found.slice(90)).toEqual(Array(10).fill(true));
   });
 
-  it('counts no more once it was dropped with its version', () => {
+  it('does not count after it was dropped with its version', () => {
     for (let time = 0; time < 50; time += 1) {
       version = String(time);
       for (const path of ['/1', '/2']) cache.keep(requestOf(path), version, answer('x'.repeat(4_000)));
@@ -62,7 +62,7 @@ describe('an answer in the cache', () => {
   });
 });
 
-it('is sent before a route is looked for, and counted as one of its route', async () => {
+it('is sent without routing, and counted for its route', async () => {
   const metrics = new Metrics();
   onTestFinished(() => metrics.stop());
   cache.keep(requestOf('/hiera/web-1'), '1', answer('"one"'));

@@ -381,7 +381,7 @@ function* stringsIn(body: unknown): Generator<string> {
   }
 }
 
-test('every read is asked', () => {
+test('the table has every read', () => {
   const others = ['/hiera/a', '/hiera/a/b', '/clients/A', '/operations/commits/0000000'];
   const paths = [...LISTS, ...NAMED_READS.map(([path]) => path), ...others];
   const unasked = READS.filter(([route]) => {
@@ -391,7 +391,7 @@ test('every read is asked', () => {
   expect(unasked).toEqual([]);
 });
 
-test('every client is answered by what it sees', async () => {
+test('each client gets only what it may see', async () => {
   const { ask } = await start(RICH);
   const views = Object.keys(KINDS).map(viewOf);
   for (const view of views) await checkReads(view, ask);
@@ -587,7 +587,7 @@ async function checkWrites(view: View, ask: Controller['ask']): Promise<void> {
   }
 }
 
-test('a client of a tenant acts on nothing but what is of its tenant', async () => {
+test('a client of a tenant acts only on objects of its tenant', async () => {
   const { core, ask } = await start(SHARED);
   const send = async (path: string, body: object, kind = 'administrator of a tenant'): Promise<number> =>
     (await ask(kind, 'POST', path, body)).status;
@@ -616,7 +616,7 @@ test('a client of a tenant acts on nothing but what is of its tenant', async () 
   expect(await send('/operations/accept-history', { commit: history?.commit }, 'administrator')).toBe(200);
 });
 
-test('a client of a tenant makes no layer that records of others would use, and sees no file that cannot be read', async () => {
+test('a client of a tenant creates no layer for other records, and sees no unreadable file', async () => {
   const { core, ask } = await start(SHARED);
   core.source.commit({
     'types/location/site.yaml': null,
@@ -642,7 +642,7 @@ test('a client of a tenant makes no layer that records of others would use, and 
   expect(await told('administrator')).toEqual(expect.arrayContaining(wrong));
 });
 
-test('a proxy of a tenant has the work of its tenant only, and few events among many are found one by one', async () => {
+test('a proxy of a tenant gets only work of its tenant', async () => {
   const { core, ask } = await start(SHARED);
   const work = async (kind: string): Promise<readonly string[]> => {
     const { body } = await ask(kind, 'GET', '/agent/actions?wait=0');

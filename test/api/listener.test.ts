@@ -52,7 +52,7 @@ describe('the handshake refuses', () => {
     expect(await refusal()).toMatchObject({ level: 40, remote: '127.0.0.1', reason: expect.any(String) });
   });
 
-  test('TLS 1.1, and speaks 1.2 and 1.3', async () => {
+  test('TLS 1.1, but accepts 1.2 and 1.3', async () => {
     const options = { host: '127.0.0.1', ...api.server, ...api.identities.administrator };
     for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
       const socket = connect({ ...options, minVersion: version, maxVersion: version });
@@ -66,7 +66,7 @@ describe('the handshake refuses', () => {
 });
 
 // Another certificate in the second handshake would hide from a reload the one that the requests are judged by.
-test('TLS 1.2 is not renegotiated', async () => {
+test('renegotiation of TLS 1.2', async () => {
   const { key, cert } = api.identities.administrator;
   const file = join(temporaryDirectory(), 'client.pem');
   writeFileSync(file, key + cert);
@@ -82,7 +82,7 @@ test('TLS 1.2 is not renegotiated', async () => {
   expect((await api.request('/types')).status).toBe(200);
 });
 
-describe('reload', () => {
+describe('reload of TLS files', () => {
   /** Connects without saying anything yet; resolves once the server has accepted it. */
   async function begin() {
     const socket = connectPlain(api.server.port, '127.0.0.1');
@@ -99,7 +99,7 @@ describe('reload', () => {
     return await text(secure).catch(() => 'reset');
   }
 
-  test('lets a handshake that was begun before end in one answer', async () => {
+  test('gives one answer after a handshake that began before', async () => {
     const socket = await begin();
     api.api.reload(api.tls);
     expect(await ask(socket, api.identities.proxy)).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\nConnection: close\r\n/);
@@ -112,8 +112,8 @@ describe('reload', () => {
       async () => ({ crl: createCrl(api.authority, { now: Date.now(), revoked: [api.identities.proxy.serial] }) }),
       false,
     ],
-    ['comes from an authority that was taken away', async () => ({ ca: foreign.cert }), false],
-  ])('ends the connection of a client whose certificate %s with one more answer', async (_name, change, isAccepted) => {
+    ['comes from a removed authority', async () => ({ ca: foreign.cert }), false],
+  ])('ends a connection after one more answer if its certificate %s', async (_name, change, isAccepted) => {
     const { proxy } = api.identities;
     const agent = keepAlive();
     expect(await api.request('/types', { agent, identity: proxy })).toMatchObject({
@@ -151,7 +151,7 @@ describe('reload', () => {
   });
 
   // Node would trust its own public authorities, and revoke nobody.
-  test.each<Partial<TlsMaterial>>([{ ca: '' }, { crl: '' }])('keeps the old material instead of %j', async (change) => {
+  test.each<Partial<TlsMaterial>>([{ ca: '' }, { crl: '' }])('keeps the old files instead of %j', async (change) => {
     const agent = keepAlive();
     await api.request('/types', { agent });
     expect(() => api.api.reload({ ...api.tls, ...change })).toThrow();
@@ -209,7 +209,7 @@ describe('an answer under way', () => {
     agent.destroy();
   });
 
-  test('does not hold up close for ever', async () => {
+  test('delays close only for a limited time', async () => {
     const { listener, started } = await startSlow({ closeMs: 50 });
     const agent = keepAlive();
     const answer = ask(listener.port, '/late', agent);
@@ -220,14 +220,14 @@ describe('an answer under way', () => {
   });
 });
 
-describe('who is too slow', () => {
-  test('with the handshake is disconnected, and it is logged', async () => {
+describe('a client that is too slow', () => {
+  test('with the handshake is disconnected and logged', async () => {
     const { port, lines } = await listen(() => undefined, { limits: { handshakeMs: 100 } });
     expect(await text(connectPlain(port, '127.0.0.1'))).toBe('');
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ reason: 'ERR_TLS_HANDSHAKE_TIMEOUT', remote: '127.0.0.1' });
   });
 
-  test('to send headers or a body is disconnected, also if each byte comes soon', async () => {
+  test('to send headers or a body is disconnected, even if it sends byte by byte', async () => {
     const handler: RequestListener = (request, response) => request.resume().on('end', () => response.end('{}'));
     const listener = await listen(handler, { limits: { headersMs: 200, requestMs: 400 } });
     const { key, cert } = api.identities.administrator;
@@ -256,7 +256,7 @@ describe('who is too slow', () => {
   });
 });
 
-test('a client that is refused again and again fills no log', async () => {
+test('repeated refusals of a client are logged once a minute', async () => {
   const { port, lines } = await listen(() => undefined, { clock: new ManualClock(Date.now()) });
   for (let attempt = 0; attempt < 30; attempt++) {
     const socket = connectPlain(port, '127.0.0.1');
@@ -268,7 +268,7 @@ test('a client that is refused again and again fills no log', async () => {
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 40, msg: 'connection refused' });
 });
 
-test('close ends idle connections at once', async () => {
+test('close ends idle connections immediately', async () => {
   const agent = keepAlive();
   await api.request('/types', { agent });
   await api.api.close();

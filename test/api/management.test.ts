@@ -30,7 +30,7 @@ function ask(path: string, method = 'GET'): Promise<Response> {
   return fetch(`http://127.0.0.1:${management.port}${path}`, { method });
 }
 
-test.each(['/livez', '/readyz', '/leaderz', '/livez?verbose=1'])('%s is well', async (path) => {
+test.each(['/livez', '/readyz', '/leaderz', '/livez?verbose=1'])('%s is 200', async (path) => {
   const response = await ask(path);
   expect({ status: response.status, body: await response.json() }).toEqual({
     status: 200,
@@ -42,7 +42,7 @@ test.each(['/livez', '/readyz', '/leaderz', '/livez?verbose=1'])('%s is well', a
   expect({ status: head.status, text: await head.text() }).toEqual({ status: 200, text: '' });
 });
 
-test('/ says where the page is, and how to enable it if it is off here', async () => {
+test('/ names the address of the page, and the setting that enables it', async () => {
   const off = (await (await ask('/')).json()) as { readonly message: string };
   expect(off.message).toContain('The page is at /ui/ of the API listener, with a client certificate');
   expect(off.message).toContain('set "management: { dashboard: true }" in the settings');
@@ -58,7 +58,7 @@ test('/ says where the page is, and how to enable it if it is off here', async (
   });
 });
 
-test('readyz and leaderz say why not at each answer, and livez stays well', async () => {
+test('readyz and leaderz name their reason, and livez stays 200', async () => {
   ready = 'the repository was not read yet';
   leads = 'this replica follows; "one" leads';
   for (const [path, message] of Object.entries({ '/readyz': ready, '/leaderz': leads })) {
@@ -73,7 +73,7 @@ test('readyz and leaderz say why not at each answer, and livez stays well', asyn
   for (const path of ['/readyz', '/leaderz']) expect((await ask(path)).status).toBe(200);
 });
 
-test('metrics are told to no page that has pointed a name of its own at this machine; over a network any name will do', async () => {
+test('metrics refuse foreign host names over loopback', async () => {
   metrics = async () => 'treeline_up 1';
   const asked = async (port: number, host: string, headers: string, path = '/metrics') => {
     const socket = connect(port, host);
@@ -110,7 +110,7 @@ test.each([
   expect(response.headers.get('allow')).toBe(status === 405 ? 'GET, HEAD' : null);
 });
 
-test('metrics come as text, and it is said if they cannot be made', async () => {
+test('metrics are text, and a failure is 500', async () => {
   metrics = async () => 'treeline_leader 1\n';
   const [got, head] = await Promise.all([ask('/metrics'), ask('/metrics', 'HEAD')]);
   expect({ status: got.status, text: await got.text() }).toEqual({ status: 200, text: 'treeline_leader 1\n' });
@@ -132,7 +132,7 @@ test('metrics come as text, and it is said if they cannot be made', async () => 
   });
 });
 
-test('metrics that take too long are given up', async () => {
+test('metrics have a time limit', async () => {
   const clock = new ManualClock();
   metrics = () => new Promise(() => undefined);
   await management.close();
@@ -143,7 +143,7 @@ test('metrics that take too long are given up', async () => {
   expect((await asked).status).toBe(503);
 });
 
-test('a taken address is said', async () => {
+test('a taken address is an error with advice', async () => {
   await expect(open({ port: management.port })).rejects.toThrow(/EADDRINUSE/);
 });
 
@@ -156,7 +156,7 @@ test('close ends open connections', async () => {
   await ended;
 });
 
-test('130 connections that send half a request keep no probe out', async () => {
+test('130 half-open requests do not block a probe', async () => {
   const sockets = Array.from({ length: 130 }, () => connect(management.port, '127.0.0.1'));
   for (const socket of sockets) socket.on('error', () => undefined).resume();
   await Promise.all(sockets.map((socket) => once(socket, 'connect')));

@@ -36,7 +36,7 @@ describe('a read', () => {
     expect(api.commits.asked).toHaveLength(2);
   });
 
-  test.each(['', OID.slice(1), OID.toUpperCase(), 'main'])('that names "%s" is 400', async (commit) => {
+  test.each(['', OID.slice(1), OID.toUpperCase(), 'main'])('with the commit "%s" is 400', async (commit) => {
     const message = `X-Treeline-Min-Commit has to be the full id of one commit, 40 hexadecimal digits, not "${commit}"`;
     const { status, body } = await ask('/tree/', commit);
     expect({ status, body }).toEqual({ status: 400, body: { message, return_code: 400, error: 'invalid_input' } });
@@ -57,7 +57,7 @@ describe('a read', () => {
   });
 });
 
-test('a write does not wait', async () => {
+test('a write does not wait for the commit', async () => {
   const headers = { 'Content-Type': 'application/json', 'X-Treeline-Min-Commit': 'nonsense' };
   const reply = await api.request('/operations/resume', { method: 'POST', headers, body: '{}' });
   expect(reply.status).toBe(200);

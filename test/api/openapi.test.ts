@@ -61,7 +61,7 @@ function withoutNames(route: string): readonly string[] {
   return variants.map((one) => one.replace(/:\w+/g, '{}'));
 }
 
-test('every route is described, and nothing else', () => {
+test('the document describes exactly all routes', () => {
   const routes = routesOfApplication().flatMap(withoutNames);
   const advice = (what: string) => `${what}: see "operations" in schemas/api.json, and CONTRIBUTING.md, "Add a route"`;
   expect(
@@ -78,7 +78,7 @@ test('schemas/openapi.json is what `npm run docs:openapi` writes', () => {
   expect(readFileSync(productPath('schemas', 'openapi.json'), 'utf8')).toBe(renderOpenApi());
 });
 
-test('a public validator finds it right, every reference leads somewhere, and every component is used', async () => {
+test('the document passes a public validator and has only used components', async () => {
   const text = JSON.stringify(DOCUMENT);
   expect(await new Validator().validate(JSON.parse(text))).toMatchObject({ valid: true });
   const references = text.matchAll(/#\/components\/(\w+)\/([\w.-]+)/g);
@@ -90,7 +90,7 @@ test('a public validator finds it right, every reference leads somewhere, and ev
   expect([...used].sort()).toEqual(defined.sort());
 });
 
-test('it is sent with a tag, below 200 KiB, and to every role', async () => {
+test('the document is sent with an ETag, below 200 KiB, to every role', async () => {
   const { status, headers, body, bytes } = await api.request('/openapi.json');
   expect({ status, type: headers['content-type'] }).toEqual({ status: 200, type: 'application/json; charset=utf-8' });
   expect(bytes.length).toBeLessThan(200 * 1024);
@@ -109,21 +109,21 @@ test.each([
   ['POST', '/stacks/instances/nothing', 'they are force, dry_run'],
   ['DELETE', '/types/zone/nothing/', 'they are dry_run'],
   ['GET', '/operations/explain/nothing/key', 'it has none'],
-])('a query parameter that is not described is refused: %s %s', async (method, path, advice) => {
+])('an unknown query parameter is refused: %s %s', async (method, path, advice) => {
   const ask = { method, headers: { 'Content-Type': 'application/json' }, ...(method === 'POST' ? { body: '{}' } : {}) };
   const { status, body } = await api.request(`${path}?nonsense=1`, ask);
   const [, named] = /^This route has no query parameter "nonsense"; (.*)$/.exec((body as ErrorBody).message) ?? [];
   expect([status, (body as ErrorBody).error, named]).toEqual([400, 'invalid_input', advice]);
 });
 
-test('a query parameter that is misspelt is known, and a path that is not there comes first', async () => {
+test('a misspelt query parameter gets a hint, after an unknown path', async () => {
   expect((await api.request('/hiera/all?inof=true')).body).toMatchObject({
     message: 'This route has no query parameter "inof"; did you mean "info"?',
   });
   expect((await api.request('/nowhere?nonsense=1')).status).toBe(404);
 });
 
-test('an answer or a body that is not described is found, and no other one', () => {
+test('the check of answers and bodies finds exactly those that are not described', () => {
   const headers = { 'x-request-id': '1', 'x-treeline-replica': 'a', 'content-type': 'application/json' };
   const replied = (status: number, body: unknown) => ({
     status,

@@ -66,7 +66,7 @@ const ROWS: readonly Row[] = [
 ];
 
 describe.each(ROWS)('POST /operations/$operation $body', ({ operation, body, asked }) => {
-  test('is handed on, and answers the envelope', async () => {
+  test('calls the operator, and answers the envelope', async () => {
     for (const end of ['', '/']) {
       const reply = await post(`${operation}${end}`, body);
       expect({ status: reply.status, body: reply.body }).toEqual({
@@ -85,7 +85,7 @@ describe.each(ROWS)('POST /operations/$operation $body', ({ operation, body, ask
     ]);
   });
 
-  test('may say why, and has no dry run', async () => {
+  test('accepts a reason, but no dry run', async () => {
     const [, ...rest] = asked;
     const reason = 'a sale'.padEnd(1_000, '!');
     expect((await post(operation, { ...body, reason })).status).toBe(200);
@@ -99,7 +99,7 @@ describe.each(ROWS)('POST /operations/$operation $body', ({ operation, body, ask
   });
 });
 
-describe('fields', () => {
+describe('fields of an operation', () => {
   const one = 'Name exactly one of "instance", "resource", "provider", or "all": true';
   const time = '"until" has to be a time such as 2026-11-20T10:13:56Z';
   const noField = (name: string, fields: string): string =>
@@ -149,7 +149,7 @@ describe('fields', () => {
     expect(api.operator.asked).toEqual([['suspend', '', { instance: null, until }]]);
   });
 
-  test('that are wrong are told all at once', async () => {
+  test('that are wrong are all reported', async () => {
     const { status, body } = await post('retry', { all: 1, x: 2, instance: [] });
     expect({ status, body }).toEqual(
       invalid('"all" has to be true', [
@@ -160,14 +160,14 @@ describe('fields', () => {
     );
   });
 
-  test('that are wrong by the thousand are not all told', async () => {
+  test('that are wrong in thousands are reported up to a limit', async () => {
     const fields = Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`k${n}`, 1]));
     const { status, body } = await post('retry', fields);
     expect(status).toBe(400);
     expect(JSON.stringify(body).length).toBeLessThan(5_000);
   });
 
-  test('that every object has are not known', async () => {
+  test('that every JavaScript object has are unknown', async () => {
     for (const name of ['__proto__', 'constructor', 'toString']) {
       const { status, body } = await post('suspend', {}, { body: `{ "${name}": { "instance": "shop" } }` });
       const message = `There is no field "${name}"; the fields are instance, until, reason`;

@@ -19,11 +19,11 @@ const OTHERS = ['clients/0A1C.yaml', 'clients/C0FFEE.yml', 'clients/lab/0A1D.yam
 const REST = ['types/role/web.yaml', 'stacks/instances/shop.yaml', 'tree.yaml'];
 const ALL = { commit: 'c', problems: [OWN, ...OTHERS, ...REST].map(problemIn) };
 
-test.each(ROLES.filter((role) => role !== 'proxy'))('%s is shown all', (role) => {
+test.each(ROLES.filter((role) => role !== 'proxy'))('problemsFor shows all to %s', (role) => {
   expect(problemsFor(clientOf(role), ALL)).toEqual(ALL);
 });
 
-test('a proxy is shown its own record, where else something is wrong, and no value of it', () => {
+test('problemsFor shows a proxy its own client file, and only the places of other problems', () => {
   const { commit, problems } = problemsFor(clientOf('proxy'), ALL);
   expect(commit).toBe('c');
   expect(problems.map(({ file }) => file)).toEqual([OWN, ...REST]);

@@ -43,7 +43,7 @@ function everyClient(): unknown[] {
 }
 
 describe.each(ROWS)('GET %s', (path, body, isFile) => {
-  test('has its body, tag and headers, the same from the cache as made anew', async () => {
+  test('has the same body, tag and headers from the cache', async () => {
     for (const spelling of [path, `${path}/`]) {
       await api.request(spelling);
       // Nothing is kept for a path with a query.
@@ -65,7 +65,7 @@ describe.each(ROWS)('GET %s', (path, body, isFile) => {
     }
   });
 
-  test('HEAD answers the same without a body, and who has it gets 304', async () => {
+  test('answers HEAD without a body, and 304 for its ETag', async () => {
     const got = await api.request(path);
     const head = await api.request(path, { method: 'HEAD' });
     expect(comparable(head)).toEqual({ ...comparable(got), text: '' });
@@ -85,7 +85,7 @@ function comparable({ status, headers, bytes }: Reply) {
 }
 
 describe('the cache of answers', () => {
-  test('makes an answer once for as long as its sources are the same', async () => {
+  test('makes an answer once while its sources are the same', async () => {
     const original = api.reader.instances;
     let made = 0;
     onTestFinished(() => void Object.assign(api.reader, { instances: original, list: [INSTANCE] }));
@@ -104,7 +104,7 @@ describe('the cache of answers', () => {
     expect(made).toBe(2);
   });
 
-  test('gives nothing to one who is registered no more, nor before a good commit', async () => {
+  test('answers no unregistered client, and nothing before the first valid commit', async () => {
     expect((await api.request('/tree')).status).toBe(200);
     const before = [...api.reader.registry];
     api.reader.registry.clear();
@@ -117,7 +117,7 @@ describe('the cache of answers', () => {
     expect(early).toMatchObject({ status: 503, body: { error: 'not_ready' } });
   });
 
-  test('keeps nothing that depends on the time or on the client', async () => {
+  test('keeps no answer that depends on time or client', async () => {
     const { status, version } = api.reader;
     onTestFinished(() => void Object.assign(api.reader, { status, version }));
     Object.assign(api.reader, { version: () => 'same' });
@@ -135,7 +135,7 @@ test.each(['administrator', 'automation-endpoint', 'proxy'] as const)('GET /clie
   expect({ status, body }).toEqual({ status: 200, body: { result: [client] } });
 });
 
-test('a client is found by its serial, with encoded colons; by a proxy only if it is its own', async () => {
+test('a client is found by its serial with encoded colons, by a proxy only its own', async () => {
   const identity = api.identities.proxy;
   const own = api.reader.registry.get(identity.serial);
   for (const end of ['', '/']) {
@@ -187,7 +187,7 @@ describe('query parameters', () => {
   });
 });
 
-test('a page of servers has a tag', async () => {
+test('a page of servers has an ETag', async () => {
   const path = '/operations/servers?state=done,marked%20for%20delete&instance=shop&limit=500';
   const first = await api.request(path);
   expect(first).toMatchObject({ status: 200, body: { servers: [{ name: 'shop-web' }], total: 1, next: null } });
@@ -195,10 +195,10 @@ test('a page of servers has a tag', async () => {
   expect(again.status).toBe(304);
 });
 
-describe('compression', () => {
+describe('compression of answers', () => {
   const many = Array.from({ length: 200 }, (_, index) => ({ ...INSTANCE, name: `shop-${index}` }));
 
-  test('is for large answers, when asked for', async () => {
+  test('is used for large answers if requested', async () => {
     api.reader.list = many;
     const plain = await api.request('/stacks/instances');
     expect(plain.headers).not.toHaveProperty('content-encoding');

@@ -39,13 +39,13 @@ async function waiting(
 }
 
 describe('a read of a record that waits', () => {
-  it('is answered once the record is another one', async () => {
+  it('is answered when the record changes', async () => {
     const { answer } = await waiting(60);
     api.reader.records = { 'shop-web': { ...RECORD, cpus: 8 } };
     expect(await answer).toMatchObject({ status: 200, body: { cpus: 8 } });
   });
 
-  it('is not answered because something has changed that makes no other record, and 304 in the end', async () => {
+  it('is not answered by other changes, and ends with 304', async () => {
     const { answer, looks } = await waiting(8);
     const before = looks();
     api.reader.records = { 'shop-web': { ...RECORD } };
@@ -55,26 +55,26 @@ describe('a read of a record that waits', () => {
 
   it.each<readonly [what: string, seconds: number | string, known: string, path: string, status: number]>([
     ['has another record already', 60, '"other"', PATH, 200],
-    ['asks for a node that is not there', 60, '"other"', '/hiera/nobody/', 404],
-    ['does not wish to wait', 0, '', PATH, 304],
-    ['would wait too long', 61, '', PATH, 400],
-    ['names no number', 'long', '', PATH, 400],
-  ])('is answered at once where its client %s', async (_, seconds, known, path, status) => {
+    ['asks for an unknown node', 60, '"other"', '/hiera/nobody/', 404],
+    ['sends no wait', 0, '', PATH, 304],
+    ['sends too long a wait', 61, '', PATH, 400],
+    ['sends no number', 'long', '', PATH, 400],
+  ])('is answered immediately if its client %s', async (_, seconds, known, path, status) => {
     expect((await wait(seconds, known || etag, path)).status).toBe(status);
   });
 
-  it('is answered at once without a tag', async () => {
+  it('is answered immediately without a tag', async () => {
     expect((await api.request(`${PATH}?wait=60`)).status).toBe(200);
   });
 
-  it('is refused once its client is not registered any more', async () => {
+  it('is refused when its client is removed', async () => {
     const { answer } = await waiting(60);
     api.reader.registry.clear();
     api.reader.records = { 'shop-web': { ...RECORD, cpus: 8 } };
     expect(await answer).toMatchObject({ status: 403, body: { error: 'client_not_registered' } });
   });
 
-  it('is told that the node is gone', async () => {
+  it('is answered when the node is gone', async () => {
     const { answer } = await waiting(60);
     api.reader.records = {};
     expect((await answer).status).toBe(404);

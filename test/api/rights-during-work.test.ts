@@ -201,7 +201,7 @@ test('a client that is removed while it waits for a commit is refused', async ()
   expect(doneCalls()).toEqual([]);
 });
 
-test('a client that is removed while its request waits behind another of its own is refused', async () => {
+test('a client that is removed while its request is queued is refused', async () => {
   const { open } = closeGate();
   const ask = (path: string) => {
     const { end, answer } = begin({ method: 'GET', path, role: 'administrator' });

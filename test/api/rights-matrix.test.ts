@@ -127,7 +127,7 @@ const CASES = Object.entries({ ...ROUTES, ...(AS_TYPES as typeof ROUTES) }).map(
 });
 
 describe.each(CASES)('$name', ({ route, index }) => {
-  test('is done for those who may send it, alike by every replica', async () => {
+  test('is allowed for the same clients on every replica', async () => {
     forwarded = 0;
     const [first, second, third, ...others] = Object.entries(KINDS);
     const kinds = [first, second, third].filter((one) => one !== undefined);
@@ -145,7 +145,7 @@ describe.each(CASES)('$name', ({ route, index }) => {
     expect(forwarded > 0).toBe(route.method !== 'GET' || OF_LEADER.test(route.path));
   });
 
-  test('is refused to strangers', async () => {
+  test('is refused to unknown clients', async () => {
     for (const [kind, error] of pickCases(Object.entries(STRANGERS), index)) {
       for (const { status, body } of await ask(route, kind)) {
         expect(status).toBe(403);

@@ -29,7 +29,7 @@ test.each([
   }
 });
 
-test('a foreign page changes nothing, and is shown no answer', async () => {
+test('a foreign page changes nothing, and cannot read the answer', async () => {
   const Origin = 'https://evil.example';
   const headers = { 'Content-Type': 'application/json', Origin };
   for (const [method, path] of [

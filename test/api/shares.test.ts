@@ -39,7 +39,7 @@ function holdLists(): { readonly asked: () => number; readonly release: () => vo
 const RECORDED = '/operations/recorded';
 const EVENTS = '/stacks/instances/shop/events';
 
-test('one client with a list at work and others waiting keeps no other client from lists, records and events', async () => {
+test('a client with waiting lists does not delay other clients', async () => {
   const { asked, release } = holdLists();
   const { proxy: low, administrator: other } = api.identities;
   const { actions } = api.agent;
@@ -64,7 +64,7 @@ test('one client with a list at work and others waiting keeps no other client fr
   for (const reply of await Promise.all(waiting)) expect(reply.status).toBe(200);
 });
 
-test('a list that a client asks for several times while it waits is made once', async () => {
+test('a list requested several times while it waits is made once', async () => {
   const { asked, release } = holdLists();
   const first = api.request(RECORDED);
   await expect.poll(asked).toBe(1);
@@ -83,7 +83,7 @@ test('a list that a client asks for several times while it waits is made once', 
   expect(asked()).toBe(3);
 });
 
-test('bodies of one client that do not arrive leave those of others to be read, and its own wait for their turn', async () => {
+test('incomplete bodies of one client do not delay those of others', async () => {
   const { proxy, administrator } = api.identities;
   const path = '/agent/actions/x/heartbeat';
   const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000`;

@@ -85,7 +85,7 @@ describe.each(ROWS.map((row) => ({ title: `${row[0]} ${row[1]}`, row })))('$titl
     expect(order?.ifMatch).toBeUndefined();
   });
 
-  test('names the branch of a proposal, and shows what a dry run would do', async () => {
+  test('names the branch of a proposal, and the effect of a dry run', async () => {
     const servers = [{ server: 'blog-1', instance: 'blog', change: 'created' }] as const;
     api.writer.outcome = { commit: null, branch: null, preview: { diff: '+x\n', servers } };
     const reply = await send(method, `${path}${path.includes('?') ? '&' : '?'}dry_run=true`, body);
@@ -106,7 +106,7 @@ describe.each(ROWS.map((row) => ({ title: `${row[0]} ${row[1]}`, row })))('$titl
   });
 });
 
-describe('what the writer refuses', () => {
+describe('a refusal of the writer', () => {
   const details = [
     { file: 'stacks/instances/blog.yaml', line: 2, column: 3, pointer: '/stackTemplate', message: 'why' },
   ];
@@ -134,7 +134,7 @@ describe('what the writer refuses', () => {
     expect(reply.headers['x-request-id']).toBe(api.writer.orders[0]?.requestId);
   });
 
-  test('what nobody expected is a mistake of Treeline, under the id that the commit may carry', async () => {
+  test('an unexpected error is 500 with the request id of the commit', async () => {
     api.writer.outcome = new Error('the wire is cut');
     const { status, body, headers } = await send('POST', '/types/zone', { name: 'z2' });
     expect({ status, body }).toEqual(
@@ -157,12 +157,12 @@ describe('If-Match', () => {
     ['""', ['']],
     ['"*"', []],
     ['unquoted', []],
-  ])('%j holds where the blob is one of %j', async (header, wanted) => {
+  ])('%j matches if the blob is one of %j', async (header, wanted) => {
     await send('POST', '/types/zone', { name: 'z1' }, { headers: { 'If-Match': header } });
     expect(api.writer.orders[0]?.ifMatch).toEqual(wanted);
   });
 
-  test('and If-None-Match go along with every method', async () => {
+  test('and If-None-Match are accepted by every method', async () => {
     const headers = { 'If-None-Match': `"${oid}.WlRk", W/"${other}.b"` };
     await send('DELETE', '/stacks/instances/shop', undefined, { headers });
     expect(api.writer.orders[0]).toMatchObject({ ifMatch: undefined, ifNoneMatch: [oid, other] });
@@ -203,7 +203,7 @@ test.each<[status: 400 | 404, method: string, path: string, body: JsonMap, messa
   expect(api.writer.asked).toEqual([]);
 });
 
-test('rights are looked at before the body', async () => {
+test('rights are checked before the body', async () => {
   const identity = api.identities.proxy;
   const reply = await send('POST', '/types/zone', '{', { identity });
   expect({ status: reply.status, body: reply.body }).toEqual(

@@ -43,11 +43,11 @@ const withUrl = (text: string) => (cwd: string) => writeFileSync(join(cwd, 'url'
 const withKey = (passphrase: string) => (cwd: string) => void makeSshKey(cwd, 'key', { passphrase });
 
 it.each<[what: string, settings: string, change?: (cwd: string) => unknown]>([
-  ['all is right', RIGHT],
+  ['all settings are valid', RIGHT],
   ['listeners have one port of different addresses, or any free one', `${RIGHT}${LISTENERS}`],
   ['the file of a database has a URL', DATABASE, withUrl('postgres://me:hunter2@db.example/x\n')],
   ['the key that signs commits can be used', SIGNING, withKey('')],
-])('ends with 0 where %s', async (_, settings, change) => {
+])('ends with 0 if %s', async (_, settings, change) => {
   expect(await check(settings, change)).toEqual({ code: 0, lines: ['0 errors, 0 warnings'], stderr: '' });
 });
 
@@ -63,29 +63,29 @@ it.each<[what: string, settings: string, lines: readonly RegExp[], change?: (cwd
     ],
   ],
   [
-    'a file that is not there',
+    'a missing file',
     RIGHT.replace('pki/ca.crt', 'pki/none.crt'),
     [/^treeline\.yaml:2:\d+: error: pki\/none\.crt cannot be used: it is not there \[wrong_file\]$/],
   ],
   [
-    'a file without a usable URL of a database, and not what is in it',
+    'a file without a usable database URL, without its content',
     DATABASE,
     [/^treeline\.yaml:6:\d+: error: The URL of the database (?!.*hunter2).* \[wrong_file\]$/],
     withUrl('postgres://me:hunter2@/x\n'),
   ],
   ['a missing file of a database', DATABASE, [/^treeline\.yaml:6:\d+: error: url cannot be used: it is not there \[/]],
   [
-    'certificates that do not fit together',
+    'certificates that do not match',
     RIGHT.replace('pki/server.key', 'pki/ca.key'),
     [/^treeline\.yaml:2:\d+: error: pki\/server\.crt: .* \[wrong_file\]$/],
   ],
   [
-    'an authority that is none',
+    'an invalid authority',
     RIGHT.replace('pki/ca.crt', 'pki/server.crt'),
     [/^treeline\.yaml:2:\d+: error: pki\/server\.crt: CN=.* is not an authority .* \[wrong_file\]$/],
   ],
   [
-    'a directory that others may enter, and a repository that is not there',
+    'a directory that others may enter, and a missing repository',
     KEPT,
     [
       /^treeline\.yaml:4:8: warning: there is no directory "stakcs\.git": check the URL of the repository \[wrong_file\]$/,
@@ -129,7 +129,7 @@ it.each<[what: string, settings: string, lines: readonly RegExp[], change?: (cwd
   expect(printed.slice(0, lines.length)).toEqual(lines.map((line) => expect.stringMatching(line)));
 });
 
-it('warns of a branch that a local repository does not have', async () => {
+it('warns about a missing branch of a local repository', async () => {
   const path = join(temporaryDirectory(), 'stacks');
   const repository = await createGitRepository(path);
   await repository.commit({ 'tree.yaml': 'name: global\ntype: common\n' });
@@ -147,7 +147,7 @@ it('warns of a branch that a local repository does not have', async () => {
   }
 });
 
-it('warns of secrets that every user may read, as a start does', async () => {
+it('warns about secrets that every user may read', async () => {
   const { code, stderr } = await check(RIGHT, (cwd) => chmodSync(join(cwd, 'password'), 0o644));
   expect(code).toBe(0);
   expect(JSON.parse(stderr)).toMatchObject({ setting: 'repository.passwordFile', path: 'password', mode: '0644' });

@@ -32,8 +32,8 @@ function add(certificate: string, ...args: readonly string[]) {
   return treeline(['client', 'add', certificate, ...args]);
 }
 
-describe('client add, without a server', () => {
-  it('prints a file that is right and has what the certificate says, and where to save it', async () => {
+describe('client add without a controller', () => {
+  it('prints a valid file from the certificate, and its path', async () => {
     const { serial, fingerprint, cert } = credential;
     const { code, stdout, stderr } = await add(fileWith(cert), '--role', 'automation-endpoint');
     expect({ code, stderr }).toEqual({ code: 0, stderr: `# save this as clients/${serial}.yaml, and commit it\n` });
@@ -48,7 +48,7 @@ describe('client add, without a server', () => {
     expect(await treeline(['validate', folder])).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it('takes words, a tenant, tags and limits, however they have to be quoted', async () => {
+  it('accepts descriptions, a tenant, tags and limits, and quotes them', async () => {
     const words = ['--description', 'yes: "no" #1', '--tenant', '007', '--tag', 'lab', 'on'];
     const limits = ['--node', 'web-1', '--reads', 'site', '--writes', 'none'];
     const { stdout } = await add(fileWith(credential.cert), '--role', 'proxy', ...words, ...limits);
@@ -58,7 +58,7 @@ describe('client add, without a server', () => {
     });
   });
 
-  it('warns of a certificate that admits nobody', async () => {
+  it('warns about a certificate that cannot be used', async () => {
     const day = 24 * 60 * 60 * 1000;
     const authority = await createAuthority({ commonName: 'Authority', now: Date.now() - 5 * day });
     const old = await issueClientCertificate(authority, { commonName: 'old', now: Date.now() - 3 * day, days: 1 });
@@ -96,16 +96,16 @@ describe('client add, without a server', () => {
     expect(await add(fileWith(text()), ...args)).toEqual({ code: 3, stdout: '', stderr });
   });
 
-  it('refuses a file that is not there', async () => {
+  it('refuses a missing file', async () => {
     const stderr = 'treeline: /nowhere.crt cannot be read: it is not there\n';
     expect(await add('/nowhere.crt', '--role', 'proxy')).toEqual({ code: 3, stdout: '', stderr });
   });
 });
 
-describe('with a controller', () => {
+describe('client commands with a controller', () => {
   const commands = new CommandsHere();
 
-  it('registers a client, and says with which controller if the environment names it', async () => {
+  it('register a client, and name the controller if the environment does', async () => {
     const { serial, fingerprint, cert } = credential;
     const args = ['client', 'add', fileWith(cert), '--role', 'proxy', '--tag', 'lab'];
     expect(await commands.lines(...args)).toEqual([expect.stringMatching(new RegExp(`: ${serial}$`))]);
@@ -120,7 +120,7 @@ describe('with a controller', () => {
     expect(commands.api.writer.asked).toHaveLength(1);
   });
 
-  it('lists clients, and removes one', async () => {
+  it('list clients, and remove one', async () => {
     const client: ClientSeen = {
       ...{ serial: 'ABCD', role: 'proxy', description: 'a\nA110C0DE  administrator  b', tenant: '', tags: [] },
       ...{ node: 'web-1', notAfter: null, lastSeen: null },

@@ -58,7 +58,7 @@ async function test(provider: Provider) {
   return { failed: Object.fromEntries(failed) as Readonly<Record<string, string>>, left, servers: [...servers.keys()] };
 }
 
-it('finds one that acts on an input that is cut short', async () => {
+it('provider test finds a program that acts on truncated input', async () => {
   const { failed, servers } = await test((input, made) => {
     if (parse(input) !== undefined) return answer(input, made);
     const [, operation, resource] = /"operation":"(\w+)".*?"resource":"([^"]*)"/.exec(input) ?? [];
@@ -72,7 +72,7 @@ it('finds one that acts on an input that is cut short', async () => {
   expect(servers).toEqual([]);
 });
 
-it('finds one that reports the whole record of a server', async () => {
+it('provider test finds a program that reports the whole record', async () => {
   const { failed } = await test((input, made) => {
     const answered = answer(input, made);
     return answered.outcome === 'done' ? { ...answered, outputs: parse(input)?.record } : answered;
@@ -87,7 +87,7 @@ it('finds one that reports the whole record of a server', async () => {
 it.each([
   ['no more', undefined, 'names no place'],
   ['another one', 'B', 'names the place "B"'],
-])('finds one that names a place, and then %s', async (_, place, words) => {
+])('provider test finds a program that names a place, and then %s', async (_, place, words) => {
   let count = 0;
   const { failed } = await test((input, made) => ({ ...answer(input, made), place: count++ === 0 ? 'A' : place }));
   expect(Object.keys(failed)).toEqual([

@@ -118,7 +118,7 @@ function runs(pid: number | undefined): boolean {
 }
 
 itInFull(
-  'keeps everything when it is killed and when it is ended, and its servers end and come back with it',
+  'the demo keeps its state over a kill and a stop, and its servers end and start with it',
   async () => {
     const place = new Place(await smallDemoFolder());
     const first = new RunningDemo(place.folder);
@@ -187,7 +187,7 @@ itInFull(
   240_000,
 );
 
-it('simulates servers if only git and a shell are installed, and takes other ports by --port', async () => {
+it('the demo simulates servers without other tools, and uses other ports with --port', async () => {
   const place = new Place(await smallDemoFolder());
   const programs = temporaryDirectory();
   for (const name of ['git', 'sh']) symlinkSync(await pathOf(name), join(programs, name));
@@ -215,13 +215,13 @@ it('simulates servers if only git and a shell are installed, and takes other por
 });
 
 // Less than the demo waits for its stacks.
-it('ends on Ctrl-C while it brings the stacks up', { timeout: 50_000 }, async () => {
+it('the demo ends on Ctrl-C while it creates the stacks', { timeout: 50_000 }, async () => {
   const demo = new RunningDemo(await smallDemoFolder());
   await demo.printed('Bringing the stacks up');
   expect(await demo.end('SIGINT')).toBe(0);
 });
 
-it('fills a repository that an interrupted start has left empty', async () => {
+it('the demo fills a repository that an interrupted start left empty', async () => {
   const folder = temporaryDirectory();
   expect((await treeline(['demo'], { cwd: folder, env: { TMPDIR: join(folder, 'missing') } })).code).toBe(3);
   const log = (): Promise<string> =>
@@ -232,7 +232,7 @@ it('fills a repository that an interrupted start has left empty', async () => {
   expect((await log()).trim()).toBe('Start from the sample repository');
 });
 
-it('creates certificates once, registers its own administrator alone, and names a certificate that has expired', async () => {
+it('the demo creates certificates once, registers its administrator, and names an expired certificate', async () => {
   const folder = temporaryDirectory();
   const [pki, repository] = [join(folder, 'pki'), join(folder, 'stacks.git')];
   const { clients } = await ensureCredentials(pki, Date.now());

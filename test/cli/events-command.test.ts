@@ -29,7 +29,7 @@ function answerWith(...pages: readonly (readonly Partial<InstanceEvent>[])[]): n
   return asked;
 }
 
-it('prints a line for each event, and says where some are missing', async () => {
+it('treeline events prints a line per event, and reports gaps', async () => {
   expect(await commands.lines('events', 'shop')).toEqual([GAP, ...EVENTS.map(() => LINE)]);
   expect(await commands.lines('events', 'shop', '--since', '6')).toEqual([LINE, LINE]);
   expect(await commands.lines('events', 'shop', '--since', '9')).toEqual(['there are no events']);
@@ -37,14 +37,14 @@ it('prints a line for each event, and says where some are missing', async () => 
   expect(await commands.lines('events')).toEqual([GAP, ...EVENTS.map(() => all)]);
 });
 
-it('prints one JSON object a line', async () => {
+it('treeline events prints one JSON object per line', async () => {
   const lines = await commands.lines('events', 'shop', '--format', 'json');
   expect(lines.map((line) => JSON.parse(line))).toEqual(EVENTS);
   const [first = ''] = await commands.lines('events', '--since', '7', '--format', 'json');
   expect(JSON.parse(first)).toEqual({ ...EVENTS[4], instance: 'shop' });
 });
 
-it('prints who asked, an event of the whole instance, and no line break of a reason', async () => {
+it('treeline events prints client and reason on one line', async () => {
   const whole = {
     ...{ resource: null, from: null, to: 'Suspended', commit: null, client: 'A1', clientName: null },
     reason: 'suspend: a\nb\u001b[2J',
@@ -56,7 +56,7 @@ it('prints who asked, an event of the whole instance, and no line break of a rea
   ]);
 });
 
-it('reads all pages', async () => {
+it('treeline events reads all pages', async () => {
   const asked = answerWith(
     Array.from({ length: 1000 }, () => ({})),
     [{}],
@@ -70,7 +70,7 @@ it.each([
   ['12h', expect.closeTo(Date.now() - 12 * 3_600_000, -6)],
   ['30m', expect.closeTo(Date.now() - 30 * 60_000, -6)],
   ['1795459980079', 1795459980079],
-])('reads since %s', async (since, least) => {
+])('treeline events reads since %s', async (since, least) => {
   const asked = answerWith([]);
   await commands.run('events', 'shop', '--since', since);
   expect(asked.map((after) => after + 1)).toEqual([least]);
@@ -81,11 +81,11 @@ it.each([
   [['--since=-1h'], 'or an id, not "-1h"'],
   [['--since=9999999d'], 'or an id, not "9999999d"'],
   [['shap'], 'There is no "shap"'],
-])('fails for %j', async (args, message) => {
+])('treeline events fails for %j', async (args, message) => {
   expect(await commands.failure(['events', ...args])).toContain(message);
 });
 
-it('with --follow prints new events, and continues where the stream ends', { timeout: 30_000 }, async () => {
+it('treeline events --follow prints new events, and continues after the stream ends', { timeout: 30_000 }, async () => {
   const { sample, reader, register, identities } = commands.api;
   const { ledger, streams } = sample;
   const time = '2026-11-20T10:13:56.000Z';

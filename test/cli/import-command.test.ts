@@ -98,7 +98,7 @@ not imported: 2 values
     expect(filesOf(join(directory, 'stacks'))).toEqual(files);
   });
 
-  it('reads trees of Hiera, states of Terraform and tables, and several at once', async () => {
+  it('reads Hiera trees, Terraform states and tables together', async () => {
     const instance = { attributes: { name: 'web-1', server_type: 'cx22', location: 'nbg1' } };
     const directory = directoryOf({
       'control/hiera.yaml': HIERA,
@@ -120,7 +120,7 @@ not imported: 2 values
     expect(filesOf(join(directory, 'stacks'))['tree.yaml']).toContain('name: r1\n');
   });
 
-  it('reads the JSON of ansible-inventory, and says how to make it if Ansible is not installed', async () => {
+  it('reads the JSON of ansible-inventory, and says how to create it without Ansible', async () => {
     const directory = directoryOf({ 'listed.json': LISTED, 'a b/hosts': '' });
     const imported = await importIn(directory, 'listed.json', '--out', 'stacks');
     expect([imported.code, imported.stderr, imported.stdout]).toEqual([
@@ -160,27 +160,23 @@ not imported: 2 values
   });
 
   it.each<[what: string, args: readonly string[], message: string]>([
-    ['no place to write to', ['inventory'], "required option '--out <directory>' not specified"],
+    ['no target folder', ['inventory'], "required option '--out <directory>' not specified"],
     [
-      'a file in its place',
+      'a file as the target',
       ['inventory', '--out', 'inventory/hosts'],
       'inventory/hosts is a file, and --out names a folder',
     ],
-    ['a source that is not there', ['nowhere', '--out', 'o'], 'nowhere is not there'],
-    ['a kind that is none', ['inventory', '--out', 'o', '--kind', 'chef'], "argument 'chef' is invalid"],
+    ['a missing source', ['nowhere', '--out', 'o'], 'nowhere is not there'],
+    ['an unknown kind', ['inventory', '--out', 'o', '--kind', 'chef'], "argument 'chef' is invalid"],
+    ['an invalid layer', ['inventory', '--out', 'o', '--layer', 'rack=x'], 'Write TYPE=KEY, with one of these types'],
+    ['a layer that no server selects', ['inventory', '--out', 'o', '--layer', 'role=x'], 'no server has "x"'],
     [
-      'a layer that is none',
-      ['inventory', '--out', 'o', '--layer', 'rack=x'],
-      'Write TYPE=KEY, with one of these types',
-    ],
-    ['a layer that nothing selects', ['inventory', '--out', 'o', '--layer', 'role=x'], 'no server has "x"'],
-    [
-      'nodes of a tree where there is none',
+      '--nodes without a Hiera tree',
       ['inventory', '--nodes', 'binary.csv', '--out', 'o'],
       'treeline: --nodes is for sources of the kind hiera: leave it out, or say --kind hiera\n',
     ],
     [
-      'playbooks of a table',
+      '--playbooks with a table',
       ['binary.csv', '--playbooks', '.', '--out', 'o'],
       'treeline: --playbooks is for sources of the kind ansible: leave it out, or say --kind ansible\n',
     ],
@@ -191,7 +187,7 @@ not imported: 2 values
       ['inventory/hosts', '--out', 'o', '--kind', 'terraform'],
       'inventory/hosts is no Terraform state of version 4',
     ],
-    ['bytes that are no text', ['binary.csv', '--out', 'o'], 'binary.csv cannot be read: it is not UTF-8 text'],
+    ['a binary file', ['binary.csv', '--out', 'o'], 'binary.csv cannot be read: it is not UTF-8 text'],
     [
       'a file that is too large',
       ['large.csv', '--out', 'o'],
@@ -219,7 +215,7 @@ case "$call" in
 esac
 `;
 
-it('with --adopt, brings the servers under a controller without one action', async () => {
+it('with --adopt lets a controller manage the servers without an action', async () => {
   const directory = directoryOf({ ...FILES, program: PROGRAM });
   const imported = await importIn(directory, 'inventory', '--out', 'stacks', '--adopt');
   expect(imported.code).toBe(0);

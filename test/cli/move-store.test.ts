@@ -22,7 +22,7 @@ function choose(site: Site, store: string): void {
   writeFileSync(site.config, text.replace(/^store: .*$/m, `store: ${store}`));
 }
 
-it('moves an installation into a database and back: no recovery begins, nothing is lost, made twice or removed', async () => {
+it('store import and export move an installation without a recovery or an action', async () => {
   const site = await createSite(filesOf(WANTED));
   const embedded = await serveUntilDone(site);
   expect(await embedded.end('SIGTERM')).toBe(0);

@@ -9,14 +9,14 @@ import { OLD_NODE, ROOT, run } from '../support/command-line.ts';
 /** The names that Node 18 has. */
 const OLD_NAMES = ['existsSync', 'join', 'mkdirSync'];
 
-it('the entry point imports by name only what every Node has', () => {
+it('the entry point imports only what every Node has', () => {
   const text = readFileSync(join(ROOT, 'src', 'cli.js'), 'utf8');
   const lists = [...text.matchAll(/^import \{([^}]*)\} from/gm)].map(([, names = '']) => names.split(','));
   const names = lists.flat().map((name) => name.trim());
   expect(names.filter((name) => !OLD_NAMES.includes(name))).toEqual([]);
 });
 
-it('an old Node is named, with where it is, and what to do', async () => {
+it('an old Node is reported with its path and the remedy', async () => {
   const result = await run(process.execPath, ['--import', OLD_NODE, join(ROOT, 'src', 'cli.js'), '--version']);
   expect(result).toMatchObject({ code: 3, stdout: '' });
   expect(result.stderr).toContain(`Node 24 or newer is needed, and this is ${process.version} (${process.execPath})`);

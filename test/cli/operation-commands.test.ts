@@ -44,7 +44,7 @@ it.each<[args: string, asked: readonly unknown[]]>([
     'acknowledge shop --until 90m --reason disks',
     ['acknowledge', 'disks', { instance: 'shop', until: expect.stringMatching(/^20\d\d-.*Z$/) }],
   ],
-])('treeline %s asks for what it says', async (args, asked) => {
+])('treeline %s sends its request', async (args, asked) => {
   expect(await commands.lines(...args.split(' '))).toEqual(['so it is']);
   expect(commands.api.operator.asked).toEqual([asked]);
 });
@@ -64,7 +64,7 @@ describe('treeline held', () => {
     { ...HISTORY, check: 'set it back', reason: 'the layout was not moved', since: '2026-11-20T10:13:58.000Z' },
   ];
 
-  it('prints what waits, and how to approve it', async () => {
+  it('prints what is held, and how to approve it', async () => {
     expect(await commands.lines('held')).toEqual(['nothing is held']);
     commands.answer('operator', { held: () => HELD });
     expect(await commands.lines('held')).toEqual([
@@ -91,7 +91,7 @@ describe('treeline held', () => {
   });
 });
 
-it('treeline problems prints the commit, and each problem as treeline validate does', async () => {
+it('treeline problems prints the commit, and each problem like treeline validate', async () => {
   expect(await commands.lines('problems')).toEqual([`nothing is wrong in ${'c'.repeat(40)}`]);
   const plain: Problem = {
     ...{ code: 'unknown_template', severity: 'error', file: 'stacks/instances/shop.yaml', line: 2, column: 16 },
@@ -114,7 +114,7 @@ it('treeline problems prints the commit, and each problem as treeline validate d
   expect((await commands.lines('problems', '--format', 'json')).join('\n')).not.toMatch(/[^\P{Cc}\n]|\u202e/u);
 });
 
-describe('a digest that is short', () => {
+describe('a short digest', () => {
   const held = (digest: string, kind: HeldItem['kind'] = 'deletes'): HeldItem => ({
     ...{ kind, digest, instance: null, reason: 'many', resources: [], commit: null, author: null },
     since: '2026-11-20T10:13:56.000Z',
@@ -198,7 +198,7 @@ describe('a command fails', () => {
     );
   });
 
-  it('without a controller to ask', async () => {
+  it('without a controller', async () => {
     const { code, stderr } = await treeline(['held']);
     expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining('--server') });
   });
@@ -212,14 +212,14 @@ function clientAt(days: number, authority: KeyPair = commands.api.authority): Pr
 
 const stranger = () => createAuthority({ commonName: 'Somebody else', now: Date.now() });
 
-describe('a connection fails, with what to do', () => {
+describe('a failed connection', () => {
   const OTHER = 'have its authority issue another for clients \\("treeline client new"\\), and register that';
   const ended = (words: string) => `cannot be asked: it ended the connection \\(.*\\)${words}`;
   const ownFault = (words: string) => ended(`: \\S+cert ${words}; ${OTHER}$`);
 
   it.each<[what: string, how: () => Promise<How> | How, message: string]>([
     [
-      'a client that nobody registered',
+      'an unregistered client',
       async () => ({ identity: await clientAt(0) }),
       '^/operations/held answered 403: No client is registered with serial ',
     ],
@@ -235,7 +235,7 @@ describe('a connection fails, with what to do', () => {
     ],
     ['an expired client', async () => ({ identity: await clientAt(-2) }), ownFault('has expired at \\S+')],
     [
-      'a client that is not valid yet',
+      'a client certificate that is not valid yet',
       async () => ({ identity: await clientAt(2) }),
       ownFault('is not valid before \\S+ \\(check the clock of this machine\\)'),
     ],
@@ -263,11 +263,11 @@ describe('a connection fails, with what to do', () => {
       () => ({ identity: { ...commands.api.identities.administrator, key: commands.api.identities.proxy.key } }),
       '^\\S+ is not the key of \\S+: give two that were made together$',
     ],
-  ])('to %s', async (_what, how, message) => {
+  ])('is reported with advice: %s', async (_what, how, message) => {
     expect(await commands.failure(['held'], await how())).toMatch(new RegExp(message));
   });
 
-  it('with files that are not what they should be', async () => {
+  it('is reported for invalid files', async () => {
     const wrong = join(temporaryDirectory(), 'wrong');
     writeFileSync(wrong, 'hello');
     for (const [option = '', file = '', words] of [
@@ -282,7 +282,7 @@ describe('a connection fails, with what to do', () => {
     }
   });
 
-  it('where the answer breaks off, or something else answers', async () => {
+  it('is reported if the answer breaks off or another program answers', async () => {
     const { key, cert } = commands.api.tls;
     const broken = createServer({ key, cert }, (_request, response) => {
       response.writeHead(200, { 'Content-Length': '100' });

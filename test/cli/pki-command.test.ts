@@ -26,7 +26,7 @@ async function withAuthority(): Promise<string> {
 }
 
 describe('treeline pki init', () => {
-  it('makes an authority and a server certificate, with keys for their owner only', async () => {
+  it('creates an authority and a server certificate, with keys for their owner only', async () => {
     const cwd = temporaryDirectory();
     const { code, stdout, stderr } = await treeline(['pki', 'init'], { cwd });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -37,7 +37,7 @@ describe('treeline pki init', () => {
     expect(server.subjectAltName).toContain('DNS:localhost, IP Address:127.0.0.1');
   });
 
-  it('makes the certificate for the hosts that are named', async () => {
+  it('creates the certificate for the named hosts', async () => {
     const cwd = temporaryDirectory();
     await treeline(['pki', 'init', '--host', 'treeline.example', '10.1.2.3'], { cwd });
     expect(certificateIn(cwd, 'server').subjectAltName).toBe('DNS:treeline.example, IP Address:10.1.2.3');
@@ -58,7 +58,7 @@ describe('treeline pki init', () => {
     expect(readFileSync(join(cwd, 'pki/ca.key'), 'utf8')).toBe(before);
   });
 
-  it('makes a server certificate that was moved away again, by the authority that is there', async () => {
+  it('creates a missing server certificate again with the existing authority', async () => {
     const cwd = await withAuthority();
     const [authority, server] = [certificateIn(cwd, 'ca'), certificateIn(cwd, 'server')];
     for (const name of ['server.key', 'server.crt']) rmSync(join(cwd, 'pki', name));
@@ -71,7 +71,7 @@ describe('treeline pki init', () => {
 });
 
 describe('treeline client new', () => {
-  it("makes a key and a certificate, and writes the client's file into a repository", async () => {
+  it('creates a key and a certificate, and writes the client file into a repository', async () => {
     const cwd = await withAuthority();
     await mkdir(join(cwd, 'my stacks'));
     const options = ['--role', 'administrator', '--repository', 'my stacks', '--description', 'Ada Lovelace'];
@@ -107,10 +107,10 @@ describe('treeline client new', () => {
   it.each([
     ['a name that is a path', ['../x'], /"\.\.\/x" cannot name files/],
     ['the name of the authority', ['ca'], /ca\.key exists already/],
-    ['a repository that is not there', ['x', '--repository', 'no-such'], /there is no folder .*no-such/],
-    ['an authority that is not there', ['x', '--pki', 'none'], /no authority in .*: "treeline pki init"/],
-    ['a role that is not known', ['x', '--role', 'king'], /king/],
-  ])('refuses %s and makes nothing', async (_, args, words) => {
+    ['a missing repository', ['x', '--repository', 'no-such'], /there is no folder .*no-such/],
+    ['a missing authority', ['x', '--pki', 'none'], /no authority in .*: "treeline pki init"/],
+    ['an unknown role', ['x', '--role', 'king'], /king/],
+  ])('refuses %s and creates nothing', async (_, args, words) => {
     const cwd = await withAuthority();
     const before = readdirSync(join(cwd, 'pki'));
     const ended = await treeline(['client', 'new', '--role', 'proxy', ...args], { cwd });

@@ -35,7 +35,7 @@ describe('treeline provider test', { timeout: 120_000 }, () => {
     expect(stdout).toMatch(/\nThese servers may still exist; remove them by hand: treeline-test-/);
   });
 
-  itInFull('finds a program that answers with more than the answer, and one that hangs', async () => {
+  itInFull('finds a program that prints more than the answer, and one that hangs', async () => {
     const talking = await test([script('cat > /dev/null; echo Working; echo \'{"outcome":"absent"}\'')]);
     expect(talking.stdout).toContain('the answer is lost: the answer is not one JSON object: "Working');
     expect(talking.stdout).toContain(
@@ -48,7 +48,7 @@ describe('treeline provider test', { timeout: 120_000 }, () => {
 
   it.each([
     ['no program', [], 'name the program after "--"'],
-    ['a program that is not there', ['./no-such-program'], 'no-such-program is not there'],
+    ['a missing program', ['./no-such-program'], 'no-such-program is not there'],
   ])('ends with 3 for %s', async (_, command, words) => {
     const { code, stdout, stderr } = await test(command);
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
@@ -57,7 +57,7 @@ describe('treeline provider test', { timeout: 120_000 }, () => {
 });
 
 describe('treeline provider test --url', { timeout: 120_000 }, () => {
-  it('ends with 0 and leaves nothing, and tries the signatures too', async () => {
+  it('ends with 0, leaves nothing, and tests the signatures', async () => {
     const service = await startService();
     const secret = join(temporaryDirectory(), 'secret');
     writeFileSync(secret, SERVICE_SECRET);

@@ -49,7 +49,7 @@ async function startProxy(server: string) {
   };
 }
 
-it('--check refuses a certificate that no controller accepts', async () => {
+it('treeline proxy --check refuses a certificate that no controller accepts', async () => {
   const YEARS_MS = 5 * 365 * 24 * 3_600_000;
   expect(await treeline(['proxy', '--config', await proxySettings('https://127.0.0.1:1'), '--check'])).toMatchObject({
     ...{ code: 0, stderr: '' },
@@ -61,7 +61,7 @@ it('--check refuses a certificate that no controller accepts', async () => {
 });
 
 it(
-  'says why the controller cannot be asked, and what to do',
+  'treeline proxy --check names why the controller cannot be reached, and the remedy',
   async () => {
     const nobody = await startProxy('https://127.0.0.1:1');
     expect((await nobody.logged('the controller does not answer; it is asked again')).reason).toMatch(
@@ -72,7 +72,7 @@ it(
 );
 
 it(
-  'stops when its input ends, where it is told so',
+  'treeline proxy stops with its input if it is configured so',
   async () => {
     const { child, logged } = await startProxy('https://127.0.0.1:1');
     await logged('proxy started');

@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-it('counts its limit from the start of a request to a peer that accepts and says nothing', async () => {
+it('a request has a time limit if the peer never answers', async () => {
   const sockets: Socket[] = [];
   const silent = createServer((socket) => void sockets.push(socket));
   onTestFinished(() => sockets.forEach((socket) => void socket.destroy()));
@@ -54,20 +54,20 @@ describe('the demo of the folder', () => {
     ...['replace web', 'check shop', 'acknowledge gone --end', 'notifications', 'client list', 'client remove AB'],
     ...['client add .treeline/pki/administrator.crt --role proxy', 'explain web', 'plan .'],
     `status --wait ${COMMIT} --timeout 1`,
-  ])('is what a command connects to without options: %s', async (args) => {
+  ])('is the default of a command: %s', async (args) => {
     const { code, stderr } = await treeline(args.split(' '), { cwd: folder });
     expect(code).toBe(3);
     expect(stderr).toContain(`${address} cannot be asked: nothing listens there`);
   });
 
-  it('is found from a folder below, also if variables are empty', async () => {
+  it('is found from a subfolder, also if variables are empty', async () => {
     const cwd = join(folder, 'my-stacks');
     mkdirSync(cwd);
     const env = { TREELINE_SERVER: '', TREELINE_CERT: '', TREELINE_KEY: '', TREELINE_CA: '' };
     expect((await treeline(['held'], { cwd, env })).stderr).toContain(`${address} cannot be asked`);
   });
 
-  it('does not replace an address that is given and empty, nor the layout that is explained', async () => {
+  it('does not replace an empty address that is given', async () => {
     expect((await treeline(['held', '--server', ''], { cwd: folder })).stderr).toContain('all four are needed');
     writeFileSync(join(folder, 'tree.yaml'), 'name: all\ntype: common\n');
     onTestFinished(() => rmSync(join(folder, 'tree.yaml')));
@@ -75,7 +75,7 @@ describe('the demo of the folder', () => {
   });
 });
 
-it('status --wait waits until the controller listens, and says so', async () => {
+it('treeline status --wait waits until the controller listens, and says so', async () => {
   const [key, cert] = ['server.key', 'server.crt'].map((file) => readFileSync(pki(file)));
   const server = createHttpsServer({ key, cert }, (_, response) => void response.writeHead(418).end());
   onTestFinished(() => void server.close());
@@ -87,7 +87,7 @@ it('status --wait waits until the controller listens, and says so', async () => 
   expect(stderr).toContain('answered 418');
 });
 
-it('describes a request that was aborted, as when a renderer stops', () => {
+it('an aborted request is described', () => {
   const files = { cert: 'client.crt', key: 'client.key', ca: 'ca.crt' };
   const aborted = AbortSignal.abort().reason as Error;
   expect(describeConnectionFailure(aborted, files)).toMatch(

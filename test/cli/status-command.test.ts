@@ -55,7 +55,7 @@ describe('treeline status', () => {
     commands.answer('operator', { status: { ...status, attention, attentionLeftOut: 3, instances } });
   }
 
-  it('prints first what needs an operator, and below it what is acknowledged', async () => {
+  it('prints open causes first, and then acknowledged ones', async () => {
     needing([OPEN, KNOWN]);
     const head = [
       'needs an operator:',
@@ -76,7 +76,7 @@ describe('treeline status', () => {
     expect(await commands.lines('status', 'shop')).toEqual([...head, '', SHOP, '  web  shop-web: done', ...FOOT]);
   });
 
-  it('prints with --problems only what is not done', async () => {
+  it('prints with --problems only instances that are not done', async () => {
     needing([]);
     expect(await commands.lines('status', '--problems')).toEqual(['  and 3 more', SHOP, ...FOOT, ...page()]);
     expect(await commands.lines('status', 'shop', '--problems')).toEqual([SHOP, ...FOOT]);
@@ -84,12 +84,12 @@ describe('treeline status', () => {
 
   it.each<[string, number, readonly AttentionItem[], readonly string[]]>([
     ['something', 1, [OPEN, KNOWN], []],
-    ['what is acknowledged alone', 0, [KNOWN], []],
+    ['only an acknowledged cause', 0, [KNOWN], []],
     ['nothing', 0, [], []],
-    ['something of this instance', 1, [OPEN], ['shop']],
-    ['something of another instance', 0, [{ ...OPEN, instances: ['app'] }], ['shop']],
-    ['something of no instance in particular', 1, [OUTSIDE], ['shop']],
-  ])('ends with --exit-code by what needs an operator: %s', async (_what, code, attention, args) => {
+    ['a cause of this instance', 1, [OPEN], ['shop']],
+    ['a cause of another instance', 0, [{ ...OPEN, instances: ['app'] }], ['shop']],
+    ['a cause of no instance', 1, [OUTSIDE], ['shop']],
+  ])('ends with --exit-code by open causes: %s', async (_what, code, attention, args) => {
     needing(attention);
     expect(await commands.run('status', ...args, '--exit-code')).toMatchObject({ code });
   });
@@ -98,7 +98,7 @@ describe('treeline status', () => {
     [[], 'shop: Done', 0],
     [['--quiet', '--return', '--command'], '\u001b[H\u001b[Jshop: Done', 1],
   ])(
-    'is shown again with --watch, in place on a terminal: %j',
+    'repeats with --watch, in place on a terminal: %j',
     async (terminal, first, drawn) => {
       const SCRIPT = '/usr/bin/script';
       if (terminal.length > 0 && !existsSync(SCRIPT)) return;
@@ -136,11 +136,11 @@ describe('treeline status', () => {
     ['one\nmore than two rows of text', 'one\nmore than '],
     ['\u001b[J bell\nnot shown', '\\u001b[J bell'],
     ['one\n\nthree', 'one\n'],
-  ])('with --watch shows of %j what fits on two rows of ten columns', (text, shown) => {
+  ])('with --watch cuts %j to two rows of ten columns', (text, shown) => {
     expect(screenOf(text, { rows: 2, columns: 10 })).toBe(shown);
   });
 
-  it('fails with --watch if the first read does, and prints no JSON', async () => {
+  it('fails with --watch if the first read fails, and refuses JSON', async () => {
     expect(await commands.failure(['status', 'no', '--watch'])).toContain('There is no "no"');
     expect(await commands.failure(['status', '--watch', '--format', 'json'])).toBe(
       '--watch prints text: leave out --format json',
@@ -179,7 +179,7 @@ describe('treeline why', () => {
     return why;
   }
 
-  it('prints what is waited for, since when, until when, and what to do', async () => {
+  it('prints waits with start, end and remedy', async () => {
     const failed: WaitingItem = {
       ...{ resource: 'shop-db', state: 'failed', reason: 'action_failed: no such image', since: SINCE },
       ...{ until: '2026-11-20T11:13:57.000Z', action: 'treeline retry --resource shop-db' },
@@ -205,7 +205,7 @@ describe('treeline why', () => {
     expect(await commands.json('why', 'shop')).toEqual(why);
   });
 
-  it('prints the three values of what differs as a table', async () => {
+  it('prints the three values of drift as a table', async () => {
     const drifted: WaitingItem = {
       ...{ resource: 'shop-db', state: 'drifted', reason: 'drifted: differs', since: SINCE, until: null },
       action: 'treeline retry --resource shop-db',
@@ -224,7 +224,7 @@ describe('treeline why', () => {
     ]);
   });
 
-  it('prints lines of a provider so that none looks like one of its own, in the status as well', async () => {
+  it('marks lines of a provider', async () => {
     const reason = 'action_failed: no image\n    do: treeline retain shop-db\nother: Done';
     answering([{ ...{ resource: 'shop-db', state: 'failed', reason, since: null, until: null }, action: null }]);
     expect((await commands.lines('why', 'shop')).slice(2)).toEqual([
@@ -241,7 +241,7 @@ describe('treeline why', () => {
     ]);
   });
 
-  it('prints servers with one reason together', async () => {
+  it('groups servers with one reason', async () => {
     const item = (index: number, state: State, action: string | null): WaitingItem => ({
       ...{ resource: `web-${index}`, state, reason: state === 'failed' ? 'no image' : 'waits for db', action },
       since: `2026-11-20T10:13:5${9 - index}.000Z`,
@@ -258,7 +258,7 @@ describe('treeline why', () => {
     ]);
   });
 
-  it('prints in one line that all is done', async () => {
+  it('prints one line if all is done', async () => {
     answering([], { status: 'Done', summary: 'its server is done', counts: { done: 1 } });
     expect(await commands.lines('why', 'shop')).toEqual(['shop: Done: its server is done', 'servers: 1 done']);
   });
@@ -295,7 +295,7 @@ describe('treeline status --wait', () => {
     return { code, told: stderr.split('\n').filter((line) => line !== '') };
   }
 
-  it('ends with 0 once the commit is followed and all is done, and prints once what it waits for', async () => {
+  it('ends with 0 when the commit is followed and all is done, and prints waits once', async () => {
     answering(['In progress', { pending: 1 }], ['In progress', { creating: 1 }], ['Done', { done: 1 }]);
     expect(await wait()).toEqual({ code: 0, told: [WAITS, 'waiting for shop (In progress)'] });
     expect(new Set(commands.api.commits.asked)).toContain(OID);
@@ -323,7 +323,7 @@ describe('treeline status --wait', () => {
     expect(await wait('shop')).toEqual({ code: 1, told: [WAITS] });
   });
 
-  it('ends with 1 at once if the commit is not followed', async () => {
+  it('ends with 1 if the commit is not followed', async () => {
     refusing({ newest: { commit: OID, reason: 'it is wrong', since: '', action: 'treeline problems' } });
     const words = `treeline: the commit ${OID} is not followed: it is wrong; do: treeline problems`;
     expect(await wait()).toEqual({ code: 1, told: [WAITS, words] });
@@ -343,7 +343,7 @@ describe('treeline status --wait', () => {
     });
   });
 
-  it('prints why a controller is not ready, and fails if the time is over', async () => {
+  it('prints why a controller is not ready, and fails after the timeout', async () => {
     refusing(() => {
       throw new ServiceError('not_ready', 'No good commit has been read yet: there is no branch "mian"');
     });
@@ -352,7 +352,7 @@ describe('treeline status --wait', () => {
     expect(await wait('--timeout', '1')).toEqual({ code: 3, told: [WAITS, reason, late, `treeline: ${reason}`] });
   });
 
-  it('ends with 0 for an instance that goes meanwhile, and fails for one that was never there', async () => {
+  it('ends with 0 for a removed instance, and fails for an unknown one', async () => {
     const states = ['creating', 'updating', 'deleting', 'retrying', 'unknown'] as const;
     const moving = states.map((state) => ['Marked for delete', { failed: 1, [state]: 1 }] as const);
     answering(...moving, undefined);
@@ -388,7 +388,7 @@ describe('treeline status --wait', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: `${reason}\nwaiting until ${COMMIT} is followed\n` });
   });
 
-  it('completes a commit that the controller names, or that the repository here knows', async () => {
+  it('completes a commit from the controller or the local repository', async () => {
     answering(['Done', {}]);
     const cwd = import.meta.dirname;
     const head = spawnSync('git', ['rev-parse', 'HEAD'], { cwd, encoding: 'utf8' }).stdout.trim();

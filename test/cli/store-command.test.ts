@@ -10,7 +10,7 @@ import { createSite } from '../support/site.ts';
 import { releasesIn, runStore, serveUntilDone, WANTED } from '../support/store-operator.ts';
 
 itInFull(
-  'go round, beside a controller that works, and lose nothing and build nothing twice',
+  'backup and restore keep all servers next to a working controller',
   async () => {
     const site = await createSite(filesOf(WANTED));
     const controller = await serveUntilDone(site);
@@ -56,7 +56,7 @@ itInFull(
 );
 
 describe('treeline store', () => {
-  it('names its file after controller and time where it is given a folder, also one to be made, and tells programs', async () => {
+  it('names the backup after controller and time in a folder, and prints the path', async () => {
     const site = await createSite(filesOf(WANTED));
     const controller = new ServingProcess(site.config);
     const { commit } = await controller.logged('commit followed');
@@ -105,7 +105,7 @@ describe('treeline store', () => {
     [['export'], 'There is no store in'],
     [['import', 'treeline.yaml'], 'or is not a backup'],
     [['bogus'], "unknown command 'bogus'"],
-  ])('%j ends with 3 and says why', async (args, words) => {
+  ])('ends with 3 and names the reason: %j', async (args, words) => {
     const site = await createSite(filesOf(WANTED));
     const before = readFileSync(site.config, 'utf8');
     const ended = await runStore(site, ...args);
@@ -116,7 +116,7 @@ describe('treeline store', () => {
     expect(readdirSync(site.state)).toEqual([]);
   });
 
-  it('says what is wrong with the settings', async () => {
+  it('reports mistakes in the settings', async () => {
     const site = await createSite(filesOf(WANTED));
     writeFileSync(site.config, 'api: {}\n');
     const { code, stderr } = await runStore(site, 'backup');

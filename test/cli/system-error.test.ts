@@ -27,12 +27,12 @@ describe('describeSystemError', () => {
     ['ENOENT', { path: '/srv/x' }, '/srv/x cannot be used: it is not there'],
     ['ENOSPC', { path: '/srv/x' }, '/srv/x cannot be used: no space is left'],
     ['EXDEV', { path: '/srv/x' }, 'as the system said it'],
-  ])('says %s in words', (code, facts, words) => {
+  ])('words %s', (code, facts, words) => {
     const error = Object.assign(new Error('as the system said it'), { code, syscall: 'open', ...facts });
     expect(describeSystemError(error)).toContain(words);
   });
 
-  it('leaves everything else to its own words', () => {
+  it('keeps the message of other errors', () => {
     expect(describeSystemError(new Error('ours'))).toBeUndefined();
     expect(describeSystemError(Object.assign(new Error('ours'), { code: 'conflict' }))).toBeUndefined();
     expect(describeSystemError('text')).toBeUndefined();
@@ -59,8 +59,8 @@ describe('serve and proxy', () => {
   });
 });
 
-describe('a command that the system refuses something', () => {
-  it('names the port that is taken', async () => {
+describe('a command with a system error', () => {
+  it('names the taken port', async () => {
     const holder = createServer();
     const { port } = await listenOn(holder, { host: '127.0.0.1', port: 0 });
     const { config } = await createSite(TREE);
@@ -77,7 +77,7 @@ describe('a command that the system refuses something', () => {
     );
   });
 
-  it('names the folder that is none', async () => {
+  it('names the invalid folder', async () => {
     const file = join(temporaryDirectory(), 'file');
     writeFileSync(file, '');
     const ended = await treeline(['schemas', file]);

@@ -183,7 +183,7 @@ describe.runIf(NO_ANSIBLE === '')(`the inventory${NO_ANSIBLE}`, () => {
     expect(await list()).toEqual(listed);
   });
 
-  itInFull('brings texts as texts: Ansible runs none as a template', async () => {
+  itInFull('keeps texts as texts, so that Ansible runs none as a template', async () => {
     const { folder, write, run } = createAnsible(options, 'compose: { composed: treeline.motd }\n');
     write('other.j2', '[% treeline.words[0] %]');
     write('play.yaml', PLAY);
@@ -196,7 +196,7 @@ describe.runIf(NO_ANSIBLE === '')(`the inventory${NO_ANSIBLE}`, () => {
 });
 
 describe.runIf(NO_ANSIBLE === '')(`the callback${NO_ANSIBLE}`, () => {
-  it('confirms for each host the record that it was given', async () => {
+  it('confirms for each host the record that it got', async () => {
     const { inventory, write, run } = createAnsible(options);
     inventory('site', proxy);
     write('play.yaml', FAILING_PLAY);
@@ -212,29 +212,26 @@ describe.runIf(NO_ANSIBLE === '')(`the callback${NO_ANSIBLE}`, () => {
     });
   });
 
-  itInFull(
-    'confirms nothing of a part of a playbook, of a check, or for a client that is no node of the site',
-    async () => {
-      const { inventory, write, run } = createAnsible(options);
-      inventory('site', proxy);
-      write('play.yaml', FAILING_PLAY);
-      const play = (more: readonly string[], name?: string): Promise<ProcessResult> =>
-        run('ansible-playbook', ['play.yaml', ...more], name);
-      const before = deliveries();
-      const [part, administrator] = await Promise.all([play(['--tags', 'never'], 'site'), play([])]);
-      expect(part.stdout).toContain('treeline: a part of the playbook has run; nothing is confirmed');
-      expect(administrator.stderr.replaceAll(/\s+/g, ' ')).toMatch(
-        /2 of 2 hosts are not confirmed; one-1: .* 403 not_allowed/,
-      );
-      expect(deliveries()).toEqual(before);
-      await play(['--check'], 'site');
-      expect(deliveries()).toEqual(before);
-    },
-  );
+  itInFull('confirms nothing for a partial playbook, a check, or a foreign client', async () => {
+    const { inventory, write, run } = createAnsible(options);
+    inventory('site', proxy);
+    write('play.yaml', FAILING_PLAY);
+    const play = (more: readonly string[], name?: string): Promise<ProcessResult> =>
+      run('ansible-playbook', ['play.yaml', ...more], name);
+    const before = deliveries();
+    const [part, administrator] = await Promise.all([play(['--tags', 'never'], 'site'), play([])]);
+    expect(part.stdout).toContain('treeline: a part of the playbook has run; nothing is confirmed');
+    expect(administrator.stderr.replaceAll(/\s+/g, ' ')).toMatch(
+      /2 of 2 hosts are not confirmed; one-1: .* 403 not_allowed/,
+    );
+    expect(deliveries()).toEqual(before);
+    await play(['--check'], 'site');
+    expect(deliveries()).toEqual(before);
+  });
 });
 
 describe.runIf(NO_ANSIBLE === '')(`an inventory that cannot be read${NO_ANSIBLE}`, () => {
-  itInFull('says why', async () => {
+  itInFull('reports the reason', async () => {
     const { inventory, parse } = createAnsible(options);
     const faults: Readonly<Record<string, readonly [changed: PluginOptions, message: string]>> = {
       'without-controller': [{ server: 'https://127.0.0.1:1' }, 'cannot ask https://127.0.0.1:1: '],
@@ -252,7 +249,7 @@ describe.runIf(NO_ANSIBLE === '')(`an inventory that cannot be read${NO_ANSIBLE}
     );
   });
 
-  it('ends Ansible, which would go on with the hosts of others', async () => {
+  it('ends Ansible, which would continue with other hosts', async () => {
     const { inventory, write, run } = createAnsible(options);
     inventory('wrong', { server: 'https://127.0.0.1:1' });
     write('hosts', 'static-1\n');

@@ -13,7 +13,7 @@ const asked = { properties: WEB, record: SMALL };
 const CREATE = ['vol-create-as', 'vol-create-as', 'vol-upload', 'define', 'autostart', 'start'];
 const SEED_AGAIN = ['vol-delete', 'vol-create-as', 'vol-upload'];
 
-it('makes a machine with its disk and seed, checks it and deletes it; every call may be repeated', async () => {
+it('the libvirt provider creates, checks and deletes a machine, and every call may be repeated', async () => {
   const { call, changes, read } = createRig();
   expect(await call('check', 'web-1', asked)).toMatchObject({ outcome: 'absent', place: '0b5e1c52-pool' });
   expect(await call('update', 'web-1', asked)).toMatchObject({ outcome: 'absent' });
@@ -47,36 +47,33 @@ it('makes a machine with its disk and seed, checks it and deletes it; every call
   });
 });
 
-itInFull(
-  'changes in place what can be, starts again where that is needed, and asks for a replacement for the rest',
-  async () => {
-    const { call, changes } = createRig();
-    await call('create', 'web-1', asked);
-    changes();
-    const role = { properties: { ...WEB, role: 'db' }, record: SMALL };
-    expect(await call('update', 'web-1', role)).toMatchObject({ outcome: 'done', observed: role.properties });
-    expect(changes()).toEqual(['define']);
-    const larger = { properties: WEB, record: { ...SMALL, disk: '5' } };
-    expect(await call('update', 'web-1', larger)).toMatchObject({ outcome: 'done', observed: WEB });
-    expect(changes()).toEqual(['blockresize', 'define']);
-    const more = { properties: WEB, record: { ...SMALL, disk: '5', memory: '1G', vcpus: 2 } };
-    expect(await call('update', 'web-1', more)).toMatchObject({ outcome: 'done', observed: WEB });
-    expect(changes()).toEqual(['define', 'shutdown', ...SEED_AGAIN, 'start']);
+itInFull('the libvirt provider changes in place, restarts or answers "replace" as needed', async () => {
+  const { call, changes } = createRig();
+  await call('create', 'web-1', asked);
+  changes();
+  const role = { properties: { ...WEB, role: 'db' }, record: SMALL };
+  expect(await call('update', 'web-1', role)).toMatchObject({ outcome: 'done', observed: role.properties });
+  expect(changes()).toEqual(['define']);
+  const larger = { properties: WEB, record: { ...SMALL, disk: '5' } };
+  expect(await call('update', 'web-1', larger)).toMatchObject({ outcome: 'done', observed: WEB });
+  expect(changes()).toEqual(['blockresize', 'define']);
+  const more = { properties: WEB, record: { ...SMALL, disk: '5', memory: '1G', vcpus: 2 } };
+  expect(await call('update', 'web-1', more)).toMatchObject({ outcome: 'done', observed: WEB });
+  expect(changes()).toEqual(['define', 'shutdown', ...SEED_AGAIN, 'start']);
 
-    expect(await call('update', 'web-1', asked)).toMatchObject({
-      ...{ outcome: 'replace', message: 'its disk has 5, and cannot be made smaller' },
-    });
-    // A machine that cannot be made is not deleted first.
-    const other = { properties: { ...WEB, image: 'fedora.qcow2' }, record: SMALL };
-    expect(await call('update', 'web-1', other)).toMatchObject({
-      ...{ outcome: 'failed', message: 'there is no image "fedora.qcow2" in the pool images' },
-    });
-    expect(changes()).toEqual(['pool-refresh']);
-    expect(await call('check', 'web-1', more)).toMatchObject({ outcome: 'done', observed: WEB });
-  },
-);
+  expect(await call('update', 'web-1', asked)).toMatchObject({
+    ...{ outcome: 'replace', message: 'its disk has 5, and cannot be made smaller' },
+  });
+  // A machine that cannot be made is not deleted first.
+  const other = { properties: { ...WEB, image: 'fedora.qcow2' }, record: SMALL };
+  expect(await call('update', 'web-1', other)).toMatchObject({
+    ...{ outcome: 'failed', message: 'there is no image "fedora.qcow2" in the pool images' },
+  });
+  expect(changes()).toEqual(['pool-refresh']);
+  expect(await call('check', 'web-1', more)).toMatchObject({ outcome: 'done', observed: WEB });
+});
 
-itInFull('finds what somebody has done by hand, and keeps the disk until the server is deleted', async () => {
+itInFull('the libvirt provider finds manual changes, and keeps the disk until the delete', async () => {
   const { call, virsh, read, write } = createRig();
   const { outputs } = await call('create', 'web-1', asked);
   const id = String(outputs.uuid);
@@ -106,7 +103,7 @@ itInFull('finds what somebody has done by hand, and keeps the disk until the ser
   expect(read('log')?.match(/vol-create-as machines web-1\.qcow2/g)).toHaveLength(1);
 });
 
-itInFull('takes no machine or volume of an operator for its own that has its name, a blank and more', async () => {
+itInFull('the libvirt provider does not touch machines and volumes with similar names', async () => {
   const { call, changes, machines, virsh, read, write } = createRig();
   write('web-1.xml', FOREIGN.replace('<name>web-1</name>', '<name>web-1 old</name>'));
   virsh('define', join(machines, 'web-1.xml'));
@@ -121,7 +118,7 @@ itInFull('takes no machine or volume of an operator for its own that has its nam
   expect(read('pools/machines/web-1.qcow2 old')).toBeDefined();
 });
 
-it('knows a machine that was there before, changes what it is told to, and never deletes its disk', async () => {
+it('the libvirt provider manages an adopted machine, but never deletes its disk', async () => {
   const { call, changes, machines, virsh, read, write } = createRig();
   write('web-1.xml', FOREIGN);
   virsh('define', join(machines, 'web-1.xml'));
@@ -175,12 +172,12 @@ const FOREIGN = `<domain type='kvm' id='3'>
 `;
 
 describe('the description of a machine', () => {
-  it('is read in the form in which libvirt prints it, without what other programs note there', () => {
+  it('is read as libvirt prints it, without metadata of other programs', () => {
     expect(valuesIn(FOREIGN)).toEqual({ memory: '524288', vcpus: '1', network: 'br0', path: '/dev/vg/a&b' });
     expect(factsIn(FOREIGN)).toBeUndefined();
   });
 
-  it('is changed in what is asked for, and keeps all that others have written', () => {
+  it('is changed only where requested', () => {
     const facts = { properties: { note: `it's <b>\n東京 \uffff` }, spec: wantedOf(callWith({ memory: '1G' })) };
     const values = { memory: '1048576', vcpus: '4', network: 'a&b' };
     const changed = withValues(withValues(FOREIGN, values, facts), values, facts);
@@ -192,7 +189,7 @@ describe('the description of a machine', () => {
     expect(changed.replace(FACTS, '')).toBe(expected);
   });
 
-  it('is made of a template whose placeholders are known', () => {
+  it('is made of a template with known placeholders', () => {
     expect(fill('<name>@name@</name> me@example.org', { name: 'a<b' }, (text) => text.toUpperCase())).toBe(
       '<name>A<B</name> me@example.org',
     );
@@ -200,8 +197,8 @@ describe('the description of a machine', () => {
   });
 });
 
-describe('what is asked for', () => {
-  it('is a property, else a key of the record, else what the entry sets, else usual', () => {
+describe('a wanted value', () => {
+  it('is a property, else a key of the record, else a default of the entry', () => {
     const call = { ...callWith({ memory: '2G', vcpus: '' }), record: { memory: '1G', vcpus: 2, network: 'lab' } };
     expect(wantedOf(call)).toEqual({ image: '', disk: '', memory: '2G', vcpus: '2', network: 'lab' });
   });

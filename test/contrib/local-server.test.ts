@@ -60,7 +60,7 @@ function environmentOf(pid: number): string {
   return existsSync(`/proc/${pid}/environ`) ? readFileSync(`/proc/${pid}/environ`, 'utf8') : '';
 }
 
-it('creates a process, checks it, gives it other properties and ends it; every call may be repeated', async () => {
+it('the provider local-server creates, checks, updates and deletes a process, and every call may be repeated', async () => {
   const { call, pidOf, processesOf, read, folder } = localServers();
   expect(await call('check', 'web-1')).toMatchObject({ outcome: 'absent', observed: {} });
   const properties = { shape: 'small', peers: ['web-1', 'web-2'] };
@@ -87,7 +87,7 @@ it('creates a process, checks it, gives it other properties and ends it; every c
   expect(existsSync(join(folder, 'servers/web-1'))).toBe(false);
 });
 
-it('answers requests to this machine only: a page of a stranger whose name leads here reads nothing', async () => {
+it('a local server refuses requests with foreign host names', async () => {
   const { call, folder, processesOf } = localServers();
   const { outputs } = await call('create', 'web-1', { properties: { shape: 'small' } });
   const { port } = new URL(String(outputs?.url));
@@ -111,7 +111,7 @@ it('answers requests to this machine only: a page of a stranger whose name leads
   await expect.poll(() => processesOf('web-1'), PATIENCE).toEqual([]);
 });
 
-it('finds a killed server absent, also where another process has its id, and makes it again at the same address', async () => {
+it('the provider local-server finds a killed server absent, and creates it again at the same address', async () => {
   const { call, folder, pidOf } = localServers();
   const created = await call('create', 'web-1');
   const pid = pidOf('web-1');
@@ -126,7 +126,7 @@ it('finds a killed server absent, also where another process has its id, and mak
   expect(await call('delete', 'web-1')).toMatchObject({ outcome: 'done' });
 });
 
-itInFull('leaves exactly one process, whenever a create is killed', async () => {
+itInFull('the provider local-server leaves exactly one process after a killed create', async () => {
   const { start, call, processesOf, pidOf } = localServers({ LOCAL_SERVER_CREATE_SECONDS: '0.2' });
   for (const afterMs of [160, 260, 120, 190, 220, 320]) {
     const { process: program, answer } = start('create', 'web-1', { properties: { after: String(afterMs) } });

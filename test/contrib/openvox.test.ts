@@ -166,7 +166,7 @@ function titlesIn(output: string): readonly string[] {
 }
 
 describe.skipIf(NO_PUPPET !== '')(`contrib/openvox${NO_PUPPET}`, () => {
-  it('the Hiera backend gives a real catalog its values, what the record lacks from the next level; --explain says what gave them', async () => {
+  it('the Hiera backend gives a real catalog its values with their origin, and falls back to the next level', async () => {
     const { puppet, reads } = await createRig();
     const [compiled, explained] = await Promise.all([
       puppet.puppet('catalog', 'compile', 'web-1', '--facts_terminus', 'yaml'),
@@ -191,7 +191,7 @@ describe.skipIf(NO_PUPPET !== '')(`contrib/openvox${NO_PUPPET}`, () => {
   });
 
   itInFull(
-    'the node classifier prints classes, parameters and the environment of a record; or nothing, fails, and says why',
+    'the node classifier prints classes, parameters and environment of a record, or fails with the reason',
     async () => {
       const { enc, running } = await createRig();
       const [web, db] = await Promise.all([enc('web-1'), enc('db-1')]);
@@ -222,32 +222,29 @@ describe.skipIf(NO_PUPPET !== '')(`contrib/openvox${NO_PUPPET}`, () => {
     },
   );
 
-  itInFull(
-    'the report processor confirms what became of the record from which a catalog was compiled, by the process that got the report',
-    async () => {
-      const { puppet, running, reads } = await createRig('proxy', 'node: web-1\n');
-      const [flag, file] = [join(puppet.folder, 'flag'), join(puppet.folder, 'catalog.json')];
-      puppet.addEnvironment('production', {
-        'manifests/site.pp': `exec { 'test -e ${flag}': path => '/usr/bin:/bin' }\nnotify { lookup('log_level'): }\n`,
-      });
-      const options = ['--reports', 'treeline', '--facts_terminus', 'yaml'];
-      const compiled = await puppet.puppet('catalog', 'compile', 'web-1', ...options);
-      writeFileSync(file, compiled.stdout.slice(compiled.stdout.indexOf('{')));
-      const applyAs = (node: string): Promise<ProcessResult> =>
-        puppet.puppet('apply', '--catalog', file, '--certname', node, ...options);
+  itInFull('the report processor confirms the record from which a catalog was compiled', async () => {
+    const { puppet, running, reads } = await createRig('proxy', 'node: web-1\n');
+    const [flag, file] = [join(puppet.folder, 'flag'), join(puppet.folder, 'catalog.json')];
+    puppet.addEnvironment('production', {
+      'manifests/site.pp': `exec { 'test -e ${flag}': path => '/usr/bin:/bin' }\nnotify { lookup('log_level'): }\n`,
+    });
+    const options = ['--reports', 'treeline', '--facts_terminus', 'yaml'];
+    const compiled = await puppet.puppet('catalog', 'compile', 'web-1', ...options);
+    writeFileSync(file, compiled.stdout.slice(compiled.stdout.indexOf('{')));
+    const applyAs = (node: string): Promise<ProcessResult> =>
+      puppet.puppet('apply', '--catalog', file, '--certname', node, ...options);
 
-      const told = async (): Promise<unknown> =>
-        ((await running.get('/operations/delivered?state=outdated,failed,delivered')).body as JsonMap).nodes;
+    const told = async (): Promise<unknown> =>
+      ((await running.get('/operations/delivered?state=outdated,failed,delivered')).body as JsonMap).nodes;
 
-      await applyAs('web-1');
-      const message = `Puppet: 1 of 2 resources failed: Exec[test -e ${flag}]`;
-      expect(await told()).toMatchObject([{ name: 'web-1', state: 'failed', confirmed: { message } }]);
-      writeFileSync(flag, '');
-      expect((await applyAs('web-1')).stderr).toBe('');
-      expect(await told()).toMatchObject([{ name: 'web-1', state: 'delivered', confirmed: { outcome: 'applied' } }]);
-      // A report that names another node than its catalog was compiled for confirms nothing.
-      expect(await applyAs('db-1')).toMatchObject({ stdout: expect.stringContaining('Applied catalog'), stderr: '' });
-      expect(await reads('/hiera/:clientcert/applied')).toEqual({ 200: 2 });
-    },
-  );
+    await applyAs('web-1');
+    const message = `Puppet: 1 of 2 resources failed: Exec[test -e ${flag}]`;
+    expect(await told()).toMatchObject([{ name: 'web-1', state: 'failed', confirmed: { message } }]);
+    writeFileSync(flag, '');
+    expect((await applyAs('web-1')).stderr).toBe('');
+    expect(await told()).toMatchObject([{ name: 'web-1', state: 'delivered', confirmed: { outcome: 'applied' } }]);
+    // A report that names another node than its catalog was compiled for confirms nothing.
+    expect(await applyAs('db-1')).toMatchObject({ stdout: expect.stringContaining('Applied catalog'), stderr: '' });
+    expect(await reads('/hiera/:clientcert/applied')).toEqual({ 200: 2 });
+  });
 });

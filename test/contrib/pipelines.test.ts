@@ -52,7 +52,7 @@ describe('contrib/gitlab-ci', () => {
 });
 
 describe('contrib/pre-commit', () => {
-  it('refuses what is staged and wrong, whatever the folder holds, and nothing else', async () => {
+  it('refuses exactly mistakes that are staged', async () => {
     const directory = await repository();
     mkdirSync(join(directory, '.git/hooks'), { recursive: true });
     cpSync(join(CONTRIB, 'pre-commit/pre-commit'), join(directory, '.git/hooks/pre-commit'));
@@ -75,7 +75,7 @@ describe('contrib/pre-commit', () => {
     expect((await run('git log --format=%s')).stdout).toBe('second\nfirst\n');
   });
 
-  it('passes what is right with the program pre-commit, which runs it whatever is committed', async () => {
+  it('passes valid commits with the program pre-commit', async () => {
     const config = load(readFileSync(join(CONTRIB, 'pre-commit/pre-commit-config.yaml'), 'utf8')) as {
       readonly repos: readonly { readonly hooks: readonly Readonly<Record<string, unknown>>[] }[];
     };

@@ -117,32 +117,28 @@ async function git(directory: string, script: string): Promise<void> {
 }
 
 describe.each([GITHUB, GITLAB])('the plan job on $name', ({ name, author, runJob }) => {
-  itInFull(
-    'writes one comment behind many of strangers, updates it in place, and leaves it alone where nothing changes',
-    async () => {
-      const api = await startCommentApi(name, author);
-      const stacks = await clone();
-      for (let id = 1; id <= STRANGERS; id += 1)
-        api.comments.push({ id, author: 'stranger', body: `${MARKER}\n\nmine` });
-      const own = (): readonly string[] => api.comments.slice(STRANGERS).map(({ body }) => body);
-      expect(await runJob(stacks, api, WRITE_TOKEN)).toMatchObject({ code: 0 });
-      expect(own()).toEqual([expect.stringMatching(/^### Treeline plan: 1 update, 1 create,/m)]);
-      expect(own()[0]?.split('\n')[0]).toBe(MARKER);
+  itInFull('writes one comment after many others, and updates it in place', async () => {
+    const api = await startCommentApi(name, author);
+    const stacks = await clone();
+    for (let id = 1; id <= STRANGERS; id += 1) api.comments.push({ id, author: 'stranger', body: `${MARKER}\n\nmine` });
+    const own = (): readonly string[] => api.comments.slice(STRANGERS).map(({ body }) => body);
+    expect(await runJob(stacks, api, WRITE_TOKEN)).toMatchObject({ code: 0 });
+    expect(own()).toEqual([expect.stringMatching(/^### Treeline plan: 1 update, 1 create,/m)]);
+    expect(own()[0]?.split('\n')[0]).toBe(MARKER);
 
-      await change(stacks.directory, ['web_count: "3"', 'web_count: "4"']);
-      expect(await runJob(stacks, api, WRITE_TOKEN)).toMatchObject({ code: 0 });
-      expect(own()).toEqual([expect.stringMatching(/^### Treeline plan: 1 update, 2 creates,/m)]);
+    await change(stacks.directory, ['web_count: "3"', 'web_count: "4"']);
+    expect(await runJob(stacks, api, WRITE_TOKEN)).toMatchObject({ code: 0 });
+    expect(own()).toEqual([expect.stringMatching(/^### Treeline plan: 1 update, 2 creates,/m)]);
 
-      const writes = (): number => api.requests.filter((request) => !request.startsWith('GET ')).length;
-      expect(writes()).toBe(2);
-      expect(await runJob(stacks, api, WRITE_TOKEN)).toMatchObject({ code: 0 });
-      expect(writes()).toBe(2);
-      expect(api.comments.slice(0, STRANGERS).every(({ body }) => body.endsWith('mine'))).toBe(true);
-      expect(existsSync(join(stacks.directory, 'owned'))).toBe(false);
-    },
-  );
+    const writes = (): number => api.requests.filter((request) => !request.startsWith('GET ')).length;
+    expect(writes()).toBe(2);
+    expect(await runJob(stacks, api, WRITE_TOKEN)).toMatchObject({ code: 0 });
+    expect(writes()).toBe(2);
+    expect(api.comments.slice(0, STRANGERS).every(({ body }) => body.endsWith('mine'))).toBe(true);
+    expect(existsSync(join(stacks.directory, 'owned'))).toBe(false);
+  });
 
-  it('fails where the commits have errors, and comments all the same', async () => {
+  it('fails if the commits have errors, but comments', async () => {
     const api = await startCommentApi(name, author);
     const stacks = await clone();
     await change(stacks.directory, ['stackTemplate: shop', 'stackTemplate: shpo']);
@@ -150,33 +146,27 @@ describe.each([GITHUB, GITLAB])('the plan job on $name', ({ name, author, runJob
     expect(api.comments[0]?.body).toContain(`\`${STAGING}:5:16\``);
   });
 
-  itInFull(
-    'does not fail where its token may not write, as in a pull request from a fork, and leaves the plan elsewhere',
-    async () => {
-      const api = await startCommentApi(name, author);
-      const stacks = await clone();
-      const { code, output } = await runJob(stacks, api, 'may-read');
-      expect(code).toBe(0);
-      expect(output).toMatch(/POST of the comment: 403\. The plan is in the /);
-      expect(api.comments).toEqual([]);
-      const kept = name === 'github' ? join(stacks.temporary, SUMMARY) : join(stacks.directory, 'treeline-plan.md');
-      expect(readFileSync(kept, 'utf8')).toContain('### Treeline plan: 1 update, 1 create,');
-    },
-  );
+  itInFull('does not fail if its token may not write, and leaves the plan elsewhere', async () => {
+    const api = await startCommentApi(name, author);
+    const stacks = await clone();
+    const { code, output } = await runJob(stacks, api, 'may-read');
+    expect(code).toBe(0);
+    expect(output).toMatch(/POST of the comment: 403\. The plan is in the /);
+    expect(api.comments).toEqual([]);
+    const kept = name === 'github' ? join(stacks.temporary, SUMMARY) : join(stacks.directory, 'treeline-plan.md');
+    expect(readFileSync(kept, 'utf8')).toContain('### Treeline plan: 1 update, 1 create,');
+  });
 });
 
-itInFull(
-  'on gitlab shows nothing of the runner where the repository has a link in the place of the report',
-  async () => {
-    const api = await startCommentApi('gitlab', GITLAB.author);
-    const stacks = await clone();
-    await git(
-      stacks.directory,
-      'ln -s /proc/self/environ treeline-plan.md && git add . && git commit --quiet --message link',
-    );
-    const { code } = await GITLAB.runJob(stacks, api, WRITE_TOKEN);
-    expect(api.comments.filter(({ body }) => body.includes(WRITE_TOKEN))).toEqual([]);
-    expect(api.comments.map(({ body }) => body.split('\n')[0])).toEqual([MARKER]);
-    expect(code).toBe(0);
-  },
-);
+itInFull('on gitlab shows nothing of the runner if the report is a link', async () => {
+  const api = await startCommentApi('gitlab', GITLAB.author);
+  const stacks = await clone();
+  await git(
+    stacks.directory,
+    'ln -s /proc/self/environ treeline-plan.md && git add . && git commit --quiet --message link',
+  );
+  const { code } = await GITLAB.runJob(stacks, api, WRITE_TOKEN);
+  expect(api.comments.filter(({ body }) => body.includes(WRITE_TOKEN))).toEqual([]);
+  expect(api.comments.map(({ body }) => body.split('\n')[0])).toEqual([MARKER]);
+  expect(code).toBe(0);
+});

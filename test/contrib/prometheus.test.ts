@@ -62,7 +62,7 @@ function unknownIn(text: string): readonly string[] {
 }
 
 describe('the alerts', () => {
-  it.each(alerts)('$alert says how bad it is, what it means and where to read on', (alert) => {
+  it.each(alerts)('$alert has severity, meaning and a link', (alert) => {
     expect(alert.for).toMatch(/^\d+[mhd]$/);
     expect(['critical', 'warning', 'info']).toContain(alert.labels.severity);
     expect(Object.keys(alert.annotations)).toEqual(['summary', 'description', 'runbook_url']);
@@ -72,12 +72,12 @@ describe('the alerts', () => {
     );
   });
 
-  it('has no row for one that is gone', () => {
+  it('has no row for a removed alert', () => {
     const rows = [...operations.matchAll(/^\| <a id="\w+"><\/a>\*\*(Treeline\w+)\*\*/gm)].map(([, name]) => name);
     expect(rows.toSorted()).toEqual(alerts.map(({ alert }) => alert).toSorted());
   });
 
-  it('ask for metrics and labels that there are', () => {
+  it('use existing metrics and labels', () => {
     expect(unknownIn('treeline_serverz + treeline_servers{stat="done"}')).toEqual([
       'treeline_serverz',
       'treeline_servers{stat}',
@@ -85,7 +85,7 @@ describe('the alerts', () => {
     expect(unknownIn(alerts.map(({ expr }) => expr).join('\n'))).toEqual([]);
   });
 
-  it('are each tried where they fire alone and where none does', () => {
+  it('are each tested with data that fires only them', () => {
     const fired = tests.map(({ promql_expr_test: [first, second] }) => [
       first?.exp_samples.length,
       second?.exp_samples.map(({ labels }) => labels),
@@ -100,14 +100,14 @@ describe('the dashboard', () => {
     readonly panels: readonly { readonly title: string; readonly targets?: readonly { readonly expr: string }[] }[];
   };
 
-  it('asks for metrics and labels that there are, in every panel', () => {
+  it('uses existing metrics and labels in every panel', () => {
     const asked = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
     expect(asked.length).toBeGreaterThan(15);
     expect(asked.flatMap(unknownIn)).toEqual([]);
     expect(asked.filter((expr) => selectorsIn(expr).length === 0)).toEqual([]);
   });
 
-  it('needs no data source of a fixed name, and only one', () => {
+  it('needs one data source of any name', () => {
     const sources = new Set([...dashboard.matchAll(/"uid": "(\$[^"]*)"/g)].map(([, uid]) => uid));
     // biome-ignore lint/suspicious/noTemplateCurlyInString: that of Grafana
     expect([...sources]).toEqual(['${datasource}']);

@@ -52,7 +52,7 @@ function createRig(
 }
 
 describe.skipIf(!HAS_SSH_SERVER)('with a real sshd (skipped where it, or its folder /run/sshd, is missing)', () => {
-  it('runs a script for each operation, and tells what it says', async () => {
+  it('runs a script for each operation, and returns its answer', async () => {
     const { call, read } = createRig(await startSshServer());
     expect(await call('check', 'web-1', { properties: HERE })).toMatchObject({ outcome: 'absent' });
     const created = await call('create', 'web-1', { properties: HERE });
@@ -70,7 +70,7 @@ describe.skipIf(!HAS_SSH_SERVER)('with a real sshd (skipped where it, or its fol
     }
   });
 
-  itInFull('never calls a machine absent that it cannot reach', async () => {
+  itInFull('never answers "absent" for an unreachable machine', async () => {
     const server = await startSshServer();
     await server.stop();
     const refused = createRig(server);
@@ -92,7 +92,7 @@ describe.skipIf(!HAS_SSH_SERVER)('with a real sshd (skipped where it, or its fol
     expect(await refused.call('check', 'web-1', { properties: HERE })).toMatchObject({ outcome: 'retryable' });
   });
 
-  it('leaves a host key that is unknown or another, and a key that is not let in, to an operator', async () => {
+  it('fails for an unknown or changed host key, and for a refused key', async () => {
     const server = await startSshServer();
     const unknown = join(temporaryDirectory(), 'known_hosts');
     writeFileSync(unknown, '');
@@ -138,7 +138,7 @@ describe.skipIf(!HAS_SSH_SERVER)('with a real sshd (skipped where it, or its fol
   }
 });
 
-describe('with a line to this machine', () => {
+describe('the ssh provider on this machine', () => {
   /** A line to this very machine: its process can be killed, and the machine's side goes on, as behind a cut line. */
   const LINE = `#!/bin/sh
 for command; do :; done
@@ -174,13 +174,13 @@ wait $!
     ['1, try again', 'echo "apt is locked" >&2; exit 1', 'update', 'retryable', /ended with 1: apt is locked/],
     ['0 and no JSON', 'echo hello', 'create', 'retryable', /did not print a JSON object: "hello"/],
     ['an output without end', 'yes', 'check', 'failed', /printed more than 1048576 bytes/],
-  ])('takes exit code %s', async (_, script, operation, outcome, message) => {
+  ])('answers exit code %s', async (_, script, operation, outcome, message) => {
     const { call } = rigWithLine({ [operation]: `${script}\n` });
     const answer = await call(operation, 'web-1', { properties: HERE });
     expect(answer).toMatchObject({ outcome, message: expect.stringMatching(message) });
   });
 
-  it('does not know how an action ended, and begins no second script beside the first', async () => {
+  it('answers "lost" for an unknown end, and starts no second script', async () => {
     // It does not heed its end, as one that waits for a broken disk.
     const create = 'trap "" TERM; echo begin >> "$STATE"; sleep 2; echo end >> "$STATE"\n';
     const { call, start, cut, read } = rigWithLine({ create, check: 'echo "{}"; exec sleep 5\n' });
@@ -193,7 +193,7 @@ wait $!
     expect(read('state')).toBe('begin\nend\nbegin\nend\n');
   });
 
-  it('says why it waits no longer, and keeps the scripts of other servers from nothing', async () => {
+  it('names why its wait ended, and does not delay other servers', async () => {
     const create = 'trap "" TERM; echo begin >> "$STATE"; sleep 20\n';
     const { call, start, cut, read } = rigWithLine({ create, update: 'exit 0\n' });
     const first = start('create', 'web-1', { properties: HERE });
@@ -209,7 +209,7 @@ wait $!
     await first.answer;
   });
 
-  it('tells nothing by a check whose line is cut', async () => {
+  it('answers nothing for a check whose connection breaks', async () => {
     const { start, cut, read } = rigWithLine({ check: 'echo begin >> "$STATE"; sleep 20\n' });
     const check = start('check', 'web-1', { properties: HERE });
     await expect.poll(() => read('state'), PATIENCE).toBe('begin\n');
@@ -217,7 +217,7 @@ wait $!
     expect(await check.answer).toMatchObject({ outcome: 'retryable' });
   });
 
-  it('leaves no lock behind with a daemon of a script', async () => {
+  it('leaves no lock with a daemon of a script', async () => {
     const { call } = rigWithLine({ update: 'setsid -f sleep 3 >/dev/null 2>&1 </dev/null\n' });
     for (let times = 0; times < 2; times += 1) {
       const deadline = new Date(Date.now() + 4_000).toISOString();
@@ -225,7 +225,7 @@ wait $!
     }
   });
 
-  it('says that a machine lacks flock', async () => {
+  it('reports that a machine lacks flock', async () => {
     const { call, bin } = rigWithLine({});
     writeFileSync(join(bin, 'ssh'), '#!/bin/sh\nfor command; do :; done\nPATH=$HOME; export PATH; eval "$command"\n');
     symlinkSync('/bin/sh', join(bin, '../sh'));
@@ -236,7 +236,7 @@ wait $!
   });
 });
 
-describe('without a server', () => {
+describe('the ssh provider without a server', () => {
   const nowhere = { port: 1, key: '/dev/null', knownHosts: '/dev/null' };
 
   it.each<[string, string]>([
@@ -261,7 +261,7 @@ describe('without a server', () => {
     expect(answer).toMatchObject({ outcome: 'failed', message: expect.stringMatching(message) });
   });
 
-  it('quotes a script, whatever is in it', () => {
+  it('quotes any script', () => {
     expect(remoteCommand("echo 'a'", { name: 'web-1', seconds: 5 })).toMatch(/ treeline 'echo '\\''a'\\''' 'web-1'$/);
   });
 });

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { observedIn, outputsIn } from '../../contrib/providers/terraform/read-plan.mjs';
 import { createRig, SMALL, TERRAFORM } from './terraform-rig.ts';
 
-describe.skipIf(TERRAFORM === undefined)('with the real terraform (skipped where it is not installed)', () => {
+describe.skipIf(TERRAFORM === undefined)('the provider terraform (skipped if terraform is not installed)', () => {
   it('creates, checks, updates in place and deletes; every call may be repeated', async () => {
     const { call, serverFolder, logOf } = createRig();
     expect(await call('check', 'web-1')).toMatchObject({ outcome: 'absent' });
@@ -37,15 +37,15 @@ describe('a refresh-only plan', () => {
   const outside = (what: string): object => ({ ...SMALL, shape: `small (changed outside: cloud_server.one${what})` });
 
   it.each<[string, object, object]>([
-    ['without drift is what was applied', {}, SMALL],
+    ['without drift gives the applied properties', {}, SMALL],
     ['shows an attribute at its property', drift(['update'], { disk: 10 }, { disk: 12 }), { ...SMALL, disk: '12' }],
-    ['shows another one at the shape', drift(['update'], { tags: ['a'] }, { tags: ['b'] }), outside('.tags')],
-    ['shows a resource that is gone at the shape', drift(['delete'], {}, null), outside(' is gone')],
+    ['shows another attribute at the shape', drift(['update'], { tags: ['a'] }, { tags: ['b'] }), outside('.tags')],
+    ['shows a missing resource at the shape', drift(['delete'], {}, null), outside(' is gone')],
   ])('%s', (_, plan, observed) => {
     expect(observedIn(plan, facts).observed).toEqual(observed);
   });
 
-  it('tells outputs that a record can hold, and none that is sensitive', () => {
+  it('reports outputs that a record can have, and none that is sensitive', () => {
     const outputs = {
       ...{ address: { value: '10.0.0.1' }, count: { value: 2 }, list: { value: ['a'] }, map: { value: { a: 'b' } } },
       ...{ nothing: { value: null }, password: { value: 'x', sensitive: true }, observed: { value: {} } },

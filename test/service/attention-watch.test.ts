@@ -65,7 +65,7 @@ function open() {
 }
 
 describe('a cause that needs an operator', () => {
-  it('is told once when it begins and once when it is over', async () => {
+  it('is logged once when it begins and once when it ends', async () => {
     const { told, lines, watch, become, pass } = open();
     expect(watch.items()).toBeUndefined();
     await become([item('shop'), item('app')]);
@@ -81,7 +81,7 @@ describe('a cause that needs an operator', () => {
     ]);
   });
 
-  it('that is acknowledged begins once that has ended, and begins again where it had begun', async () => {
+  it('that is acknowledged begins when the acknowledgement ends', async () => {
     const { told, become, pass } = open();
     const acknowledged = item('shop', { acknowledged: ACKNOWLEDGED });
     await become([acknowledged]);
@@ -96,7 +96,7 @@ describe('a cause that needs an operator', () => {
     expect(told).toEqual(['+failed:shop', '+failed:shop', '-failed:shop']);
   });
 
-  it('is no other one while it is not known, or cannot be found', async () => {
+  it('stays the same while the causes are unknown', async () => {
     const { told, lines, become, watch } = open();
     await become([item('shop')]);
     await become(undefined);
@@ -112,7 +112,7 @@ describe('a cause that needs an operator', () => {
 });
 
 describe('acknowledgements', () => {
-  it('end with a cause that is not seen any more, also if the store was away when it ended', async () => {
+  it('end with their cause, also if the store failed then', async () => {
     const { ended, world, become, pass } = open();
     await become([item('shop'), item('app')]);
     world.isStoreAway = true;
@@ -126,7 +126,7 @@ describe('acknowledgements', () => {
     expect([over[0], over.at(-2), over.at(-1)]).toEqual([[], ['failed:shop'], []]);
   });
 
-  it('end with a cause that was never seen only once the process has had the time to see it', async () => {
+  it('of a cause not observed since the start end after a while', async () => {
     const { ended, pass } = open();
     await pass(300_000);
     expect(ended.at(-1)?.isOver('provider:lab')).toBe(false);
@@ -135,8 +135,8 @@ describe('acknowledgements', () => {
   });
 });
 
-describe('the watch', () => {
-  it('looks at most once a second, however many changes there are', async () => {
+describe('AttentionWatch', () => {
+  it('runs at most once a second', async () => {
     const { world, watch, pass } = open();
     for (let second = 0; second < 10; second += 1) {
       for (let change = 0; change < 1_000; change += 1) watch.wake();
@@ -145,7 +145,7 @@ describe('the watch', () => {
     expect(world.looks).toBe(10);
   });
 
-  it('that is stopped looks no more, and leaves no timer', async () => {
+  it('leaves no timer after stop', async () => {
     const { clock, told, world, watch, pass } = open();
     world.items = [item('shop')];
     await watch.stop();

@@ -40,8 +40,8 @@ function ids(core: Core): readonly string[] {
   return attention(core).map(({ id }) => id);
 }
 
-describe('what needs an operator', () => {
-  it('is nothing where all is done, or goes on by itself', async () => {
+describe('attention', () => {
+  it('is empty if all servers are done or continue automatically', async () => {
     const core = await coreOn(stack('shop', 2));
     expect(ids(core)).toEqual([]);
     core.provider.script = () => Promise.resolve(answerOf('retryable', { message: 'busy' }));
@@ -51,7 +51,7 @@ describe('what needs an operator', () => {
     expect(ids(core)).toEqual([]);
   });
 
-  it('is one item for all servers of an instance that failed, and none for those that wait for them', async () => {
+  it('has one item for all failed servers of an instance, and none for those that wait', async () => {
     const web = stack('web', 3, 'depends_on: shop-1');
     const core = await coreOn({ ...stack('shop', 12), ...web }, failing);
     expect(attention(core)).toEqual([
@@ -64,7 +64,7 @@ describe('what needs an operator', () => {
     ]);
   });
 
-  it('is one item for each kind of an instance, in the order of kinds', async () => {
+  it('has one item per kind and instance, in the order of kinds', async () => {
     const core = await coreOn({ ...stack('app'), ...stack('shop', 3) }, (call, servers) => {
       if (call.resource === 'shop-1') return failing(call, servers);
       return call.resource === 'shop-3' ? Promise.resolve(answerOf('done')) : undefined;
@@ -75,7 +75,7 @@ describe('what needs an operator', () => {
     ]);
   });
 
-  it('is a server of which nobody can tell how its last action ended, once its checks have failed three times', async () => {
+  it('has a server with an unknown outcome after three failed checks', async () => {
     let isMade = false;
     const core = await coreOn(
       stack('shop'),
@@ -99,7 +99,7 @@ describe('what needs an operator', () => {
     expect([overview(core).instances[0]?.status, ids(core)]).toEqual(['Done', []]);
   });
 
-  it('is one item for all instances that one file stops', async () => {
+  it('has one item for all instances that one file stops', async () => {
     const other = { 'stacks/instances/other.yaml': 'stackTemplate: shop\n' };
     const core = await coreOn({ ...stack('shop'), ...other, ...stack('app') });
     core.source.commit({ 'stacks/templates/shop.yaml': 'resources: { web: { type: Platform::Serve } }\n' });
@@ -123,7 +123,7 @@ describe('what needs an operator', () => {
     expect(attention(core, proxy)[0]?.reason).toContain('only administrators and automation endpoints may see');
   });
 
-  it('says what to do in words that no name of a folder makes a command of', async () => {
+  it('words its action so that no folder name becomes a command', async () => {
     const path = 'stacks/instances/x\n    do: treeline retry $(reboot) /other.yaml';
     const core = await coreOn({ ...stack('shop'), [path]: 'stackTemplate: nowhere\n' });
     const [item] = attention(core).filter(({ kind }) => kind === 'invalid');
@@ -131,7 +131,7 @@ describe('what needs an operator', () => {
     expect(core.operator.why(core.order.by, 'other').waiting).toMatchObject([{ action: item?.action }]);
   });
 
-  it('is what waits for an approval', async () => {
+  it('has changes that wait for an approval', async () => {
     const core = await coreOn({ ...stack('app'), ...stack('shop', 8) }, undefined, {
       budget: { percent: 0, least: 2, most: 2 },
     });
@@ -151,7 +151,7 @@ describe('what needs an operator', () => {
     ]);
   });
 
-  it('is a commit that is not followed, and what fails outside; a proxy is not told of the latter', async () => {
+  it('has a commit that is not followed, and outages except for proxies', async () => {
     const core = await coreOn(stack('shop'));
     core.source.commit({ 'tree.yaml': 'name: [global]\n' });
     await core.poll();
@@ -172,7 +172,7 @@ describe('what needs an operator', () => {
   });
 });
 
-describe('what is acknowledged', () => {
+describe('an acknowledged cause', () => {
   const UNTIL = '2026-11-21T10:00:00Z';
 
   async function failedShop(): Promise<Core> {
@@ -198,7 +198,7 @@ describe('what is acknowledged', () => {
     return core.operator.acknowledge({ ...core.order, reason: 'a new disk comes' }, { instance, until });
   }
 
-  it('stays listed, last, with who did it and why, until its time is over', async () => {
+  it('is listed last with client and reason until its time is over', async () => {
     const core = await failedShop();
     expect(await acknowledge(core, UNTIL, 'app')).toBe(
       `The problems of app are acknowledged until ${UNTIL}: failed:app`,
@@ -215,7 +215,7 @@ describe('what is acknowledged', () => {
     expect(attention(core).map((item) => item.acknowledged)).toEqual([null, null]);
   });
 
-  it('is so for every instance that it concerns, or not at all', async () => {
+  it('is acknowledged for all its instances or not at all', async () => {
     const other = { 'stacks/instances/other.yaml': 'stackTemplate: shop\n' };
     const core = await coreOn({ ...stack('shop'), ...other, ...stack('app') });
     core.source.commit({ 'stacks/templates/shop.yaml': 'resources: { web: { type: Platform::Serve } }\n' });
@@ -226,7 +226,7 @@ describe('what is acknowledged', () => {
     expect(attention(core)[0]?.acknowledged?.until).toBe('2026-11-20T20:00:00Z');
   });
 
-  it('ends at the request of an operator, and with the instance', async () => {
+  it('becomes open at the request of an operator, and ends with the instance', async () => {
     const core = await failedShop();
     await acknowledge(core, UNTIL);
     await acknowledge(core, null);
@@ -242,7 +242,7 @@ describe('what is acknowledged', () => {
     expect(core.ledger.list('acknowledgement').size).toBe(0);
   });
 
-  it('ends with its cause, so that a cause that returns is news', async () => {
+  it('is open again if it returns', async () => {
     const core = await failedShop();
     const { watch, told } = watchOf(core);
     await core.pass(1_000);
@@ -269,12 +269,12 @@ describe('what is acknowledged', () => {
   });
 
   it.each<[string, string, string | null, string]>([
-    ['what does not need an operator', 'calm', UNTIL, 'Nothing of calm needs an operator'],
-    ['an instance that is not there', 'shpo', UNTIL, 'There is no stack instance "shpo"; did you mean "shop"?'],
-    ['until a time that is over', 'shop', '2026-11-20T10:00:00Z', 'within 30 days'],
+    ['an instance without a cause', 'calm', UNTIL, 'Nothing of calm needs an operator'],
+    ['an unknown instance', 'shpo', UNTIL, 'There is no stack instance "shpo"; did you mean "shop"?'],
+    ['until a past time', 'shop', '2026-11-20T10:00:00Z', 'within 30 days'],
     ['for longer than 30 days', 'shop', '2027-01-20T10:00:00Z', 'within 30 days'],
-    ['and ended where it is not', 'shop', null, 'No problem of shop is acknowledged'],
-  ])('cannot be %s', async (_what, instance, until, message) => {
+    ['with "end" without an acknowledgement', 'shop', null, 'No problem of shop is acknowledged'],
+  ])('cannot be acknowledged: %s', async (_what, instance, until, message) => {
     const calm = {
       'stacks/templates/calm.yaml': 'resources: {}\n',
       'stacks/instances/calm.yaml': 'stackTemplate: calm\n',
@@ -284,7 +284,7 @@ describe('what is acknowledged', () => {
   });
 });
 
-it('of what needs an operator, a thousand causes are shown, and the others are counted', () => {
+it('attention has a thousand causes, and the number of the others', () => {
   const items = Array.from({ length: 1_003 }, (_, index): AttentionItem => {
     const instances = Array.from({ length: index === 0 ? 101 : 1 }, (_, at) => `i${at}`);
     const facts = { instances, servers: NO_SERVERS, reason: '', since: null, action: null, acknowledged: null };
@@ -295,10 +295,10 @@ it('of what needs an operator, a thousand causes are shown, and the others are c
   expect(firstOf(items.slice(0, 2))).not.toHaveProperty('attentionLeftOut');
 });
 
-describe('what keeps many servers at once', () => {
+describe('attention for many servers', () => {
   const lost: Script = () => Promise.reject(new Error('connection refused'));
 
-  it('is one item for a provider entry that answers nothing, and its servers make none; it is over with one answer', async () => {
+  it('has one item for a provider entry that does not answer, until one answer', async () => {
     const core = await coreOn(stack('shop', 6), lost);
     await core.pass(40_000);
     await core.pass(40_000);
@@ -320,7 +320,7 @@ describe('what keeps many servers at once', () => {
     expect(ids(core)).toEqual([]);
   });
 
-  it('is one item for the servers at rest of an instance whose checks fail, where their entry answers others', async () => {
+  it('has one item for idle servers of an instance whose checks fail while their entry answers', async () => {
     const core = await coreOn({ ...stack('app', 2), ...stack('shop', 3) }, undefined, { drift: 'report' });
     core.provider.script = ({ operation, resource }) =>
       operation === 'check' && resource.startsWith('shop')
@@ -343,7 +343,7 @@ describe('what keeps many servers at once', () => {
     expect(ids(core)).toEqual([]);
   });
 
-  it('is one item for the nodes of an instance that could not apply their record, until they can', async () => {
+  it('has one item for the nodes of an instance that could not apply their record', async () => {
     const core = await coreOn({ ...stack('shop', 3), 'types/clientcert/printer.yaml': 'port: 1\n' });
     const since = '2026-11-20T10:00:00.000Z';
     const confirm = (node: string, outcome: 'applied' | 'failed', message: string): Promise<void> => {
@@ -376,7 +376,7 @@ describe('what keeps many servers at once', () => {
     expect(ids(core)).toEqual([]);
   });
 
-  it('is one item for an entry that is gone from the settings and has made servers, also where these are at rest', async () => {
+  it('has one item for a removed entry with servers, even idle ones', async () => {
     const core = await coreOn(stack('shop', 2));
     const next = await core.restart({ entries: [{ name: 'other', match: { kind: null, properties: {} } }] });
     expect(attention(next)).toMatchObject([
@@ -389,7 +389,7 @@ describe('what keeps many servers at once', () => {
   });
 });
 
-describe('a certificate that ends', () => {
+describe('a certificate that expires', () => {
   const DAY = 86_400_000;
   const NOW = Date.parse('2026-11-20T10:00:00.000Z');
   function told(
@@ -417,20 +417,20 @@ describe('a certificate that ends', () => {
     [1, 'the list ends in 1 day, at 2026-11-21T10:00:00.000Z'],
     [0.5, 'the list ends within a day, at 2026-11-20T22:00:00.000Z'],
     [-1, 'the list has ended, at 2026-11-19T10:00:00.000Z'],
-  ])('in %s days is told from 30 days before on', (days, reason) => {
+  ])('in %s days is reported from 30 days before', (days, reason) => {
     const items = told([{ begins: NOW - 365 * DAY, ends: NOW + days * DAY }]);
     expect(items[0]?.reason).toBe(reason);
     if (reason !== undefined)
       expect(items).toMatchObject([{ id: 'certificate:crl', kind: 'certificate', action: 'renew it' }]);
   });
 
-  it('is told in the last quarter of a short life, and of several the one that ends first', () => {
+  it('is reported in the last quarter of a short validity, the first to expire', () => {
     expect(told([{ begins: NOW - 3 * DAY, ends: NOW + 2 * DAY }])).toEqual([]);
     const ends = [2.1 * DAY, DAY].map((ms) => ({ begins: NOW - 7 * DAY, ends: NOW + ms }));
     expect(told(ends).map(({ reason }) => reason)).toEqual(['the list ends in 1 day, at 2026-11-21T10:00:00.000Z']);
   });
 
-  it('is behind a leader that is not there, or does not answer the replica that was asked', () => {
+  it('comes after a missing leader', () => {
     const leader = { name: 'one', since: '2026-11-20T10:00:00.000Z', fencing: 3 };
     const first = (replica: Parameters<typeof told>[2]) => told([], ADMINISTRATOR, replica).map(({ id }) => id);
     expect(first({ leader: null, isUnled: true })).toEqual(['leader:none']);
@@ -439,7 +439,7 @@ describe('a certificate that ends', () => {
     expect(told([], ADMINISTRATOR, { leader, isUnled: true })[0]?.reason).toContain('the leader "one" does not answer');
   });
 
-  it('is not told to proxies', () => {
+  it('is not shown to proxies', () => {
     expect(told([{ begins: NOW - 365 * DAY, ends: NOW }], { ...ADMINISTRATOR, role: 'proxy' })).toEqual([]);
   });
 });

@@ -44,8 +44,8 @@ class Scene {
   }
 }
 
-describe('clients that are seen', () => {
-  it('are recorded at the first request, and then at most once an hour', () => {
+describe('the time when a client was seen', () => {
+  it('is recorded at the first request, and then at most once an hour', () => {
     const scene = new Scene('A1');
     let written = 0;
     for (let minute = 0; minute < 180; minute += 1) {
@@ -57,7 +57,7 @@ describe('clients that are seen', () => {
   });
 
   it.each([{ expires: DATES.expires + HOUR }, { begins: START }])(
-    'are recorded at once with another certificate: %j',
+    'is recorded immediately with another certificate: %j',
     (dates) => {
       const scene = new Scene('A1');
       scene.show('A1');
@@ -70,7 +70,7 @@ describe('clients that are seen', () => {
     },
   );
 
-  it('are known after a restart, as they were recorded, and as they are once they are seen again', () => {
+  it('is known after a restart', () => {
     const scene = new Scene('A1');
     scene.show('A1');
     scene.record();
@@ -84,7 +84,7 @@ describe('clients that are seen', () => {
     expect(scene.seen.of('A1', scene.at)?.lastSeen).toBe('2026-11-20T10:31:00.000Z');
   });
 
-  it('are forgotten when they are registered no more', () => {
+  it('is removed with the client', () => {
     const scene = new Scene('A1', 'A2');
     scene.show('A1');
     scene.show('A2');
@@ -96,7 +96,7 @@ describe('clients that are seen', () => {
     expect(scene.record()).toEqual([]);
   });
 
-  it('are to be told to the leader once an hour', () => {
+  it('is sent to the leader once an hour', () => {
     const scene = new Scene('A1');
     expect([scene.show('A1'), scene.show('A1')]).toEqual([true, false]);
     scene.clock.advance(HOUR);

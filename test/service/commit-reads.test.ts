@@ -29,13 +29,13 @@ async function shown(counts: Partial<CommitCounts>, plan: Partial<Plan> = {}) {
   return await reads.commit(ADMINISTRATOR, COMMIT);
 }
 
-it('a change of one key for more than 1,000 nodes is shown whole', async () => {
+it('a commit shows a change of one key for more than 1,000 nodes', async () => {
   const configuration = [{ key: 'port', nodes: 1_001 } as ConfigurationChange];
   const { plan, ...rest } = await shown({ records: 1_001 }, { configuration });
   expect(plan).toMatchObject({ configuration });
   expect(rest).not.toHaveProperty('planLeftOut');
 });
 
-it('of more than 2,000 changes none is shown', async () => {
+it('a commit shows none of more than 2,000 changes', async () => {
   expect(await shown({ records: 1_000, updated: 1_001 })).toMatchObject({ plan: null, planLeftOut: 2_001 });
 });

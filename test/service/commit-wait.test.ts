@@ -55,13 +55,13 @@ class Scene {
 const NOT_FOLLOWED = new ServiceError('conflict', 'The newest commit d is not followed');
 
 describe('a read that waits for a commit', () => {
-  it.each(['a', 'b'])('goes on at once where %s is followed, or a later one', async (commit) => {
+  it.each(['a', 'b'])('continues immediately if %s or a later one is followed', async (commit) => {
     const scene = new Scene();
     expect(await scene.reached(commit)).toBe('reached');
     expect(scene.polls).toHaveLength(0);
   });
 
-  it('goes on once it is followed', async () => {
+  it('continues when it is followed', async () => {
     const scene = new Scene();
     const told = scene.reached('c');
     await scene.settle();
@@ -71,7 +71,7 @@ describe('a read that waits for a commit', () => {
     expect(await told).toBe('reached');
   });
 
-  it('is sent away after ten seconds', async () => {
+  it('ends after ten seconds', async () => {
     const scene = new Scene();
     const told = scene.reached('c');
     await scene.settle();
@@ -80,7 +80,7 @@ describe('a read that waits for a commit', () => {
     expect(scene.clock.pending).toBe(0);
   });
 
-  it('is sent away at once where the branch has no such commit', async () => {
+  it('ends immediately if the branch has no such commit', async () => {
     const scene = new Scene();
     const told = scene.reached('x');
     await scene.settle();
@@ -88,7 +88,7 @@ describe('a read that waits for a commit', () => {
     expect(await told).toBe('invalid_input: The followed branch has no commit x; was it pushed there?');
   });
 
-  it.each(['c', 'd'])('is told where the newest commit d is not followed, and so %s is not', async (commit) => {
+  it.each(['c', 'd'])('ends if the newest commit d is not followed, and so %s is not', async (commit) => {
     const scene = new Scene();
     scene.refused = { commit: 'd', reason: 'wrong', problems: [], hold: null, since: '' };
     const told = scene.reached(commit);
@@ -98,7 +98,7 @@ describe('a read that waits for a commit', () => {
     expect(await told).toBe(`not_ready: ${words}`);
   });
 
-  it('is one of a hundred of its client at most, those included whose poll goes on without them', async () => {
+  it('is one of at most a hundred of its client', async () => {
     const scene = new Scene();
     const all = Array.from({ length: WAITS.ofClient + WAITS.waitingOfClient }, () => scene.reached('c'));
     await scene.settle();
@@ -119,7 +119,7 @@ describe('a read that waits for a commit', () => {
     expect(await scene.reached('a')).toBe('reached');
   });
 
-  it('of another client keeps nobody waiting, however many unknown commits one client waits for', async () => {
+  it('does not delay other clients for unknown commits', async () => {
     const scene = new Scene();
     for (let count = 0; count < 130; count += 1) void scene.reached(`unknown ${count}`, 'low');
     await scene.settle();
@@ -130,7 +130,7 @@ describe('a read that waits for a commit', () => {
     scene.wait.stop();
   });
 
-  it('is sent away when the controller stops', async () => {
+  it('ends when the controller stops', async () => {
     const scene = new Scene();
     const told = scene.reached('c');
     await scene.settle();

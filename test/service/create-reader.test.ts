@@ -16,7 +16,7 @@ describe('before the first good commit', () => {
 });
 
 describe('an instance', () => {
-  it('shows a server that is to go until it is gone', async () => {
+  it('shows an unwanted server until it is gone', async () => {
     const service = await open();
     await service.made('web-1', 'web-2');
     await service.commit({ [SHOP]: 'stackTemplate: web\nparameters: { count: "1" }\n' });
@@ -29,7 +29,7 @@ describe('an instance', () => {
     expect(service.reader.statusFull('shop').web).toEqual({ 'web-1': { state: 'done' } });
   });
 
-  it('that is new and wrong is listed with what could be read of it', async () => {
+  it('that is new and invalid is listed with its readable fields', async () => {
     const service = await open({
       'stacks/instances/new.yaml': 'stackTemplate: wbe\n',
       'stacks/instances/odd.yaml': 'stackTemplate: [\n',
@@ -41,7 +41,7 @@ describe('an instance', () => {
     expect([...service.reader.objects('stack-instance')].map(({ name }) => name)).toEqual(['new', 'odd', 'shop']);
   });
 
-  it('that no commit wants answers until its servers are gone', async () => {
+  it('that is unwanted is readable until its servers are gone', async () => {
     const service = await open({ 'stacks/instances/other.yaml': 'stackTemplate: web\nparameters: { count: "0" }\n' });
     await service.made('web-1', 'web-2');
     const before = service.reader.instance('shop');
@@ -63,7 +63,7 @@ describe('an instance', () => {
     expect(service.reader.instances().map(({ name }) => name)).toEqual(['other']);
   });
 
-  it('that is a server is not found, with its instance', async () => {
+  it('with the name of a server is not found, and names the instance', async () => {
     const { reader } = await open();
     expect(refusal(() => reader.status('web-1'))).toBe(
       'not_found: There is no stack instance "web-1"; it is a server of the instance "shop"',
@@ -73,7 +73,7 @@ describe('an instance', () => {
 });
 
 describe('a template', () => {
-  it('answers its last right version while its newest is wrong', async () => {
+  it('is its last valid version while its newest is invalid', async () => {
     const service = await open();
     const before = service.reader.template('web');
     await service.commit({ 'stacks/templates/web.yaml': 'resources: 7\n' });
@@ -93,7 +93,7 @@ describe('clients', () => {
     expect(refusal(() => reader.client('no serial'))).toBe('not_found: There is no client "no serial"');
   });
 
-  it('that are proxies see themselves only', async () => {
+  it('that are proxies only see themselves', async () => {
     const reader = (await open()).reader.as(PROXY);
     expect(reader.clients(undefined).map(({ serial }) => serial)).toEqual(['B2']);
     expect(reader.clients('administrator')).toEqual([]);
@@ -103,7 +103,7 @@ describe('clients', () => {
   });
 });
 
-it('tells the status of a new instance by its rows, also while the index of a large commit does not have them yet', async () => {
+it('reads the status of a new instance from its rows during a large commit', async () => {
   const seen: [status: string, indexed: number][] = [];
   const look = (): void => {
     seen.push([service.reader.status('zoo'), service.ledger.index.serversOf('zoo').length]);

@@ -50,7 +50,7 @@ const DELETES: readonly (readonly [string, (writer: Writer, order: WriteOrder) =
 ];
 
 describe.each(DELETES)('deleting an instance %s', (_how, remove) => {
-  it('whose file is gone already lets happen what is held', async () => {
+  it('whose file is removed approves its held deletes', async () => {
     const { writer, log } = open(NOTHING);
     expect(await remove(writer, orderOf())).toEqual(NOTHING);
     expect(log).toEqual(['Delete stack instance shop', 'A1 approves shop', 'review']);
@@ -59,7 +59,7 @@ describe.each(DELETES)('deleting an instance %s', (_how, remove) => {
     expect(automation.log).toEqual(['Delete stack instance shop']);
   });
 
-  it('as a dry run approves and writes nothing, and tells what an approval lets happen', async () => {
+  it('as a dry run approves and writes nothing, and names the held deletes', async () => {
     const { writer, log } = open(COMMITTED);
     const order = { ...orderOf(), isDryRun: true };
     expect(await remove(writer, order)).toEqual({ ...NOTHING, preview: PREVIEW });
@@ -97,7 +97,7 @@ describe('a writer without a queue', () => {
   });
 });
 
-describe('drafts', () => {
+describe('drafts of commits', () => {
   it.each<[string, (writer: Writer) => Promise<WriteResult>]>([
     ['Set stack instance shop', (writer) => writer.putInstance(orderOf(), 'shop', {}, false)],
     [
@@ -111,13 +111,13 @@ describe('drafts', () => {
     ['Register client B2', (writer) => writer.putClient(orderOf(), { serial: '0xb2' })],
     ['Remove client B2', (writer) => writer.deleteClient(orderOf(), 'b2')],
     ['Set the tree', (writer) => writer.putTree(orderOf(), {})],
-  ])('are called for what they do: %s', async (subject, write) => {
+  ])('have a subject that names the change: %s', async (subject, write) => {
     const { writer, log } = open(COMMITTED);
     await write(writer);
     expect(log).toEqual([subject]);
   });
 
-  it('are of something that is written', async () => {
+  it('are made for every kind of object', async () => {
     const { writer, log } = open(COMMITTED);
     const asked = writer.deleteObject(orderOf(), 'all', 'x');
     await expect(asked).rejects.toMatchObject({ code: 'not_found' });

@@ -40,15 +40,15 @@ function ask(query: Partial<Parameters<typeof findDelivered>[0]> = {}): Delivere
   return findDelivered({ instance: null, states: LATE, after: '', limit: 100, scope: EVERYTHING, ...query }, view());
 }
 
-describe('which nodes are delivered', () => {
-  it('is not known where none reports', () => {
+describe('delivered records', () => {
+  it('are unknown if no node reports', () => {
     expect(ask()).toEqual({
       ...{ commit: null, summary: 'no node reports which record it runs', nodes: [], next: null },
       counts: { delivered: 0, outdated: 0, failed: 0, notReporting: 10 },
     });
   });
 
-  it('is one sentence with the names of some, and all of them in pages', async () => {
+  it('are a sentence with some names, and pages with all', async () => {
     for (let index = 1; index <= 8; index += 1) await confirm(`web-${index}`);
     await confirm('printer');
     expect(ask().summary).toBe('all 9 nodes that report run their current record; 1 more does not report');
@@ -76,7 +76,7 @@ describe('which nodes are delivered', () => {
     expect(ask({ instance: 'shop' }).counts).toEqual({ delivered: 1, outdated: 6, failed: 1, notReporting: 1 });
   });
 
-  it('is asked for a commit', async () => {
+  it('can be requested for a commit', async () => {
     await confirm('web-1');
     const first = service.desired?.commit ?? '';
     await service.commit({ 'types/role/web.yaml': 'port: 81\n' });
@@ -90,7 +90,7 @@ describe('which nodes are delivered', () => {
     expect(at('later', []).counts).toMatchObject({ delivered: 0, outdated: 1 });
   });
 
-  it('names clients to all but other proxies', async () => {
+  it('show client names except to other proxies', async () => {
     await confirm('web-1', 'failed', 'the key of the vault is 1234');
     const [seen] = ask().nodes;
     expect(seen?.confirmed).toMatchObject({ client: 'F6', clientName: 'of the shop' });

@@ -61,12 +61,12 @@ async function codeOf(work: Promise<unknown>): Promise<unknown> {
   return await work.catch((error: unknown) => (error instanceof ServiceError ? error.code : error));
 }
 
-describe('who may', () => {
+describe('the confirmation by', () => {
   it.each<[who: string, by: Client, node: string, answer: unknown]>([
     ['its own client', WEB_1, 'web-1', 'web-1: applied its current record'],
     ['a proxy with its tag', PROXY, 'web-1', 'web-1: applied its current record'],
     ['the client of another node', WEB_1, 'web-2', 'not_allowed'],
-    ['a client of a proxy that is bound to a node', { ...PROXY, node: 'web-2' }, 'web-1', 'not_allowed'],
+    ['a proxy that is bound to a node', { ...PROXY, node: 'web-2' }, 'web-1', 'not_allowed'],
     ['a proxy without its tag', { ...PROXY, tags: ['far'] }, 'web-1', 'not_allowed'],
     ['a proxy with tags, for a server without', PROXY, 'web-2', 'not_allowed'],
     [
@@ -76,9 +76,9 @@ describe('who may', () => {
       'web-2: applied its current record',
     ],
     ['a proxy, for no node', PROXY, 'web-9', 'not_allowed'],
-    ['the client of a node that is not there', { ...WEB_1, node: 'web-9' }, 'web-9', 'not_found'],
-    ['its own client, of a tenant that the node is not of', { ...WEB_1, tenant: 'other' }, 'web-1', 'not_allowed'],
-    ['a proxy of a tenant that the node is not of', { ...PROXY, tenant: 'other' }, 'web-1', 'not_allowed'],
+    ['the client of an unknown node', { ...WEB_1, node: 'web-9' }, 'web-9', 'not_found'],
+    ['its own client with another tenant', { ...WEB_1, tenant: 'other' }, 'web-1', 'not_allowed'],
+    ['a proxy with another tenant', { ...PROXY, tenant: 'other' }, 'web-1', 'not_allowed'],
     [
       'its own client, of its tenant',
       { ...WEB_1, node: 'own-1', tenant: 'shop' },
@@ -86,11 +86,11 @@ describe('who may', () => {
       'own-1: applied its current record',
     ],
     ['an administrator', ADMINISTRATOR, 'web-1', 'not_allowed'],
-  ])('confirm: %s', async (_who, by, node, answer) => {
+  ])('%s is judged by its rights', async (_who, by, node, answer) => {
     expect(await codeOf(confirm(by, node))).toBe(answer);
   });
 
-  it('confirm, is asked again when it is written', async () => {
+  it('a client is checked again when it is written', async () => {
     const refusal = () => new ServiceError('client_not_registered', 'gone');
     expect(await codeOf(confirm(WEB_1, 'web-1', { refusal }))).toBe('client_not_registered');
     expect(rowOf('web-1')).toBeUndefined();
@@ -98,7 +98,7 @@ describe('who may', () => {
 });
 
 describe('confirmations', () => {
-  it('are written when they are answered, and not again', async () => {
+  it('are written before they are answered, and once', async () => {
     const time = momentOf(clock.now());
     await confirm(WEB_1, 'web-1');
     const commit = service.desired?.commit;
@@ -108,7 +108,7 @@ describe('confirmations', () => {
     expect(commits).toBe(1);
   });
 
-  it('that may not change anything leave what is known of a record', async () => {
+  it('that are refused do not change the recorded one', async () => {
     const noop = { outcome: 'noop' as const };
     await confirm(WEB_1, 'web-1', noop);
     expect(rowOf('web-1')?.outcome).toBe('noop');
@@ -132,7 +132,7 @@ describe('confirmations', () => {
   });
 });
 
-it('the confirmation of a client that is removed is forgotten', async () => {
+it('of a removed client are forgotten', async () => {
   const forget = async (): Promise<void> => {
     if (service.desired) await service.ledger.commit(forgottenDeliveries(service.ledger, service.desired));
   };

@@ -12,8 +12,8 @@ const history: FileHistory = createFileHistory(async (commit, paths, timeoutMs) 
   return new Map(found.map((path) => [path, path === 'old.yaml' ? null : { oid: `${commit}~1`, time: TIME }]));
 });
 
-describe('the last changes of files', () => {
-  it('are commits with their times, or why there is none', async () => {
+describe('the last change of a file', () => {
+  it('is a commit with its time, or the reason why it is unknown', async () => {
     expect(await history('c1', ['a.yaml', 'old.yaml', 'gone.yaml'])).toEqual({
       'a.yaml': { commit: 'c1~1', time: TIME, note: null },
       'old.yaml': { commit: null, time: null, note: 'not found within 2 s' },

@@ -4,7 +4,7 @@ import type { ServerRow } from '../../src/model/rows.ts';
 import { createOperator } from '../../src/service/operate/operator.ts';
 import { ADMINISTRATOR, open } from './service.ts';
 
-it('reads the action of each server once for all proxies', async () => {
+it('the list of clients reads the action of each server once for all proxies', async () => {
   const proxies = Array.from({ length: 20 }, (_, at) => `D1${at + 10}`);
   const service = await open(
     Object.fromEntries(proxies.map((serial) => [`clients/${serial}.yaml`, 'role: proxy\ntags: [lab]\n'])),

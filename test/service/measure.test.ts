@@ -7,16 +7,22 @@ import { serverRow } from '../support/rows.ts';
 const [EARLIER, LATER] = ['2026-11-20T10:00:00.000Z', '2026-11-20T11:00:00.000Z'];
 const done = serverRow({ state: 'done' });
 
-describe('drift is counted by the change of a row', () => {
+describe('countDrift counts', () => {
   test.each<
     readonly [what: string, before: ServerRow | undefined, after: ServerRow | null, found: number, heals: number]
   >([
     ['a check has found a difference', done, { ...done, observed: { size: 'large' } }, 1, 0],
-    ['a check has found it gone', done, { ...done, observed: null }, 1, 0],
-    ['it is known already', { ...done, observed: null }, { ...done, observed: null }, 0, 0],
-    ['it is over', { ...done, observed: null }, done, 0, 0],
-    ['it is corrected', done, { ...done, observed: { size: 'l' }, healing: { size: [LATER] } }, 1, 1],
-    ['once more', { ...done, healing: { size: [EARLIER] } }, { ...done, healing: { size: [EARLIER, LATER] } }, 0, 1],
+    ['a check has found the server missing', done, { ...done, observed: null }, 1, 0],
+    ['no known drift', { ...done, observed: null }, { ...done, observed: null }, 0, 0],
+    ['no end of drift', { ...done, observed: null }, done, 0, 0],
+    ['a correction', done, { ...done, observed: { size: 'l' }, healing: { size: [LATER] } }, 1, 1],
+    [
+      'another finding',
+      { ...done, healing: { size: [EARLIER] } },
+      { ...done, healing: { size: [EARLIER, LATER] } },
+      0,
+      1,
+    ],
     [
       'old ones are dropped',
       { ...done, healing: { size: [EARLIER, LATER] } },

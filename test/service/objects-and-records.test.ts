@@ -14,7 +14,7 @@ describe('typed objects', () => {
     expect(reader.object('clientcert', 'web-2').oid).toBeNull();
   });
 
-  it('of the type clientcert that a stack makes can be pinned, and change nothing', async () => {
+  it('of the type clientcert of a stack can be pinned without an effect', async () => {
     const service = await open({ 'types/clientcert/web-1.yaml': 'log_level: debug\nretired: null\n' });
     const desired = service.repository.commit({});
     for (const name of ['web-1', 'web-2', 'printer']) {
@@ -42,7 +42,7 @@ describe('typed objects', () => {
 });
 
 describe('records', () => {
-  it('hold merged configuration, what the provider reported, and when the server last had to change', async () => {
+  it('have merged configuration, provider outputs and the time of the last change', async () => {
     const service = await open();
     await service.change('web-1', { outputs: { address: '10.0.0.1', port: 8080 } });
     const record = service.reader.record('web-1');
@@ -67,7 +67,7 @@ describe('records', () => {
     });
   });
 
-  it('are those of every node, plain or explained', async () => {
+  it('exist for every node, plain or explained', async () => {
     const { reader } = await open();
     const nodes = reader.nodes();
     expect(nodes.map(({ name }) => name)).toEqual(['printer', 'web-1', 'web-2']);
@@ -82,7 +82,7 @@ describe('records', () => {
     });
   });
 
-  it('are all of one moment, whatever changes while they are found', async () => {
+  it('are all of one version', async () => {
     const service = await open();
     await service.change('web-1', { outputs: { port: 8080 } });
     const finding = service.reader.nodes();
@@ -94,7 +94,7 @@ describe('records', () => {
     expect(service.reader.nodes().map(({ name }) => name)).toEqual(['printer', 'web-1', 'web-2', 'web-3']);
   });
 
-  it('of a server that is to go stay as they were', async () => {
+  it('of an unwanted server stay unchanged', async () => {
     const service = await open();
     await service.made('web-1', 'web-2');
     const before = service.reader.explainedRecord('web-2');

@@ -62,18 +62,18 @@ const STEPS: Readonly<Record<string, (service: Service) => Promise<void>>> = {
   'the shop has three servers': (service) => service.commit({ [SHOP]: shop(3) }),
   'the shop is invalid': (service) => service.commit({ [SHOP]: shop(3, ', cuont: "4"') }),
   'the shop is deleted': (service) => service.commit({ [SHOP]: null }),
-  'another instance comes, invalid': (service) =>
+  'another invalid instance is added': (service) =>
     service.commit({ 'stacks/instances/new.yaml': 'stackTemplate: wbe\n' }),
-  'another instance goes': (service) => service.commit({ 'stacks/instances/new.yaml': null }),
+  'another instance is removed': (service) => service.commit({ 'stacks/instances/new.yaml': null }),
   'a role changes': (service) => service.commit({ 'types/role/web.yaml': 'description: Web\nport: 81\n' }),
   'a role changes back': (service) => service.commit({ 'types/role/web.yaml': 'description: Web servers\nport: 80\n' }),
   'a node has no file': (service) => service.commit({ 'types/clientcert/web-1.yaml': null }),
   'a node has a file': (service) => service.commit({ 'types/clientcert/web-1.yaml': 'log_level: error\n' }),
   'the template loses a group': (service) => service.commit({ 'stacks/templates/web.yaml': template('') }),
   'the template has the group again': (service) => service.commit({ 'stacks/templates/web.yaml': template(GROUP) }),
-  'a template comes': (service) =>
+  'a template is added': (service) =>
     service.commit({ 'stacks/templates/spare.yaml': 'description: A spare\nresources: {}\n' }),
-  'a template goes': (service) => service.commit({ 'stacks/templates/spare.yaml': null }),
+  'a template is removed': (service) => service.commit({ 'stacks/templates/spare.yaml': null }),
   'the first server is done': (service) => changeIfThere(service, 'web-1', { state: 'done' }),
   'the first server failed': (service) => changeIfThere(service, 'web-1', { state: 'failed' }),
   'the first server is gone': (service) => changeIfThere(service, 'web-1', null),
@@ -97,7 +97,7 @@ function told(make: () => unknown): string {
   }
 }
 
-it('an answer of the same version is the same, and so is a record of the same sources, also while a commit of the store is on its way', async () => {
+it('answers of the same version are equal, also during a store commit', async () => {
   let compared = 0;
   const steps = fc.array(fc.constantFrom(...Object.keys(STEPS)), { minLength: 1, maxLength: 8 });
   await fc.assert(
@@ -132,7 +132,7 @@ it('an answer of the same version is the same, and so is a record of the same so
   expect(compared).toBeGreaterThan(1_000);
 });
 
-it('changes with every commit and every row, and with nothing else', async () => {
+it('the version changes with every commit and every row, and with nothing else', async () => {
   const service = await open();
   const versions = [service.reader.version(), service.reader.version()];
   await service.commit({ 'README.md': 'x' });

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { Core } from '../reconcile/core.ts';
 import { SHOP, shopFiles } from '../reconcile/shop.ts';
 
-it('tells where each server belongs, what is wanted and applied, and what keeps it', async () => {
+it('recorded servers have instance, wanted and applied spec, and reason', async () => {
   const core = new Core({ budget: { percent: 0, least: 0, most: 0 } });
   core.source.commit(shopFiles({ web: 'name: web, size: small', db: 'name: db' }));
   await core.poll();
@@ -28,7 +28,7 @@ it('tells where each server belongs, what is wanted and applied, and what keeps 
   expect(held.servers.map((server) => server.held)).toEqual([true, true]);
 });
 
-it('says that a recovery is not over', async () => {
+it('recorded servers report a recovery', async () => {
   const core = new Core({}, undefined, 'the directory was lost');
   core.source.commit(shopFiles({ web: 'name: web' }));
   await core.poll();

@@ -21,7 +21,7 @@ const FILES = {
 const APPROVAL = { what: 'requested delete', by: ADMINISTRATOR.serial, reason: 'delete of shop' };
 
 it.each<[what: string, refusal: ServiceError | undefined, isTaken: boolean, during: object[], after: object[]]>([
-  ['approves what exists before its push', undefined, true, [APPROVAL], [APPROVAL]],
+  ['approves the existing servers before its push', undefined, true, [APPROVAL], [APPROVAL]],
   ['takes its approval back if the push is refused', undefined, false, [APPROVAL], []],
   ['approves nothing if the client lost its rights', new ServiceError('unauthorized', 'revoked'), true, [], []],
 ])('a delete %s', async (_what, refusal, isTaken, during, after) => {

@@ -35,7 +35,7 @@ function ask(core: Core, query: Partial<ServerQuery>): ServerPage {
 
 const namesIn = ({ servers }: ServerPage): string[] => servers.map(({ name }) => name);
 
-it('has every server once over all pages, sorted by name', async () => {
+it('the list of servers has every server once over all pages, sorted by name', async () => {
   const core = await filled();
   const found: string[] = [];
   for (let next: string | null = ''; next !== null; ) {
@@ -50,7 +50,7 @@ it('has every server once over all pages, sorted by name', async () => {
   expect(ask(core, { limit: 26 }).next).toBeNull();
 });
 
-it('says of a server that is not done why, and since when', async () => {
+it('the list of servers names reason and time of a server that is not done', async () => {
   const { servers } = ask(await filled(), { search: 'web-1', limit: 5 });
   expect(servers[0]).toEqual({
     ...{ name: 'web-10', instance: 'shop', group: 'web-10', state: 'done', since: expect.stringMatching(/^\d{4}-/) },
@@ -73,18 +73,18 @@ const FILTERS: readonly (readonly [Partial<ServerQuery>, readonly string[]])[] =
   [{ instance: 'shop', search: '4' }, ['web-14', 'web-24', 'web-34']],
 ];
 
-it.each(FILTERS)('finds with %j %j', async (query, names) => {
+it.each(FILTERS)('the search %j finds %j', async (query, names) => {
   const page = ask(await filled(), query);
   expect(namesIn(page)).toEqual(names);
   expect(page.next).toBeNull();
 });
 
-it('names the instance that was meant', async () => {
+it('the list of servers suggests the right instance name', async () => {
   const core = await filled();
   expect(() => ask(core, { instance: 'shpo' })).toThrow('There is no stack instance "shpo"; did you mean "shop"?');
 });
 
-it('shows what is wanted of a server against what was applied, and no secret', async () => {
+it('a server shows wanted and applied values without secrets', async () => {
   const core = await filled();
   const { order, operator } = core;
   expect(operator.server(order.by, 'DB')).toMatchObject({
@@ -105,7 +105,7 @@ it('shows what is wanted of a server against what was applied, and no secret', a
   expect(() => operator.server(order.by, 'web-99')).toThrow('There is no server "web-99"');
 });
 
-it('a retry of a provider entry includes the servers that it has never made', async () => {
+it('a retry of a provider entry includes servers that it has not created', async () => {
   const { operator, order } = await filled();
   expect(await operator.retry(order, { provider: 'lab' })).toBe('Tried again: 1');
 });

@@ -47,7 +47,7 @@ function itemOf(core: Core, resource: string | null, instance = 'shop'): Waiting
 }
 
 describe('an instance that is done', () => {
-  it('may have a server without a value for configuration only that nobody reports', async () => {
+  it('may have a server that lacks an output for configuration only', async () => {
     const core = await coreOn(stack('shop', { db: 'size: small', web: 'size: small' }));
     const web = `site: "<<(Output)['db']['site']>>", configuration_only: site, size: small`;
     core.source.commit(stack('shop', { db: 'size: small', web }));
@@ -58,7 +58,7 @@ describe('an instance that is done', () => {
     });
   });
 
-  it('may have no servers, or not be there', async () => {
+  it('may have no servers, or may not exist', async () => {
     const core = await coreOn(stack('shop', {}));
     expect(why(core)).toEqual({ status: 'Done', summary: 'it has no servers', counts: {}, waiting: [] });
     expect(refusal(() => why(core, 'shpo'))).toBe('not_found: There is no stack instance "shpo"; did you mean "shop"?');
@@ -68,7 +68,7 @@ describe('an instance that is done', () => {
 describe('a server', () => {
   const CHAIN = { db: 'size: small', app: 'depends_on: db', web: 'depends_on: app' };
 
-  it('that failed comes first, and those that wait for it name it', async () => {
+  it('that failed comes first, and waiting ones name it', async () => {
     const core = await coreOn(stack('shop', CHAIN), failing);
     const { status, summary, counts, waiting } = why(core);
     expect(status).toBe('Failed');
@@ -88,7 +88,7 @@ describe('a server', () => {
     expect(summary).toBe(`shop-db is failed: ${waiting[0]?.reason}; others that are not done: 2`);
   });
 
-  it('that waits for one of another instance says where to ask on', async () => {
+  it('that waits for another instance names the next command', async () => {
     const core = await coreOn(
       { ...stack('data', { db: '' }), ...stack('shop', { web: 'depends_on: data-db' }) },
       failing,
@@ -97,7 +97,7 @@ describe('a server', () => {
     expect(why(core).summary).toMatch(/^data-db is failed: .*no such image.*; others that are not done: 1$/);
   });
 
-  it('whose provider does not answer says so, and how its last try ended', async () => {
+  it('whose provider does not answer names the outcome of its last attempt', async () => {
     const { db } = CHAIN;
     const core = await coreOn(stack('shop', { db }), (_call, signal) => untilAborted(signal));
     const began = itemOf(core, 'shop-db')?.since;
@@ -117,7 +117,7 @@ describe('a server', () => {
     expect(why(core, 'shop', proxy).waiting.map(({ resource }) => resource)).toEqual(['shop-db']);
   });
 
-  it('that is tried again says why its last try had no answer', async () => {
+  it('that is retried names why its last attempt had no answer', async () => {
     let creates = 0;
     const core = await coreOn(stack('shop', { db: CHAIN.db }), ({ operation }, signal) => {
       if (operation === 'check') return undefined;
@@ -130,7 +130,7 @@ describe('a server', () => {
     );
   });
 
-  it('that was there before says how to take it over', async () => {
+  it('that existed before names the command that adopts it', async () => {
     const core = await coreOn(stack('shop', { db: '' }));
     buildByHand(core, 'shop-web');
     core.source.commit(stack('shop', { db: '', web: '' }));
@@ -142,7 +142,7 @@ describe('a server', () => {
     });
   });
 
-  it('that no provider entry matches points at the settings', async () => {
+  it('without a matching provider entry names the settings', async () => {
     const entries = [{ name: 'lab', match: { kind: null, properties: { location: ['lab'] } } }];
     const core = await coreOn(stack('shop', { db: '' }), () => undefined, { entries });
     expect(itemOf(core, 'shop-db')).toMatchObject({
@@ -153,7 +153,7 @@ describe('a server', () => {
 });
 
 describe('an instance as a whole', () => {
-  it('that is suspended names who did it, why, until when, and how it goes on', async () => {
+  it('that is suspended names client, reason, end and command', async () => {
     const core = await coreOn(stack('shop', { db: '' }));
     const until = '2126-11-20T18:00:00Z';
     await core.operator.suspend({ ...core.order, reason: 'moving house' }, { instance: 'shop', until });
@@ -173,7 +173,7 @@ describe('an instance as a whole', () => {
   });
 
   const SHOP = 'stacks/instances/shop.yaml';
-  it('that is protected and has no file any more says to bring it back', async () => {
+  it('that is protected and has no file names the remedy', async () => {
     const files = stack('shop', { db: '' });
     const core = await coreOn({ ...files, ...stack('rest', { db: '' }), [SHOP]: `${files[SHOP]}protected: true\n` });
     core.source.commit({ [SHOP]: null });
@@ -189,7 +189,7 @@ describe('an instance as a whole', () => {
     ]);
   });
 
-  it('does not look content while what it depends on is away, but to proxies', async () => {
+  it('is not Done during an outage, except for proxies', async () => {
     const core = await coreOn(stack('shop', { db: '' }), undefined, { drift: 'report' });
     const since = '2026-11-20T10:13:56.000Z';
     const statuses = { reason: 'the forge answered 500', since };
@@ -223,18 +223,15 @@ describe('a client of a tenant', () => {
   it.each([
     ['ta', true],
     ['tb', false],
-  ])(
-    'is shown the name of a server of the tenant %s that its own waits for, and the reason: %s',
-    async (tenant, isShown) => {
-      const core = await coreOn(files(tenant), failing);
-      const [item] = why(core, 'shop', { ...core.order.by, tenant: 'ta' }).waiting;
-      expect(item?.reason).toContain('waits until data-db is done');
-      expect(item?.reason.includes('no such image')).toBe(isShown);
-    },
-  );
+  ])('sees a server of the tenant %s for which its own waits, and the reason: %s', async (tenant, isShown) => {
+    const core = await coreOn(files(tenant), failing);
+    const [item] = why(core, 'shop', { ...core.order.by, tenant: 'ta' }).waiting;
+    expect(item?.reason).toContain('waits until data-db is done');
+    expect(item?.reason.includes('no such image')).toBe(isShown);
+  });
 });
 
-it('a server that keeps a value names the server that gave it only where that is seen', () => {
+it('a server that keeps an output names its source only if the client may see that', () => {
   const reads = { url: { isList: false, texts: [[{ output: 'address', of: 'db' }]] } };
   const wanted = specOf('small', { properties: { url: '10.0.0.1' }, reads });
   const [web, db] = [serverRow({ state: 'done', wanted }), serverRow({ state: 'done' })];
@@ -247,7 +244,7 @@ it('a server that keeps a value names the server that gave it only where that is
   expect(reasons({ web })).toEqual([]);
 });
 
-it('what is shown is bounded where there are many servers', async () => {
+it('why lists a limited number of servers', async () => {
   const core = await coreOn(group('small', COUNT), failing);
   const { counts, waiting } = why(core, 'g');
   expect(Object.values(counts)).toEqual([COUNT]);

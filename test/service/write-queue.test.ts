@@ -98,15 +98,15 @@ function gate(): { readonly wait: () => Promise<void>; readonly reached: Promise
 describe('a process that sleeps until its lease is over', () => {
   const DEPOSED = 'not_ready: The repository cannot be reached: this replica no longer leads; nothing was written';
 
-  it('pushes nothing: another replica may have taken later writes', async () => {
+  it('pushes nothing', async () => {
     const { remote, submit } = new Scene('commit', () => false);
     expect(await submit(put('a', 1))).toBe(DEPOSED);
     expect(remote.pushes).toEqual([]);
   });
 });
 
-describe('what waits together', () => {
-  it('goes out in one push, each as its own commit, in order', async () => {
+describe('waiting writes', () => {
+  it('are pushed together, each as its own commit, in order', async () => {
     const { remote, submit } = new Scene();
     const answers = await Promise.all(['a', 'b', 'c'].map((name, index) => submit(put(name, index))));
     expect(answers).toEqual(['write-1', 'write-2', 'write-3']);
@@ -114,7 +114,7 @@ describe('what waits together', () => {
     expect(remote.written).toEqual(['Set role a', 'Set role b', 'Set role c']);
   });
 
-  it('is at most fifty', async () => {
+  it('are at most fifty in a push', async () => {
     const { remote, submit, patiently } = new Scene();
     const writes = Array.from({ length: 60 }, (_, index) => submit(put(`role-${index}`, index)));
     await patiently(Promise.all(writes));
@@ -122,14 +122,14 @@ describe('what waits together', () => {
     expect(remote.written).toHaveLength(60);
   });
 
-  it('is checked on top of those before it: the last word counts, and the same again changes nothing', async () => {
+  it('are checked on top of earlier ones', async () => {
     const { remote, submit } = new Scene();
     const answers = await Promise.all([put('a', 1), put('a', 2), put('a', 2)].map((draft) => submit(draft)));
     expect(answers).toEqual(['write-1', 'write-2', null]);
     expect(remote.head.catalog.files.get('types/role/a.yaml')?.object).toMatchObject({ port: 2 });
   });
 
-  it('is sent one by one if it is refused as one, so that only the culprit is refused', async () => {
+  it('are pushed one by one if the push is refused', async () => {
     const { remote, submit } = new Scene();
     const hook = (push: Parameters<ScriptedRemote['take']>[0]): PushOutcome | boolean => {
       const isBad = push.commits.some((commit) => remote.made(commit).message.startsWith('Set role bad'));
@@ -146,8 +146,8 @@ describe('what waits together', () => {
   });
 });
 
-describe('a race that is lost', () => {
-  it('is checked in full again: what the other has broken is not committed', async () => {
+describe('a lost race', () => {
+  it('repeats all checks on the other commit', async () => {
     const { remote, submit } = new Scene();
     remote.outside({ 'types/clientcert/printer.yaml': 'paper: a4\n' });
     remote.steps.push(() => {
@@ -158,7 +158,7 @@ describe('a race that is lost', () => {
     expect(remote.written).toEqual([]);
   });
 
-  it('again and again ends after 15 s, and nothing is written', async () => {
+  it('ends after 15 s without a write', async () => {
     const { remote, submit, clock } = new Scene();
     let others = 0;
     remote.onPoll = () => {
@@ -175,7 +175,7 @@ describe('a race that is lost', () => {
   });
 });
 
-it('a write gives up after 15 s while the batch before it takes longer', async () => {
+it('ends a write after 15 s while the batch before takes longer', async () => {
   const { submit, clock } = new Scene();
   const recording = Promise.withResolvers<() => Promise<void>>();
   const first = submit(put('a', 1), { beforePush: () => recording.promise });
@@ -200,7 +200,7 @@ describe('an author who loses the right to write', () => {
     return scene;
   }
 
-  it('by a write before it in the same batch writes nothing, not even its own record again', async () => {
+  it('by an earlier write of the batch writes nothing', async () => {
     const { remote, submit } = registered();
     const answers = await Promise.all([
       submit(put('a', 1), { refusal }),
@@ -225,7 +225,7 @@ describe('an author who loses the right to write', () => {
     expect(remote.written).toEqual([]);
   });
 
-  it('while it waits for its turn writes nothing', async () => {
+  it('while its write waits writes nothing', async () => {
     const { remote, submit } = registered();
     const first = gate();
     remote.steps.push(async (push) => {
@@ -244,7 +244,7 @@ describe('an author who loses the right to write', () => {
   });
 });
 
-describe('without a look at the remote', () => {
+describe('without listing the remote', () => {
   /** Returns a scene in which the followed commit is the head before an outsider pushed. */
   function behind(changes: Record<string, string>): Scene {
     const scene = new Scene();
@@ -260,21 +260,21 @@ describe('without a look at the remote', () => {
     return scene;
   }
 
-  it('goes out what is a commit, and the push tells whether the branch is there', async () => {
+  it('a commit is pushed, and the push shows whether the branch exists', async () => {
     const { remote, submit } = upToDate();
     expect(await Promise.all([submit(put('a', 1)), submit(put('b', 1))])).toEqual(['write-1', 'write-2']);
     expect(await submit(put('c', 1))).toBe('write-3');
     expect([remote.looks, remote.pushes.length]).toEqual([0, 2]);
   });
 
-  it('is nothing told that hangs on no push: that needs a look', async () => {
+  it('no answer is given that does not depend on a push', async () => {
     const { remote, submit } = upToDate();
     expect(await submit(put('web', 80))).toBe(null);
     expect(await submit(deleteObjectDraft('role', 'none'))).toMatch(/^not_found/);
     expect([remote.looks, remote.pushes.length]).toEqual([2, 0]);
   });
 
-  it('is nothing refused that an outsider has made right', async () => {
+  it('no write is refused that another commit made valid', async () => {
     const { remote, submit } = behind({ 'types/role/db.yaml': 'port: 5432\n' });
     expect(await submit(deleteObjectDraft('role', 'db'))).toBe('write-1');
     expect(remote.looks).toBe(1);
@@ -284,7 +284,7 @@ describe('without a look at the remote', () => {
 describe('If-Match', () => {
   const oidOf = ({ head }: ScriptedRemote): string => head.catalog.files.get(WEB)?.oid ?? '';
 
-  it('lets the named version be replaced, and no other', async () => {
+  it('replaces only the named version', async () => {
     const { remote, submit } = new Scene();
     const ifMatch = [oidOf(remote)];
     expect(await submit(put('web', 81), { ifMatch: ['other', ...ifMatch] })).toBe('write-1');
@@ -306,16 +306,10 @@ const SET = ['Set role a'];
 describe('a push', () => {
   it.each<[string, steps: (remote: ScriptedRemote) => PushStep[], answer: RegExp, pushes: string[], written: string[]]>(
     [
-      ['whose answer is lost is asked for, and not sent again', () => ['lose'], /^write-1$/, ['write-1'], SET],
+      ['whose answer is lost is looked up, and not repeated', () => ['lose'], /^write-1$/, ['write-1'], SET],
+      ['that did not arrive repeats the same commit', () => ['drop'], /^write-1$/, ['write-1', 'write-1'], SET],
       [
-        'that did not arrive sends the very same commit again',
-        () => ['drop'],
-        /^write-1$/,
-        ['write-1', 'write-1'],
-        SET,
-      ],
-      [
-        'that arrives late, below an outsider, is not committed twice',
+        'that arrives late below another commit is not committed twice',
         (remote) => [
           'drop',
           (push) => {
@@ -329,11 +323,11 @@ describe('a push', () => {
         ['write-1', 'write-1'],
         SET,
       ],
-      ['stays lost where the next says no', () => ['drop', ...Array(100).fill('refuse')], UNKNOWN, [], []],
-      ['stays lost where the next fails', () => ['drop', ...Array(100).fill('fail')], UNKNOWN, [], []],
-      ['to a repository that cannot be reached writes nothing', () => ['fail'], UNREACHABLE, ['write-1'], []],
+      ['is unknown if the next one is refused', () => ['drop', ...Array(100).fill('refuse')], UNKNOWN, [], []],
+      ['is unknown if the next one fails', () => ['drop', ...Array(100).fill('fail')], UNKNOWN, [], []],
+      ['to an unreachable repository writes nothing', () => ['fail'], UNREACHABLE, ['write-1'], []],
       [
-        'that loses a race is decided again on what the other has brought',
+        'that loses a race is decided again',
         (remote) => [
           () => {
             remote.outside({ 'types/role/db.yaml': 'port: 5432\n' });
@@ -358,7 +352,7 @@ describe('a push', () => {
 });
 
 describe('a commit that arrived', () => {
-  it('is answered once this server has it, also where that takes several looks', async () => {
+  it('is answered when this server follows it, also after several polls', async () => {
     const { remote, submit, patiently } = new Scene();
     let looks = 0;
     remote.onArrival = () => {
@@ -389,7 +383,7 @@ describe('a commit that arrived', () => {
 });
 
 describe('a repository that', () => {
-  it('is not followed takes no writes, for the reason that is given', async () => {
+  it('is not followed refuses writes with the reason', async () => {
     const { remote, submit } = new Scene();
     remote.onPoll = () => {
       throw new ServiceError('conflict', 'The newest commit is not followed: the history was rewritten');
@@ -397,7 +391,7 @@ describe('a repository that', () => {
     expect(await submit(put('a', 1))).toMatch(/^conflict: .*the history was rewritten$/);
   });
 
-  it('fails in an unforeseen way does not hold up what comes later', async () => {
+  it('fails unexpectedly does not block later writes', async () => {
     const { remote, submit } = new Scene();
     remote.steps.push(() => {
       throw new TypeError('a mistake of ours');
@@ -431,7 +425,7 @@ describe('before the push', () => {
 });
 
 describe('a write', () => {
-  it('is refused where a hundred writes of its client wait, and other clients are not', async () => {
+  it('is refused if a hundred writes of its client wait, but not for others', async () => {
     const { remote, submit } = new Scene();
     const first = gate();
     remote.onPoll = first.wait;
@@ -448,7 +442,7 @@ describe('a write', () => {
 });
 
 describe('a stop', () => {
-  it('waits for what is on its way, and refuses what waits and what comes', async () => {
+  it('waits for a running push, and refuses waiting and later writes', async () => {
     const { remote, submit, queue } = new Scene();
     const push = gate();
     remote.steps.push(async (prepared) => {
@@ -467,7 +461,7 @@ describe('a stop', () => {
     expect(remote.written).toEqual(['Set role a']);
   });
 
-  it('waits for so long only, and says then that nobody knows', async () => {
+  it('waits for a limited time, and then answers outcome_unknown', async () => {
     const { remote, submit, clock, queue } = new Scene();
     const push = gate();
     remote.steps.push(async (prepared) => {
@@ -484,7 +478,7 @@ describe('a stop', () => {
 });
 
 describe('a proposal', () => {
-  it('goes to a branch of its own each, and leaves the followed one alone', async () => {
+  it('is pushed to its own branch, and does not change the followed one', async () => {
     const { remote, submit } = new Scene('propose');
     const answers = await Promise.all([put('a', 1), put('a', 2)].map((draft) => submit(draft)));
     expect(answers).toEqual(['write-1 on treeline/role-a-request-', 'write-2 on treeline/role-a-request-']);

@@ -17,7 +17,7 @@ function send(target: NotificationTarget, signal = new AbortController().signal)
   return createSendNotification(target, { id: 'eu west', clock: systemClock })(EVENT, signal);
 }
 
-it('is a CloudEvent, signed as Standard Webhooks says', async () => {
+it('a notification is a CloudEvent signed by Standard Webhooks', async () => {
   const subscriber = await startFakeSubscriber();
   expect(await send(subscriber.target)).toMatchObject({ isAccepted: true, answer: '204' });
   expect(subscriber.received).toEqual([
@@ -32,7 +32,7 @@ it('is a CloudEvent, signed as Standard Webhooks says', async () => {
   ]);
 });
 
-it('is not believed with another secret, and sent with an exchanged one without a restart', async () => {
+it('a notification uses a replaced secret without a restart', async () => {
   const subscriber = await startFakeSubscriber();
   const { secretFile } = subscriber.target;
   writeFileSync(secretFile, `whsec_${Buffer.alloc(32, 'x').toString('base64')}`);
@@ -46,7 +46,7 @@ it.each([
   ['whsec_c2hvcnQ=', /24 to 64 bytes/],
   [SUBSCRIBER_SECRET.slice(6), /has to contain "whsec_"/],
   [`${SUBSCRIBER_SECRET}\n${SUBSCRIBER_SECRET}`, /on one line/],
-])('is not sent with a secret that is none: %j', async (secret, words) => {
+])('a notification is not sent with an invalid secret: %j', async (secret, words) => {
   const subscriber = await startFakeSubscriber();
   writeFileSync(subscriber.target.secretFile, secret);
   const attempt = await send(subscriber.target);
@@ -62,14 +62,14 @@ it.each<[status: number, isAccepted: boolean, isOnlyThis: boolean, answer: strin
   [400, false, true, '400'],
   [422, false, true, '422'],
   [500, false, false, '500'],
-])('is answered with %i', async (status, isAccepted, isOnlyThis, answer) => {
+])('a notification is answered with %i', async (status, isAccepted, isOnlyThis, answer) => {
   const subscriber = await startFakeSubscriber();
   const location = `https://elsewhere.example/${SUBSCRIBER_SECRET}`;
   subscriber.script = (response) => void response.writeHead(status, { location }).end(SUBSCRIBER_SECRET);
   expect(await send(subscriber.target)).toEqual({ isAccepted, isOnlyThis, answer, waitMs: undefined });
 });
 
-it('ends its request with the controller', async () => {
+it('a notification ends with the controller', async () => {
   const subscriber = await startFakeSubscriber();
   subscriber.script = () => undefined;
   const ending = new AbortController();

@@ -44,7 +44,7 @@ c:
 f: 5
 `;
 
-describe('a map', () => {
+describe('a changed map', () => {
   test.each<Triple>([
     [
       'loses a key with its comments',
@@ -53,13 +53,13 @@ describe('a map', () => {
       MAP.replace(/\n# About b[\s\S]*(?=# About c)/, ''),
     ],
     [
-      'loses nested keys, comments that belong to no key stay',
+      'loses nested keys, but keeps comments that belong to no key',
       MAP,
       { a: 1, b: 2, c: { g: 1 }, f: 5 },
       MAP.replace(/ {2}# About d\n.*\n\n/, '  g: 1\n').replace('  # About e\n  e: 4 # four\n', ''),
     ],
     [
-      'loses a key before two others: a comment that belongs to none stays once',
+      'loses a key before two others, and keeps a free comment once',
       'a: 1\n# Of none\n\n# About b\nb: 2\nc: 3\nd: 4\n',
       { a: 1, c: 3, d: 4 },
       'a: 1\n# Of none\n\nc: 3\nd: 4\n',
@@ -71,8 +71,8 @@ describe('a map', () => {
       MAP.replace('# four\n', '# four\n  g:\n    - x\n  h:\n    i: {}\n'),
     ],
     ['becomes empty', 'a: # c\n  x: 1\n  # d\nb: 1\n', { a: {}, b: 1 }, 'a: # c\n  # d\n  {}\nb: 1\n'],
-    ['indents as the file does', 'a:\n    b: 1\nc: x\n', { a: { b: 1 }, c: { d: 1 } }, 'a:\n    b: 1\nc:\n    d: 1\n'],
-    ['in braces loses a key and gets one', 'a: { b: 1, c: 2 }\n', { a: { b: 1, d: 3 } }, 'a: { b: 1, d: 3 }\n'],
+    ['indents like the file', 'a:\n    b: 1\nc: x\n', { a: { b: 1 }, c: { d: 1 } }, 'a:\n    b: 1\nc:\n    d: 1\n'],
+    ['in braces loses and gets a key', 'a: { b: 1, c: 2 }\n', { a: { b: 1, d: 3 } }, 'a: { b: 1, d: 3 }\n'],
   ])('%s', check);
 });
 
@@ -93,11 +93,11 @@ function tags(...values: readonly string[]): JsonMap {
   return { tags: values, next: 1 };
 }
 
-describe('a list', () => {
+describe('a changed list', () => {
   test.each<Triple>([
-    ['gets one in front', LIST, tags('0', 'a', 'b', 'c'), LIST.replace('  # About a', '  - "0"\n  # About a')],
+    ['gets an item in front', LIST, tags('0', 'a', 'b', 'c'), LIST.replace('  # About a', '  - "0"\n  # About a')],
     [
-      'is sorted anew',
+      'is sorted',
       LIST,
       tags('c', 'a', 'b'),
       LIST.replace(/ {2}# About c\n.*\n/, '').replace('  # About a', '  - c\n  # About a'),
@@ -110,7 +110,7 @@ describe('a list', () => {
       { a: ['x'], b: [{ c: 1, d: 2 }] },
       'a:\n  # c\n  - x\nb:\n  - c: 1\n    d: 2\n',
     ],
-    ['in brackets gets one in front', 'a: [ x ]\n', { a: ['0', 'x'] }, 'a: [ "0", x ]\n'],
+    ['in brackets gets an item in front', 'a: [ x ]\n', { a: ['0', 'x'] }, 'a: [ "0", x ]\n'],
     [
       'in brackets on several lines',
       'a:\n  [\n    x, # c\n    u\n  ]\n',
@@ -140,16 +140,16 @@ const [A, B, C] = [
   { name: 'c' },
 ];
 
-describe('a list of maps', () => {
+describe('a changed list of maps', () => {
   test.each<Triple>([
     [
-      'loses one while another changes',
+      'loses an item while another changes',
       NODES,
       { children: [{ ...B, type: 'location' }, C] },
       NODES.replace(/ {2}# The first\n.*\n.*\n/, '').replace('\n    type: zone\n', '\n    type: location\n'),
     ],
     [
-      'gets one in braces',
+      'gets an item in braces',
       NODES,
       { children: [A, { ...B, children: [...B.children, C] }, C] },
       NODES.replace(/(\n {6}- ){ name: x.*/, '$&$1{ name: c }'),
@@ -157,7 +157,7 @@ describe('a list of maps', () => {
   ])('%s', check);
 });
 
-describe('what is around', () => {
+describe('the text around a change', () => {
   test.each<Triple>([
     ['no last line end, last key gone', 'a: 1\nb: 2', { a: 1 }, 'a: 1'],
     [
@@ -171,7 +171,7 @@ describe('what is around', () => {
   ])('%s', check);
 });
 
-test('a file of 4,000 lines', () => {
+test('editText edits a file of 4,000 lines', () => {
   const key = (index: number): string => `key-${index}:\n  # About ${index}\n  - "one" # c\n  - { a: b }\n`;
   const before = Array.from({ length: 1_000 }, (_, index) => key(index)).join('');
   const after = before.replace('# About 777\n  - "one"', '# About 777\n  - "two"');
@@ -185,23 +185,28 @@ test.each<readonly [what: string, before: string, wanted: JsonMap, reason: RegEx
   ['an anchor', 'a: &x 1\n', { a: 2 }, /^the file has a mistake already: line 1: the anchor "&x" is not supported$/],
   ['no YAML', 'a: [\n', { a: 2 }, /^the file has a mistake already: line 1: the \[ here is not closed$/],
   ['no map', '- a\n', { a: 2 }, /^the file contains no map of keys and values$/],
-  ['line ends of old', 'a: 1\rb: 2\r', { a: 2, b: 2 }, /^line 1: Nested mappings are not allowed/],
-  ['what the other parser refuses', '\t---\na: 1\n', { a: 2 }, /^line 1: Tabs are not allowed as indentation$/],
+  ['line ends of old Macintosh files', 'a: 1\rb: 2\r', { a: 2, b: 2 }, /^line 1: Nested mappings are not allowed/],
+  ['a file that the strict parser refuses', '\t---\na: 1\n', { a: 2 }, /^line 1: Tabs are not allowed as indentation$/],
   [
     'mixed indentation',
     'a:\n  b:\n      c: 1\n',
     { a: { b: { c: 1, d: 1 } } },
     /^other values .*: line 4: .*bad indent/,
   ],
-  ['a character that no file can hold', 'a: 1\n', { a: 'x\0' }, /other values .*: line 1: the text contains an escape/],
+  [
+    'a character that no file can contain',
+    'a: 1\n',
+    { a: 'x\0' },
+    /other values .*: line 1: the text contains an escape/,
+  ],
   ['an empty key', 'a: 1\n', { a: 1, '': 1 }, /: line 2: a key is empty$/],
   [
-    'a long list that is turned round',
+    'a long reversed list',
     `a:\n${SIZES.map((size) => `  - ${size}\n`).join('')}`,
     { a: SIZES.toReversed() },
     /^too many of its lines change at once$/,
   ],
-  ['a number beyond all bounds', 'a: 1\n', { a: 2 ** 60 }, /is too large to be kept exactly$/],
+  ['a number that is too large', 'a: 1\n', { a: 2 ** 60 }, /is too large to be kept exactly$/],
 ])('%s is refused', (_what, before, wanted, reason) => {
   expect(editText(before, wanted)).toEqual({ ok: false, reason: expect.stringMatching(reason) });
 });
