@@ -1,5 +1,5 @@
-// Runs a program again and again, so many at once, and does nothing else: `bare-loop.ts PROGRAM COUNT CONCURRENCY INPUT`. A
-// process of its own, since starting a program costs time in proportion to the memory of the process that starts it.
+// Runs a program repeatedly with limited concurrency, and nothing else: `bare-loop.ts PROGRAM COUNT CONCURRENCY
+// INPUT`. It is a separate process, because the time to start a program grows with the memory of its parent.
 import { spawn } from 'node:child_process';
 
 const [program = '', count = '', concurrency = '', input = ''] = process.argv.slice(2);

@@ -13,7 +13,7 @@ export interface BenchReport {
   readonly parts: readonly MeasuredPart[];
 }
 
-/** Returns the machine and the one table, in Markdown. */
+/** Returns the machine and the table, in Markdown. */
 export function tableText(report: BenchReport): string {
   const head = ['part', 'work', 'value', 'peer in the same run', 'its value', 'ratio', 'target', 'verdict'];
   const rows = report.parts.flatMap(({ part, rows }) => rows.map((row) => cellsOf(part, row)));
@@ -29,7 +29,7 @@ export function tableText(report: BenchReport): string {
   ].join('\n\n');
 }
 
-/** Returns true where a target is missed or something is as it must not be. Small sizes have no targets. */
+/** Returns true if a target is missed or a result is wrong. Small sizes have no targets. */
 export function isMissed(report: BenchReport): boolean {
   const isMissedIn = ({ rows }: PartReport): boolean => rows.some(({ verdict }) => verdict === 'missed');
   return report.parts.some((part) => part.failures.length > 0 || (!report.isQuick && isMissedIn(part)));

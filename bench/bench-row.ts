@@ -1,4 +1,5 @@
-// The form of a benchmark, and the rows of the one table: a value, what a peer reached in the same run, and whether the target is reached.
+// The form of a benchmark, and the rows of the one table: a value, what a peer reached in the same run, and whether
+// the target is reached.
 
 type Verdict = 'reached' | 'missed' | 'measured' | 'not measured';
 
@@ -6,10 +7,10 @@ type Verdict = 'reached' | 'missed' | 'measured' | 'not measured';
 export interface PartRow {
   readonly work: string;
   readonly value: number | undefined;
-  /** Of the value and the peer's value. More is better where it ends with `/s`, less is better otherwise. */
+  /** The unit of both values. More is better if it ends with `/s`, otherwise less is better. */
   readonly unit: string;
   readonly peer?: Peer | undefined;
-  /** How many times better than the peer: above 1, Treeline is ahead. */
+  /** How many times better than the peer. Above 1, Treeline is better. */
   readonly ratio?: number | undefined;
   readonly target: string;
   readonly verdict: Verdict;
@@ -19,9 +20,9 @@ export interface PartRow {
 
 /** The folder, the size and the output of a part. */
 export interface BenchContext {
-  /** Empty, of this part alone, and removed after it. */
+  /** An empty folder for this part, which is removed afterwards. */
   readonly folder: string;
-  /** Small sizes: shows that it runs, and no more. */
+  /** Small sizes, which only show that the benchmark works. */
   readonly isQuick: boolean;
   /** Prints progress on standard error. */
   say(text: string): void;
@@ -29,9 +30,9 @@ export interface BenchContext {
 
 /** The measurements of a part. */
 export interface PartReport {
-  /** Its rows of the one table: one for each target. */
+  /** Its rows of the table: one for each target. */
   readonly rows: readonly PartRow[];
-  /** The results that must not be, in addition to targets that are missed. */
+  /** Wrong results, in addition to missed targets. */
   readonly failures: readonly string[];
 }
 
@@ -40,20 +41,23 @@ export interface BenchPart {
   readonly name: string;
   /** One line for `--help`. */
   readonly summary: string;
-  /** Measures. Throws if it cannot; processes that it has started may be left to the runner then. */
+  /** Measures. Throws if it cannot. Then the runner ends the processes that it started. */
   run(context: BenchContext): Promise<PartReport>;
 }
 
 /**
- * A peer's value in the same run, or why there is none. `ratio` is given where it is the median of the rounds' ratios, which a
- * busy minute disturbs less than the ratio of the medians.
+ * A peer's value in the same run, or why there is none. `ratio` is set if it is the median of the rounds' ratios,
+ * which a busy minute disturbs less than the ratio of the medians.
  */
 export type Peer = { readonly name: string } & (
   | { readonly value: number; readonly ratio?: number }
   | { readonly absence: string }
 );
 
-/** A goal. If it has two limits, the ratio decides, and the value only if the peer was not measured. Without limits nothing is promised. */
+/**
+ * A goal. The ratio has priority over the value, which decides only if the peer was not measured. Without limits,
+ * nothing is promised.
+ */
 export interface Target {
   readonly ratioMin?: number;
   readonly atMost?: number;
@@ -85,7 +89,7 @@ export function rowOf({ work, value, unit, target, peer, note }: Measurement): P
   };
 }
 
-/** Returns the row of a work that could not be measured, with the reason. */
+/** Returns the row of an absent measurement, with the reason. */
 export function absentRow(work: string, reason: string): PartRow {
   return { work, value: undefined, unit: '', target: '–', verdict: 'not measured', note: reason };
 }
@@ -122,7 +126,7 @@ export function numberText(value: number | undefined): string {
   return String(Number(value.toFixed(size >= 10 ? 1 : size >= 0.1 ? 2 : 4)));
 }
 
-/** Returns the middle one, or the mean of the middle two; NaN of none. */
+/** Returns the median; NaN for an empty list. */
 export function median(numbers: readonly number[]): number {
   const sorted = numbers.toSorted((a, b) => a - b);
   const middle = (sorted.length - 1) / 2;

@@ -1,4 +1,5 @@
-// One measurement of the benchmark `execute` in a process of its own: `execute-run.ts PROGRAM COUNT CONCURRENCY`. Prints one line of JSON.
+// One measurement of the benchmark `execute` in a separate process: `execute-run.ts PROGRAM COUNT CONCURRENCY`. Prints
+// one line of JSON.
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,7 +9,7 @@ import { loadSettings } from '../src/settings/load-settings.ts';
 import { createSiteIn } from '../test/support/site-on-disk.ts';
 
 const DONE_MS_MAX = 15 * 60_000;
-/** Asking costs time too. */
+/** The pause between two polls, which also cost time. */
 const POLL_MS = 50;
 const INSTANCE = 'load';
 
@@ -29,7 +30,7 @@ async function measureServers({ program, count, concurrency }: Load): Promise<ob
     const directory = join(site.state, 'running');
     await until('the first program runs', () => callsIn(directory) > 0);
     const begin = performance.now();
-    // Asking for the status of so many servers costs time too, and where a program runs they are not done.
+    // Asks for the status only when no program runs, because the status of many servers costs time.
     await until('all servers are done', () => callsIn(directory) === 0 && statusOf(controller) === 'Done');
     return { ms: performance.now() - begin };
   } finally {
@@ -63,7 +64,7 @@ async function until(what: string, isTrue: () => boolean): Promise<void> {
   }
 }
 
-/** Returns the number of calls that are recorded as running. */
+/** Returns the number of running calls in the records. */
 function callsIn(directory: string): number {
   return existsSync(directory) ? readdirSync(directory).length : 0;
 }

@@ -1,5 +1,5 @@
-// The benchmark `execute`: what Treeline adds to the time of the programs that it runs, beside the same programs run by
-// a bare loop. docs/benchmarks.md says how to read it.
+// The benchmark `execute`: Treeline's overhead on the time of programs, compared with the same programs in a bare loop.
+// docs/benchmarks.md explains the results.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { encodeCall } from '../src/providers/provider.ts';
@@ -25,7 +25,7 @@ case $call in
   *) echo '{"outcome":"done"}' ;;
 esac
 `;
-/** A call as the controller makes it: to read it is the program's own time. */
+/** A call of the controller. Reading it is part of the program's time. */
 const INPUT = encodeCall(
   callOf({
     action: 'load-1000.1795348746662.create',
@@ -48,7 +48,7 @@ export const EXECUTE: BenchPart = {
 async function benchExecute(context: BenchContext): Promise<PartReport> {
   const servers = context.isQuick ? 100 : 2_000;
   const rounds = await measureRounds(context, servers, context.isQuick ? 1 : 3);
-  // The least that each took: other work on the machine only ever adds.
+  // The minimum, because other work on the machine only adds time.
   const leastBareMs = Math.min(...rounds.map(({ bareMs }) => bareMs));
   const leastTreelineMs = Math.min(...rounds.map(({ treelineMs }) => treelineMs));
   const row = rowOf({
@@ -58,13 +58,13 @@ async function benchExecute(context: BenchContext): Promise<PartReport> {
   return { rows: [row], failures: [] };
 }
 
-/** How long all calls together took. */
+/** The total time of all calls. */
 interface Round {
   readonly bareMs: number;
   readonly treelineMs: number;
 }
 
-/** Each round runs both, so that a busy minute of the machine meets both. */
+/** Each round runs both, so that a busy minute of the machine affects both. */
 async function measureRounds(
   { folder, say }: BenchContext,
   servers: number,

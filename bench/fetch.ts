@@ -1,5 +1,5 @@
-// The benchmark `fetch`: the first fetch of a repository with a long history, beside `git clone --bare --single-branch`
-// of the same remote in the same minutes. docs/benchmarks.md says how to read it.
+// The benchmark `fetch`: the first fetch of a repository with a long history, compared with `git clone --bare
+// --single-branch` of the same remote in the same run. docs/benchmarks.md explains the results.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { createSite, type Site } from './site.ts';
 
 const SIZE = { instances: 10, servers: 2, kinds: 10 };
 const FETCH_MS_MAX = 10 * 60_000;
-/** Git's time, as a share of Treeline's. */
+/** The minimum of git's time divided by Treeline's. */
 const RATIO_MIN = 0.5;
 const PEAK_MIB_MAX = 200;
 const MIB = 2 ** 20;
@@ -22,7 +22,7 @@ interface Round {
   readonly gitSeconds: number;
   /** From the start of following until the commit is active. */
   readonly seconds: number;
-  /** The most memory of the controller, until it is idle. */
+  /** The peak memory of the controller until it is idle. */
   readonly peakBytes: number;
 }
 
@@ -50,7 +50,7 @@ async function benchFetch({ folder, isQuick, say }: BenchContext): Promise<PartR
 
 async function measureGit({ folder, repository }: Site, round: number): Promise<number> {
   const clone = join(folder, `clone-${round}.git`);
-  // Of a plain path, git would link the files and check nothing.
+  // For a plain path, git would only link the files.
   const url = `file://${repository.path}`;
   const args = ['clone', '--quiet', '--bare', '--single-branch', url, clone];
   const env = { PATH: process.env.PATH, HOME: folder, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
@@ -103,13 +103,13 @@ function rowsOf(rounds: readonly Round[], commits: number): readonly PartRow[] {
 
 const NOTES = 1500;
 const FOLDERS = 30;
-/** Of one note; as text a third more, of which git's compression saves a quarter. */
+/** The size of one note. As text it is a third larger, of which git's compression saves a quarter. */
 const NOISE_BYTES = 7392;
 const FIRST_SECOND = 1_800_100_000;
 
 /**
- * Adds a long history to `main`, the same at each run: noise that hardly compresses, beside changes of instances. Packs the repository
- * into one pack as a host does.
+ * Adds a long history to `main`, the same in each run: noise that hardly compresses, and changes of instances. Packs
+ * the repository into one pack, like a host.
  */
 async function addHistory(repository: GitRepository, commits: number): Promise<void> {
   const child = spawn('git', ['-C', repository.path, 'fast-import', '--quiet'], {
@@ -150,7 +150,7 @@ function noiseOf(numbers: () => number): string {
   return bytes.toString('base64').replace(/.{76}/g, '$&\n');
 }
 
-/** Returns a generator of 32-bit numbers, the same at each call: Marsaglia's xorshift. */
+/** Returns a deterministic generator of 32-bit numbers: Marsaglia's xorshift. */
 function pseudoRandom(): () => number {
   let state = 2_463_534_242;
   return () => {

@@ -1,6 +1,6 @@
-// The peers of `reads`: a server that verifies client certificates and sends the bytes it was given, with the head it was given. The first
-// argument is a JSON file with the answer; the second, `node` or `express`, says whether it is a bare Node HTTPS server, or a careful
-// application of Express without what Express adds by itself.
+// The peers of `reads`: a server that verifies client certificates and sends a fixed answer. The first argument is a
+// JSON file with the answer. The second is `node` for a bare Node HTTPS server, or `express` for an application of
+// Express without Express's additions.
 import { readFileSync } from 'node:fs';
 import { createServer, type ServerOptions } from 'node:https';
 import express from 'express';

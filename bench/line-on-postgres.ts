@@ -1,5 +1,5 @@
-// The part of the benchmark `line` on PostgreSQL: a server of its own that syncs to disk as an installation's does, the same line with its
-// store there, and small reads of a standby while the leader makes all servers.
+// The part of the benchmark `line` on PostgreSQL: a database server that syncs to disk like that of an installation,
+// the same line with this store, and small reads of a standby while the leader creates all servers.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type PostgresServer, startPostgresServer } from '../test/support/postgres-server.ts';
@@ -12,7 +12,7 @@ import { delaysOf, READ_NODE, readWhile } from './small-reader.ts';
 const DONE_MS_MAX = 15 * 60_000;
 const INSTANCES = 'stacks/instances/';
 
-/** How long small reads of a standby took, in milliseconds, and how many there were. */
+/** The number and the times of small reads of a standby, in milliseconds. */
 export interface StandbyReads {
   readonly servers: number;
   readonly count: number;
@@ -20,7 +20,7 @@ export interface StandbyReads {
   readonly worst: number;
 }
 
-/** Starts a database server. Nothing of it is tuned. */
+/** Starts a database server with default settings. */
 export function startDatabase(): Promise<PostgresServer> {
   return startPostgresServer(['fsync=on', 'full_page_writes=on', 'scram_iterations=4096']);
 }
@@ -30,7 +30,10 @@ export async function createStore(database: PostgresServer): Promise<string> {
   return `{ kind: postgres, url: "${await database.create()}", directory: state }`;
 }
 
-/** Reads from a standby while the leader follows the commit that makes all servers, until the standby shows all of them done. */
+/**
+ * Reads from a standby while the leader follows a commit that creates all servers, until the standby shows all of
+ * them as done.
+ */
 export async function measureStandbyReads(folder: string, servers: number, store: string): Promise<StandbyReads> {
   const instances = instancesFor(servers);
   const files = Object.entries(repositoryFiles({ instances, servers: SERVERS_AN_INSTANCE, kinds: KINDS }));

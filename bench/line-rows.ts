@@ -1,24 +1,27 @@
-// The rows of the benchmark `line` in the one table: its sizes and steps.
+// The rows of the benchmark `line` in the table: its sizes and steps.
 import { type PartRow, rowOf, type Target } from './bench-row.ts';
 import type { StandbyReads } from './line-on-postgres.ts';
 import type { LineRun } from './line-run.ts';
 import type { TerraformRuns } from './terraform.ts';
 
 const MIB = 2 ** 20;
-/** The largest installation that one leader is measured with. Treeline is designed for 10,000 servers: here nothing is promised. */
+/**
+ * The largest measured installation of one leader. Treeline is designed for 10,000 servers, so nothing is promised
+ * here.
+ */
 const SERVERS_MAX = 100_000;
 const MEASURED: Target = {};
 
-/** The limit of memory, and the desired state that it is for. */
+/** The limit of memory. */
 const PEAK_MIB_MAX = 512;
 const PEAK_SERVERS = 10_000;
 
-/** Everything that was measured at one size. */
+/** All measurements at one size. */
 export interface Measured {
   readonly servers: number;
   readonly run: LineRun;
   readonly onPostgres: LineRun | undefined;
-  /** Undefined if terraform was left out. */
+  /** Undefined if terraform did not run. */
   readonly terraform: TerraformRuns | undefined;
 }
 
@@ -26,9 +29,9 @@ interface Row {
   readonly step: string;
   readonly unit: string;
   readonly read: (run: LineRun) => number;
-  /** By the number of servers; without `ratioMin` where there is nothing to compare with. */
+  /** By the number of servers; without `ratioMin` if there is no peer. */
   readonly targets: Readonly<Record<number, Target>>;
-  /** The command of terraform that is beside it. */
+  /** The compared command of terraform. */
   readonly beside?: 'apply' | 'plan';
 }
 
@@ -58,7 +61,7 @@ const ROWS: readonly Row[] = [
     targets: { 10000: { atMost: 0.1 }, 100000: MEASURED },
   },
 ];
-/** The sizes between which the cost of a server is compared. */
+/** The sizes at which the cost of a server is compared. */
 const LINEAR = { from: 10_000, to: SERVERS_MAX };
 
 /** Returns a row for each size of a step that was measured. */
@@ -72,7 +75,7 @@ export function lineRows(measured: readonly Measured[]): readonly PartRow[] {
   return [...rows, ...linearRow(measured), ...measured.flatMap(postgresRows)];
 }
 
-/** Returns how the embedded store and PostgreSQL compare at one size. */
+/** Returns the comparison of PostgreSQL with the embedded store at one size. */
 function postgresRows({ servers, run, onPostgres }: Measured): readonly PartRow[] {
   if (onPostgres === undefined) return [];
   const size = `${servers.toLocaleString('en')} servers`;
@@ -91,7 +94,7 @@ function postgresRows({ servers, run, onPostgres }: Measured): readonly PartRow[
   ];
 }
 
-/** Returns how long small reads of a standby took while the leader made all servers. */
+/** Returns the rows of small reads of a standby while the leader created all servers. */
 export function standbyRows({ servers, p99, worst }: StandbyReads): readonly PartRow[] {
   const work = `small read of a standby, ${servers.toLocaleString('en')} servers, while the leader makes all of them`;
   return [
@@ -121,7 +124,7 @@ function linearRow(measured: readonly Measured[]): readonly PartRow[] {
   return [rowOf({ work, value: times, unit: 'times', target: MEASURED })];
 }
 
-/** Returns the results that must not be: a restart that acts on a server, or too much memory. */
+/** Returns the wrong results: a restart that acts on a server, or too much memory. */
 export function failuresOf({ servers, run, onPostgres }: Measured): readonly string[] {
   const runs = [run, ...(onPostgres === undefined ? [] : [onPostgres])];
   const actions = Math.max(...runs.map(({ restart }) => restart.actions));

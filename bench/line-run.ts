@@ -1,4 +1,4 @@
-// One desired state of one size on one controller: built from nothing, restarted without a change, and changed in one instance.
+// One desired state of one size on one controller: created, restarted without a change, and changed in one instance.
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FileChanges } from '../test/support/git-repository.ts';
@@ -7,17 +7,17 @@ import type { Usage } from './owned-process.ts';
 import { changesNoted, ServedController } from './served-controller.ts';
 import { createSite, instancesFor, SERVERS_AN_INSTANCE, type Site } from './site.ts';
 
-/** How many templates the instances share. */
+/** The number of templates that the instances share. */
 export const KINDS = 10;
 const DONE_MS_MAX = 15 * 60_000;
 const CHANGE_MS_MAX = 2 * 60_000;
 
 export interface LineRun {
-  /** From starting the process to the last server's `done`; `peakBytes` until it rests. */
+  /** From the start of the process to the last server's `done`; `peakBytes` until it is idle. */
   readonly build: Usage & { readonly seconds: number };
-  /** Started again with nothing to do: until it was ready, and what it did until it rested. */
+  /** A restart without work: the time until it was ready, and its actions until it was idle. */
   readonly restart: Usage & { readonly seconds: number; readonly actions: number };
-  /** From when the branch had the commit that changes one instance to the `done` of its servers. */
+  /** From the commit on the branch that changes one instance to the `done` of its servers. */
   readonly change: { readonly seconds: number };
 }
 
@@ -28,8 +28,8 @@ interface DesiredState {
 }
 
 /**
- * Measures in an empty folder, on as many instances of ten servers as `servers` needs; `store` is the setting, the embedded one where it is
- * omitted. Throws where a step takes too long, and where the desired state is not what it should be.
+ * Measures in an empty folder, with instances of ten servers. `store` is the setting; default: the embedded store.
+ * Throws if a step takes too long or the result is wrong.
  */
 export async function measureLine(
   folder: string,
@@ -49,7 +49,7 @@ export async function measureLine(
   return { build, restart, change };
 }
 
-/** No two instances have the same text, or Git would keep, and the controller read, one file for all of them. */
+/** Returns files with different texts: Git would store equal texts once, and the controller would read them once. */
 function filesOf(instances: number): FileChanges {
   const files = { ...repositoryFiles({ instances, servers: SERVERS_AN_INSTANCE, kinds: KINDS }) };
   for (let number = 0; number < instances; number++) {
@@ -77,7 +77,7 @@ async function measureBuild(desired: DesiredState): Promise<LineRun['build']> {
   return { seconds, cpuSeconds, peakBytes };
 }
 
-/** A measurement counts only if it is true: every instance says `Done`, and every server was made once. */
+/** Verifies a measurement: every instance is `Done`, and every server was created once. */
 async function expectBuilt(controller: ServedController, { site, instances, servers }: DesiredState): Promise<void> {
   const statuses = await controller.statuses();
   const others = [...statuses].filter(([, status]) => status !== 'Done');
@@ -96,7 +96,7 @@ async function measureRestart(
   await controller.ready();
   const { seconds } = controller;
   await controller.quiet();
-  // Whatever is done to a server changes its state, and the provider notes it.
+  // Every action on a server changes its state, and the provider records it.
   const actions = Math.max(controller.log.stateChanges, changesNoted(site) - servers);
   return { ...controller.process.usage(), seconds, actions };
 }
@@ -106,11 +106,11 @@ async function measureChange({ process, log }: ServedController, desired: Desire
   const followed = log.lines('commit followed').length;
   const { repository } = desired.site;
   await repository.commit({ [instancePath(number)]: textOf(number, '2') });
-  // The log began with this start, so the only servers that are known to be done are those of the change.
+  // The log began with this start, so it contains only the servers of the change.
   await process.until('the change was done', CHANGE_MS_MAX, () =>
     log.done >= SERVERS_AN_INSTANCE ? log.lines('commit followed')[followed] : undefined,
   );
-  // Both on the clock of the machine: git takes longer to make a commit, and to tell of it, than this is about.
+  // Uses the file's time as the start, because git needs more time to commit and exit than this measurement.
   const seconds = (log.lastDoneAt - statSync(join(repository.path, 'refs/heads/main')).mtimeMs) / 1000;
   const changes = changesNoted(desired.site) - desired.servers;
   if (changes !== SERVERS_AN_INSTANCE) throw new Error(`one instance was changed, and ${changes} servers were`);

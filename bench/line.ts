@@ -1,4 +1,5 @@
-// The benchmark `line`: whether what a desired state costs grows in line with its size. docs/benchmarks.md says how to read it.
+// The benchmark `line`: whether the cost of a desired state grows linearly with its size. docs/benchmarks.md explains
+// the results.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { PostgresServer } from '../test/support/postgres-server.ts';
@@ -8,9 +9,9 @@ import { failuresOf, lineRows, type Measured, standbyRows } from './line-rows.ts
 import { measureLine } from './line-run.ts';
 import { hasTerraform, measureTerraform, type TerraformRuns } from './terraform.ts';
 
-/** The sizes at which terraform runs too: it takes longer than an hour for more. */
+/** The largest size for terraform, which takes longer than an hour for more. */
 const TERRAFORM_SERVERS_MAX = 5_000;
-/** The size at which a standby is read while the leader makes all servers. */
+/** The size for reads of a standby while the leader creates all servers. */
 const STANDBY_SERVERS = 10_000;
 
 /** The part `line` of the table. It fails if a restart without a change acts on a server. */

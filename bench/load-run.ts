@@ -1,5 +1,5 @@
-// The process that asks: many kept-alive connections, each of which sends the same request again as soon as it has its
-// answer. It counts answers and does no more, so that the server and not this is what is measured.
+// The process that sends requests: many kept-alive connections, each of which repeats its request as soon as it has the
+// answer. It only counts answers, so that the server is the bottleneck.
 import { readFileSync } from 'node:fs';
 import { connect, type TLSSocket } from 'node:tls';
 
@@ -21,9 +21,9 @@ export interface Load {
 export interface LoadResult {
   readonly answers: number;
   readonly seconds: number;
-  /** All answers, those of the warm-up included. */
+  /** The number of answers, including the warm-up. */
   readonly all: number;
-  /** Of one answer, its head included; all have the same. */
+  /** The size of one answer including its head, which is the same for all. */
   readonly bytes: number;
   readonly status: number;
 }
@@ -34,7 +34,7 @@ class Asker {
   readonly #socket: TLSSocket;
   readonly #request: Buffer;
   #head = '';
-  /** Bytes of the present answer that are still to come; NaN before its head is complete. */
+  /** The remaining bytes of the current answer; NaN before its head is complete. */
   #left = Number.NaN;
   #length = 0;
   answers = 0;
@@ -62,7 +62,7 @@ class Asker {
     this.#socket.destroy();
   }
 
-  /** There is one answer at a time, since the next request follows it. */
+  /** Reads one answer at a time, because the next request follows it. */
   #take(chunk: Buffer): void {
     if (Number.isNaN(this.#left)) {
       this.#head += chunk.toString('latin1');

@@ -1,4 +1,4 @@
-// Puts load on a server from a process of its own, and starts the bare server that it is compared with.
+// Puts load on a server from a separate process, and starts the bare server for comparison.
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import type { Site } from './site.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const START_MS_MAX = 20_000;
-/** Beyond what the load itself takes. */
+/** The time limit in addition to the duration of the load. */
 const END_MS_MAX = 20_000;
 
 /** Returns the files of a registered administrator's certificate, and of the authority. */
@@ -19,7 +19,7 @@ export function identityFiles({ folder }: Site): Pick<Load, 'ca' | 'key' | 'cert
   return { ca: file('ca.crt'), key: file('administrator.key'), cert: file('administrator.crt') };
 }
 
-/** Returns what a server answered to a load. Throws where a connection fails or an answer has another status. */
+/** Resolves with the answers of a server to a load. Throws if a connection fails or an answer has another status. */
 export async function measureLoad(load: Load, status: number): Promise<LoadResult> {
   const timeout = load.warmUpMs + load.ms + END_MS_MAX;
   const { stdout } = await promisify(execFile)(process.execPath, ['bench/load-run.ts', JSON.stringify(load)], {
@@ -37,10 +37,10 @@ export interface FloorServer {
   readonly process: OwnedProcess;
 }
 
-/** What a server of one answer is made of. */
+/** The implementation of a server with one answer. */
 export type FloorKind = 'node' | 'express';
 
-/** Starts a server of one answer. `name` is that of its files in the site's folder; no two share one. */
+/** Starts a server with one answer. `name`: the unique name of its files in the site's folder. */
 export async function startFloor(
   site: Site,
   { name, kind }: { readonly name: string; readonly kind: FloorKind },

@@ -1,17 +1,17 @@
-// A process that a benchmark starts, and what it costs as Linux counts it. Only processes that were started here are
-// ever ended, each by its own handle; none outlives the benchmark.
+// A process that a benchmark starts, and its cost as counted by Linux. Ends only processes that it started, each by its
+// handle; none outlives the benchmark.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const CHECK_MS = 20;
 const STOP_MS_MAX = 60_000;
-/** Linux has counted processor time for programs in hundredths of a second on every common machine. */
+/** Linux counts processor time in hundredths of a second on every common machine. */
 const TICKS_A_SECOND = 100;
 
 /** The memory and processor time of a process since its start. */
 export interface Usage {
-  /** The most memory that it ever had at once, bytes. */
+  /** The peak memory in bytes. */
   readonly peakBytes: number;
   readonly cpuSeconds: number;
 }
@@ -20,7 +20,7 @@ export interface Command {
   readonly file: string;
   readonly args: readonly string[];
   readonly cwd: string;
-  /** Where its standard output goes, after what is there already. */
+  /** The file to which its standard output is appended. */
   readonly output: string;
   readonly env?: NodeJS.ProcessEnv;
 }
@@ -37,18 +37,18 @@ function own(child: ChildProcess): void {
 }
 
 /**
- * Makes this process end in order where it is interrupted: its handlers of `exit` run, and no owned process outlives it. Only a
- * kill of this process leaves some behind.
+ * Makes an interruption end this process in order: its `exit` handlers run, and no owned process outlives it. Only a
+ * kill of this process leaves some.
  */
 export function guardEnd(): void {
   if (isGuarded) return;
   isGuarded = true;
-  // Before the handlers that remove what the processes use.
+  // Before the handlers that remove files of these processes.
   process.prependListener('exit', endOwnedProcesses);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(EXIT_INTERRUPTED));
 }
 
-/** Ends every process that is still running, at once: those of a benchmark that did not get through. */
+/** Kills all running processes, which a failed benchmark has left. */
 export function endOwnedProcesses(): void {
   for (const each of owned) each.kill('SIGKILL');
 }
@@ -73,7 +73,7 @@ export class OwnedProcess {
     });
   }
 
-  /** Its process id. Throws where it could not be started. */
+  /** Its process id. Throws if it could not be started. */
   get pid(): number {
     if (this.#child.pid === undefined) throw this.#failed('could not be started');
     return this.#child.pid;
@@ -83,14 +83,14 @@ export class OwnedProcess {
     return this.#failure !== undefined || this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  /** Returns what it has used until now; of one that is over, until it was asked the last time. */
+  /** Returns its usage until now; for an ended process, as of the last call. */
   usage(): Usage {
     const { pid } = this.#child;
     if (pid !== undefined && !this.isOver) this.#usage = usageOf(pid) ?? this.#usage;
     return this.#usage;
   }
 
-  /** Resolves with the first answer that is not undefined. Throws where the process ends or the time is up before. */
+  /** Resolves with the first answer that is not undefined. Throws if the process ends or the time is over before. */
   async until<Answer>(
     what: string,
     ms: number,
@@ -108,7 +108,7 @@ export class OwnedProcess {
     throw this.#failed(`took more than ${ms / 1000} s until ${what}`);
   }
 
-  /** Resolves with its exit code once it has ended by itself; undefined where the time was up before, and it was ended. */
+  /** Resolves with its exit code when it has ended; undefined if the time was over and it was killed. */
   async exit(ms: number): Promise<number | undefined> {
     const end = performance.now() + ms;
     while (!this.isOver && performance.now() < end) {
@@ -123,7 +123,7 @@ export class OwnedProcess {
     return this.#child.exitCode ?? -1;
   }
 
-  /** Asks it to stop, and resolves once it has; one that takes too long is killed, and that is an error. */
+  /** Asks it to stop, and resolves when it has. Kills it and throws if it takes too long. */
   async stop(): Promise<void> {
     await this.#end('SIGTERM');
     if (this.#child.exitCode !== 0) throw this.#failed(`did not stop cleanly (exit code ${this.#child.exitCode})`);
@@ -144,11 +144,11 @@ export class OwnedProcess {
   }
 }
 
-/** Returns what a process uses, or undefined where it is gone. */
+/** Returns the usage of a process; undefined if it is gone. */
 function usageOf(pid: number): Usage | undefined {
   try {
     const peak = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-    // The second field is the program's name in brackets, and may hold anything.
+    // The second field is the program's name in brackets, which may contain any characters.
     const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1)?.split(' ') ?? [];
     if (peak === undefined) return undefined;
     const [user = 0, system = 0] = fields.slice(11, 13).map(Number);

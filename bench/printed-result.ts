@@ -1,4 +1,4 @@
-// Runs a measurement in a process of its own, so that no other one's garbage and compiled code are in it.
+// Runs a measurement in a separate process, without the garbage and compiled code of others.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { OwnedProcess } from './owned-process.ts';
@@ -10,14 +10,17 @@ interface Program {
   readonly msMax: number;
 }
 
-/** Returns the JSON that a program prints last. It runs in a folder of its own below `folder`. Throws where it does not get through. */
+/**
+ * Resolves with the last JSON that a program prints. It runs in a new folder below `folder`. Throws if the program
+ * fails.
+ */
 export async function printedResult<Result>(
   folder: string,
   { file = process.execPath, args, msMax }: Program,
 ): Promise<Result> {
   const cwd = mkdtempSync(join(folder, 'run-'));
   const output = join(cwd, 'output');
-  // As in an installed package, nothing has to be compiled: what takes the types away would stay in memory.
+  // With a compile cache, like an installed package, because the type stripper would stay in memory.
   const env = { ...process.env, NODE_COMPILE_CACHE: join(folder, 'compiled') };
   const child = new OwnedProcess({ file, args, cwd, output, env });
   const code = await child.exit(msMax);

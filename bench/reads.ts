@@ -1,5 +1,5 @@
-// The benchmark `reads`: how near a read over mutual TLS comes to a bare Node HTTPS server that sends the same bytes, in turns
-// with it. docs/benchmarks.md says how to read it.
+// The benchmark `reads`: reads over mutual TLS, compared with a bare Node HTTPS server that sends the same bytes, in
+// turns. docs/benchmarks.md explains the results.
 import type { Reply } from '../test/support/https-client.ts';
 import { repositoryFiles } from '../test/support/sized-repository.ts';
 import { type BenchContext, type BenchPart, median, type PartReport, type PartRow, rowOf } from './bench-row.ts';
@@ -7,13 +7,13 @@ import { type FloorKind, type FloorServer, identityFiles, measureLoad, startFloo
 import { type ServedController, serveNewSite } from './served-controller.ts';
 import { instancesFor, SERVERS_AN_INSTANCE } from './site.ts';
 
-/** Of the bare server's rate. */
+/** The minimum rate relative to the bare server. */
 const RATIO_MIN = 0.4;
 const CONNECTIONS = 32;
 const WARM_UP_MS = 1_000;
 
 const PATHS = ['/hiera/instance-0-web-1', '/hiera/instance-0-web-1/port', '/stacks/instances/instance-0'];
-/** The request that peers other than the bare server answer too. */
+/** The request that all peers answer. */
 const COMPARED = PATHS[0];
 
 const TREELINE = 'Treeline';
@@ -25,7 +25,7 @@ interface ReadCase {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly status: number;
-  /** By name, in the order in which they are asked. */
+  /** By name, in the order of requests. */
   readonly servers: ReadonlyMap<string, FloorServer>;
   /** The rates by server, of each round. */
   readonly rounds: ReadonlyMap<string, Rate>[];
@@ -34,7 +34,7 @@ interface ReadCase {
 /** The answers of a server in one round. */
 interface Rate {
   readonly perSecond: number;
-  /** Processor time of one answer, microseconds; says more than the rate where the machine is busy. */
+  /** Processor time of one answer in microseconds, which is more reliable than the rate on a busy machine. */
   readonly cpuMicroseconds: number;
 }
 
@@ -67,7 +67,8 @@ function tableRowsOf({ path, status, servers, rounds }: ReadCase): readonly Part
   const peers = [...servers.keys()].filter((name) => name !== TREELINE);
   return peers.map((name) => {
     const theirs = read('perSecond', name);
-    // Of the rounds' ratios, so that a busy minute meets both. Processor time is steady also when the machine is busy.
+    // The median of the rounds' ratios, so that a busy minute affects both. Processor time is steady even on a busy
+    // machine.
     const ratio = median(read('perSecond', TREELINE).map((own, round) => own / (theirs[round] ?? Number.NaN)));
     const byProcessor = median(read('cpuMicroseconds', name)) / median(read('cpuMicroseconds', TREELINE));
     return rowOf({
@@ -79,7 +80,10 @@ function tableRowsOf({ path, status, servers, rounds }: ReadCase): readonly Part
   });
 }
 
-/** Returns the cases; their servers run. The peers send, byte for byte, what the controller sends now, but for the date and the request's id. */
+/**
+ * Returns the cases with running servers. The peers send the same bytes as the controller, except the date and the
+ * request id.
+ */
 async function startCases(controller: ServedController): Promise<readonly ReadCase[]> {
   const client = await controller.client();
   const cases: ReadCase[] = [];
@@ -120,7 +124,7 @@ function answerOf({ status, headers, bytes }: Reply): Parameters<typeof startFlo
   };
 }
 
-/** Returns what each server of a case answers in so many seconds, one after the other. */
+/** Returns the rates of the servers of a case, measured one after another. */
 async function measureCase(
   { path, headers, status, servers }: ReadCase,
   { site }: ServedController,

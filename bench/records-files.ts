@@ -1,13 +1,14 @@
-// The installation of the benchmark `records`: every server has twenty keys from seven shared layers, most of them set by several.
+// The installation of the benchmark `records`: every server has twenty keys from seven shared layers, most of them set
+// by several.
 import type { TextChanges } from '../test/support/text-repository.ts';
 import { instancesFor, SERVERS_AN_INSTANCE } from './site.ts';
 
 /** The types of the layers, general to specific. */
 export const LAYERS = ['common', 'environment', 'location', 'zone', 'shape', 'role', 'configuration'] as const;
 
-/** How many objects there are of each type. Locations and zones stand in one environment each. */
+/** The number of objects of each type. Each location and zone is in one environment. */
 const OBJECTS = { common: 1, environment: 4, location: 20, zone: 40, shape: 5, role: 10, configuration: 10 } as const;
-/** Of the keys `key_0`, …, those that the objects of a type set. */
+/** The keys (of `key_0`, …) that the objects of a type set. */
 const SETS = {
   common: (key: number) => key >= 0,
   environment: (key: number) => key % 4 === 1,
@@ -43,7 +44,7 @@ export function selectedBy(instance: number): Selected {
   };
 }
 
-/** The file of an object below `types/`, without its ending; Ruby Hiera reads the same ones. */
+/** Returns the object files below `types/`, without extension. Ruby Hiera reads the same files. */
 export function objectFiles(): TextChanges {
   return Object.fromEntries(
     LAYERS.flatMap((type) =>
@@ -62,7 +63,7 @@ export function serversOf(servers: number): readonly (readonly string[])[] {
   );
 }
 
-/** Returns all files of an installation of so many servers. */
+/** Returns all files of an installation with this number of servers. */
 export function recordsFiles(servers: number): TextChanges {
   const instances = serversOf(servers).map((_, instance) => {
     const { common: _common, ...selected } = selectedBy(instance);

@@ -1,4 +1,4 @@
-// Computes the record of every server of an installation that was just derived: `records-run.ts SERVERS ROUNDS`. Prints one
+// Computes the record of every server of a newly derived installation: `records-run.ts SERVERS ROUNDS`. Prints one
 // line of JSON; see RecordsResult.
 import { createHash } from 'node:crypto';
 import { nodeOf } from '../src/desired/node-records.ts';
@@ -7,10 +7,10 @@ import { buildPlainRecord } from '../src/hiera/record.ts';
 import { TextRepository } from '../test/support/text-repository.ts';
 import { KEYS, recordsFiles, serversOf } from './records-files.ts';
 
-/** Each round begins with nothing but files; the first only lets Node compile what the others run. */
+/** Each round begins with only files. The first round warms up the compiler. */
 export interface RecordsResult {
   readonly cpuSeconds: readonly number[];
-  /** Of the values of all servers, so that it can be compared. */
+  /** The digest of the values of all servers, for the comparison. */
   readonly digest: string;
 }
 

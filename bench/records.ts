@@ -1,5 +1,5 @@
-// The benchmark `records`: how many records are computed a second, beside Ruby Hiera 3 on the same layers. docs/benchmarks.md
-// says how to read it.
+// The benchmark `records`: computed records per second, compared with Ruby Hiera 3 on the same layers.
+// docs/benchmarks.md explains the results.
 import { join } from 'node:path';
 import { type BenchContext, type BenchPart, median, type PartReport, type PartRow, rowOf } from './bench-row.ts';
 import { printedResult } from './printed-result.ts';
@@ -9,7 +9,7 @@ import { measureRubyHiera, type RubyResult, rubyHieraVersion } from './ruby-hier
 
 const RUN = join(import.meta.dirname, 'records-run.ts');
 const RUN_MS_MAX = 10 * 60_000;
-/** At least so many in each process, so that most are computed by compiled code. */
+/** The minimum number in each process, so that compiled code computes most of them. */
 const RECORDS_MIN = 30_000;
 const RATIO_MIN = 100;
 const PEER = 'Ruby Hiera 3';
@@ -47,7 +47,7 @@ async function benchRecords(context: BenchContext): Promise<PartReport> {
 function tableRow(rounds: readonly Round[], servers: number, version: string | undefined): PartRow {
   const own = rounds.map(({ treeline }) => median(treeline.cpuSeconds));
   const theirs = rounds.map(({ ruby }) => ruby?.cpuSeconds ?? Number.NaN);
-  // Of the rounds' ratios, so that a busy minute meets both.
+  // The median of the rounds' ratios, so that a busy minute affects both.
   const ratio = median(theirs.map((seconds, round) => seconds / (own[round] ?? Number.NaN)));
   const absence = 'there is no Ruby with hiera on this machine';
   const there = { name: `${PEER} (${version})`, value: servers / median(theirs), ratio };

@@ -10,22 +10,22 @@ const RUN_MS_MAX = 20 * 60_000;
 
 export interface RubyResult {
   readonly cpuSeconds: number;
-  /** Of the values of all servers, in the form of `records-run.ts`. */
+  /** The digest of the values of all servers, in the form of `records-run.ts`. */
   readonly digest: string;
 }
 
-/** Returns the version of the Hiera that Ruby finds, or undefined where there is none. */
+/** Returns the version of Ruby's Hiera; undefined if there is none. */
 export function rubyHieraVersion(): string | undefined {
   try {
     const args = ['-e', 'require "hiera"; print Hiera.version'];
     return execFileSync('ruby', args, { stdio: ['ignore', 'pipe', 'ignore'] }).toString();
   } catch {
-    // Missing or broken is the same to who asks: there is nothing to compare with.
+    // Missing or broken: in both cases, there is no peer.
     return undefined;
   }
 }
 
-/** Looks every key of so many servers up, each by itself: Hiera has no other way. Its files are in its cache by then. */
+/** Looks up every key of all servers separately, Hiera's only way, with files already in its cache. */
 export function measureRubyHiera(folder: string, servers: number): Promise<RubyResult> {
   const datadir = join(folder, 'hieradata');
   for (const [path, text] of Object.entries(objectFiles())) {

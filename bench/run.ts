@@ -1,4 +1,4 @@
-// Runs benchmarks and prints what they found as one table: all of them, or those that are named (`npm run bench -- line`).
+// Runs all benchmarks, or the named ones (`npm run bench -- line`), and prints the results as one table.
 // docs/benchmarks.md describes them.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
@@ -32,7 +32,7 @@ async function run(args: string[]): Promise<number> {
     process.stdout.write(helpText());
     return 0;
   }
-  // Before the first folder is made, which an interruption has to remove as well.
+  // Before the first folder is created, because an interruption has to remove it too.
   guardEnd();
   const [loadAtStart = Number.NaN] = loadavg();
   const parts: MeasuredPart[] = [];
@@ -60,7 +60,7 @@ Exit code 0: no target is missed (with --quick they do not count); 1: one is; 3:
 `;
 }
 
-/** Returns undefined if the part failed; standard error says how. */
+/** Resolves with undefined if the part failed. Standard error has the details. */
 async function measure(part: BenchPart, isQuick: boolean): Promise<MeasuredPart | undefined> {
   const folder = mkdtempSync(join(tmpdir(), `treeline-bench-${part.name}-`));
   const remove = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
@@ -83,7 +83,7 @@ function failedPart({ name, summary }: BenchPart): MeasuredPart {
   return { part: name, rows: [row], failures: [] };
 }
 
-/** Tells on standard error how far it is, with the time. */
+/** Prints progress with the time on standard error. */
 function say(text: string): void {
   process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`);
 }
@@ -92,6 +92,6 @@ try {
   process.exitCode = await run(process.argv.slice(2));
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
-  // Not only the exit code: processes that were started may still run, and end with this one.
+  // Exits explicitly, because started processes may still run. They end with this process.
   process.exit(EXIT_FAILED);
 }

@@ -1,5 +1,5 @@
-// `treeline serve` in a process of its own on a site, watched from outside: its log, its health, what it costs, and what
-// its simulated provider has done.
+// `treeline serve` in a separate process on a site, watched from outside: its log, health, cost, and the actions of its
+// simulated provider.
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isMap } from '../src/model/json.ts';
@@ -13,11 +13,11 @@ import { createSite, type Site } from './site.ts';
 const ROOT = join(import.meta.dirname, '..');
 const READY_MS_MAX = 120_000;
 const QUIET_MS_MAX = 180_000;
-/** Quiet is who uses less than a twentieth of a processor for so long. */
+/** A process is quiet if it uses less than a twentieth of a processor for this time. */
 const QUIET_MS = 2_000;
 const QUIET_SHARE = 0.05;
 
-/** How Node is started: its own arguments, and the environment. */
+/** Node's arguments and environment. */
 interface NodeOptions {
   readonly nodeArgs?: readonly string[];
   readonly env?: NodeJS.ProcessEnv;
@@ -29,7 +29,7 @@ export class ServedController {
   readonly log: ServedLog;
   readonly #startedAt = performance.now();
 
-  /** Starts it. `name` is its log's, in the site's folder; no two starts share one. */
+  /** Starts it. `name`: the unique name of its log in the site's folder. */
   constructor(site: Site, name: string, { nodeArgs = [], env = process.env }: NodeOptions = {}) {
     const output = join(site.folder, `${name}.log`);
     const args = [...nodeArgs, 'src/cli.js', 'serve', '--config', site.config];
@@ -52,7 +52,7 @@ export class ServedController {
     });
   }
 
-  /** Resolves once it has nothing more to do. */
+  /** Resolves when it is quiet. */
   async quiet(msMax = QUIET_MS_MAX): Promise<void> {
     const rounds = msMax / QUIET_MS;
     for (let round = 0; round < rounds; round++) {
@@ -63,7 +63,7 @@ export class ServedController {
     throw new Error(`the controller did not come to rest within ${msMax / 1000} s`);
   }
 
-  /** Commits, and resolves with the id once the commit is followed and so many servers are done. */
+  /** Commits, and resolves with the id when the commit is followed and this number of servers is done. */
   async follow(changes: FileChanges, servers: number, msMax: number): Promise<string> {
     const followed = this.log.lines('commit followed').length;
     const commit = await this.site.repository.commit(changes);
@@ -84,7 +84,7 @@ export class ServedController {
     return this.#port('api');
   }
 
-  /** Returns the status of every instance, as the REST interface tells it. */
+  /** Resolves with the status of every instance from the REST interface. */
   async statuses(): Promise<ReadonlyMap<string, unknown>> {
     const client = await this.client();
     const agent = keepAlive();
@@ -110,7 +110,7 @@ export class ServedController {
   }
 }
 
-/** Returns a controller on a new site in an empty folder, once it has nothing more to do. `name` is its log's. */
+/** Resolves with a controller on a new site in an empty folder when it is quiet. `name`: the name of its log. */
 export async function serveNewSite(
   folder: string,
   name: string,
@@ -122,7 +122,7 @@ export async function serveNewSite(
   return controller;
 }
 
-/** Returns how many actions the simulated provider remembers; each changed a server. */
+/** Returns the number of recorded actions of the simulated provider. Each changed a server. */
 export function changesNoted({ servers: file }: Site): number {
   return simulatedRows(file).reduce((count, { actions }) => count + actions.length, 0);
 }

@@ -1,4 +1,4 @@
-// The log of a controller as it grows: which servers are done, and what it said.
+// Follows the log of a controller: the done servers, and its messages.
 import { closeSync, openSync, readSync } from 'node:fs';
 import { isMap, type JsonMap } from '../src/model/json.ts';
 
@@ -14,12 +14,12 @@ export class ServedLog {
   #lastDoneAt = Number.NaN;
   readonly #others: JsonMap[] = [];
 
-  /** Follows a file that is there. */
+  /** Follows an existing file. */
   constructor(file: string) {
     this.#descriptor = openSync(file, 'r');
   }
 
-  /** How many servers are `done` now. */
+  /** The number of servers that are `done` now. */
   get done(): number {
     this.#read();
     return this.#done;
@@ -31,13 +31,13 @@ export class ServedLog {
     return this.#lastDoneAt;
   }
 
-  /** How often the state of a server has changed. */
+  /** The number of state changes. */
   get stateChanges(): number {
     this.#read();
     return this.#stateChanges;
   }
 
-  /** Returns every line with a message but those of states, oldest first. */
+  /** Returns the lines with a message, except state changes, oldest first. */
   lines(message: string): readonly JsonMap[] {
     this.#read();
     return this.#others.filter(({ msg }) => msg === message);
@@ -52,7 +52,7 @@ export class ServedLog {
       const bytes = readSync(this.#descriptor, this.#chunk);
       if (bytes === 0) return;
       const lines = `${this.#rest}${this.#chunk.toString('latin1', 0, bytes)}`.split('\n');
-      // What follows the last line break was not written whole.
+      // The rest after the last line break is incomplete.
       this.#rest = lines.pop() ?? '';
       for (const line of lines) this.#take(line);
     }

@@ -1,5 +1,6 @@
-// Creates the files of a controller in a folder of a benchmark. All is as a user gets it but the provider's times, and that servers
-// are checked once an hour, as docs/scaling.md says for 100,000 of them: checked more often, they never rest.
+// Creates the files of a controller for a benchmark. Everything has its default, except the provider's times, and
+// checks once an hour, as docs/scaling.md recommends for 100,000 servers: with more frequent checks, the controller is
+// never idle.
 import type { FileChanges } from '../test/support/git-repository.ts';
 import { createSiteIn, type Site } from '../test/support/site-on-disk.ts';
 
@@ -13,10 +14,10 @@ export function createSite(folder: string, files: FileChanges, store?: string): 
   return createSiteIn(folder, { files, execution: EXECUTION, provider: 'instant', store });
 }
 
-/** The servers of each instance: the parts compare with one another by it. */
+/** The number of servers of each instance, equal in all parts for comparison. */
 export const SERVERS_AN_INSTANCE = 10;
 
-/** Returns the number of instances that have so many servers. */
+/** Returns the number of instances for this number of servers. */
 export function instancesFor(servers: number): number {
   return Math.ceil(servers / SERVERS_AN_INSTANCE);
 }

@@ -9,11 +9,11 @@ import type { SmallRead, SmallReads } from './small-reads-run.ts';
 import { monotonicMs } from './stall-probe.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-/** Until the process runs and its connections are open. */
+/** The time until the process runs and its connections are open. */
 const START_MS = 2_000;
 const READ = '/hiera/probe/log_level';
 
-/** The file of the node whose record is read: every desired state has it, whatever changes. */
+/** The file of the node whose record is read. Every desired state contains it. */
 export const READ_NODE = { 'types/clientcert/probe.yaml': 'description: read all the time\n' };
 
 /** Small reads, and the time in which they were sent, by the monotonic clock in milliseconds. */
@@ -24,8 +24,8 @@ export interface ReadsMeanwhile {
 }
 
 /**
- * Sends a small read every 20 ms to a controller, whose site has {@link READ_NODE}, from a process of its own, until work is done. Resolves
- * with those that were sent meanwhile.
+ * Sends a small read every 20 ms from a separate process to a controller, whose site has {@link READ_NODE}, until the
+ * work is done. Resolves with these reads.
  */
 export async function readWhile(controller: ServedController, work: () => Promise<void>): Promise<ReadsMeanwhile> {
   const order: SmallReads = { ...identityFiles(controller.site), port: await controller.apiPort(), path: READ };
@@ -43,7 +43,7 @@ export async function readWhile(controller: ServedController, work: () => Promis
     const all = JSON.parse(await output) as SmallRead[];
     return { reads: all.filter(({ at }) => at >= from && at <= to), from, to };
   } finally {
-    // Otherwise it would continue while the controller stops.
+    // Otherwise it would still send while the controller stops.
     child.kill();
   }
 }

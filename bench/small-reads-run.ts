@@ -1,5 +1,5 @@
-// The process that sends a small read every 20 ms, answered or not, until its standard input ends; then it prints all times.
-// One that waited for each answer would send the fewer reads the longer they take.
+// The process that sends a small read every 20 ms, answered or not, until its standard input ends; then it prints all
+// times. If it waited for each answer, it would send fewer reads when they are slow.
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import { monotonicMs } from './stall-probe.ts';
@@ -39,7 +39,7 @@ function read(at = monotonicMs()): Promise<void> {
       resolve();
     });
   });
-  // The server has ended an idle connection at the same moment.
+  // The server may have ended an idle connection at the same moment.
   outgoing.on('error', (error) => {
     if (!outgoing.reusedSocket) throw error;
     resolve(read(at));
@@ -48,7 +48,7 @@ function read(at = monotonicMs()): Promise<void> {
   return promise;
 }
 
-// Handshakes are not what is measured.
+// Opens the connections first, to exclude handshakes from the measurement.
 await Promise.all(Array.from({ length: CONNECTIONS }, () => read()));
 reads.length = 0;
 const timer = setInterval(() => void read(), EVERY_MS);

@@ -1,4 +1,5 @@
-// Preloaded into a controller: writes a line for every turn of its event loop that takes long. Its clock is the machine's monotonic one, which all processes share.
+// Preloaded into a controller: writes a line for every slow turn of its event loop. Uses the monotonic clock, which
+// all processes share.
 import { openSync, writeSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 
@@ -6,7 +7,7 @@ import { isMainThread } from 'node:worker_threads';
 export interface Stall {
   /** When it ended, by the monotonic clock. */
   readonly at: number;
-  /** Processor time of the main thread meanwhile: another process that has the processor does not count. */
+  /** Processor time of the main thread, which excludes waits for other processes. */
   readonly cpuMs: number;
 }
 
@@ -15,13 +16,13 @@ export const PROBE_FILE = 'TREELINE_BENCH_STALLS';
 const TICK_MS = 5;
 const NOTED_MS = 10;
 
-/** Returns the monotonic clock in milliseconds, the same in every process. */
+/** Returns the monotonic clock in milliseconds, which is the same in every process. */
 export function monotonicMs(): number {
   return Number(process.hrtime.bigint() / 1000n) / 1000;
 }
 
 const file = process.env[PROBE_FILE];
-// The threads of the store and of compression are preloaded too, and nobody waits for their turns.
+// Threads of the store and of compression load this file too, but their turns do not matter.
 if (file !== undefined && isMainThread) startProbe(openSync(file, 'a'));
 
 function startProbe(descriptor: number): void {

@@ -1,5 +1,5 @@
 // The benchmark `stalls`: a small read every 20 ms while large commits are followed and large answers are sent.
-// docs/benchmarks.md says how to read it.
+// docs/benchmarks.md explains the results.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,9 +15,9 @@ import { PROBE_FILE, type Stall } from './stall-probe.ts';
 
 const KINDS = 10;
 const DONE_MS_MAX = 15 * 60_000;
-/** Passes, timers and a snapshot that follow a commit at once. */
+/** The time for passes, timers and a snapshot right after a commit. */
 const AFTER_MS = 2_000;
-/** The targets are for the size that Treeline is designed for; beyond it, nothing is promised. */
+/** The targets are for the size for which Treeline is designed. Beyond it, nothing is promised. */
 const PROMISED_SERVERS = 10_000;
 const P99_MS_MAX = 25;
 const WORST_MS_MAX = 50;
@@ -31,7 +31,7 @@ const PROBE_MODULE = new URL('./stall-probe.ts', import.meta.url).href;
 
 interface Case {
   readonly title: string;
-  /** Starts the work, and resolves once that is over. */
+  /** Does the work, and resolves when it has ended. */
   readonly work: () => Promise<void>;
 }
 
@@ -81,7 +81,7 @@ async function measureSize(folder: string, servers: number): Promise<readonly Me
   return measured;
 }
 
-/** Every case begins where the one before has left the controller. */
+/** Each case begins with the state that the case before has left. */
 function casesOf(
   controller: ServedController,
   { servers, files }: { readonly servers: number; readonly files: Readonly<FileChanges> },
@@ -116,7 +116,7 @@ async function ask(controller: ServedController, paths: readonly string[]): Prom
   agent.destroy();
 }
 
-/** Returns the rows of the table: how long reads took, and what the controller can do about it. */
+/** Returns the rows of the table: the times of reads, with the longest turn of the controller. */
 function rowsOf({ title, reads, stalls }: Measured, servers: number): readonly PartRow[] {
   const { p99, worst } = delaysOf(reads);
   const work = `small read, ${servers.toLocaleString('en')} servers, while ${title}`;
@@ -128,7 +128,7 @@ function rowsOf({ title, reads, stalls }: Measured, servers: number): readonly P
   ];
 }
 
-/** The most processor time of one turn: what another process takes away does not count. */
+/** Returns the maximum processor time of one turn, which excludes waits for other processes. */
 function cpuOf(stalls: readonly Stall[]): number {
   return Math.max(0, ...stalls.map(({ cpuMs }) => cpuMs));
 }

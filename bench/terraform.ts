@@ -1,5 +1,5 @@
-// Terraform on as many resources that do nothing: what a one-shot tool with a state file takes for the same number of
-// things. Its `terraform_data` is built in, so nothing is downloaded.
+// Terraform with the same number of resources without effect, for comparison with a one-shot tool with a state file.
+// Uses the built-in `terraform_data`, so it downloads nothing.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,19 +14,22 @@ export interface TerraformRuns {
   readonly plan: number;
 }
 
-/** Returns whether there is a `terraform` on the path. */
+/** Returns whether there is a `terraform` in the PATH. */
 export function hasTerraform(): boolean {
   return spawnSync('terraform', ['version'], { env: ENVIRONMENT }).status === 0;
 }
 
-/** Applies `count` resources in an empty folder, then plans without a change. Throws if a command fails or takes too long. */
+/**
+ * Applies `count` resources in an empty folder, then plans without a change. Throws if a command fails or takes too
+ * long.
+ */
 export async function measureTerraform(folder: string, count: number): Promise<TerraformRuns> {
   const run = (args: readonly string[]): Promise<number> => runTerraform(folder, args);
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'main.tf'), configurationOf(count));
   await run(['init', '-input=false', '-no-color']);
   const apply = await run(['apply', '-auto-approve', '-input=false', '-no-color']);
-  // With -detailed-exitcode, anything to do would be exit code 2.
+  // With -detailed-exitcode, a remaining change would give exit code 2.
   return { apply, plan: await run(['plan', '-detailed-exitcode', '-input=false', '-no-color']) };
 }
 

@@ -1,5 +1,5 @@
-// The benchmark `writes`: how many changes a second come to a local repository through the interface, beside
-// `git commit && git push` by the real git in the same minutes. docs/benchmarks.md says how to read it.
+// The benchmark `writes`: changes per second to a local repository through the interface, compared with `git commit &&
+// git push` in the same run. docs/benchmarks.md explains the results.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runGit } from '../test/support/git-repository.ts';
@@ -18,14 +18,14 @@ import { serveNewSite } from './served-controller.ts';
 import type { Site } from './site.ts';
 
 const SERVERS_AN_INSTANCE = 2;
-/** In each round. */
+/** The number of single writes in each round. */
 const ALONE = 20;
 const WRITERS = 20;
 const WRITES_OF_EACH = 5;
 const ALONE_RATIO_MIN = 1;
 const TOGETHER_MIN = 200;
 
-/** Changes a second, in one round. */
+/** Changes per second in one round. */
 interface Round {
   readonly git: number;
   readonly alone: number;
@@ -95,7 +95,7 @@ async function rateOf(count: number, work: () => Promise<void>): Promise<number>
   return count / ((performance.now() - start) / 1000);
 }
 
-/** As an operator or a pipeline would, with nobody else writing. */
+/** Commits and pushes like an operator or a pipeline, without other writers. */
 async function commitAndPush(clone: string, round: number): Promise<void> {
   await runGit(['-C', clone, 'pull', '--quiet', '--rebase']);
   for (let revision = 0; revision < ALONE; revision += 1) {
@@ -116,7 +116,8 @@ async function write(client: HttpsClient, { writer, round, writes }: Writes): Pr
   const agent = keepAlive();
   const headers = { 'Content-Type': 'application/json' };
   for (let revision = 0; revision < writes; revision += 1) {
-    // The name is not in the file: without the owner, all writers would write the same content, and git one object for it.
+    // The name is not in the file: without the owner, all writers would write the same content, and so the same git
+    // object.
     const body = JSON.stringify({ name: writer, owner: writer, round, revision });
     const reply = await client.request('/types/configuration/', { method: 'POST', headers, body, agent });
     if (reply.status !== 201) throw new Error(`${body} was answered with ${reply.bytes}`);

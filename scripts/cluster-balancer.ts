@@ -1,10 +1,10 @@
-// The load balancer of `npm run cluster`: it passes each TLS connection to the next replica that answers /readyz with 200.
-// It does not end TLS, so clients still show their certificates to the replica.
+// The load balancer of `npm run cluster`: passes each TLS connection to the next replica that answers /readyz with
+// 200. It does not terminate TLS, so clients present their certificates to the replica.
 import { once } from 'node:events';
 import { connect, createServer, type Server } from 'node:net';
 import { pipeline } from 'node:stream';
 
-/** A replica as the balancer reaches it. */
+/** The addresses of a replica. */
 export interface Target {
   readonly name: string;
   readonly apiPort: number;
@@ -23,7 +23,7 @@ export async function startBalancer(targets: readonly Target[]): Promise<Server>
     for (const target of [...targets.slice(at), ...targets.slice(0, at)]) {
       if ((await statusOf(target, 'readyz')) !== 200) continue;
       const onward = connect(target.apiPort, HOST);
-      // A connection that breaks ends the other one: nobody else needs to know.
+      // A broken connection ends the other one, so the error needs no handling.
       pipeline(socket, onward, () => undefined);
       pipeline(onward, socket, () => undefined);
       return;
@@ -34,7 +34,7 @@ export async function startBalancer(targets: readonly Target[]): Promise<Server>
   return server;
 }
 
-/** Returns the HTTP status of a replica's health; null if no answer came in time. */
+/** Resolves with the HTTP status of a replica's health check; null without an answer in time. */
 export async function statusOf({ managementPort }: Target, path: 'leaderz' | 'readyz'): Promise<number | null> {
   const signal = AbortSignal.timeout(ANSWER_MS);
   const answer = await fetch(`http://${HOST}:${managementPort}/${path}`, { signal }).catch(() => null);

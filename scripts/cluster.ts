@@ -1,5 +1,5 @@
-// `npm run cluster`: three replicas on a real PostgreSQL with the sample repository, behind a load balancer, all on this
-// machine. Prints the health of the replicas whenever it changes, and lines to paste that kill or stop the leader.
+// `npm run cluster`: three replicas on a real PostgreSQL with the sample repository, behind a load balancer, all on
+// this machine. Prints changes of the replicas' health, and commands that kill or stop the leader.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { freePort } from '../test/support/free-port.ts';
 import { startBalancer, statusOf, type Target } from './cluster-balancer.ts';
 
 const LEASE_SECONDS = 10;
-/** A replica that ended stays away so long, as with a service manager: another one leads by then. */
+/** The pause before restarting a replica, like a service manager. Another replica leads by then. */
 const RESTART_MS = 15_000;
 const LOOK_MS = 250;
 const ROOT = join(import.meta.dirname, '..');
@@ -46,7 +46,7 @@ async function run(): Promise<void> {
   await watch(folder, targets);
 }
 
-/** Starts the database, and resolves with its URL. Ctrl-C does not reach it: it ends with its standard input. */
+/** Starts the database, and resolves with its URL. Ctrl-C does not reach it; it ends with its standard input. */
 async function startDatabase(): Promise<string> {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'cluster-database.ts')], {
     ...{ cwd: ROOT, detached: true, stdio: ['pipe', 'pipe', 'inherit'] },
@@ -61,7 +61,7 @@ async function startDatabase(): Promise<string> {
   return String(url);
 }
 
-/** Runs a replica, again after it has ended. Resolves once it has ended after the cluster is stopped. */
+/** Runs a replica, and restarts it after it has ended. Resolves when it has ended after the stop of the cluster. */
 async function keepReplica(folder: string, target: Target): Promise<void> {
   const { name } = target;
   mkdirSync(join(folder, name), { mode: 0o700 });
@@ -69,7 +69,7 @@ async function keepReplica(folder: string, target: Target): Promise<void> {
   const args = [join(ROOT, 'src/cli.js'), 'serve', '--config', join(folder, name, 'treeline.yaml')];
   while (!signal.aborted) {
     const log = openSync(join(folder, name, 'log'), 'a');
-    // In a process group of its own, which Ctrl-C does not reach.
+    // In its own process group, which Ctrl-C does not reach.
     const child = spawn(process.execPath, args, { detached: true, stdio: ['ignore', log, log] });
     closeSync(log);
     processes.set(name, child);
@@ -93,7 +93,7 @@ execution:
 `;
 }
 
-/** Prints the health of all replicas where it changes, and keeps the leader's process id in a file, until the end. */
+/** Until the end, prints changes of the replicas' health, and keeps the leader's process id in a file. */
 async function watch(folder: string, targets: readonly Target[]): Promise<void> {
   for (let last = ''; !signal.aborted; await sleep(LOOK_MS)) {
     const leaders: string[] = [];
@@ -132,7 +132,7 @@ function say(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-// A reader that closes the pipe early (`| head`), or a terminal that is closed, ends it too.
+// A closed pipe (`| head`) or terminal also stops the cluster.
 process.stdout.on('error', () => stopping.abort());
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stopping.abort());
 try {

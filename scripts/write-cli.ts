@@ -1,5 +1,5 @@
-// Writes docs/cli.md from the help of all commands: `npm run docs:cli`, after a change of a command. A test fails where the
-// two differ.
+// Writes docs/cli.md from the help of all commands: `npm run docs:cli`, after a change of a command. A test fails
+// where the two differ.
 import { writeFileSync } from 'node:fs';
 import type { Argument, Command, Option } from 'commander';
 import { createProgram } from '../src/cli/run.ts';
@@ -26,7 +26,7 @@ Exit code 0: the command succeeded; 3: it could not run, or the controller refus
 succeed ([exit codes](install.md#exit-codes)). The help of a command lists its other exit codes.
 `;
 
-/** The options that the introduction describes, with their texts: those of a command that differ in one are listed with it. */
+/** The options in the introduction, with their texts. A command lists such an option only if its text differs. */
 const COMMON: ReadonlyMap<string, string> = new Map([
   ['--server <url>', 'the REST interface, such as https://treeline.example:8443'],
   ['--cert <file>', "the client's certificate, PEM"],
@@ -37,14 +37,14 @@ const COMMON: ReadonlyMap<string, string> = new Map([
   ['-h, --help', 'display help for command'],
 ]);
 
-/** How the table names them: one word for the four options of a connection. */
+/** Their names in the table: one word for the four options of a connection. */
 const OPTION_NAMES: ReadonlyMap<string, string> = new Map([
   ['--server', 'connection'],
   ['--reason', '`--reason`'],
   ['--format', '`--format`'],
 ]);
 
-/** Where a command needs more than its help to be understood. */
+/** Links for commands that need more explanation than their help. */
 const READ_ON: Readonly<Record<string, string>> = {
   approve: '[holds](concepts.md#holds)',
   'accept-history': '[holds](concepts.md#holds)',
@@ -56,7 +56,7 @@ const READ_ON: Readonly<Record<string, string>> = {
   validate: '[problems](problems.md), and pipelines in [contrib](../contrib/README.md)',
 };
 
-/** Returns docs/cli.md: a table of all commands, and the help of those that have more than their line of it says. */
+/** Returns docs/cli.md: a table of all commands, and the help of commands with further options. */
 export async function renderCli(): Promise<string> {
   const commands = listCommands(await createProgram());
   const rows: string[] = [];
@@ -76,7 +76,7 @@ export async function renderCli(): Promise<string> {
   return `${[INTRO, table, ...sections].join('\n\n').replace(/\n{3,}/g, '\n\n')}\n`;
 }
 
-/** Returns all commands that do something, in the order of the help. One that only groups others has no options. */
+/** Returns all executable commands, in the order of the help. A command that only groups others has no options. */
 export function listCommands(
   parent: Command,
   prefix = '',
@@ -100,7 +100,7 @@ function commonOptions(command: Command): readonly Option[] {
   });
 }
 
-/** Returns the help of a command without its usage and description, which the table has, and these options. */
+/** Returns the help of a command without these options and without its usage and description, which the table has. */
 function helpWithout(common: readonly Option[], command: Command): string {
   const own = command.createHelp().visibleOptions(command);
   let text = '';

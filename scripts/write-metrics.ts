@@ -6,7 +6,10 @@ import { METRICS, type MetricDefinition } from '../src/model/metrics.ts';
 const BEGIN = '<!-- metrics -->';
 const END = '<!-- /metrics -->';
 
-/** Returns a document with the table of now between its markers. Throws where it has not both, in that order. */
+/**
+ * Returns a document with the current table between its markers. Throws if it does not have both markers in this
+ * order.
+ */
 export function withMetrics(document: string): string {
   const begin = document.indexOf(BEGIN);
   const end = document.indexOf(END, begin);

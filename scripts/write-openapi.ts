@@ -1,6 +1,6 @@
-// Writes schemas/openapi.json, the OpenAPI document of the interface: `npm run docs:openapi`, after a change of schemas/api.json, of a
-// schema of files, or of roles, states and error codes. schemas/api.json describes each route and its bodies. A test fails if the file
-// is not current.
+// Writes schemas/openapi.json, the OpenAPI document of the interface: `npm run docs:openapi`, after a change of
+// schemas/api.json, of a schema of files, or of roles, states and error codes. schemas/api.json describes each route
+// and its bodies. A test fails if the file is not current.
 import { writeFileSync } from 'node:fs';
 import { STATUS_CODES } from 'node:http';
 import api from '../schemas/api.json' with { type: 'json' };
@@ -14,16 +14,19 @@ import { ROLES, TYPE_NAMES } from '../src/model/names.ts';
 import { INSTANCE_STATUSES, STATES } from '../src/model/state.ts';
 import { ATTENTION_KINDS } from '../src/service/answers.ts';
 
-/** What the operations of one kind have in common, and what one of them has besides. Numbers are the statuses of error answers. */
+/**
+ * The common description of operations of one kind, or additions of one operation. Numbers are statuses of error
+ * answers.
+ */
 interface Described {
   readonly parameters?: readonly string[];
-  /** By status: a schema, or the media type of an answer that is no JSON; null for an answer without a body. */
+  /** By status: a schema, or the media type of an answer that is not JSON; null for an answer without a body. */
   readonly answers?: Readonly<Record<string, string | null>>;
   readonly errors?: readonly number[];
 }
 
 interface Kind extends Described {
-  /** By the name of the header: its description among the headers. */
+  /** Keys of the common header descriptions, by header name. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -31,14 +34,17 @@ interface Operation extends Described {
   readonly kind: string;
   readonly summary: string;
   readonly description?: string;
-  /** A client needs one of these, by the object that it writes. Left out: every registered client may send it. */
+  /**
+   * The client needs one of these rights, depending on the written object. Omitted: every registered client may send
+   * it.
+   */
   readonly rights?: readonly string[];
   readonly body?: string;
 }
 
 const KINDS: Readonly<Record<string, Kind>> = api.kinds;
 const OPERATIONS: Readonly<Record<string, Operation>> = api.operations;
-/** Keywords of the files' schemas that are for editors, or that OpenAPI has in another place. */
+/** Keywords of the files' schemas that are only for editors, or that OpenAPI has elsewhere. */
 const NOT_IN_OPENAPI: ReadonlySet<string> = new Set(['$schema', 'definitions', 'errorMessage', 'doNotSuggest']);
 const ON_EVERY_ANSWER = { 'X-Request-Id': 'X-Request-Id', 'X-Treeline-Replica': 'X-Treeline-Replica' };
 
@@ -147,10 +153,13 @@ function enumSchemas(): Record<string, object> {
   };
 }
 
-/** Returns the schemas of files, and their definitions as `<schema>.<definition>`, since a reference is looked up in the whole document. */
+/**
+ * Returns the schemas of files, with definitions as `<schema>.<definition>`, because references are global in the
+ * document.
+ */
 function fileSchemas(): Record<string, unknown> {
   const schemas: Record<string, unknown> = {};
-  // hierarchy.yaml is written with git alone.
+  // hierarchy.yaml can only be written with git.
   const { hierarchy: _, ...objects } = SCHEMAS;
   for (const [type, schema] of Object.entries(objects)) {
     const definitions = Object.entries({ ...(schema as { readonly definitions?: JsonMap }).definitions });

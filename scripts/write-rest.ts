@@ -1,5 +1,5 @@
-// Writes docs/rest-reference.md from schemas/api.json: `npm run docs:rest`, after a change of that file. A test fails if the document is
-// not current.
+// Writes docs/rest-reference.md from schemas/api.json: `npm run docs:rest`, after a change of that file. A test fails
+// if the document is not current.
 import { writeFileSync } from 'node:fs';
 import api from '../schemas/api.json' with { type: 'json' };
 import { rolesWith } from '../src/api/authorize.ts';
@@ -73,7 +73,7 @@ function renderOperation(route: string, operation: Operation): string {
   );
 }
 
-/** Every route may answer 404, which the document says once. */
+/** Removes 404, which the document mentions once for all routes. */
 function besides404(errors: readonly number[]): string {
   return errors.filter((status) => status !== 404).join(', ');
 }
@@ -83,7 +83,7 @@ function rolesOf(rights: readonly string[]): string {
   return roles.length === ROLES.length ? 'all' : roles.join(', ');
 }
 
-/** Returns the section of a schema with fields; others are written out where they are used. */
+/** Returns the section of a schema with fields. Other schemas are inlined. */
 function renderSchema(name: string, schema: unknown): readonly string[] {
   if (!isMap(schema)) return [];
   const fields = fieldsOf(schema);
@@ -92,7 +92,7 @@ function renderSchema(name: string, schema: unknown): readonly string[] {
   return [`### ${name}`, ...words, fields.join('\n')];
 }
 
-/** Returns a line for each field with words of its own, and one for all others of the same type. */
+/** Returns a line for each field with a description, and one for all others of the same type. */
 function fieldsOf(schema: JsonMap): readonly string[] {
   if (!isMap(schema.properties)) return [];
   const required = new Set(Array.isArray(schema.required) ? schema.required : []);
@@ -126,19 +126,19 @@ function typeOf(schema: unknown): string {
   return Array.isArray(schema.type) ? schema.type.join(' or ') : String(schema.type ?? 'any');
 }
 
-/** Without parts that only say which fields are required. */
+/** Removes parts that only contain required fields. */
 function namedTypes(choices: readonly unknown[]): readonly string[] {
   return choices.map(typeOf).filter((type) => type !== 'any');
 }
 
-/** A schema of files is linked; fields of one have its type without a link. */
+/** Returns a link for a schema of files, or the type without a link for its fields. */
 function refOf(ref: string): string {
   const name = ref.replace('#/components/schemas/', '');
   const [owner = '', field] = name.split('/properties/');
   return field === undefined ? link(owner) : `as in files (${owner})`;
 }
 
-/** A schema with fields is linked, one without is written out. */
+/** Links a schema with fields, and inlines others. */
 function link(name: string): string {
   if (name === 'PlainObject' || name === 'PlainObjectFile') return 'typed object';
   const schema = SCHEMAS[name];

@@ -39,7 +39,7 @@ function renderTable(node: JsonMap): string {
   return ['| key | default | means |', '|---|---|---|', ...rowsOf(node, '')].join('\n');
 }
 
-/** Every key, also those that only group others. A group that overrides another one has the same keys. */
+/** Returns every key, including groups. A group that overrides another one has the same keys. */
 function rowsOf(node: unknown, prefix: string): readonly string[] {
   if (!isMap(node) || !isMap(node.properties)) return [];
   const required: readonly unknown[] = Array.isArray(node.required) ? node.required : [];

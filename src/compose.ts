@@ -1,4 +1,5 @@
-// Builds and wires all parts, with compose/: only these files know all implementations. This file starts the listeners.
+// Builds and connects all parts, with compose/: only these files know all implementations. This file starts the
+// listeners.
 
 import { createDashboard } from './api/dashboard.ts';
 import type { EventStreams } from './api/event-streams.ts';
@@ -32,14 +33,14 @@ export interface Controller {
   readonly webhook: ListenAddress | null;
   /** The read service behind the REST interface. */
   reader(): Reader;
-  /** Returns true once reads are served from a valid commit, else the reason. */
+  /** Returns true when reads are served from a valid commit, else the reason why not. */
   ready(): true | string;
   /**
-   * Resolves once this process has lost the lease and another one leads, or may lead: then it has to end, and to start
-   * again.
+   * Resolves when this process has lost the lease and another one may lead. Then the process has to end and be
+   * restarted.
    */
   readonly over: Promise<void>;
-  /** Has the audit log opened anew: the file of before was renamed. */
+  /** Reopens the audit log after its file was renamed. */
   reopenAudit(): void;
   /** Stops all parts in order: requests, running actions, the store. */
   stop(): Promise<void>;
@@ -50,7 +51,7 @@ interface Platform {
   readonly clock?: Clock;
 }
 
-/** Starts a controller. Throws if a part cannot start; the parts started before it are stopped again. */
+/** Starts a controller. Throws if a part cannot start, after stopping the parts that were started before it. */
 export async function startController(settings: Settings, { log, clock = systemClock }: Platform): Promise<Controller> {
   await using opened = new AsyncDisposableStack();
   const controller = await compose(settings, { log, clock, opened });
@@ -78,7 +79,7 @@ async function compose(settings: Settings, { log, clock, opened }: SharedParts):
     onSaved: (ms) => metrics.observe('treeline_store_commit_duration_seconds', {}, ms / 1000),
     opened,
     present,
-    // Until then it answers reads.
+    // Until it has settled, it answers reads.
     onOver: () => over.resolve(present.settled()),
   });
   const tls = opened.adopt(await openTlsFiles({ paths: settings.api.tls, clock, log }), (it) => it.close());
@@ -94,7 +95,7 @@ async function compose(settings: Settings, { log, clock, opened }: SharedParts):
   const served = { ...settings.api, tls: tls.material, audit, clock, log, metrics };
   const api = opened.adopt(await startListener({ ...served, handler: present.handler }), (it) => it.close());
   followTls(tls, api, replica.streams);
-  // First, so that writes in progress and waiting reads are answered before the listeners close.
+  // First, so that running writes and waiting reads are answered before the listeners close.
   opened.defer(async () => {
     database?.peers.refuse();
     await present.stopWaiting();
@@ -119,7 +120,7 @@ interface ManagementParts extends Pick<SharedParts, 'clock' | 'opened'> {
   readonly metrics: Metrics;
 }
 
-/** Starts the management listener first and ends it last: it reports why nothing is served while a database is away. */
+/** Starts the management listener, first and until the end, so that it can report that a database is away. */
 async function openManagement(
   { management }: Settings,
   { present, metrics, clock, opened }: ManagementParts,
@@ -129,20 +130,20 @@ async function openManagement(
   return opened.adopt(await createManagement({ ...management, ...health, dashboard }), (it) => it.close());
 }
 
-/** The role begins, which ends before the listeners do. */
+/** Begins the role, which ends before the listeners do. */
 function beginServing(present: PresentRole, database: SharedDatabase | undefined, opened: AsyncDisposableStack): void {
   present.begin();
   database?.lease.start();
-  // Calls may run for a while: until they have ended, everything is answered as before.
+  // Running calls may take long. Requests are answered until they have ended.
   opened.defer(() => present.drain());
   opened.defer(() => {
     present.waitsFor('it is stopping');
-    // It would lead nothing.
+    // This process must not acquire the lease any more.
     database?.lease.retire();
   });
 }
 
-/** Streams of events have to end too: their connections would have no next answer. */
+/** Ends event streams at a reload too, because their connections have no next answer. */
 function followTls(tls: TlsFiles, api: Listener, streams: EventStreams): void {
   tls.follow((material) => {
     api.reload(material);
@@ -150,7 +151,7 @@ function followTls(tls: TlsFiles, api: Listener, streams: EventStreams): void {
   });
 }
 
-/** It is closed last, so that it records all answers. */
+/** Opens the audit log. It is closed last, so that it records all answers. */
 function openAudit({ audit, replica }: Settings, { log, clock, opened }: SharedParts): AuditLog | undefined {
   if (audit === null) return undefined;
   return opened.adopt(new AuditLog({ ...audit, replica: replica.name, clock, log }), (it) => it.close());

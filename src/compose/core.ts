@@ -1,4 +1,4 @@
-// Wires the parts that follow the repository, drive the servers, read and write.
+// Connects the parts that follow the repository, drive the servers, read and write.
 
 import { type Agent, createAgent } from '../agents/agent.ts';
 import { ProxyWork } from '../agents/proxy-work.ts';
@@ -48,13 +48,13 @@ import { createWriter, type Writer } from '../service/write/writer.ts';
 import type { Store } from '../store/store.ts';
 import type { SharedParts } from './open-parts.ts';
 
-/** The rows of a store with their index, and the desired state that they belong to. */
+/** The rows of a store with their index, and the desired state of these rows. */
 export interface ShownStore {
   readonly ledger: Ledger;
   readonly current: CurrentState;
 }
 
-/** The core: what the listeners use, and its inner parts. */
+/** The core: the parts for the listeners, and its inner parts. */
 export interface WiredCore extends ShownStore {
   readonly reader: Reader;
   readonly operator: Operator;
@@ -64,52 +64,52 @@ export interface WiredCore extends ShownStore {
   readonly follower: Follower;
   readonly requests: RowRequests;
   readonly reconciler: Reconciler;
-  /** Answers proxies; undefined if the registry has no entry for them. */
+  /** The interface for proxies; undefined if the registry has no entry for them. */
   readonly agent: Agent | undefined;
-  /** Resolves once a recovery is recorded; rejects if it cannot be. */
+  /** Resolves when a recovery, if needed, is recorded; rejects if that fails. */
   readonly started: Promise<unknown>;
-  /** Ends reads that wait for a commit, refuses new writes, and waits for the writes in progress. */
+  /** Ends reads that wait for a commit, refuses new writes, and waits for running writes. */
   stopWaiting(): Promise<void>;
 }
 
 /** The inputs of {@link wireCore}: all external parts and all numbers from the settings. */
 interface OutsideParts extends SharedParts {
   readonly store: Store;
-  /** What is shown of the store, where that lives longer than the core; left out: the core's own. */
+  /** The shown store, if it outlives the core; default: the core's own. */
   readonly shown?: ShownStore;
   readonly registry: ProviderRegistry;
   readonly source: Source;
   readonly publisher: Publisher;
-  /** Left out: commits need no signature. */
+  /** Omitted: commits need no signature. */
   readonly signatures?: Signatures | undefined;
   readonly triggers: readonly Trigger[];
-  /** Returns whether this process leads, decided at the moment of the call; left out: it always does. */
+  /** Returns whether this process leads at the time of the call. Omitted: it always leads. */
   readonly leads?: () => boolean;
   /** In [0, 1). */
   readonly random: () => number;
   readonly execution: Settings['execution'];
   readonly writes: Settings['repository']['writes'];
-  /** Returns what fails that the core does not know of, such as commit statuses; left out: nothing does. */
+  /** Returns the outages outside the core, such as of commit statuses. Omitted: none. */
   readonly outages?: () => Outages;
-  /** Left out: nothing is audited. */
+  /** Omitted: nothing is audited. */
   readonly audit?: AuditLog | undefined;
-  /** Returns when the certificates and lists of the listener end; left out: there are none. */
+  /** Returns when the certificates and lists of the listener end. Omitted: there are none. */
   readonly certificates?: () => readonly EndingCertificate[];
-  /** When clients were seen; left out: none was. */
+  /** When clients were last seen. Omitted: not tracked. */
   readonly seen?: ClientsSeen;
-  /** How rows were lost, in words; left out: none were. */
+  /** How rows were lost, in words. Omitted: no rows were lost. */
   readonly lostRows?: string | undefined;
   /** See Settings. */
   readonly acceptedHistory?: Settings['acceptedHistory'];
-  /** Returns who leads where several replicas share the store; left out: one process alone. */
+  /** Returns the leader, if several replicas share the store. Omitted: a single process. */
   readonly leader?: (() => LeadingReplica | null) | undefined;
-  /** Counts what happens; left out: nothing does. */
+  /** The metrics. Omitted: nothing is counted. */
   readonly metrics?: Metrics | undefined;
   /** Lets other work run during long loops; default: by the clock. */
   readonly breathe?: Breathe;
 }
 
-/** Returns what is shown of a store that was just opened: its rows, and no desired state yet. */
+/** Returns the shown store for an opened store: its rows, without a desired state. */
 export function showStore(store: Store, breathe: Breathe): ShownStore {
   const current = new CurrentState();
   const nameOf = (serial: string): string => {
@@ -154,13 +154,13 @@ export function wireCore(outside: OutsideParts): WiredCore {
 }
 
 /**
- * Resolves with the core of these parts once it has started. `opened` ends it, in `shutdownMs`, and at once where this
- * process leads no more. Where it cannot start, nothing of it continues after that either.
+ * Resolves with the started core. `opened` stops it within `shutdownMs`, or immediately if this process does not lead
+ * any more. If the core cannot start, it is stopped completely.
  */
 export async function startCore(outside: OutsideParts, shutdownMs: number): Promise<WiredCore> {
   const { opened, leads = () => true } = outside;
   const core = wireCore(outside);
-  // Who has lost the lead ends what it runs at once: the next leader may begin.
+  // Without the lease, end running calls immediately, because the next leader may begin.
   opened.defer(() => core.reconciler.stop(leads() ? shutdownMs : 0));
   opened.adopt(core.follower, (it) => it.stop());
   opened.defer(() => core.stopWaiting());
@@ -174,7 +174,7 @@ interface ReadsParts extends ShownStore, Pick<OutsideParts, 'source' | 'clock' |
   readonly notReadyReason: () => string;
 }
 
-/** Returns what answers from memory. A replica needs no more for that, whether it leads or not. */
+/** Returns the parts that answer from memory, on leaders and standbys. */
 export function wireReads({ ledger, current, source, clock, log, deleteBudget, notReadyReason }: ReadsParts) {
   const plan = createPlanner({ source, current, budget: deleteBudget });
   const logOnce = logOnceAMinute(clock);
@@ -186,7 +186,7 @@ export function wireReads({ ledger, current, source, clock, log, deleteBudget, n
     invalidSince: (name: string) => current.invalidSince(name),
     notReadyReason,
     isAncestor: async (ancestor: string, descendant: string) =>
-      // A commit that a rewritten history has lost includes nothing that is asked for.
+      // A commit that is lost by a rewritten history contains no other commit.
       (await orLost(source.isAncestor(ancestor, descendant))) ?? false,
     describe: (commit: string) => orLost(source.describe(commit)),
     planOf: (...order: Parameters<typeof plan>) => orLost(plan(...order)),
@@ -213,12 +213,12 @@ interface WritesParts
   readonly requests: RowRequests;
   /** Returns the facts that decide which deletes may happen now. */
   readonly safety: () => Safety;
-  /** Judges again what is held. */
+  /** Judges the held changes again. */
   readonly review: () => void;
   readonly breathe: Breathe;
 }
 
-/** How long writes in progress may take to end when the controller stops. */
+/** How long a stopping controller waits for running writes. */
 const STOP_WRITING_MS = 8_000;
 
 /** Returns the writer of the followed branch, with its queue, and the reads that wait for a commit. */
@@ -319,7 +319,7 @@ async function beginRecovery(
   log.warn({ reason }, 'a recovery begins: no action starts until an operator resumes it');
 }
 
-/** Records what the operator of the host has accepted. */
+/** Records the commit that the operator of the host accepted. */
 async function acceptHistory(requests: RowRequests, commit: string | undefined): Promise<void> {
   if (commit === undefined) return;
   const history = { kind: 'history', digest: historyDigest(commit), instance: null } as const;
@@ -352,7 +352,7 @@ function wireReconciler(parts: ReconcilerParts): Reconciler {
   });
 }
 
-/** Resolves with null for a commit that is lost, or while the local copy is being repaired. */
+/** Resolves with null if the commit is lost, or while the local copy is being repaired. */
 async function orLost<Value>(work: Promise<Value>): Promise<Value | null> {
   try {
     return await work;

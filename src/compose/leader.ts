@@ -1,5 +1,5 @@
-// Builds the role of a leader: what follows the repository, drives the servers, writes, answers and reports, upon the
-// parts of its replica.
+// Builds the role of a leader from the parts of its replica: it follows the repository, drives the servers, writes,
+// answers and reports.
 import type { RequestListener } from 'node:http';
 import { createApp } from '../api/app.ts';
 import { invariant } from '../base/invariant.ts';
@@ -38,12 +38,12 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   const { registry, programs } = await openProviders(settings, { log, clock, opened });
   let reporter: StatusReporter | undefined;
   let notifier: Notifier | undefined;
-  // Who leads next begins with what is saved, and not with who watches it here.
+  // The next leader begins with the saved rows, without the watchers of this one.
   opened.defer(() => {
     shown.ledger.forgetWatchers();
     shown.current.forgetWatchers();
   });
-  // Ended last of these, so that it sees how all calls ended.
+  // Stopped last of these parts, so that it reports the results of all calls.
   opened.defer(async () => void (await Promise.all([reporter?.stop(), notifier?.stop()])));
   const outside = {
     store,
@@ -94,11 +94,11 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   };
 }
 
-/** Returns whether this process still leads as it does now. One that takes the lease again leads with other parts. */
+/** Returns a function that returns whether this process still leads with the current fencing number. */
 function leadsAs(database: SharedDatabase | undefined): () => boolean {
   if (database === undefined) return () => true;
   const { fencing } = database.lease;
-  if (fencing === undefined) throw new StoreError('This process does not lead any more.');
+  if (fencing === undefined) throw new StoreError('This process no longer leads.');
   return () => database.lease.fencing === fencing;
 }
 
@@ -107,13 +107,13 @@ function handlerOf(parts: RoleParts, { agent, ...core }: WiredCore): RequestList
   return createApp({ ...core, agent, readAnswer: answerIn, ...listenerOptions(parts) });
 }
 
-/** The most rows of one commit; further ones follow a minute later. */
+/** The maximum number of rows in one commit. Further rows follow a minute later. */
 const ROWS_MAX = 100;
 const RECORD_MS = 60_000;
 
 /**
- * Records once a minute which clients were seen, and forgets confirmations of nodes and clients that are gone. The
- * caller closes it.
+ * Once a minute, records which clients were seen, and removes confirmations of deleted nodes and clients. The caller
+ * closes it.
  */
 function recordOnceAMinute({
   seen,
@@ -131,7 +131,7 @@ function recordOnceAMinute({
       await ledger.commit(changes.slice(0, ROWS_MAX));
     } catch (error) {
       const repeats = logOnce(error);
-      if (repeats) log.warn({ err: error, ...repeats }, 'it could not be recorded which clients were seen');
+      if (repeats) log.warn({ err: error, ...repeats }, 'the seen clients could not be recorded');
     }
     return false;
   };

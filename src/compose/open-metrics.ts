@@ -1,4 +1,4 @@
-// Opens the metrics of a process, and wires what measures it. The parts that count get the metrics handed in.
+// Opens the metrics of a process, and registers the gauges. Parts that count get the metrics as an option.
 import type { Clock } from '../base/clock.ts';
 import { Metrics, type SetGauge } from '../base/metrics.ts';
 import { productVersion } from '../base/product-files.ts';
@@ -37,7 +37,7 @@ export function openMetrics(
   return metrics;
 }
 
-/** Adds the metrics that every role has: those of recorded rows. */
+/** Adds the metrics of all roles: those of recorded rows. */
 export function measureReplica({ settings, replica, seen, clock, metrics }: RoleParts): void {
   const { ledger, current } = replica.shown;
   const sources = {
@@ -58,7 +58,7 @@ export function measureReplica({ settings, replica, seen, clock, metrics }: Role
   });
 }
 
-/** A proxy counts for each of its tags; one without tags for the tag "". */
+/** Measures proxies by tag. A proxy counts for each of its tags, or for the tag "" if it has none. */
 function measureProxies(
   proxies: readonly RegisteredProxy[],
   lastSeen: (serial: string) => string | undefined,
@@ -70,7 +70,7 @@ function measureProxies(
     for (const tag of new Set(tags.length === 0 ? [''] : tags)) {
       const known = byTag.get(tag) ?? { count: 0, seen };
       known.count += 1;
-      // One length and zone, so that the order of the texts is that of the times.
+      // All times have the same length and zone, so text order is time order.
       if (seen !== undefined && (known.seen ?? '') < seen) known.seen = seen;
       byTag.set(tag, known);
     }
@@ -87,7 +87,7 @@ interface MeasuredLeader extends WiredCore {
   readonly clock: Clock;
 }
 
-/** Adds the metrics that only a leader has, until the returned function is called. */
+/** Adds the metrics of a leader, until the returned function is called. */
 export function measureLeader(
   metrics: Metrics,
   { ledger, reconciler, follower, store, attention, clock }: MeasuredLeader,

@@ -1,5 +1,5 @@
-// Opens what the settings name outside of the program: the repository that is followed, the provider of every entry,
-// and the reporter of commit statuses.
+// Opens the external parts in the settings: the followed repository, the provider of every entry, and the reporter of
+// commit statuses.
 
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
@@ -28,7 +28,7 @@ import { createSendNotification } from '../statuses/send-notification.ts';
 import { createSendStatus, takesProgress } from '../statuses/send-status.ts';
 import { StatusReporter } from '../statuses/status-reporter.ts';
 
-/** The parts that all others are built with. */
+/** The parts that all others use. */
 export interface SharedParts {
   readonly log: Logger;
   readonly clock: Clock;
@@ -36,24 +36,24 @@ export interface SharedParts {
   readonly opened: AsyncDisposableStack;
 }
 
-/** The parts that reach the repository. */
+/** The parts for access to the repository. */
 export interface Repository {
   readonly source: Source;
   readonly publisher: Publisher;
-  /** Undefined: commits need no signature. */
+  /** Undefined if commits need no signature. */
   readonly signatures: Signatures | undefined;
-  /** Returns what asks for polls, for one follower. */
+  /** Returns the triggers of polls for one follower. */
   readonly makeTriggers: () => readonly Trigger[];
 }
 
-/** Returns the parts that reach the repository of the settings. `opened` closes them. */
+/** Resolves with the parts for the repository of the settings. `opened` closes them. */
 export async function openRepository(
   { repository, store }: Pick<Settings, 'repository' | 'store'>,
   { log, clock, opened }: SharedParts,
 ): Promise<Repository> {
   const { url, access, branch, directory, verify, writes } = repository;
   const sign = repository.sign === null ? undefined : createSigner(repository.sign.sshKeyFile);
-  // A key that cannot be used shows now, and not at the first write.
+  // Fail now, not at the first write, if the key cannot be used.
   await sign?.(Buffer.from('a commit'));
   // The directory of the local copy.
   const cache = join(store.directory, 'repository');
@@ -61,13 +61,13 @@ export async function openRepository(
   const source = opened.adopt(await createGitSource(options), (it) => it.close());
   const makeTriggers = (): readonly Trigger[] => openTriggers(repository, { log, clock });
   const signatures = verify === null ? undefined : new SignatureCheck(verify, source.copy.path);
-  // What is proposed is followed once an operator has merged it.
+  // Proposed commits are not checked here: they are followed after an operator merged them.
   const own = writes === 'commit' ? signatures : undefined;
   const publisher = createGitPublisher({ source, clock, sign, signatures: own });
   return { source, publisher, signatures, makeTriggers };
 }
 
-/** A local repository is watched and also polled: a lost hint costs time, never a commit. */
+/** A local repository is watched and also polled, so a missed change is only found later. */
 function openTriggers(
   { url, branch, pollSeconds }: Settings['repository'],
   { log, clock }: Pick<SharedParts, 'log' | 'clock'>,
@@ -79,9 +79,9 @@ function openTriggers(
 }
 
 /**
- * Returns the registry of all entries, and the outage while programs of calls cannot be ended. Programs that an earlier
- * controller has left are ended before; throws LeftoverError if one does not end. The store has to be open, since its
- * lock keeps another controller out.
+ * Resolves with the registry of all entries, and the outage while programs of calls cannot be ended. First ends
+ * programs of an earlier controller; throws LeftoverError if one does not end. The store has to be open, because its
+ * lock excludes another controller.
  */
 export async function openProviders(
   { execution, store }: Settings,
@@ -97,7 +97,7 @@ export async function openProviders(
   return { registry: opened.adopt(made, (it) => it.close()), programs: () => outageOf(runner.unended()) };
 }
 
-/** Returns the outage of programs that run on after their call; undefined if there are none. */
+/** Returns the outage of programs that still run after their call; undefined if there are none. */
 function outageOf(unended: readonly UnendedProgram[]): Outage | undefined {
   const [first] = unended;
   if (first === undefined) return undefined;
@@ -114,7 +114,7 @@ interface OpeningParts {
   readonly random: () => number;
 }
 
-/** Returns a running reporter; undefined where no forge is configured. The caller has to stop it. */
+/** Returns a running reporter; undefined without a configured forge. The caller has to stop it. */
 export function openStatuses(
   { id, statuses }: Pick<Settings, 'id' | 'statuses'>,
   { current, ledger, clock, log, random }: OpeningParts,

@@ -1,5 +1,5 @@
-// Opens what a replica answers the others with: a key and a certificate of its own, a listener, and its row in the
-// database, where the others find the address and the certificate.
+// Opens the parts with which a replica answers other replicas: its own key and certificate, a listener, and its row in
+// the database with the address and the certificate.
 import type { RequestListener } from 'node:http';
 import { connect } from 'node:net';
 import type { PeerPlace } from '../api/leader-link.ts';
@@ -14,14 +14,14 @@ import { readDatabaseUrl } from '../store/postgres/database-url.ts';
 import type { Leader, Lease } from '../store/postgres/lease.ts';
 import { Replicas } from '../store/postgres/replicas.ts';
 
-/** This replica for the others, and the others for it. */
+/** The access to other replicas, and theirs to this one. */
 export interface Peers {
   readonly identity: KeyPair;
-  /** Resolves with the place where a leader answers; undefined if it is not known. Throws StoreError. */
+  /** Resolves with the address of a leader; undefined if unknown. Throws StoreError. */
   readonly find: (leader: Leader) => Promise<PeerPlace | undefined>;
-  /** Takes no more requests of other replicas: they look for another leader. Those under way are answered. */
+  /** Refuses new requests of other replicas, which then look for another leader. Running ones are answered. */
   readonly refuse: () => void;
-  /** Returns what does not fit between the replicas, if this one leads. */
+  /** Returns the differences between the replicas, if this one leads. */
   readonly trouble: () => Replicas['trouble'];
 }
 
@@ -41,12 +41,12 @@ const DAYS = 3650;
 const CONNECT_MS = 5_000;
 const LOOPBACK = /^(?:127\.|::1$|::ffff:127\.)/;
 
-/** Opens them. Throws StoreError if the database cannot be used. */
+/** Opens these parts. Throws StoreError if the database cannot be used. */
 export async function openPeers(database: DatabaseOptions, parts: PeersParts): Promise<Peers> {
   const { replica, settings, lease, handler, clock, log, opened } = parts;
   const { name } = replica;
   const now = clock.now();
-  // Nobody keeps the key of the authority.
+  // The key of the authority is not kept.
   const authority = await createAuthority({ commonName: name, now, days: DAYS });
   const { fingerprint, ...identity } = await issueServerCertificate(authority, { hosts: [name], now, days: DAYS });
   let replicas: Replicas | undefined;
@@ -68,12 +68,12 @@ function placeOfPeer(peer: Awaited<ReturnType<Replicas['find']>>): PeerPlace | u
   return peer && { ...splitAddress(peer.address), name: peer.name, fingerprint: peer.certificate };
 }
 
-/** Where this replica answers: by the setting, or where it reaches the database from. */
+/** Resolves with this replica's address: the setting, or the address from which it reaches the database. */
 async function placeOf(
   { address }: ReplicaSettings,
   { url, ca }: DatabaseOptions,
 ): Promise<ListenAddress & { readonly bound: string }> {
-  // A name may be that of another interface, so the listener has all of them.
+  // A host name may belong to any interface, so the listener binds to all of them.
   if (address !== null) return { ...splitAddress(address), bound: '' };
   const host = await ownAddressFor(readDatabaseUrl(url, ca !== undefined).address);
   return { host, port: 0, bound: host };

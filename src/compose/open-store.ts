@@ -1,5 +1,5 @@
-// Opens the store that the settings name: the embedded one in the directory, or a database, which is waited for. The
-// directory belongs to this process in both cases.
+// Opens the store of the settings: the embedded one in the directory, or a database, for which it waits. In both cases,
+// this process locks the directory.
 import { readdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pause } from '../base/clock.ts';
@@ -24,10 +24,10 @@ import { openPeers, type Peers } from './open-peers.ts';
 import type { PresentRole } from './present-role.ts';
 
 const STORE_FILE = 'store.sqlite';
-/** Between two tries to open a store. */
+/** The pause between two attempts to open a store. */
 const RETRY_MS = 2_000;
 
-/** What several processes share, beside the rows. */
+/** The parts of a shared database in addition to the rows. */
 export interface SharedDatabase {
   readonly lease: Lease;
   readonly peers: Peers;
@@ -36,38 +36,38 @@ export interface SharedDatabase {
 /** An open store. */
 export interface OpenedStore {
   readonly store: LowdbStore;
-  /** Undefined: the store is embedded. */
+  /** Undefined if the store is embedded. */
   readonly database: SharedDatabase | undefined;
   readonly earlier: EarlierState;
 }
 
-/** What shows that rows were lost, for the first role that leads. */
+/** The evidence of lost rows, for the first role that leads. */
 export interface EarlierState {
-  /** In words; undefined: nothing does, or it was recorded. */
+  /** The evidence in words; undefined if there is none, or if it was recorded. */
   sign(): string | undefined;
-  /** The sign was recorded, if there was one. */
+  /** Called when the evidence, if any, was recorded. */
   accept(): void;
 }
 
-/** The parts that a store is opened with. */
+/** The dependencies of a store. */
 export interface OpeningParts extends SharedParts, Pick<LowdbStoreOptions, 'onSaved'> {
-  /** Says what it waits for, answers what other replicas forward, and begins or ceases to lead. */
+  /** Reports the wait, answers forwarded requests, and changes the role. */
   readonly present: PresentRole;
-  /** Called once this process has lost the lease, and another one may lead. */
+  /** Called when this process has lost the lease and another one may lead. */
   readonly onOver: () => void;
 }
 
 /**
- * Opens the store of the settings; `opened` closes it. Waits while a database cannot be used, or a disk is full, and
- * makes the tables. Throws StoreError where waiting does not help.
+ * Opens the store of the settings; `opened` closes it. Waits while the database is unavailable or the disk is full, and
+ * creates the tables. Throws StoreError if waiting does not help.
  */
 export async function openConfiguredStore(settings: Settings, parts: OpeningParts): Promise<OpenedStore> {
   const { log, clock, onSaved, opened } = parts;
-  // Other files without a store show that it was lost.
+  // Other files without a store are evidence that the store was lost.
   const left = await findEarlierFile(settings.store.directory);
   if (settings.store.kind === 'lowdb') {
     const { directory } = settings.store;
-    // Before a store is made there.
+    // Before a store is created there.
     requireEmbedded(directory, () => storeRevision(directory));
     const opening = (): Promise<LowdbStore> => createLowdbStore(directory, { log, clock, onSaved });
     const store = opened.adopt(await untilUsable(parts, opening), (it) => it.close());
@@ -92,17 +92,17 @@ export async function openConfiguredStore(settings: Settings, parts: OpeningPart
   };
 }
 
-/** Opens what is in the database, and the ways to other processes. The lease is not tried for before it is started. */
+/** Opens the database and the access to other processes. The lease is not acquired before it is started. */
 async function openDatabase(
   place: DatabaseSettings,
   settings: Settings,
   { log, clock, onSaved, opened, present, onOver }: OpeningParts,
 ): Promise<{ readonly store: LowdbStore; readonly database: SharedDatabase; readonly seen: SeenFile }> {
-  // Read for each try: they may be corrected meanwhile.
+  // Read again for each attempt, because the operator may have corrected them.
   const { replica } = settings;
   const options = { ...(await readDatabaseSettings(place)), replica: replica.name };
   const made = await migrate(options, settings.id);
-  if (made.length > 0) log.info({ migrations: made }, 'the tables in the database were made or changed');
+  if (made.length > 0) log.info({ migrations: made }, 'the tables in the database were created or changed');
   await using parts = new AsyncDisposableStack();
   const held = { ...replica, onTaken: present.take, onLost: present.lose, onOver, clock, log };
   const lease = parts.adopt(new Lease(options, held), (it) => it.close());
@@ -116,12 +116,12 @@ async function openDatabase(
   return { store, database: { lease, peers }, seen };
 }
 
-/** Returns what shows that a database knows less than was done. */
+/** Returns the evidence that a database lacks recorded commits. */
 function signIn(
   store: LowdbStore,
   { left, seen: { lost, isFirst, isOther } }: { readonly left: string | undefined; readonly seen: SeenFile },
 ): string | undefined {
-  // Another replica may have recorded it, or may have worked with that database since.
+  // Another replica may have recorded the loss since.
   const isRecorded = lost !== undefined && (store.read('recovery', RECOVERY)?.since ?? '') > lost.at;
   if (lost !== undefined && !isRecorded && (isOther || store.revision < lost.revision))
     return `the database was set back: this replica has seen its revision ${lost.revision} at ${lost.at}`;
@@ -129,7 +129,10 @@ function signIn(
   return `the database is empty, and the directory of the store has "${left}" of an earlier one`;
 }
 
-/** Returns, as texts by name, the settings that are the same in all replicas, or a takeover changes what is done. */
+/**
+ * Returns the settings that must be equal in all replicas, as texts by name: otherwise a takeover would change the
+ * behaviour.
+ */
 function settingsToAgree({ id, repository, statuses, execution, replica }: Settings): Readonly<Record<string, string>> {
   const { url, branch, directory, writes } = repository;
   const { providers, ...rest } = execution;
@@ -141,7 +144,7 @@ function settingsToAgree({ id, repository, statuses, execution, replica }: Setti
     'repository.writes': writes,
     'replica.leaseSeconds': replica.leaseSeconds,
     execution: rest,
-    // Programs may lie elsewhere on another machine.
+    // The paths of programs may differ between machines.
     'execution.providers': providers.map(({ name, match }) => ({ name, match })),
     statuses: statuses && { ...statuses, tokenFile: null, caFile: null },
     version: productVersion(),
@@ -149,7 +152,7 @@ function settingsToAgree({ id, repository, statuses, execution, replica }: Setti
   return Object.fromEntries(Object.entries(texts).map(([name, value]) => [name, JSON.stringify(value)]));
 }
 
-/** Tries again and again while waiting helps. */
+/** Repeats the attempt while the failure may pass. */
 async function untilUsable<Result>(
   { log, clock, present }: OpeningParts,
   open: () => Promise<Result>,
@@ -172,7 +175,7 @@ async function untilUsable<Result>(
 }
 
 /**
- * Returns a file that an earlier controller has left in the directory of a store, the store itself first; undefined:
+ * Resolves with a file of an earlier controller in the directory of a store, preferably the store itself; undefined if
  * there is none.
  */
 async function findEarlierFile(directory: string): Promise<string | undefined> {

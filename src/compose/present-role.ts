@@ -1,5 +1,5 @@
-// Holds the role that a process has at present, and answers for it: requests, health, hooks. A replica leads when it
-// takes the lease. When it loses the lease, it answers reads as a standby until the process ends.
+// Holds the current role of a process and delegates to it: requests, health, hooks. A replica leads when it acquires
+// the lease. After it loses the lease, it answers reads as a standby until the process ends.
 import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isForwarded } from '../api/peer.ts';
@@ -10,27 +10,27 @@ import { ServiceError } from '../model/service-error.ts';
 import type { Reader } from '../service/read/reader.ts';
 import type { Lease } from '../store/postgres/lease.ts';
 
-/** A role as clients see it. */
+/** A role, as seen by clients. */
 export interface ServingRole {
   readonly handler: RequestListener;
   readonly reader: Reader;
-  /** Returns true where this process leads, decided at the moment of the call; else why it does not. */
+  /** Returns true if this process leads at the time of the call, else the reason why not. */
   leads(): true | string;
-  /** Returns why no read is served, for an operator. */
+  /** Returns why no reads are served, for an operator. */
   notReadyReason(): string;
-  /** Works from now on: the listeners are there. */
+  /** Begins to work. Called when the listeners are ready. */
   begin?(): void;
-  /** Has the branch polled. */
+  /** Requests a poll of the branch. */
   poll?(): void;
-  /** Begins no more calls of providers, and resolves once those that run have ended. */
+  /** Begins no more calls of providers, and resolves when running calls have ended. */
   drain?(): Promise<void>;
-  /** Answers or refuses what waits, before the listeners close. */
+  /** Answers or refuses waiting requests, before the listeners close. */
   stopWaiting(): Promise<void>;
-  /** Ends all parts. A leader also ends what it runs. */
+  /** Stops all parts. A leader also ends running calls. */
   stop(): Promise<void>;
 }
 
-/** The role of a standby, which may begin again. */
+/** The role of a standby, which may be started again. */
 export interface Standby extends ServingRole {
   /** Follows the leader. */
   start(): void;
@@ -44,13 +44,13 @@ interface Succession {
   readonly log: Logger;
 }
 
-/** How long a forwarded request waits for the leader that is being built. */
+/** How long a forwarded request waits while the leader is being built. */
 const TAKE_MS = 10_000;
 
-/** The present role. */
+/** The current role. */
 export class PresentRole {
   #role: ServingRole | undefined;
-  /** Undefined: the process leads alone. */
+  /** Undefined for a single process. */
   #succession: Succession | undefined;
   /** The last change of roles. */
   #last: Promise<void> = Promise.resolve();
@@ -61,8 +61,7 @@ export class PresentRole {
   #isStopped = false;
 
   /**
-   * Answers for the role; registered as a listener. What other replicas forward waits for the leader that is being
-   * built.
+   * Passes requests to the role. Forwarded requests wait while the leader is being built.
    */
   readonly handler: RequestListener = (request, response) => {
     const answer = (): void => {
@@ -73,13 +72,13 @@ export class PresentRole {
     else void Promise.race([this.#taking, sleep(TAKE_MS, undefined, { ref: false })]).then(answer);
   };
 
-  /** True once reads are served from a good commit, else why not. */
+  /** Returns true when reads are served from a good commit, else the reason why not. */
   readonly ready = (): true | string => {
     const reader = this.#role?.reader;
     return this.#isListening && reader !== undefined && isReady(reader) ? true : `not ready: ${this.#reason()}`;
   };
 
-  /** True where this process leads, else why not. */
+  /** Returns true if this process leads, else the reason why not. */
   readonly leads = (): true | string => {
     if (!this.#isListening || this.#role === undefined) return `not leading: ${this.#reason()}`;
     return this.#role.leads();
@@ -91,19 +90,19 @@ export class PresentRole {
     return this.#role.reader;
   }
 
-  /** Returns what the process waits for before it listens, and why it stops. */
+  /** Sets what the process waits for before it listens. */
   readonly waitsFor = (reason: string): void => {
     this.#waitsFor = reason;
     this.#isListening = false;
   };
 
-  /** Shows a role, which begins if the process listens. */
+  /** Sets the role, which begins if the process listens. */
   show(role: ServingRole): void {
     this.#role = role;
     if (this.#isListening) role.begin?.();
   }
 
-  /** The listeners are there: the role begins, and so does each later one. */
+  /** Called when the listeners are ready: begins the current role and each later one. */
   begin(): void {
     this.#isListening = true;
     this.#role?.begin?.();
@@ -121,14 +120,14 @@ export class PresentRole {
     await Promise.all([this.#role?.stopWaiting(), this.#succession?.standby.stopWaiting()]);
   }
 
-  /** The replica stands by, and leads once the lease is taken. */
+  /** Makes the replica a standby, which leads when it acquires the lease. */
   standBy(succession: Succession): void {
     this.#succession = succession;
     succession.standby.start();
     this.show(succession.standby);
   }
 
-  /** The lease is taken. */
+  /** Called when the lease is acquired. */
   readonly take = (): void => {
     this.#last = this.#last.then(async () => {
       this.#taking = this.#take();
@@ -137,17 +136,17 @@ export class PresentRole {
     });
   };
 
-  /** The lease is lost. */
+  /** Called when the lease is lost. */
   readonly lose = (): void => {
     this.#last = this.#last.then(() => this.#lose());
   };
 
-  /** Resolves once the last change of roles is over: what the replica did as the leader has stopped. */
+  /** Resolves when the last change of roles has ended, so that a former leader has stopped. */
   settled(): Promise<void> {
     return this.#last;
   }
 
-  /** Ends the role that is there, or being built. Another replica may lead as soon as this one does not. */
+  /** Stops the current role, or one that is being built. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#last;
@@ -157,7 +156,7 @@ export class PresentRole {
     await standby?.stop();
   }
 
-  /** Never rejects. If no leader can be built, another replica may lead, or this one tries again later. */
+  /** Never rejects. If the leader cannot be built, another replica may lead, or this one tries again later. */
   async #take(): Promise<void> {
     if (this.#succession === undefined || this.#isStopped) return;
     const { standby, lead, lease, log } = this.#succession;
@@ -178,9 +177,7 @@ export class PresentRole {
     if (standby === undefined || leader === standby || this.#isStopped) return;
     this.show(standby);
     standby.start();
-    await leader
-      ?.stop()
-      .catch((err) => log?.error({ err }, 'what this replica did as the leader did not stop in order'));
+    await leader?.stop().catch((err) => log?.error({ err }, 'the former leader role did not stop in order'));
   }
 
   #reason(): string {

@@ -1,5 +1,4 @@
-// Opens the parts that live as long as the process, whatever its role: the store with what is shown of it, and the
-// repository.
+// Opens the parts that live as long as the process, independent of its role: the shown store and the repository.
 import type { AuthenticateOptions } from '../api/authenticate.ts';
 import { dashboardAddress } from '../api/dashboard.ts';
 import { EventStreams } from '../api/event-streams.ts';
@@ -23,7 +22,7 @@ export interface Replica extends OpenedStore {
   readonly streams: EventStreams;
 }
 
-/** The parts that a role is built with. */
+/** The dependencies of a role. */
 export interface RoleParts {
   readonly settings: Settings;
   readonly replica: Replica;
@@ -37,10 +36,10 @@ export interface RoleParts {
   readonly metrics: Metrics;
 }
 
-/** Opens the parts of a replica; `opened` closes them. A database is waited for. Throws where an operator has to help. */
+/** Opens the parts of a replica; `opened` closes them. Waits for a database. Throws if an operator has to act. */
 export async function openReplica(settings: Settings, parts: OpeningParts): Promise<Replica> {
   const { log, clock, opened } = parts;
-  // First: the files of the repository without a store would show that the store was lost.
+  // First, because files of the repository without a store are evidence of a lost store.
   const store = await openConfiguredStore(settings, parts);
   const repository = await openRepository(settings, { log, clock, opened });
   const shown = showStore(store.store, breatheBy(clock));

@@ -13,10 +13,10 @@ import type { SharedDatabase } from './open-store.ts';
 import type { Standby } from './present-role.ts';
 import { listenerOptions, type RoleParts } from './replica.ts';
 
-/** A clean stop hands the lease over within this time: writes wait for the next leader. */
+/** How long writes wait for the next leader: a clean stop hands the lease over within this time. */
 const LEADER_MS = 5_000;
 
-/** The wait of each unsettled server, as a standby reports it if the leader does not answer. */
+/** The wait of each unsettled server that a standby reports if the leader does not answer. */
 const KNOWN_TO_LEADER: ToldWait = {
   reason: 'only the leader knows what it waits for, and no leader answers now',
   server: null,
@@ -25,7 +25,7 @@ const KNOWN_TO_LEADER: ToldWait = {
   action: null,
 };
 
-/** Returns what standing by needs. `opened` closes it. */
+/** Returns the standby. `opened` closes it. */
 export function createStandby(parts: RoleParts, database: SharedDatabase, opened: AsyncDisposableStack): Standby {
   const { replica, clock, log } = parts;
   const { repository, store, shown } = replica;
@@ -61,12 +61,12 @@ export function createStandby(parts: RoleParts, database: SharedDatabase, opened
       isKnown: () => lease.leader() !== undefined,
       lag,
       ask: (question, body, gone) => link.ask(question, body, gone),
-      // Without a standby follower, rows of another desired state are refused, and so is what waits for them.
+      // Without a standby follower, the store refuses rows of another desired state.
       refresh: () => (present === undefined ? store.refresh() : present.catchUp()),
       shows: async (commit) => {
         const head = shown.current.get()?.commit;
         if (head === commit || head === undefined) return head === commit;
-        // A leader is asked instead, so that reads start no process of git here.
+        // With a leader, the read is forwarded instead, so that it starts no git process here.
         return lease.leader() === undefined && (await views.isAncestor(commit, head).catch(() => false));
       },
     },
@@ -98,7 +98,7 @@ function linkToLeader({ lease, peers }: SharedDatabase): LeaderLink {
   return new LeaderLink({ identity: peers.identity, find, waitMs: LEADER_MS });
 }
 
-/** Returns what showing the rows of the leader needs of these parts. */
+/** Returns the options for following the rows of the leader. */
 export function partsToFollow({ replica, clock, log }: RoleParts): StandbyFollowerOptions {
   const { repository, store, shown } = replica;
   const { source } = repository;

@@ -1,5 +1,5 @@
-// The entry of the thread that runs a database, since SQLite blocks the thread that calls it. A file of its own: its
-// listener must not run if the database is imported without a thread. It answers requests in their order.
+// The entry of the thread that runs a database, because SQLite blocks its calling thread. It is a separate file,
+// because its listener must not run if the database is imported without a thread. It answers requests in order.
 import { parentPort } from 'node:worker_threads';
 import type { EventRange, ListedPage } from '../model/instance-event.ts';
 import { Database, type DatabaseState, type DatabaseUse } from './database.ts';
@@ -7,7 +7,7 @@ import type { KeptRow } from './row-json.ts';
 import type { Batch } from './store-document.ts';
 import { StoreError, StoreUnavailable } from './store-error.ts';
 
-/** What the thread can be asked: what each request needs, and the answer. */
+/** The requests of the thread, with their parameters and answers. */
 export interface Requests {
   open: { readonly of: DatabaseUse; readonly answer: DatabaseState & { readonly rows: readonly KeptRow[] } };
   add: { readonly of: readonly KeptRow[]; readonly answer: undefined };
@@ -16,7 +16,7 @@ export interface Requests {
   close: { readonly of: undefined; readonly answer: undefined };
 }
 
-/** A request with what it needs. */
+/** A request with its parameters. */
 export type Request = {
   [Ask in keyof Requests]: { readonly ask: Ask; readonly of: Requests[Ask]['of'] };
 }[keyof Requests];

@@ -1,5 +1,5 @@
-// Keeps the rows and events of a store in a SQLite file. It blocks its thread: database-thread.ts runs it in one of its
-// own.
+// Keeps the rows and events of a store in a SQLite file. It blocks its thread, so database-thread.ts runs it in a
+// separate one.
 import { closeSync, existsSync, openSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { reasonOf } from '../base/wording.ts';
@@ -9,7 +9,7 @@ import type { KeptRow } from './row-json.ts';
 import type { Batch } from './store-document.ts';
 import { newerVersion, StoreError, StoreUnavailable } from './store-error.ts';
 
-/** "Tree", so that `file` and SQLite's tools know whose file this is. */
+/** "Tree", which identifies the file for `file` and SQLite's tools. */
 const APPLICATION_ID = 0x54726565;
 const FORMAT_VERSION = 8;
 const FILE_MODE = 0o600;
@@ -18,7 +18,7 @@ const WAL_BYTES_MAX = 64 * 1024 * 1024;
 const PAGES_MAX = 2 ** 21;
 const BUSY_MS = 5_000;
 
-/** Types of file systems, as statfs(2) returns them, on which two machines may each hold the only lock. */
+/** File system types (see statfs(2)) on which two machines may both get an exclusive lock. */
 const NETWORK = new Map([
   [0x6969, 'NFS'],
   [0xff534d42, 'CIFS'],
@@ -40,7 +40,7 @@ const SCHEMA = `
   PRAGMA user_version = ${FORMAT_VERSION};
 `;
 
-/** A file, whether it may be made and changed, and what it is called in messages. */
+/** A file, whether it may be created and changed, and its name in messages. */
 export interface DatabaseUse {
   readonly path: string;
   readonly isReadOnly: boolean;
@@ -55,7 +55,7 @@ export interface DatabaseState {
   readonly lastEvent: number;
 }
 
-/** Throws StoreError if a directory is on a file system that several machines share. */
+/** Throws StoreError if a directory is on a network file system. */
 export function refuseNetwork(directory: string, type = statfsSync(directory).type): void {
   const name = NETWORK.get(type);
   if (name === undefined) return;
@@ -72,7 +72,7 @@ export class Database {
   /** The first rows of the next batch. */
   #added: KeptRow[] = [];
 
-  /** Throws StoreError if the file is damaged, of another program or version, or cannot be read. */
+  /** Throws StoreError if the file is damaged or unreadable, or belongs to another program or version. */
   constructor(use: DatabaseUse) {
     this.#use = use;
     this.#database = this.#opened();
@@ -100,7 +100,7 @@ export class Database {
     this.#added.push(...rows);
   }
 
-  /** Saves a batch with the rows that were added, all of it or nothing. Throws what SQLite says. */
+  /** Saves a batch with the added rows atomically. Throws the error of SQLite. */
   save({ since, revision, rows, events, isTrim }: Batch): void {
     const all = [...this.#added, ...rows];
     this.#added = [];
@@ -121,13 +121,13 @@ export class Database {
     }
   }
 
-  /** Writes a copy as of the last commit into a new file, also while another process writes. */
+  /** Writes a copy as of the last commit into a new file, even while another process writes. */
   copyTo(path: string): void {
     closeSync(openSync(path, 'wx', FILE_MODE));
     this.#database.prepare('VACUUM INTO ?').run(path);
   }
 
-  /** Moves everything into the one file. */
+  /** Moves the log into the file. */
   close(): void {
     this.#database.close();
   }
@@ -156,15 +156,15 @@ export class Database {
         if (existsSync(`${path}-wal`)) throw this.#damaged('it is missing, though its log of commits is there');
         makeEmpty(path);
       }
-      // Its error says more than SQLite's.
+      // This call fails with a better error than SQLite's.
       if (!isReadOnly) closeSync(openSync(path, 'r+'));
-      // SQLite would treat it as a new one, and remove its log.
+      // SQLite would treat an empty file as new, and remove its log.
       if (statSync(path, { throwIfNoEntry: false })?.size === 0) throw this.#damaged('it has 0 bytes');
       const opened = new DatabaseSync(path, { timeout: BUSY_MS, readOnly: isReadOnly });
       database = opened;
       this.#requireVersion(opened);
-      // A backup is one file, which can be read from a disk that cannot be written. A store that was written as one
-      // gets its log here.
+      // A backup has no log, so that it can be read on a read-only disk. A store that was restored from a backup gets
+      // its log here.
       if (!isReadOnly) opened.exec(`PRAGMA journal_mode = ${use === 'store' ? 'WAL' : 'DELETE'}`);
       this.#requireIntegrity(opened);
       opened.exec(
@@ -188,7 +188,7 @@ export class Database {
   #requireIntegrity(database: DatabaseSync): void {
     const found = database.prepare('PRAGMA integrity_check(1)').get()?.integrity_check;
     if (found !== 'ok') throw this.#damaged(String(found));
-    // The file and its log are not of one moment: one of them was put back beside the other.
+    // The file and its log do not belong together: one of them was replaced.
     const newer = database.prepare('SELECT kind, name FROM rows, state WHERE rows.revision > state.revision').get();
     if (newer !== undefined) throw this.#damaged(`the ${newer.kind} "${newer.name}" is newer than the last commit`);
   }
@@ -221,7 +221,7 @@ type Statements = ReturnType<typeof prepare>;
 function prepare(database: DatabaseSync) {
   return {
     state: database.prepare('SELECT revision, (SELECT coalesce(max(id), 0) FROM events) AS lastEvent FROM state'),
-    // In the order of the index: in another one, all rows would go through a temporary file outside of the directory.
+    // In the order of the index. Another order would need a temporary file outside the directory.
     rows: database.prepare('SELECT kind, name, value FROM rows ORDER BY kind, name'),
     setRevision: database.prepare('UPDATE state SET revision = ?'),
     setRow: database.prepare('INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?)'),
@@ -234,13 +234,12 @@ function pragma(database: DatabaseSync, name: 'user_version' | 'application_id')
 }
 
 /**
- * Makes a file without rows. It is whole from the moment at which it has its name: one of 0 bytes is damaged, and not
- * new.
+ * Creates a file without rows. It gets its name when it is complete, so a file of 0 bytes is damaged, not new.
  */
 function makeEmpty(path: string): void {
   const aside = `${path}.empty`;
   rmSync(aside, { force: true });
-  // SQLite gives the files beside it the same mode.
+  // SQLite creates the log files with the same mode.
   closeSync(openSync(aside, 'wx', FILE_MODE));
   const database = new DatabaseSync(aside);
   try {
@@ -248,11 +247,11 @@ function makeEmpty(path: string): void {
   } finally {
     database.close();
   }
-  // The name is durable with the first commit: SQLite syncs the directory when it makes its log.
+  // The name becomes durable with the first commit: SQLite syncs the directory when it creates its log.
   renameSync(aside, path);
 }
 
 /** Primary codes of a disk that is full or does not work: SQLITE_IOERR, SQLITE_FULL. */
 const DISK = new Set([10, 13]);
-/** SQLITE_ERROR (of these statements: the tables are not as they were made), SQLITE_CORRUPT, SQLITE_NOTADB. */
+/** SQLITE_ERROR (for these statements: the tables were changed), SQLITE_CORRUPT, SQLITE_NOTADB. */
 const DAMAGE = new Set([1, 11, 26]);

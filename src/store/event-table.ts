@@ -3,14 +3,14 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { EventRange, InstanceEvent, ListedEvent, ListedPage, NewEvent } from '../model/instance-event.ts';
 import type { KeptEvent } from './store-document.ts';
 
-/** How many of the newest events of an instance are kept, and of all. */
+/** The number of newest events to keep, for each instance and in total. */
 export const EVENTS_MAX = { ofInstance: 1_000, ofAll: 100_000 };
-/** The range of all events that a database keeps. */
+/** The range of all kept events. */
 export const ALL_EVENTS: EventRange = { after: 0, limit: 2 ** 31 - 1 };
-/** Old events are removed each time that so many new ones were saved, so that few commits pay for it. */
+/** The number of new events between two trims, so that few commits pay for a trim. */
 export const EVENTS_A_TRIM = 5_000;
 
-/** The table, and for each instance the newest event that was removed. */
+/** The table of events, and the table of the newest removed event of each instance. */
 export const SCHEMA_OF_EVENTS = `
   CREATE TABLE events (id INTEGER PRIMARY KEY, instance TEXT NOT NULL, value TEXT NOT NULL) STRICT;
   CREATE INDEX events_instance ON events (instance, id);
@@ -29,7 +29,7 @@ const TRIM = `
     ) WHERE nth > ${EVENTS_MAX.ofAll} OR nth_of_instance > ${EVENTS_MAX.ofInstance}
   )`;
 
-/** The fields in the order in which they are answered, as far as they are left out of what is kept. */
+/** The fields in the order of answers. Null fields are omitted in the database. */
 const FIELDS = {
   id: 0,
   time: '',
@@ -43,8 +43,8 @@ const FIELDS = {
 };
 
 /**
- * Returns events as they are kept, with ids after the last one. An id is at least the time in milliseconds, so that it
- * is not used again after a restore, or after the store was lost.
+ * Returns events in their kept form, with ids after the last one. An id is at least the time in milliseconds, so that
+ * it is not reused after a restore or a lost store.
  */
 export function keptEvents(events: readonly NewEvent[], last: number): readonly KeptEvent[] {
   let id = last;
@@ -54,7 +54,7 @@ export function keptEvents(events: readonly NewEvent[], last: number): readonly 
   });
 }
 
-/** Returns an event as it is kept. Null fields are left out. */
+/** Returns an event in its kept form. Null fields are omitted. */
 export function keptEvent({ instance, event: { id, ...event } }: ListedEvent): KeptEvent {
   const fields = Object.entries(event).filter(([, value]) => value !== null);
   return [id, instance, JSON.stringify(Object.fromEntries(fields))];

@@ -1,4 +1,4 @@
-// Makes durable directories that only the controller's user may enter.
+// Creates durable directories that only the controller's user may enter.
 import { mkdir, open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { StoreError } from './store-error.ts';
@@ -8,8 +8,8 @@ const DIRECTORY_MODE = 0o700;
 const OTHERS = 0o077;
 
 /**
- * Makes a durable directory that only its owner may enter, and those above it. Throws StoreError if there is one that
- * other users may enter: its files may have been read or changed already, and an operator has to know.
+ * Creates a durable directory that only its owner may enter, and its parents. Throws StoreError if it exists and other
+ * users may enter it: they may have read or changed its files, so an operator has to know.
  */
 export async function makeDirectory(directory: string): Promise<void> {
   const first = await mkdir(directory, { recursive: true, mode: DIRECTORY_MODE });
@@ -25,7 +25,7 @@ export async function makeDirectory(directory: string): Promise<void> {
   for (let made = directory; made.length >= first.length; made = dirname(made)) await syncDirectory(dirname(made));
 }
 
-/** Resolves once all names in the directory would survive a power cut. */
+/** Resolves when all names in the directory would survive a power cut. */
 export async function syncDirectory(directory: string): Promise<void> {
   const handle = await open(directory, 'r');
   try {

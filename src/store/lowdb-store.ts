@@ -1,5 +1,5 @@
-// Implements the store: one lowdb document in memory, which an adapter saves. One process at a time opens the file of
-// the embedded store; several may share a database (postgres/). Commits are saved in groups; reads never wait.
+// Implements the store: one lowdb document in memory, which an adapter saves. Only one process opens the file of the
+// embedded store; several may share a database (postgres/). Commits are saved in groups; reads never wait.
 import { resolve } from 'node:path';
 import { Low } from 'lowdb';
 import { type Breathe, breatheBy } from '../base/breathe.ts';
@@ -29,19 +29,19 @@ import {
 import { NotLeading, StoreError } from './store-error.ts';
 import { storePath } from './store-file.ts';
 
-/** The log, the clock, and limits that tests lower. */
+/** The log, the clock, and limits for tests. */
 export interface LowdbStoreOptions {
   readonly log?: Logger | undefined;
   readonly clock?: Clock;
   /** Lets other work run while many rows are read or encoded; default: by the clock. */
   readonly breathe?: Breathe | undefined;
-  /** Called with how long each save took, in milliseconds. */
+  /** Called with the duration of each save, in milliseconds. */
   readonly onSaved?: ((ms: number) => void) | undefined;
 }
 
 /**
- * Opens the store in `directory`, and makes the directory if it is missing. Throws StoreError if another process has
- * it, if its files are damaged, or if another version wrote them.
+ * Opens the store in `directory`, which is created if missing. Throws StoreError if another process uses it, if its
+ * files are damaged, or if another version wrote them.
  */
 export async function createLowdbStore(directory: string, options: LowdbStoreOptions = {}): Promise<LowdbStore> {
   const path = resolve(directory);
@@ -59,8 +59,8 @@ export async function createLowdbStore(directory: string, options: LowdbStoreOpt
 }
 
 /**
- * Opens the store of an adapter. Closing it closes the adapter and releases the lock, if there is one. `path` names it
- * in messages. Throws StoreError if it cannot be read.
+ * Opens the store of an adapter. Closing it closes the adapter and releases the lock, if any. `path`: its name in
+ * messages. Throws StoreError if it cannot be read.
  */
 export async function openStore(
   path: string,
@@ -78,24 +78,24 @@ export async function openStore(
 }
 
 const WAITING_MAX = 10_000;
-/** One commit may have more: it may touch every row. */
+/** The limit of a group. A single commit may have more rows, because it may change every row. */
 const GROUP_ROWS_MAX = 10_000;
 
-/** A commit that waits for the disk. */
+/** A commit that is not yet saved. */
 interface WaitingCommit {
   readonly changes: readonly Change[];
   readonly events: readonly NewEvent[];
   readonly settle: PromiseWithResolvers<void>;
 }
 
-/** Which commits of a group are written. */
+/** The commits of a group to write, and those to refuse. */
 interface Decision {
   readonly accepted: readonly WaitingCommit[];
-  /** The commits that conflict with an earlier one, each with its error. */
+  /** The commits that conflict, each with its error. */
   readonly refused: ReadonlyMap<WaitingCommit, ServiceError>;
 }
 
-/** Returns which commits of a group find every row as they expect it, each seeing those before it as written. */
+/** Accepts the commits whose rows are as expected, each on top of the accepted commits before it. */
 function decideGroup(tables: Tables, group: readonly WaitingCommit[]): Decision {
   const written = new Map<string, Rows[RowKind] | undefined>();
   const accepted: WaitingCommit[] = [];
@@ -117,7 +117,7 @@ function decideGroup(tables: Tables, group: readonly WaitingCommit[]): Decision 
   }
 }
 
-/** Returns a text that no other row has. */
+/** Returns a unique key of the row. */
 function keyOf({ kind, name }: Change): string {
   return `${kind}/${name}`;
 }
@@ -138,7 +138,7 @@ interface Parts extends Pick<LowdbStoreOptions, 'log' | 'onSaved'> {
 /** A store whose document is in memory. */
 export class LowdbStore implements Store {
   readonly #parts: Parts;
-  /** Commits, in the order in which they came. All that arrive during a write go into the next one together. */
+  /** Waiting commits in order of arrival. Commits that arrive during a write form the next group. */
   #waiting: WaitingCommit[] = [];
   #followOthers: (changes: readonly Change[]) => Promise<void> = async () => undefined;
   #failure: Store['failure'];
@@ -156,7 +156,7 @@ export class LowdbStore implements Store {
     return this.#failure;
   }
 
-  /** How messages name the place of the store. */
+  /** The name of the store's place in messages. */
   get path(): string {
     return this.#parts.path;
   }
@@ -196,8 +196,8 @@ export class LowdbStore implements Store {
   }
 
   /**
-   * Resolves once `read` shows all commits that other processes of a shared database made before the call. Throws
-   * StoreError if it cannot be read; then `read` is as before.
+   * Resolves when `read` shows all commits that other processes of a shared database made before the call. Throws
+   * StoreError if the database cannot be read; then `read` is unchanged.
    */
   async refresh(): Promise<void> {
     if (this.#closing !== undefined) throw new StoreError('The store is closed.');
@@ -244,7 +244,7 @@ export class LowdbStore implements Store {
   }
 
   async #answerRefresh({ resolve, reject }: PromiseWithResolvers<void>): Promise<void> {
-    // A later call needs a later read.
+    // A later call needs a new read.
     this.#refreshing = undefined;
     await this.#readChanges().then(resolve, reject);
   }
@@ -254,12 +254,12 @@ export class LowdbStore implements Store {
       const { accepted, refused } = await this.#save(group);
       for (const { settle } of accepted) settle.resolve();
       if (accepted.length > 0) this.#noteSuccess();
-      // Refused last, so that the caller who reads again sees the conflicting change.
+      // Refused last, so that a caller that reads again sees the conflicting change.
       for (const [{ settle }, conflict] of refused) settle.reject(conflict);
     } catch (error) {
       const failure = this.#explainFailure(error);
       const since = this.#failure?.since ?? momentOf(this.#parts.clock.now());
-      // A process that does not lead may not write, but the store works.
+      // A refused write of a process that does not lead is no failure of the store.
       if (!(failure instanceof NotLeading)) this.#failure = { reason: failure.message, since };
       for (const { settle } of group) settle.reject(failure);
     }
@@ -270,7 +270,7 @@ export class LowdbStore implements Store {
     this.#failure = undefined;
   }
 
-  /** Saves the commits that find every row as they expect it. Returns which they are. */
+  /** Saves the accepted commits. Resolves with the decision. */
   async #save(group: readonly WaitingCommit[]): Promise<Decision> {
     const { database, clock, breathe, onSaved } = this.#parts;
     const document = this.#document;
@@ -315,7 +315,7 @@ export class LowdbStore implements Store {
     return isWhole ? [...read, ...removeOthers(this.#document, read)] : read;
   }
 
-  /** All rows change in one turn, in which their writers are answered: no reader sees half a commit. */
+  /** Changes all rows and answers their writers in one turn, so that no reader sees a partial commit. */
   #show(rows: readonly Row[], { revision, lastEvent }: Pick<StoreDocument, 'revision' | 'lastEvent'>): void {
     const document = this.#document;
     for (const row of rows) setRow(document.tables, row);
@@ -333,7 +333,7 @@ export class LowdbStore implements Store {
   }
 }
 
-/** Returns what removes the rows of a document that are not among the given ones. */
+/** Returns the removals of the document's rows that are not among the given rows. */
 function removeOthers({ tables }: StoreDocument, rows: readonly Row[]): readonly Row[] {
   const kept = new Set<string>();
   for (const { kind, name } of rows) kept.add(`${kind}/${name}`);
@@ -344,7 +344,7 @@ function removeOthers({ tables }: StoreDocument, rows: readonly Row[]): readonly
   return removed;
 }
 
-/** Returns rows that were read as changes of those in the tables. A removed row that was never known is none. */
+/** Returns the read rows as changes of the tables. Ignores removals of unknown rows. */
 function changesBy(rows: readonly Row[], tables: Tables): readonly Change[] {
   const changes: Change[] = [];
   for (const { kind, name, value } of rows) {

@@ -1,9 +1,9 @@
-// Writes rows as JSON, and reads them.
+// Converts rows to JSON and back.
 import type { RowKind, Rows, ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 import { newerVersion } from './store-error.ts';
 
-/** Stands in the JSON of a server in place of a further spec that is the wanted one, which is most of the row. */
+/** Replaces a spec that equals the wanted one in a server's JSON, because a spec is most of the row. */
 const WANTED = 'wanted';
 
 /** One row, or its removal if `value` is null. */
@@ -16,7 +16,7 @@ export interface Row<Kind extends RowKind = RowKind> {
 /** A row in a database: its value as JSON; null removes it. */
 export type KeptRow = readonly [kind: string, name: string, value: string | null];
 
-/** The kinds of rows, in the order in which a whole document is written. */
+/** The kinds of rows, in the order of a whole document. */
 export const ROW_KINDS = Object.keys({
   head: true,
   recovery: true,
@@ -38,13 +38,16 @@ export const ROW_KINDS = Object.keys({
   server: true,
 } satisfies Readonly<Record<RowKind, true>>) as readonly RowKind[];
 
-/** Returns a row as databases keep it. */
+/** Returns a row in the form for databases. */
 export function keptRow({ kind, name, value }: Row): KeptRow {
   if (value === null) return [kind, name, null];
   return [kind, name, JSON.stringify(kind === 'server' ? withWantedOnce(value as ServerRow) : value)];
 }
 
-/** Returns the row that {@link keptRow} wrote. Throws StoreError for one of another version; `path` names the database. */
+/**
+ * Returns the row that {@link keptRow} wrote. Throws StoreError for a row of another version. `path`: for the
+ * message.
+ */
 export function readRow([kind, name, value]: KeptRow, path: string): Row {
   if (!isRowKind(kind)) throw newerVersion(path, `rows of a kind it does not know, "${kind}"`);
   const fields = value === null ? null : JSON.parse(value);

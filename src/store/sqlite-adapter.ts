@@ -1,5 +1,5 @@
-// Connects lowdb's document with a SQLite file, which a thread keeps. A batch is one transaction, and one message unless
-// it is large.
+// Connects lowdb's document with a SQLite file in a thread. A batch is one transaction, and one message unless it is
+// large.
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
@@ -13,7 +13,7 @@ import { StoreError, StoreUnavailable } from './store-error.ts';
 
 const THREAD = `${fileURLToPath(new URL('./database-thread', import.meta.url))}${extname(import.meta.filename)}`;
 
-/** A message is copied within one turn of the event loop. */
+/** The limit of rows in one message, which is copied within one turn of the event loop. */
 const MESSAGE_ROWS = 1_000;
 
 /** A thread with an open database; `close` ends it. */
@@ -21,7 +21,7 @@ export class SqliteAdapter implements DocumentAdapter {
   readonly #use: DatabaseUse;
   readonly #breathe: Breathe;
   readonly #worker = new Worker(THREAD, { resourceLimits: { maxYoungGenerationSizeMb: 8 } });
-  /** Of the requests that are not answered, in their order. */
+  /** The unanswered requests, in order. */
   readonly #waiting: PromiseWithResolvers<unknown>[] = [];
   #broken: StoreError | undefined;
 

@@ -1,4 +1,4 @@
-// Defines the document that lowdb holds in memory, a table of rows for each kind, and what keeps it in a database.
+// Defines lowdb's document in memory (a table of rows for each kind), and the contract of adapters that save it.
 import type { Breathe } from '../base/breathe.ts';
 import type { EventRange, ListedEvent, ListedPage } from '../model/instance-event.ts';
 import type { RowKind, Rows } from '../model/rows.ts';
@@ -7,16 +7,16 @@ import { type KeptRow, ROW_KINDS, type Row, readRow } from './row-json.ts';
 /** The rows by kind and name. */
 export type Tables = { readonly [Kind in RowKind]: Map<string, Rows[Kind]> };
 
-/** An event as it is kept: all but its id and instance are JSON. */
+/** An event in a database: everything except id and instance is JSON. */
 export type KeptEvent = readonly [id: number, instance: string, value: string];
 
 /** Commits that are saved in one transaction. */
 export interface Batch {
-  /** The commit before it. */
+  /** The number of the commit before the batch. */
   readonly since: number;
   readonly revision: number;
   readonly rows: readonly KeptRow[];
-  /** By id, which is greater than all that are kept. */
+  /** Sorted by id. All ids are greater than those of kept events. */
   readonly events: readonly KeptEvent[];
   /** Old events are removed too. */
   readonly isTrim: boolean;
@@ -24,48 +24,48 @@ export interface Batch {
 
 /** Everything that a store holds in memory. */
 export interface StoreDocument {
-  /** The number of the last batch that `tables` holds; 0 before the first. */
+  /** The number of the last batch in `tables`; 0 before the first. */
   revision: number;
   /** The id of the newest event; 0 before the first. */
   lastEvent: number;
   readonly tables: Tables;
-  /** What lowdb's `write` saves. `tables` shows it afterwards. */
+  /** The batch that lowdb's `write` saves. `tables` contains it afterwards. */
   unsaved: Batch | undefined;
 }
 
-/** A document, and the events that its database keeps. */
+/** A document and the events of its database. */
 export interface WholeStore {
   readonly document: StoreDocument;
   readonly events: readonly ListedEvent[];
 }
 
-/** An adapter of lowdb that saves changes, and keeps events beside the document. */
+/** An adapter of lowdb that saves changes and keeps events outside the document. */
 export interface DocumentAdapter {
-  /** Returns the document of the database, which is empty at first. */
+  /** Resolves with the document of the database, which is empty at first. */
   read(): Promise<StoreDocument>;
   /**
-   * Saves `document.unsaved`, all of it or nothing. Resolves once it would survive a power cut. Throws if the last
-   * commit that is kept is not `since`.
+   * Saves `document.unsaved` atomically. Resolves when it would survive a power cut. Throws if the last commit of the
+   * database is not `since`.
    */
   write(document: StoreDocument): Promise<void>;
   /** See Store.events. */
   events(range: EventRange): Promise<ListedPage>;
   /**
-   * Returns what other processes have committed after that revision, as of one moment; undefined: nothing. An
-   * adapter whose database belongs to one process does not have this.
+   * Resolves with a consistent set of other processes' commits after that revision; undefined if there are none. Absent
+   * if the database belongs to one process.
    */
   readChanges?(since: number): Promise<SharedChanges | undefined>;
   close(): Promise<void>;
 }
 
-/** What was committed to a database after a revision. */
+/** The commits of a database after a revision. */
 export interface SharedChanges {
   /** The newest commit among them. */
   readonly revision: number;
   readonly lastEvent: number;
-  /** These are all rows that there are: what was removed since may have left no mark. */
+  /** True if `rows` has all rows of the database, because marks of removed rows may be missing. */
   readonly isWhole: boolean;
-  /** The newest of each row; one without a value was removed. */
+  /** The newest version of each row; a row without a value was removed. */
   readonly rows: readonly KeptRow[];
 }
 
@@ -86,7 +86,7 @@ export function setRow<Kind extends RowKind>(tables: Tables, { kind, name, value
   else table.set(name, value);
 }
 
-/** Reads rows into the tables, and lets other work run meanwhile. `path` names their database in messages. */
+/** Reads rows into the tables, and lets other work run meanwhile. `path`: the database in messages. */
 export async function readRows(
   tables: Tables,
   rows: readonly KeptRow[],
@@ -105,7 +105,7 @@ export function* rowsOf(tables: Tables): Generator<Row> {
   }
 }
 
-/** Returns how many rows all tables hold together. */
+/** Returns the number of rows of all tables. */
 export function countRows(tables: Tables): number {
   return Object.values(tables).reduce((sum, table) => sum + table.size, 0);
 }

@@ -1,5 +1,5 @@
-// Writes a backup of a store, puts one in its place, and copies one into another database. Interrupted at any point, the
-// next start finds the store that was there, or the new one.
+// Writes a backup of a store, restores one, and copies one into another database. After an interruption at any point,
+// the next start finds either the old or the new store.
 
 import { randomUUID } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
@@ -17,7 +17,7 @@ import { SqliteAdapter } from './sqlite-adapter.ts';
 import { type DocumentAdapter, rowsOf, type StoreDocument, setRow, type WholeStore } from './store-document.ts';
 import { StoreError } from './store-error.ts';
 
-/** The files that SQLite keeps beside one. */
+/** The suffixes of SQLite's additional files. */
 const BESIDE = ['-wal', '-shm', '-journal'];
 
 /** Returns the path of the file of a store. */
@@ -33,14 +33,15 @@ export interface BackedUp {
 }
 
 /**
- * Writes a backup of the store in `directory` to the file `target`, in place of one of that name, and returns what a
- * look at the finished file found. It holds every commit that was acknowledged before the call, also while a controller
- * runs. Throws StoreError if there is no store, if it is damaged, and if the file cannot be written: then none is left.
+ * Writes a backup of the store in `directory` to the file `target`, replacing an existing one, and resolves with facts
+ * about the finished file. It contains every commit that was acknowledged before the call, even while a controller
+ * runs. Throws StoreError, and leaves no file, if there is no store, if it is damaged, or if the file cannot be
+ * written.
  */
 export async function backUpStore(directory: string, target: string): Promise<BackedUp> {
   const path = storePath(directory);
   if (!existsSync(path)) throw new StoreError(`There is no store in ${directory}. Nothing was backed up.`);
-  // With what is still in the log beside the file.
+  // Includes the log.
   return await writeBackup(target, (aside) => usingStore(path, (database) => database.copyTo(aside)));
 }
 
@@ -55,7 +56,7 @@ export async function exportStore(source: DocumentAdapter, target: string): Prom
 /** Returns the changes to a backup that account for the time since it was made. */
 export type RenewRows = (backup: StoreDocument) => readonly Change[];
 
-/** Makes another database, which has no rows, hold what a renewed backup holds. Returns the document. */
+/** Fills another, empty database with a renewed backup. Resolves with the document. */
 export async function importStore(backup: string, target: DocumentAdapter, renew: RenewRows): Promise<StoreDocument> {
   const { document, events } = await readBackup(backup);
   const changes = renew(document);
@@ -65,7 +66,7 @@ export async function importStore(backup: string, target: DocumentAdapter, renew
   return document;
 }
 
-/** Writes rows and events into a database that has none. */
+/** Writes rows and events into an empty database. */
 async function fillStore(target: DocumentAdapter, { document, events }: WholeStore): Promise<void> {
   await target.read();
   const rows = [...rowsOf(document.tables)].map(keptRow);
@@ -74,7 +75,7 @@ async function fillStore(target: DocumentAdapter, { document, events }: WholeSto
   await target.write({ ...document, unsaved });
 }
 
-/** Returns what a backup holds. Throws StoreError if it is damaged, is no backup, or cannot be read. */
+/** Resolves with the content of a backup. Throws StoreError if it is damaged, not a backup, or unreadable. */
 export async function readBackup(path: string): Promise<WholeStore> {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) throw new StoreError(`There is no backup ${path}.`);
@@ -96,7 +97,7 @@ async function readWhole(source: DocumentAdapter): Promise<WholeStore> {
 
 /** The permission to overwrite, and the time of the restore. */
 export interface RestoreOptions {
-  /** Over a store that holds rows too, or that cannot be read. */
+  /** Also replaces a store with rows or an unreadable store. */
   readonly force: boolean;
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -111,8 +112,8 @@ export interface Restored {
 }
 
 /**
- * Makes the store in `directory` hold what the file `backup` holds. Throws StoreError, and leaves everything as it was,
- * if the backup is damaged, if a process has the store, and if it would be overwritten without `force`.
+ * Restores the file `backup` into the store in `directory`. Throws StoreError, without changes, if the backup is
+ * damaged, if a process uses the store, or if `force` is needed to replace it.
  */
 export async function restoreStore(directory: string, backup: string, options: RestoreOptions): Promise<Restored> {
   await readBackup(backup);
@@ -136,7 +137,7 @@ async function replaceStore(
   const path = storePath(directory);
   const aside = `${path}.new`;
   const folder = join(directory, `replaced-${new Date(now).toISOString().replaceAll(/[:.]/g, '-')}`);
-  // An interrupted restore has left it.
+  // Removes the leftover of an interrupted restore.
   await removeDatabase(aside);
   return await writeFile(path, aside, async () => {
     const document = await usingFile({ path: aside, isReadOnly: false, use: 'backup' }, (adapter) =>
@@ -148,7 +149,7 @@ async function replaceStore(
   });
 }
 
-/** Gives the files of a store a second name in a new folder, and resolves once that is durable. */
+/** Links the files of a store into a new folder, and resolves when that is durable. */
 async function keepAside(directory: string, folder: string): Promise<void> {
   await mkdir(folder, { mode: 0o700 });
   const path = storePath(directory);
@@ -170,14 +171,14 @@ async function writeBackup(target: string, write: (aside: string) => Promise<voi
     await writeFile(target, aside, () => write(aside));
   } catch (error) {
     if (error instanceof StoreError) throw error;
-    const why = existsSync(dirname(target)) ? whyUnusable(error) : 'its folder is not there: make it first';
+    const why = existsSync(dirname(target)) ? whyUnusable(error) : 'its folder does not exist: create it first';
     throw new StoreError(`The backup could not be written to ${target}: ${why}`, { cause: error });
   }
   const { document } = await readBackup(target);
   return { document, bytes: (await stat(target)).size };
 }
 
-/** Has a file written under another name, and gives it its own once it is durable. If that fails, none is left. */
+/** Writes a file under a temporary name, and renames it when it is durable. Leaves no file if that fails. */
 async function writeFile<Result>(path: string, aside: string, write: () => Promise<Result> | Result): Promise<Result> {
   try {
     const result = await write();
@@ -211,8 +212,8 @@ async function usingFile<Result>(use: DatabaseUse, work: (adapter: SqliteAdapter
 }
 
 /**
- * Returns why the present store must not be replaced; undefined if there is none, or one without rows. Its log of
- * commits is empty afterwards if it can be read: it can be removed before the new file is there.
+ * Returns why the existing store must not be replaced; undefined if there is none, or if it has no rows. If it can be
+ * read, its log is empty afterwards, so that the log can be removed before the new file exists.
  */
 function presentStore(directory: string): StoreError | undefined {
   const path = storePath(directory);
@@ -233,7 +234,10 @@ function presentStore(directory: string): StoreError | undefined {
   }
 }
 
-/** Returns the last commit of the store in a directory; undefined if there is none. Throws StoreError if it is damaged. */
+/**
+ * Returns the revision of the store in a directory; undefined if there is no store. Throws StoreError if it is
+ * damaged.
+ */
 export function storeRevision(directory: string): number | undefined {
   const path = storePath(directory);
   return existsSync(path) ? usingStore(path, ({ state }) => state.revision) : undefined;

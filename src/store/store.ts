@@ -6,12 +6,12 @@ import type { Change, RowKind, Rows } from '../model/rows.ts';
 /** Keeps recorded rows. Every promise below also holds between processes. */
 export interface Store {
   /**
-   * Returns a row as of the newest commit this process knows of, at least its own last one, or undefined. Answers
-   * from memory. The value is shared and must not be changed.
+   * Returns a row as of the newest known commit (at least the last one of this process), or undefined. Answers from
+   * memory. The value is shared: do not change it.
    */
   read<Kind extends RowKind>(kind: Kind, name: string): Rows[Kind] | undefined;
 
-  /** Every row of a kind, by name, as of the same moment, in no order. Iterate it before the next `await`. */
+  /** Returns a consistent view of the rows of a kind by name, unsorted. Iterate it before the next `await`. */
   list<Kind extends RowKind>(kind: Kind): ReadonlyMap<string, Rows[Kind]>;
 
   /**
@@ -32,17 +32,17 @@ export interface Store {
   commit(changes: readonly Change[], events?: readonly NewEvent[]): Promise<void>;
 
   /**
-   * Has `follow` called in the turn in which `read` shows rows of other processes, and waits for it. It must not throw.
-   * A store whose rows belong to one process does not have this.
+   * Calls `follow` in the turn in which `read` shows rows of other processes, and waits for it. It must not throw.
+   * Absent if the rows belong to one process.
    */
   watchOthers?(follow: (changes: readonly Change[]) => Promise<void>): void;
 
   /**
-   * Why the last commit could not be saved, and since when (RFC 3339) none was; undefined if it was saved, or met a
+   * Why the last commit could not be saved, and since when (RFC 3339) no commit was; undefined if it was saved or had a
    * conflict.
    */
   readonly failure: { readonly reason: string; readonly since: string } | undefined;
 
-  /** Waits for commits under way and closes the store. Later commits are refused. */
+  /** Waits for running commits and closes the store. Refuses later commits. */
   close(): Promise<void>;
 }

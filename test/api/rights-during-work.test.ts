@@ -193,7 +193,7 @@ test.each(CASES)('a client that $how: $route', async ({ route, how, method, role
   expect(doneCalls()).toEqual([]);
 });
 
-test('a client that is removed while it waits for a commit is refused', async () => {
+test('a client that is removed while its read waits for a commit is refused', async () => {
   const headers = { 'X-Treeline-Min-Commit': COMMIT };
   const waiting = await play({ method: 'GET', path: '/tree', role: 'administrator', headers }, 'is removed');
   expect(waiting.isWaiting).toBe(true);

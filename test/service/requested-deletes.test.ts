@@ -24,7 +24,7 @@ it.each<[what: string, refusal: ServiceError | undefined, isTaken: boolean, duri
   ['approves the existing servers before its push', undefined, true, [APPROVAL], [APPROVAL]],
   ['takes its approval back if the push is refused', undefined, false, [APPROVAL], []],
   ['approves nothing if the client lost its rights', new ServiceError('unauthorized', 'revoked'), true, [], []],
-])('a delete %s', async (_what, refusal, isTaken, during, after) => {
+])('a requested delete %s', async (_what, refusal, isTaken, during, after) => {
   const [remote, clock] = [new ScriptedRemote(FILES), new ManualClock()];
   const ledger = new Ledger(new MemoryStore(), withoutPause);
   const value = rowIn('done', { instance: 'shop', wanted: SMALL, applied: SMALL });

@@ -127,7 +127,7 @@ describe('no backup is written', () => {
     await commitText('a');
     const missing = join(target, 'missing', 'backup');
     await expect(backUpStore(directory, missing)).rejects.toThrow(
-      `could not be written to ${missing}: its folder is not there: make it first`,
+      `could not be written to ${missing}: its folder does not exist: create it first`,
     );
   });
 });

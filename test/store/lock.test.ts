@@ -75,7 +75,7 @@ it('does not replace a file of another program', () => {
   const directory = temporaryDirectory();
   writeFileSync(join(directory, 'lock'), 'mine, and not of the store');
   expect(() => lockDirectory(directory)).toThrow(
-    `${join(directory, 'lock')} has the name of the file that locks the store. Move it away.`,
+    `${join(directory, 'lock')} has the name of the lock file of the store. Move it away.`,
   );
   expect(readdirSync(directory)).toEqual(['lock']);
 });

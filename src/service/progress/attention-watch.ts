@@ -80,7 +80,7 @@ export class AttentionWatch {
       }
     } catch (error) {
       const repeats = this.#logOnceAMinute(error);
-      if (repeats) log.error({ err: error, ...repeats }, 'what needs an operator cannot be found');
+      if (repeats) log.error({ err: error, ...repeats }, 'the causes that need an operator cannot be computed');
     }
     return false;
   }

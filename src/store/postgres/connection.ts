@@ -1,5 +1,5 @@
-// Connects to PostgreSQL and runs transactions there: the one file that imports its driver. Every wait is limited, here
-// and at the server.
+// Connects to PostgreSQL and runs transactions. Only this file imports the driver. Every wait is limited, here and at
+// the server.
 import { setTimeout } from 'node:timers/promises';
 import pg from 'pg';
 import { invariant } from '../../base/invariant.ts';
@@ -7,32 +7,32 @@ import { readDatabaseUrl } from './database-url.ts';
 import { type DatabaseAddress, explainFailure, isLost, LostCommit, nameOf } from './postgres-error.ts';
 import { beginReading, beginWriting, type ServerLimits } from './statements.ts';
 
-/** Which database, and how. */
+/** The database, and how to connect to it. */
 export interface DatabaseOptions {
   /** `postgres://user:password@host:port/database`, with `?sslmode=disable` or `?sslmode=verify-full`. */
   readonly url: string;
   /** The certificates of the server's authority, as PEM; default: those of the system. */
   readonly ca?: string | undefined;
   readonly poolSize?: number;
-  /** The name of the replica that connects; left out: it is a command. */
+  /** The name of the replica that connects; omitted for a command. */
   readonly replica?: string;
-  /** Limits that tests lower. */
+  /** Limits for tests. */
   readonly limits?: Partial<DatabaseLimits>;
 }
 
-/** How long is waited, in milliseconds. */
+/** Time limits in milliseconds. */
 export interface DatabaseLimits extends ServerLimits {
   readonly connectMs: number;
-  /** Beyond `statementMs`, until a statement counts as not answered. */
+  /** In addition to `statementMs`, until a statement counts as unanswered. */
   readonly answerMs: number;
-  /** Between two looks for a commit whose outcome is not known. */
+  /** Between two lookups of a commit with unknown outcome. */
   readonly pauseMs: number;
 }
 
 /** Runs one statement, and returns its rows as lists of values. */
 export type RunStatement = (text: string, values?: readonly unknown[]) => Promise<readonly (readonly unknown[])[]>;
 
-/** The limits unless the options have others. */
+/** The default limits. */
 export const LIMITS: DatabaseLimits = {
   connectMs: 10_000,
   statementMs: 60_000,
@@ -43,7 +43,7 @@ export const LIMITS: DatabaseLimits = {
 };
 const POOL_SIZE = 4;
 
-/** A database, through a few connections that are opened when they are needed. */
+/** A database with a few connections, opened on demand. */
 export class DatabaseConnections {
   readonly address: DatabaseAddress;
   readonly limits: DatabaseLimits;
@@ -65,30 +65,29 @@ export class DatabaseConnections {
       max: options.poolSize ?? POOL_SIZE,
       allowExitOnIdle: true,
     });
-    // A connection that nobody uses was closed, as by a restart of the server. The next one is opened when it is
-    // needed.
+    // An idle connection was closed, for example by a restart of the server. The next one is opened on demand.
     this.#pool.on('error', ignoreLoss);
   }
 
-  /** How messages name the database. */
+  /** The name of the database in messages. */
   get name(): string {
     return nameOf(this.address);
   }
 
-  /** Runs `work` in a transaction that sees everything as of one moment. Throws StoreError. */
+  /** Runs `work` in a transaction with a consistent snapshot. Throws StoreError. */
   read<Result>(work: (run: RunStatement) => Promise<Result>): Promise<Result> {
     return this.#transact(beginReading(this.limits), work);
   }
 
   /**
-   * Runs `work` in a transaction that writes, and resolves once that would survive a power cut. Throws StoreError where
-   * it is undone, and LostCommit where nobody knows.
+   * Runs `work` in a writing transaction, and resolves when it would survive a power cut. Throws StoreError if it was
+   * rolled back, and LostCommit if its outcome is unknown.
    */
   write<Result>(work: (run: RunStatement) => Promise<Result>): Promise<Result> {
     return this.#transact(beginWriting(this.limits), work);
   }
 
-  /** Resolves after the time that lies between two tries. */
+  /** Waits between two attempts. */
   async pause(): Promise<void> {
     await setTimeout(this.limits.pauseMs);
   }
@@ -110,12 +109,12 @@ export class DatabaseConnections {
       throw error;
     } finally {
       client.off('error', ignoreLoss);
-      // What failed is closed: that undoes what it has begun.
+      // After a failure, the connection is closed, which rolls back its transaction.
       client.release(failure !== undefined);
     }
   }
 
-  /** Returns a connection in a transaction. A pooled one may have been closed meanwhile, so a second one is tried. */
+  /** Resolves with a connection in a transaction. A pooled connection may be closed, so it tries a second one. */
   async #begin(begin: string): Promise<pg.PoolClient> {
     for (let isLast = false; ; isLast = true) {
       let client: pg.PoolClient | undefined;
@@ -158,5 +157,5 @@ function applicationName(replica: string | undefined): string {
 }
 
 function ignoreLoss(): void {
-  // The statement that waits gets the error too, or the next one.
+  // The waiting statement, or the next one, gets the error too.
 }

@@ -1,5 +1,5 @@
-// Copies a database into a backup, which is a file as of the embedded store, and a backup into an empty database. So
-// the records move from one kind of store to the other.
+// Copies a database into a backup, which has the format of the embedded store, and a backup into an empty database.
+// This way, rows move from one kind of store to the other.
 import { withoutPause } from '../../base/breathe.ts';
 import type { StoreDocument } from '../store-document.ts';
 import { type BackedUp, exportStore, importStore, type RenewRows } from '../store-file.ts';
@@ -8,7 +8,7 @@ import { migrate } from './migrate.ts';
 import { PostgresAdapter } from './postgres-adapter.ts';
 import { databaseError } from './postgres-error.ts';
 
-/** Writes a backup of a database, as of one moment, also while replicas run. Throws StoreError if it cannot be read. */
+/** Writes a consistent backup of a database, even while replicas run. Throws StoreError if it cannot be read. */
 export async function exportDatabase(database: DatabaseOptions, target: string): Promise<BackedUp> {
   const adapter = new PostgresAdapter(database, withoutPause);
   try {
@@ -19,8 +19,8 @@ export async function exportDatabase(database: DatabaseOptions, target: string):
 }
 
 /**
- * Makes a database hold what the file `backup` holds, renewed, in one transaction; its tables are made if they are
- * missing. Throws StoreError, and leaves all as it was, if the backup is damaged and if the database has a commit.
+ * Fills a database with the renewed content of the file `backup`, in one transaction. Creates missing tables. Throws
+ * StoreError, without changes, if the backup is damaged or the database has a commit.
  */
 export async function importDatabase(
   database: DatabaseOptions,

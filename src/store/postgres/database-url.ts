@@ -1,17 +1,16 @@
-// Reads the URL of the database from where the settings have it, and what it says. Nothing that it throws shows the
-// URL, which has the password.
+// Reads and parses the URL of the database. Its errors never contain the URL, which contains the password.
 import { readSettingFile } from '../../base/secrets.ts';
 import { reasonOf } from '../../base/wording.ts';
 import type { DatabaseSettings } from '../../model/settings.ts';
 import { StoreError } from '../store-error.ts';
 import type { DatabaseAddress } from './postgres-error.ts';
 
-/** What the URL of a database says. */
+/** The parsed URL of a database. */
 interface DatabaseUrl {
   readonly address: DatabaseAddress;
-  /** Empty: none. */
+  /** Empty if there is none. */
   readonly password: string;
-  /** With TLS, whose certificate is verified. */
+  /** True for TLS with a verified certificate. */
   readonly isEncrypted: boolean;
 }
 
@@ -21,7 +20,7 @@ const PARAMETERS = ['sslmode', 'host'];
 const URL_FORM = 'postgres://user:password@host:5432/database, with special characters percent-encoded';
 const FILE_BYTES_MAX = 64 * 1024;
 
-/** Returns the options that settings give. Throws StoreError if a file or the URL cannot be used. */
+/** Resolves with the options from the settings. Throws StoreError if a file or the URL cannot be used. */
 export async function readDatabaseSettings({
   url: place,
   caFile,
@@ -50,13 +49,12 @@ async function readText(path: string, setting: string): Promise<string> {
 }
 
 /**
- * Returns what a URL says. Without `sslmode`, TLS is required but on this machine, there too with `hasCa`. Throws
- * StoreError.
+ * Parses a URL. Without `sslmode`, TLS is required, except on this machine without `hasCa`. Throws StoreError.
  */
 export function readDatabaseUrl(text: string, hasCa: boolean): DatabaseUrl {
   const url = URL.parse(text);
   if (url === null || !['postgres:', 'postgresql:'].includes(url.protocol)) throw wrong('is none');
-  // Behind a "?" that is not percent-encoded, parameters are a part of the password, which is not shown.
+  // After an unencoded "?", these parameters may be a part of the password, so the message does not contain them.
   if ([...url.searchParams.keys()].some((name) => !PARAMETERS.includes(name)))
     throw wrong(`has other parameters than ${PARAMETERS.join(' and ')}`);
   const host = decode(url.hostname).replace(/^\[(.*)\]$/, '$1') || (url.searchParams.get('host') ?? '');

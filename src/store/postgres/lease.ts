@@ -1,22 +1,22 @@
-// Decides which of several processes leads: a row of the database that one of them holds for a while and renews. Each
-// holder has a greater fencing number than those before, which its commits have to show.
+// Leader election: one process holds a lease, a row of the database, and renews it. Each holder has a greater fencing
+// number than all earlier ones, and its commits have to present that number.
 import { type Clock, type ClockTimes, msSince, pause, readClocks, systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import { reasonOf } from '../../base/wording.ts';
 import { DatabaseConnections, type DatabaseLimits, type DatabaseOptions, LIMITS } from './connection.ts';
 import { ACQUIRE_LEASE, FENCE, LEASE, RELEASE_LEASE, RENEW_LEASE } from './statements.ts';
 
-/** Who tries to hold the lease, and what follows. */
+/** The candidate for the lease, and its callbacks. */
 export interface LeaseOptions {
-  /** Names this process in the database. */
+  /** The name of this process in the database. */
   readonly name: string;
-  /** How long a lease lasts that is not renewed. */
+  /** The duration of a lease that is not renewed. */
   readonly leaseSeconds: number;
-  /** Called once the lease is held. Must not throw. */
+  /** Called when the lease is acquired. Must not throw. */
   readonly onTaken: (fencing: number) => void;
-  /** Called once when the lease is lost. This process does not take it again. Must not throw. */
+  /** Called when the lease is lost. This process does not acquire it again. Must not throw. */
   readonly onLost: (reason: string) => void;
-  /** Called once the database is read after a loss: another process may lead. Must not throw. */
+  /** Called when the database was read after a loss, so another process may lead. Must not throw. */
   readonly onOver: () => void;
   readonly clock?: Clock;
   readonly log?: Logger | undefined;
@@ -27,33 +27,33 @@ export interface Leader {
   readonly name: string;
   /** RFC 3339, by the database's clock. */
   readonly since: string;
-  /** Each leader's is greater than those before. */
+  /** Greater than the number of every earlier leader. */
   readonly fencing: number;
 }
 
-/** What a commit has to know of the lease. */
+/** The part of the lease that a commit needs. */
 export type CommitLease = Pick<Lease, 'fencing' | 'leaseSeconds'>;
 
 /** The lease while this process holds it. */
 interface Held {
   readonly leader: Leader;
-  /** When the last renewal was sent that the database has confirmed. */
+  /** The send time of the last confirmed renewal. */
   sent: ClockTimes;
 }
 
-/** Renewals in a lease. */
+/** The number of renewals within the duration of a lease. */
 const RENEWALS = 3;
-/** The longest time between two looks at a lease that another process holds. */
+/** The maximum time between two polls of a lease that another process holds. */
 const POLL_MS_MAX = 250;
-/** Looks in a short lease, and tries of a renewal that failed. */
+/** The number of polls within a short lease, and of attempts of a failed renewal. */
 const POLLS = 8;
 const STATEMENT_MS_MIN = 500;
 const LOCK_MS_MAX = 1_000;
 const LEADER_STATEMENT_MS_MIN = 10_000;
 
 /**
- * Returns the limits of the leader's commits, at most the given ones. One that is silent within a commit keeps others
- * from leading no longer than its lease, and to wait for longer than that serves nobody.
+ * Returns the limits of the leader's commits, at most the given ones. A leader that hangs within a commit must not
+ * prevent a takeover for longer than its lease.
  */
 export function limitCommits(leaseSeconds: number, limits: Partial<DatabaseLimits> = {}): Partial<DatabaseLimits> {
   const leaseMs = leaseSeconds * 1_000;
@@ -62,12 +62,12 @@ export function limitCommits(leaseSeconds: number, limits: Partial<DatabaseLimit
     ...limits,
     idleMs: Math.min(idleMs, leaseMs),
     lockMs: Math.min(lockMs, leaseMs),
-    // A statement whose process was killed continues at the server, and keeps its locks.
+    // The statement of a killed process continues at the server and keeps its locks.
     statementMs: Math.min(statementMs, Math.max(leaseMs, LEADER_STATEMENT_MS_MIN)),
   };
 }
 
-/** A lease that this process tries to hold. It has a connection of its own: a renewal never waits for a commit. */
+/** The lease that this process tries to hold. It has its own connection, so a renewal never waits for a commit. */
 export class Lease {
   readonly leaseSeconds: number;
   readonly #options: LeaseOptions;
@@ -75,17 +75,17 @@ export class Lease {
   readonly #connections: DatabaseConnections;
   #held: Held | undefined;
   #cancelExpiry: (() => void) | undefined;
-  /** Of the last look, while another process leads; at that time by the monotonic clock. */
+  /** The result of the last poll while another process leads, with its time by the monotonic clock. */
   #seen: { readonly leader: Leader; readonly atMs: number } | undefined;
-  /** The greatest fencing number that this process knows of: a database that was set back may have forgotten it. */
+  /** The greatest known fencing number, which a restored database may have lost. */
   #fencingMax = 0;
   #running: Promise<void> | undefined;
   readonly #stopping = new AbortController();
-  /** Why the row could not be read or written when that was last tried, for an operator; undefined where it could. */
+  /** Why the last access to the row failed, for an operator; undefined if it succeeded. */
   failure: string | undefined;
-  /** By the monotonic clock: this process does not take the lease earlier. */
+  /** The earliest time at which this process acquires the lease, by the monotonic clock. */
   #notBeforeMs = 0;
-  /** It was lost, and the database was not read since. */
+  /** True if the lease was lost and the database was not read since. */
   #isLost = false;
 
   constructor(database: DatabaseOptions, options: LeaseOptions) {
@@ -117,8 +117,8 @@ export class Lease {
   }
 
   /**
-   * Returns who leads, as this process last read it; undefined where nobody does, or this process has not looked for as
-   * long as a lease lasts.
+   * Returns the leader of the last poll; undefined if there is none, or if the poll is older than the duration of a
+   * lease.
    */
   leader(): Leader | undefined {
     if (this.fencing !== undefined) return this.#held?.leader;
@@ -127,17 +127,17 @@ export class Lease {
     return this.#seen.leader;
   }
 
-  /** Begins to try. Nothing is thrown later: the database may be away. */
+  /** Starts trying to acquire the lease. Never throws later, even if the database is away. */
   start(): void {
     this.#running ??= this.#run();
   }
 
-  /** Does not take the lease any more, since this process ends. A lease that is held is kept and renewed. */
+  /** Stops acquiring the lease, because this process ends. A held lease is still renewed. */
   retire(): void {
     this.#notBeforeMs = Number.POSITIVE_INFINITY;
   }
 
-  /** Stops trying, and lets another process lead at once if this one does. `onLost` is not called. Never rejects. */
+  /** Stops trying, and releases a held lease, without calling `onLost`. Never rejects. */
   async release(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
@@ -145,8 +145,8 @@ export class Lease {
   }
 
   /**
-   * Gives the lease back, since this process cannot lead now: another one may. This one does not take it again for as
-   * long as a lease lasts. Never rejects.
+   * Releases the lease, because this process cannot lead now. It does not acquire the lease again for the duration of a
+   * lease. Never rejects.
    */
   async resign(): Promise<void> {
     const pauseMs = this.leaseSeconds * 1_000;
@@ -167,7 +167,7 @@ export class Lease {
     }
   }
 
-  /** Renews, or looks whether the lease may be taken. Returns how long to wait then. */
+  /** Renews the lease, or polls whether it is free. Resolves with the time to wait. */
   async #step(): Promise<number> {
     const { log } = this.#options;
     try {
@@ -214,7 +214,7 @@ export class Lease {
     return this.#pollMs;
   }
 
-  /** Takes the lease if it is over. Whoever commits at that moment comes first, or this throws StoreError. */
+  /** Acquires the lease if it has expired. Waits for a running commit, or throws StoreError. */
   async #acquire(): Promise<number> {
     const { name, onTaken, log } = this.#options;
     const sent = readClocks(this.#clock);
@@ -239,7 +239,7 @@ export class Lease {
     return (this.leaseSeconds * 1_000) / RENEWALS;
   }
 
-  /** Loses the lease if it is over by the clocks, and looks again when it would be. */
+  /** Loses the lease if it has expired by the clocks; otherwise checks again at its end. */
   #expire(held: Held): void {
     if (this.#held !== held) return;
     this.#cancelExpiry?.();
@@ -271,13 +271,13 @@ export class Lease {
     if (held !== undefined) await this.#giveBack(held.leader.fencing);
   }
 
-  /** Changes nothing where another process has the lease. Where the database is away, the lease ends by itself. */
+  /** Has no effect if another process has the lease. If the database is away, the lease expires. */
   async #giveBack(fencing: number): Promise<void> {
     const { name, log } = this.#options;
     try {
       await this.#connections.write((run) => run(RELEASE_LEASE, [name, fencing]));
     } catch (error) {
-      log?.info({ reason: reasonOf(error) }, 'the lease could not be given back, and ends by itself');
+      log?.info({ reason: reasonOf(error) }, 'the lease could not be released; it will expire');
     }
   }
 

@@ -1,5 +1,5 @@
-// Makes the tables of a store in PostgreSQL, and brings those of an older version up to date. The migrations are plain
-// SQL, in migrations/ of the package.
+// Creates the tables of a store in PostgreSQL, and migrates those of an older version. The migrations are plain SQL, in
+// migrations/ of the package.
 import { readdirSync, readFileSync } from 'node:fs';
 import { productPath } from '../../base/product-files.ts';
 import { DatabaseConnections, type DatabaseOptions, type RunStatement } from './connection.ts';
@@ -9,10 +9,10 @@ import { RELATIONS, SCHEMA, SERVER_FACTS, SERVER_VERSION_MIN, TABLE_WITHOUT_RIGH
 const TABLE = 'migrations';
 
 /**
- * Makes or updates the tables in one transaction, and returns the names of the migrations that it made. Needs the owner
- * of the database, or of an empty schema `treeline` in it. Of several processes one migrates, and the others wait for
- * it. The tables become those of the installation `id`, if there is one. Throws StoreError if the schema belongs to
- * another program, to a newer version or to another installation.
+ * Creates or updates the tables in one transaction, and resolves with the names of the applied migrations. Requires
+ * the owner of the database, or of an empty schema `treeline` in it. Of several processes, one migrates and the others
+ * wait. Assigns the tables to the installation `id`, if given. Throws StoreError if the schema belongs to another
+ * program, to a newer version or to another installation.
  */
 export async function migrate(options: DatabaseOptions, id?: string): Promise<readonly string[]> {
   const connections = new DatabaseConnections(options);
@@ -23,7 +23,7 @@ export async function migrate(options: DatabaseOptions, id?: string): Promise<re
       await run(`SELECT pg_advisory_xact_lock(hashtextextended('${SCHEMA}.migrations', 0))`);
       const { hasSchema, made } = await requireOwnSchema(run, address);
       const missing = missingAfter(made);
-      // Who migrates is the owner.
+      // A migrating user is the owner and has all rights.
       if (missing.length === 0) await requireRights(run, address);
       else if (made.length === 0) await makeTable(run, hasSchema);
       for (const name of missing) {
@@ -55,7 +55,7 @@ async function claim(
   throw databaseError(address, { why, remedy: 'Give each installation a database of its own.' });
 }
 
-/** Throws StoreError where the tables are not as this version needs them. */
+/** Throws StoreError if the tables do not have the form of this version. */
 export async function requireSchema(run: RunStatement, address: DatabaseAddress): Promise<void> {
   await requireServer(run, address);
   const { made } = await requireOwnSchema(run, address);
@@ -82,7 +82,7 @@ async function requireServer(run: RunStatement, address: DatabaseAddress): Promi
   }
 }
 
-/** Throws StoreError where this user may not write a table: a replica without that would lead, or stand by, in vain. */
+/** Throws StoreError if this user may not write a table, since a replica without that right is useless. */
 async function requireRights(run: RunStatement, address: DatabaseAddress): Promise<void> {
   const [[table] = []] = await run(TABLE_WITHOUT_RIGHTS);
   if (table === undefined) return;
@@ -92,8 +92,7 @@ async function requireRights(run: RunStatement, address: DatabaseAddress): Promi
 }
 
 /**
- * Returns the migrations that were made. Throws StoreError where another program has made the schema, or a version that
- * this one cannot follow.
+ * Resolves with the applied migrations. Throws StoreError if another program or an unknown version created the schema.
  */
 async function requireOwnSchema(
   run: RunStatement,

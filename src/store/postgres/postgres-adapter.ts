@@ -1,5 +1,5 @@
 // Keeps lowdb's document in a PostgreSQL database, which several processes share. Each commit is one transaction that
-// locks the row of the state first, so commits come one after the other, and their revisions are seen in order.
+// first locks the state's row, so commits are serialised and their revisions become visible in order.
 import { type Breathe, breatheBy } from '../../base/breathe.ts';
 import { systemClock } from '../../base/clock.ts';
 import { reasonOf } from '../../base/wording.ts';
@@ -34,16 +34,16 @@ import {
 } from './statements.ts';
 
 /**
- * As of every store, and the lease of the process that may commit. Without one, which is for `treeline store` and tests,
- * every process may commit, and nothing fences it.
+ * The options of every store, and the lease of the process that may commit. Without a lease, for `treeline store` and
+ * tests, every process may commit without fencing.
  */
 export interface PostgresStoreOptions extends LowdbStoreOptions {
   readonly lease?: CommitLease | undefined;
-  /** Remembers the last commit of this database. Omitted: nobody does. */
+  /** Remembers the last seen commit of this database. Omitted: not remembered. */
   readonly seen?: SeenFile;
 }
 
-/** Opens the store in a database whose tables are there. Throws StoreError where it cannot be read. */
+/** Opens the store in a database with existing tables. Throws StoreError if it cannot be read. */
 export async function openPostgresStore(
   database: DatabaseOptions,
   options: PostgresStoreOptions = {},
@@ -53,15 +53,15 @@ export async function openPostgresStore(
   return await openStore(adapter.name, { ...options, adapter });
 }
 
-/** What the database says of itself. */
+/** The state row of the database. */
 interface State {
   readonly revision: number;
   readonly lastEvent: number;
-  /** Made with the tables. */
+  /** Created with the tables. */
   readonly installation: string;
-  /** That of the last process that took the lease. */
+  /** The number of the last process that acquired the lease. */
   readonly fencing: number;
-  /** Marks up to this commit may be gone. */
+  /** Removal marks up to this commit may be missing. */
   readonly forgotten: number;
 }
 
@@ -108,7 +108,7 @@ export class PostgresAdapter implements DocumentAdapter {
       this.#note(revision, await readTerm(run, revision));
       return await this.#readRows(run, { since: 0, last: revision });
     });
-    // After the transaction, which the database ends if it waits for long.
+    // After the transaction, because the database ends idle transactions.
     await readRows(document.tables, rows, { path: this.name, breathe: this.#breathe });
     return document;
   }
@@ -157,14 +157,14 @@ export class PostgresAdapter implements DocumentAdapter {
     return this.#connections.close();
   }
 
-  /** Returns the fencing number that this process leads with; undefined where nobody has to lead. */
+  /** Returns the fencing number of this process; undefined without a lease. Throws NotLeading if it does not lead. */
   #requireLead(): number | undefined {
     const fencing = this.#lease?.fencing;
     if (this.#lease === undefined || fencing !== undefined) return fencing;
     throw new NotLeading(`This process does not lead, so it may not change ${this.name}. Nothing was saved.`);
   }
 
-  /** The lock on the state is held: nobody takes the lease before this transaction ends. */
+  /** Requires the lock on the state, so that no process can acquire the lease before this transaction ends. */
   #requireFencing({ fencing: there }: State, fencing: number | undefined): void {
     if (this.#requireLead() === fencing && (fencing === undefined || there === fencing)) return;
     throw new NotLeading(
@@ -177,7 +177,10 @@ export class PostgresAdapter implements DocumentAdapter {
     this.#seen?.note(revision, fencing);
   }
 
-  /** Returns the rows that are newer than a revision. Throws StoreError for one that is newer than the last commit. */
+  /**
+   * Resolves with the rows that are newer than a revision. Throws StoreError for a row that is newer than the last
+   * commit.
+   */
   async #readRows(
     run: RunStatement,
     { since, last }: { readonly since: number; readonly last: number },
@@ -192,9 +195,9 @@ export class PostgresAdapter implements DocumentAdapter {
     return rows;
   }
 
-  /** Writes a batch. The lock on the state is held. */
+  /** Writes a batch. Requires the lock on the state. */
   async #save(run: RunStatement, { revision, rows, events, isTrim }: Batch): Promise<void> {
-    // The last of each row counts.
+    // Only the last change of each row matters.
     const last = [...new Map(rows.map((row) => [`${row[0]}/${row[1]}`, row])).values()];
     const [kinds, names] = [last.map(([kind]) => kind), last.map(([, name]) => name)];
     await run(SAVE_ROWS, [kinds, names, last.map(([, , value]) => value), revision]);
@@ -207,20 +210,20 @@ export class PostgresAdapter implements DocumentAdapter {
   }
 
   /**
-   * Returns true if a commit is there whose connection was lost. Looks until that can be read, or the lease is over: who
-   * does not lead any more finds the commit among those of others. Throws StoreError then.
+   * Resolves with true if a commit whose connection was lost was saved. Repeats the lookup until it succeeds. Throws
+   * StoreError if the lease expires: afterwards the commit is found like those of other processes.
    */
   async #isCommitted(revision: number, term: number): Promise<boolean> {
     for (;;) {
       try {
         return await this.#connections.write(async (run) => {
-          // A transaction that has not ended at the server still has the lock.
+          // Waits for the lock, which an unfinished transaction at the server still holds.
           const state = await this.#readState(run, LOCKED_STATE);
           return state.revision >= revision && (await readTerm(run, revision)) === term;
         });
       } catch (error) {
         if (this.#lease?.fencing === term) await this.#connections.pause();
-        else throw new StoreError(`${reasonOf(error)} Nobody knows whether the last commit was saved.`);
+        else throw new StoreError(`${reasonOf(error)} It is unknown whether the last commit was saved.`);
       }
     }
   }
@@ -248,7 +251,7 @@ export class PostgresAdapter implements DocumentAdapter {
         there < known
           ? `was set back: its last commit is ${there}, and this process has seen ${known}`
           : `was set back: its commit ${known} is another one than this process has seen`,
-      remedy: 'Restart Treeline, so that it reads what is there.',
+      remedy: 'Restart Treeline, so that it reads the current rows.',
     });
   }
 
@@ -273,7 +276,7 @@ async function readEvents(run: RunStatement, { after, before, limit, instances }
   return { events, isGap: isGap === true, newest: Number(newest) };
 }
 
-/** Returns the fencing number of the leader that made a commit; 0: none has led yet. */
+/** Resolves with the fencing number of a commit's leader; 0 if there was no leader yet. */
 async function readTerm(run: RunStatement, revision: number): Promise<number> {
   const [[fencing = 0] = []] = await run(TERM, [revision]);
   return Number(fencing);

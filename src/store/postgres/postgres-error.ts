@@ -1,9 +1,8 @@
-// Explains to the operator what failed between Treeline and PostgreSQL: which database, why, and what to do. Never shows
-// a password.
+// Explains failures of PostgreSQL to the operator: the database, the cause and the remedy. Never shows a password.
 import { reasonOf } from '../../base/wording.ts';
 import { codeOf, StoreError, StoreUnavailable } from '../store-error.ts';
 
-/** A database, as messages name it. */
+/** The address of a database in messages. */
 export interface DatabaseAddress {
   readonly host: string;
   readonly port: number;
@@ -11,20 +10,20 @@ export interface DatabaseAddress {
   readonly user: string;
 }
 
-/** The connection was lost while the server committed: it may have, or not. */
+/** The connection was lost during the commit, so its outcome is unknown. */
 export class LostCommit extends StoreError {}
 
-/** What happened, and what to do. */
+/** A failure and its remedy. */
 interface Failure {
   readonly why: string;
   readonly remedy: string;
-  /** To wait and to try again helps, so Treeline does. */
+  /** True if the failure may pass, so Treeline retries. */
   readonly isPassing?: boolean;
 }
 
 const CONTINUES = 'Treeline continues automatically.';
-/** After a takeover of PostgreSQL the same address may be that of the primary again. */
-export const NAME_PRIMARY = 'Name the primary in the URL.';
+/** After a failover of PostgreSQL, the same address may belong to the primary again. */
+export const NAME_PRIMARY = 'Use the primary in the URL.';
 
 /** By the code of PostgreSQL (SQLSTATE). The text of any other error is shown as it is. */
 const FAILURES: Readonly<Record<string, (at: DatabaseAddress, said: string) => Failure>> = {
@@ -56,7 +55,7 @@ const FAILURES: Readonly<Record<string, (at: DatabaseAddress, said: string) => F
   }),
 };
 
-/** The driver, PgBouncer and OpenSSL say these without a code, or with one of many. */
+/** Messages of the driver, PgBouncer and OpenSSL without a specific code. */
 const SAYINGS: readonly (readonly [RegExp, Failure])[] = [
   [
     /SASL authentication failed|password must be a/,
@@ -67,15 +66,15 @@ const SAYINGS: readonly (readonly [RegExp, Failure])[] = [
     { why: 'has no TLS', remedy: 'Set ssl = on at the server, or add ?sslmode=disable to the URL.' },
   ],
 ];
-/** Codes of OpenSSL, and of Node for a name that the certificate does not have. */
+/** Codes of OpenSSL, and Node's code for a name that is not in the certificate. */
 const UNTRUSTED = /CERT|LEAF_SIGNATURE/;
 
-/** Returns how messages name a database. */
+/** Returns the name of a database for messages. */
 export function nameOf({ database, host, port }: DatabaseAddress): string {
   return `the database "${database}" at ${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** Returns an error about a database: why, and what to do. */
+/** Returns an error about a database with cause and remedy. */
 export function databaseError(at: DatabaseAddress, { why, remedy, isPassing }: Failure, cause?: unknown): StoreError {
   const name = nameOf(at);
   const message = `${name[0]?.toUpperCase()}${name.slice(1)} ${why}. ${remedy}`;
@@ -84,7 +83,7 @@ export function databaseError(at: DatabaseAddress, { why, remedy, isPassing }: F
     : new StoreError(message, { cause });
 }
 
-/** Returns the error for what the driver threw. */
+/** Returns the error for an exception of the driver. */
 export function explainFailure(error: unknown, at: DatabaseAddress): StoreError {
   if (error instanceof StoreError) return error;
   return databaseError(at, failureOf(reasonOf(error), { at, code: codeOf(error) }), error);
@@ -94,7 +93,7 @@ function failureOf(said: string, { at, code = '' }: { at: DatabaseAddress; code:
   const known = FAILURES[code]?.(at, said) ?? SAYINGS.find(([pattern]) => pattern.test(said))?.[1];
   if (known !== undefined) return known;
   if (UNTRUSTED.test(code)) {
-    // Node adds advice for those who start it.
+    // Removes Node's advice, which is for developers.
     const why = `shows a certificate that is not trusted: ${said.split('; if the root CA')[0]}`;
     return {
       why,
@@ -107,9 +106,9 @@ function failureOf(said: string, { at, code = '' }: { at: DatabaseAddress; code:
   return { why, remedy, isPassing: true };
 }
 
-/** Returns true unless the server itself has refused: then what it was asked last may have been done. */
+/** Returns true unless the server refused: then the last request may have been carried out. */
 export function isLost(error: unknown): boolean {
   const code = codeOf(error);
-  // A SQLSTATE is five characters. Class 08 is the connection, class 57 the operator who ends it.
+  // A SQLSTATE has five characters. Class 08: connection; class 57: operator intervention.
   return code === undefined || !/^[0-9A-Z]{5}$/.test(code) || code === 'EPIPE' || /^(08|57|25P03)/.test(code);
 }

@@ -1,5 +1,5 @@
-// Records in the database which processes share it, and where they answer each other. The leader compares the settings of
-// other processes with its own, and removes old marks of removed rows.
+// Records in the database which processes share it, and their addresses for each other. The leader compares the
+// settings of other processes with its own, and removes old marks of removed rows.
 import { createHash, randomUUID } from 'node:crypto';
 import { type Clock, pause, systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
@@ -17,9 +17,9 @@ import {
   REPORT_REPLICA,
 } from './statements.ts';
 
-/** Where a replica answers the others. */
+/** The address of a replica for the others. */
 export interface RecordedPeer {
-  /** No other process may have it. */
+  /** Unique among all processes. */
   readonly name: string;
   /** Host and port. */
   readonly address: string;
@@ -27,12 +27,12 @@ export interface RecordedPeer {
   readonly certificate: string;
 }
 
-/** This process, as it is recorded. */
+/** The record of this process. */
 export interface ReplicasOptions extends RecordedPeer {
-  /** Only processes of the same machine reach the address, and nobody has set it. */
+  /** True if the address is a default that only processes of this machine can reach. */
   readonly isAlone: boolean;
   /**
-   * The settings that must agree between all processes, by name, without secrets. The database gets digests of them.
+   * The settings that must be equal in all processes, by name, without secrets. The database gets their digests.
    */
   readonly settings: Readonly<Record<string, string>>;
   readonly lease: CommitLease;
@@ -43,18 +43,18 @@ export interface ReplicasOptions extends RecordedPeer {
 const PAUSE_MS = 10_000;
 const DIGEST_LENGTH = 16;
 
-/** Records one process, on a connection of its own. */
+/** Records one process, on its own connection. */
 export class Replicas {
   readonly #options: ReplicasOptions;
   readonly #connections: DatabaseConnections;
   readonly #process: string = randomUUID();
   readonly #settings: Readonly<Record<string, string>>;
   readonly #closing = new AbortController();
-  /** What does not fit between the replicas, as the leader saw it last, and since when; undefined: nothing. */
+  /** The differences between the replicas that the leader last found, and since when; undefined if there are none. */
   trouble: { readonly reason: string; readonly since: string } | undefined;
-  /** All replicas, as they were last read. */
+  /** All replicas as of the last read. */
   #peers: readonly RecordedPeer[] = [];
-  /** The fencing number of the leader since which they were read. */
+  /** The fencing number of the leader for which they were last read. */
   #readFor: number | undefined;
   #running: Promise<void> | undefined;
   #hasReported = false;
@@ -66,27 +66,33 @@ export class Replicas {
     this.#settings = Object.fromEntries(Object.entries(options.settings).map(([name, text]) => [name, digestOf(text)]));
   }
 
-  /** Reports now and every few seconds. Throws StoreError if the first report fails; later the database may be away. */
+  /** Reports now and every few seconds. Throws StoreError if the first report fails. Later failures are only logged. */
   async start(): Promise<void> {
     await this.report();
     this.#running ??= this.#run();
   }
 
-  /** Returns whether a replica has a certificate with this SHA-256. An unknown one is looked up. Never rejects. */
+  /**
+   * Resolves with whether a replica has a certificate with this SHA-256. Reads the database for an unknown one. Never
+   * rejects.
+   */
   async isPeer(fingerprint: string): Promise<boolean> {
     const isKnown = (): boolean => this.#peers.some(({ certificate }) => certificate === fingerprint);
     if (!isKnown()) await this.#try(() => this.#connections.read((run) => this.#readPeers(run)));
     return isKnown();
   }
 
-  /** Resolves with where a leader answers; undefined if it has not recorded that. Throws StoreError. */
+  /** Resolves with the address of a leader; undefined if it is not recorded. Throws StoreError. */
   async find({ name, fencing }: Pick<Leader, 'name' | 'fencing'>): Promise<RecordedPeer | undefined> {
     if (this.#readFor !== fencing) await this.#connections.read((run) => this.#readPeers(run));
     this.#readFor = fencing;
     return this.#peers.find((each) => each.name === name);
   }
 
-  /** Records this process, and reads the others. On the leader, removes old marks and compares settings. Throws StoreError. */
+  /**
+   * Records this process, and reads the others. As leader, removes old marks and compares settings. Throws
+   * StoreError.
+   */
   async report(): Promise<void> {
     const { name, lease, address, certificate } = this.#options;
     const former = await this.#connections.write(async (run) => {
@@ -148,7 +154,7 @@ export class Replicas {
     const { address, isAlone, clock = systemClock } = this.#options;
     const reasons = others.flatMap(([name, text]) => {
       const theirs: Readonly<Record<string, unknown>> = JSON.parse(String(text));
-      // What only one version knows is no difference.
+      // A setting that only one version has is no difference.
       const keys = Object.keys(this.#settings).filter(
         (key) => (theirs[key] ?? this.#settings[key]) !== this.#settings[key],
       );

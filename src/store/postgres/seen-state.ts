@@ -1,5 +1,5 @@
-// Remembers in a replica's own directory the last commit of a database that it has seen. So it notices a database that
-// was set back to a backup, and a promoted standby that lacks the last transactions. docs/decisions/0006-recovery.md.
+// Remembers the last seen commit of a database in the replica's directory, to detect a database that was restored from
+// a backup and a promoted standby that lacks the last transactions. docs/decisions/0006-recovery.md.
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
@@ -8,14 +8,14 @@ import { momentOf, reasonOf } from '../../base/wording.ts';
 import { isMap } from '../../model/json.ts';
 import { codeOf, StoreError } from '../store-error.ts';
 
-/** What a replica has seen of a database. */
+/** The last seen state of a database. */
 interface SeenState {
   /** How messages name the database. */
   readonly database: string;
   /** Made with the tables. */
   readonly installation: string;
   readonly revision: number;
-  /** Of the leader that made this commit. */
+  /** The fencing number of that commit's leader. */
   readonly fencing: number;
   /** RFC 3339. */
   readonly at: string;
@@ -28,7 +28,7 @@ function seenPath(directory: string): string {
   return join(directory, FILE);
 }
 
-/** Returns what the replica has seen; undefined: nothing, or the file cannot be read. */
+/** Returns the seen state; undefined if there is none or the file cannot be read. */
 export function readSeen(directory: string): SeenState | undefined {
   try {
     const seen: unknown = JSON.parse(readFileSync(seenPath(directory), 'utf8'));
@@ -45,8 +45,8 @@ export function readSeen(directory: string): SeenState | undefined {
 }
 
 /**
- * Throws StoreError if the replica of a directory has used a database since its embedded store was left. Nothing is
- * lost if the store was exported from that database at the commit that the replica has seen last.
+ * Throws StoreError if the replica of a directory has used a database since it left its embedded store, unless the
+ * store was exported from that database at the last seen commit.
  */
 export function requireEmbedded(directory: string, revisionOf: () => number | undefined): void {
   const seen = readSeen(directory);
@@ -63,7 +63,7 @@ function notExported(directory: string, seen: SeenState): StoreError {
   );
 }
 
-/** After a restore into the embedded store of a directory, that is what holds. */
+/** Forgets the seen state after a restore into the embedded store. */
 export function forgetSeen(directory: string): void {
   rmSync(seenPath(directory), { force: true });
 }
@@ -76,7 +76,7 @@ function otherInstallation(directory: string, seen: SeenState, database: string)
   );
 }
 
-/** The directory of a replica. */
+/** The options of {@link SeenFile}. */
 interface SeenOptions {
   readonly directory: string;
   readonly clock: Clock;
@@ -89,15 +89,15 @@ interface OpenedDatabase extends Pick<SeenState, 'database' | 'installation' | '
   readonly knownTerm: number | undefined;
 }
 
-/** Keeps the file of a replica up to date: a commit is in it before an answer reports what it did. */
+/** Keeps the file of a replica up to date: a commit is in it before an answer depends on the commit. */
 export class SeenFile {
-  /** What was seen before, if the database lacks it; undefined: it does not, or that was accepted. */
+  /** The seen state, if the database lacks it; undefined if it does not, or if the loss was accepted. */
   lost: SeenState | undefined;
-  /** Another leader made the commit that was seen last. */
+  /** True if another leader made the commit with the last seen number. */
   isOther = false;
-  /** This replica has not seen that database before. */
+  /** True if this replica has not seen that database before. */
   isFirst = false;
-  /** The last commit that was seen before the start. */
+  /** The last commit that was seen before this start. */
   readonly known: SeenState | undefined;
   readonly #options: SeenOptions;
   #seen = { database: '', installation: '', revision: -1, fencing: 0 };
@@ -107,7 +107,7 @@ export class SeenFile {
     this.known = readSeen(options.directory);
   }
 
-  /** Notes a commit that this process has made or read, and the fencing number of the leader that made it. */
+  /** Notes a commit that this process has made or read, and the fencing number of its leader. */
   note(revision: number, fencing: number): void {
     if (revision === this.#seen.revision && fencing === this.#seen.fencing) return;
     this.#seen = { ...this.#seen, revision, fencing };
@@ -128,7 +128,7 @@ export class SeenFile {
     this.lost = !this.isFirst && (isBehind || this.isOther) ? known : undefined;
   }
 
-  /** From now on what the store shows counts as seen, also if it lacks what was seen before. */
+  /** Accepts the current state of the store, even if it lacks commits that were seen before. */
   accept(): void {
     this.lost = undefined;
     this.isFirst = false;
@@ -143,7 +143,7 @@ export class SeenFile {
       writeFileSync(`${path}.new`, `${JSON.stringify(seen)}\n`, { mode: 0o600 });
       renameSync(`${path}.new`, path);
     } catch (error) {
-      // Without the file only a database that was set back is not noticed.
+      // Without the file, only the detection of a restored database is lost.
       log.debug({ reason: reasonOf(error) }, 'what was seen of the database could not be remembered');
     }
   }

@@ -1,33 +1,34 @@
-// Holds the SQL of the store on PostgreSQL, for the versions 14 to 18; migrate.ts has that of its schema. Nothing here relies on a session: settings are
-// LOCAL, and no statement has a name, so that a pooler may give each transaction another connection.
+// Holds the SQL of the store on PostgreSQL, for the versions 14 to 18; migrate.ts has that of its schema. Nothing here
+// relies on a session: settings are LOCAL, and no statement has a name, so that a pooler may give each transaction
+// another connection.
 import { EVENTS_MAX } from '../event-table.ts';
 
-/** The schema in which everything is. */
+/** The schema of all tables. */
 export const SCHEMA = 'treeline';
 
-/** The oldest PostgreSQL, as `server_version_num` gives it. */
+/** The oldest supported PostgreSQL, as `server_version_num`. */
 export const SERVER_VERSION_MIN = 140_000;
 
-/** How long each step of a transaction may take on the server, in milliseconds. */
+/** The server's time limits for steps of a transaction, in milliseconds. */
 export interface ServerLimits {
   readonly statementMs: number;
   readonly lockMs: number;
-  /** Between two statements: a process that hangs must not keep its locks. */
+  /** Between two statements, so that a hanging process does not keep its locks. */
   readonly idleMs: number;
 }
 
-/** What the server says of itself: version, whether it is a standby, encoding. */
+/** Facts about the server: version, whether it is a standby, encoding. */
 export const SERVER_FACTS = `
   SELECT current_setting('server_version_num')::int, current_setting('server_version'), pg_is_in_recovery(),
     current_setting('server_encoding')`;
 
-/** The relations in the schema, if it is there. */
+/** The relations in the schema, if it exists. */
 export const RELATIONS = `
   SELECT n.oid IS NOT NULL, coalesce(array_agg(c.relname::text) FILTER (WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')), '{}')
   FROM (SELECT 1) AS one LEFT JOIN pg_namespace n ON n.nspname = '${SCHEMA}' LEFT JOIN pg_class c ON c.relnamespace = n.oid
   GROUP BY n.oid`;
 
-/** The first table that this user may not read and write as a replica does. */
+/** The first table for which this user lacks the rights of a replica. */
 export const TABLE_WITHOUT_RIGHTS = `
   SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE n.nspname = '${SCHEMA}' AND c.relkind IN ('r', 'p') AND c.relname <> 'migrations'
@@ -35,14 +36,14 @@ export const TABLE_WITHOUT_RIGHTS = `
       AND (c.relname IN ('state', 'lease') OR has_table_privilege(c.oid, 'INSERT') AND has_table_privilege(c.oid, 'DELETE')))
   ORDER BY c.relname LIMIT 1`;
 
-/** Begins a transaction that sees everything as of one moment, and changes nothing. */
+/** Begins a read-only transaction with a consistent snapshot. */
 export function beginReading(limits: ServerLimits): string {
   return `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${limit(limits)}`;
 }
 
 /** Begins a transaction that may write. */
 export function beginWriting(limits: ServerLimits): string {
-  // A commit must survive a power cut, whatever the role or the database says; stronger settings stay.
+  // A commit must survive a power cut, regardless of the settings of role and database. Stronger settings stay.
   return (
     `BEGIN ISOLATION LEVEL READ COMMITTED; ${limit(limits)}; ` +
     `SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'`
@@ -61,14 +62,14 @@ export const STATE = `
   SELECT revision, (SELECT coalesce(max(id), 0) FROM ${SCHEMA}.events), installation, fencing, forgotten
   FROM ${SCHEMA}.state`;
 
-/** The state, once no other process is committing; none commits before this transaction ends. */
+/** The state, with a lock: waits for a running commit, and prevents further ones until this transaction ends. */
 export const LOCKED_STATE = `${STATE} FOR UPDATE`;
 
 /** The rows after revision $1. */
 export const CHANGED_ROWS = `
   SELECT kind, name, value, revision FROM ${SCHEMA}.rows WHERE revision > $1`;
 
-/** Writes rows ($1 kinds, $2 names, $3 values; none twice) as of revision $4. */
+/** Writes rows ($1 kinds, $2 names, $3 values; without duplicates) with revision $4. */
 export const SAVE_ROWS = `
   INSERT INTO ${SCHEMA}.rows (kind, name, value, revision)
   SELECT kind, name, value, $4::bigint FROM unnest($1::text[], $2::text[], $3::text[]) AS given (kind, name, value)
@@ -80,8 +81,8 @@ export const ADD_EVENTS = `
   INSERT INTO ${SCHEMA}.events (id, instance, value) SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[])`;
 
 /**
- * Returns the statement for at most $2 events after id $1, of instances ($3; null: all), whether some of the range were
- * removed, and the id of the newest event. The events are the newest before id $4, or else the oldest.
+ * Returns the statement for at most $2 events after id $1, of instances ($3; null: all), whether the range has removed
+ * events, and the id of the newest event. With `isBefore`: the newest events before id $4; otherwise the oldest events.
  */
 export const eventsStatement = (isBefore: boolean): string => `
   SELECT
@@ -93,7 +94,7 @@ export const eventsStatement = (isBefore: boolean): string => `
       SELECT FROM ${SCHEMA}.trimmed WHERE id > $1::bigint AND ($3::text[] IS NULL OR instance = ANY($3))),
     (SELECT coalesce(max(id), 0) FROM ${SCHEMA}.events)`;
 
-/** Removes events beyond the limits, and records the newest of them for each instance. */
+/** Removes events beyond the limits, and records the newest removed one of each instance. */
 export const TRIM_EVENTS = `
   WITH numbered AS (
     SELECT id, row_number() OVER (ORDER BY id DESC) AS nth,
@@ -110,7 +111,7 @@ export const TRIM_EVENTS = `
 /** Ends a commit with revision $1. */
 export const FINISH = `UPDATE ${SCHEMA}.state SET revision = $1::bigint`;
 
-/** The fencing number of the leader that made the commit $1. */
+/** The fencing number of the leader of the commit $1. */
 export const TERM = `
   SELECT fencing FROM ${SCHEMA}.terms WHERE first_revision <= $1::bigint ORDER BY fencing DESC LIMIT 1`;
 
@@ -119,33 +120,32 @@ export const LEASE = `
   SELECT holder, fencing, ${momentOf('since')}, extract(epoch FROM expires_at - clock_timestamp())::float8 FROM ${SCHEMA}.lease`;
 
 /**
- * Takes the lease for $1, for so many seconds ($2), if it was given back or is over. Returns the new fencing number,
- * which is greater than $3 too, and since when.
+ * Acquires the lease for $1, for $2 seconds, if it was released or has expired. Returns the new fencing number, which
+ * is also greater than $3, and its start.
  */
 export const ACQUIRE_LEASE = `
   UPDATE ${SCHEMA}.lease
   SET holder = $1::text, fencing = greatest(fencing, $3::bigint) + 1, since = clock_timestamp(), expires_at = ${after('$2')}
   WHERE holder IS NULL OR expires_at <= clock_timestamp() RETURNING fencing, ${momentOf('since')}`;
 
-/** Lets nobody commit who has another fencing number than $1, and begins its term. Waits for the commit under way. */
+/** Allows only commits with the fencing number $1, and begins its term. Waits for a running commit. */
 export const FENCE = `
   WITH fenced AS (UPDATE ${SCHEMA}.state SET fencing = $1::bigint RETURNING revision)
   INSERT INTO ${SCHEMA}.terms (fencing, first_revision) SELECT $1::bigint, revision + 1 FROM fenced`;
 
 /**
- * Renews the lease of $1 with the fencing number $2 for so many seconds ($3). Returns nothing if another process has
- * it.
+ * Renews the lease of $1 with the fencing number $2 for $3 seconds. Returns no row if another process has the lease.
  */
 export const RENEW_LEASE = `
   UPDATE ${SCHEMA}.lease SET expires_at = ${after('$3')} WHERE holder = $1::text AND fencing = $2::bigint RETURNING fencing`;
 
-/** Gives back the lease of $1 with the fencing number $2. */
+/** Releases the lease of $1 with the fencing number $2. */
 export const RELEASE_LEASE = `
   UPDATE ${SCHEMA}.lease SET holder = NULL, expires_at = clock_timestamp() WHERE holder = $1::text AND fencing = $2::bigint`;
 
 /**
- * Records the replica $1, which is the process $2, has the settings $3, and answers the others at $4 with the
- * certificate $5. Returns the process that was recorded before.
+ * Records the replica $1 with its process $2, settings $3, address $4 and certificate $5. Returns the process that was
+ * recorded before.
  */
 export const REPORT_REPLICA = `
   WITH former AS (SELECT process FROM ${SCHEMA}.replicas WHERE name = $1::text)
@@ -158,24 +158,24 @@ export const REPORT_REPLICA = `
 /** Removes the replica $1, if it is the process $2. */
 export const REMOVE_REPLICA = `DELETE FROM ${SCHEMA}.replicas WHERE name = $1::text AND process = $2::uuid`;
 
-/** Removes replicas that were silent for long. */
+/** Removes replicas that were silent for a day. */
 export const REMOVE_SILENT_REPLICAS = `DELETE FROM ${SCHEMA}.replicas WHERE seen_at < clock_timestamp() - interval '1 day'`;
 
-/** Where each replica answers the others, and the SHA-256 of its certificate. */
+/** The address of each replica for the others, and the SHA-256 of its certificate. */
 export const PEERS = `SELECT name, address, certificate FROM ${SCHEMA}.replicas WHERE certificate IS NOT NULL`;
 
-/** The name and the settings of each running replica but $1. */
+/** The name and the settings of each running replica except $1. */
 export const OTHER_REPLICAS = `
   SELECT name, settings FROM ${SCHEMA}.replicas
   WHERE name <> $1::text AND seen_at > clock_timestamp() - interval '1 minute' ORDER BY name`;
 
-/** Marks are kept for a day: a replica that was away for longer reads everything. */
+/** Marks are kept for a day. A replica that was away for longer reads all rows. */
 const ROW_MARKS = `
   SELECT kind, name FROM ${SCHEMA}.rows WHERE value IS NULL AND changed_at < clock_timestamp() - interval '1 day'`;
-/** So many marks are removed at once: the state is locked meanwhile. */
+/** The limit of marks that are removed in one transaction, which locks the state. */
 const MARKS_MAX = 10_000;
 
-/** Whether there are old marks. */
+/** Returns whether there are old marks. */
 export const HAS_OLD_MARKS = `SELECT EXISTS (${ROW_MARKS})`;
 
 /** Removes old marks, the oldest first. */

@@ -21,7 +21,7 @@ async function problemsOf(text: string): Promise<readonly string[]> {
 const withFile = (fields: string): string => LEAST.replace('path: /etc/app.conf', `path: /etc/app.conf, ${fields}`);
 
 describe('the settings of treeline render', () => {
-  it('are filled in, and paths become absolute', async () => {
+  it('have all defaults and absolute paths', async () => {
     const file = settingsFile(withFile('mode: "600", run: [sh, -c, exit]'));
     const base = join(file, '..');
     expect(await loadRenderSettings(file, { PATH: '/bin' })).toEqual({
@@ -42,7 +42,7 @@ describe('the settings of treeline render', () => {
     ['nobody:root', [65_534, 0]],
     ['"65534:12345"', [65_534, 12_345]],
     ['"12345:0"', [12_345, 0]],
-  ])('name the owner %s', async (owner, numbers) => {
+  ])('accept the owner %s', async (owner, numbers) => {
     const { files } = await loadRenderSettings(settingsFile(withFile(`owner: ${owner}`)));
     expect(files[0]?.owner).toEqual(numbers);
   });
@@ -65,7 +65,7 @@ describe('the settings of treeline render', () => {
       ['6: another template already writes /etc/app.conf'],
     ],
     ['server: https://a\nfiles: [{}]\n', ['1: ca', '1: cert', '1: key', '1: node', '2: path', '2: template']],
-  ])('are refused with their place: %#', async (text, problems) => {
+  ])('are refused with the place of the mistake: %#', async (text, problems) => {
     const found = await problemsOf(text);
     expect(found.toSorted()).toEqual(
       problems.map((problem) => {

@@ -29,8 +29,8 @@ beforeEach(() => {
   place = { path: join(folder, 'app.conf'), mode: 0o640, owner: null };
 });
 
-describe('a file', () => {
-  it('is made with its content and rights, whatever the umask says, and is then as wanted', async () => {
+describe('a managed file', () => {
+  it('is created with its content and mode, regardless of the umask', async () => {
     const before = process.umask(0o077);
     try {
       expect(await isAsWanted(place, TEXT)).toBe(false);
@@ -48,7 +48,7 @@ describe('a file', () => {
     ['more content', (path) => writeFileSync(path, 'listen 80\n\n')],
     ['other rights', (path) => chmodSync(path, 0o644)],
     ['the bit that runs it as its owner', (path) => chmodSync(path, 0o4640)],
-  ])('with %s is not as wanted, and is replaced', async (_, change) => {
+  ])('with %s is replaced', async (_, change) => {
     await writeManagedFile(place, TEXT);
     change(place.path);
     expect(await isAsWanted(place, TEXT)).toBe(false);
@@ -56,7 +56,7 @@ describe('a file', () => {
     expect(await isAsWanted(place, TEXT)).toBe(true);
   });
 
-  it('is replaced by another one: who has the old one open reads that to its end', async () => {
+  it('is replaced by a new inode, so that open readers keep the old content', async () => {
     await writeManagedFile(place, TEXT);
     const other = join(folder, 'other-name');
     linkSync(place.path, other);
@@ -65,7 +65,7 @@ describe('a file', () => {
     expect(statSync(other).ino).not.toBe(statSync(place.path).ino);
   });
 
-  it('takes the place of what a lost process has left beside it', async () => {
+  it('replaces a temporary file of a killed process', async () => {
     writeFileSync(join(folder, '.app.conf.treeline-new'), 'half');
     await writeManagedFile(place, TEXT);
     expect(readdirSync(folder)).toEqual(['app.conf']);
@@ -82,8 +82,8 @@ describe('a file', () => {
   });
 });
 
-describe('no file is written', () => {
-  it('through a link, also one that leads nowhere', async () => {
+describe('writeManagedFile refuses to write', () => {
+  it('through a link, even a dangling one', async () => {
     const target = join(folder, 'secret');
     writeFileSync(target, 'secret');
     for (const to of [target, join(folder, 'nothing')]) {
@@ -102,7 +102,7 @@ describe('no file is written', () => {
     expect(readFileSync(target, 'utf8')).toBe('secret');
   });
 
-  it('in the place of a folder, or of a pipe that nobody writes into', async () => {
+  it('over a folder or a pipe', async () => {
     mkdirSync(place.path);
     await expect(isAsWanted(place, TEXT)).rejects.toThrow(/is not a regular file: remove it, or use another path/);
     const pipe = join(folder, 'pipe');
@@ -110,7 +110,7 @@ describe('no file is written', () => {
     await expect(isAsWanted({ ...place, path: pipe }, TEXT)).rejects.toThrow(/pipe is not a regular file/);
   });
 
-  it('where its folder is missing, or a part of the path is a file', async () => {
+  it('if its folder is missing or a part of the path is a file', async () => {
     const path = join(folder, 'a', 'b.conf');
     expect(await isAsWanted({ ...place, path }, TEXT)).toBe(false);
     await expect(writeManagedFile({ ...place, path }, TEXT)).rejects.toThrow(
@@ -120,7 +120,7 @@ describe('no file is written', () => {
     await expect(isAsWanted({ ...place, path }, TEXT)).rejects.toThrow(/a part of its path is a file, not a folder/);
   });
 
-  it('in part: what cannot be finished leaves the file of before, and nothing beside it', async () => {
+  it('a partial file: a failure leaves the old file, and no temporary file', async () => {
     await writeManagedFile(place, TEXT);
     const impossible = { ...place, owner: [-2, -2] as const };
     await expect(writeManagedFile(impossible, Buffer.from('new'))).rejects.toThrow(/cannot be written/);

@@ -38,7 +38,7 @@ describe('a template prints', () => {
   });
 });
 
-describe('it is told where a template is wrong', () => {
+describe('renderTemplate reports the place of a mistake', () => {
   it.each<readonly [template: string, message: string]>([
     ['a\n  {{ rolle }}', '2:6: neither the record of web-1 nor the template defines "rolle"; did you mean "role"?'],
     [
@@ -55,7 +55,7 @@ describe('it is told where a template is wrong', () => {
     expect(() => render(template)).toThrow(`app.conf.liquid:${message}`);
   });
 
-  it('also where it is no text', () => {
+  it('for a template that is not UTF-8', () => {
     expect(() => render(Uint8Array.of(0x61, 0xff))).toThrow('app.conf.liquid: the file is not UTF-8');
   });
 });

@@ -76,7 +76,7 @@ function encrypt(key: string): string {
   return `${createPrivateKey(key).export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' })}`;
 }
 
-describe('nothing is wrong with', () => {
+describe('checkTls accepts', () => {
   test.each<[string, () => Partial<TlsMaterial>]>([
     ['what belongs together', () => ({})],
     ['a chain', () => ({ cert: server.cert + ours.cert })],
@@ -165,12 +165,12 @@ test.each<[string, () => Partial<TlsMaterial>, unknown]>([
     () => ({ crl: '0\u0082\u0001' }),
     expect.stringMatching(/^crl: .*often publish it, "openssl crl -inform DER/),
   ],
-])('cannot be served: %s', (_name, changes, words) => {
+])('checkTls reports material that cannot be used: %s', (_name, changes, words) => {
   expect(wordsOf(changes())).toEqual([words]);
   expect(areBroken(changes())).toEqual([true]);
 });
 
-test('cannot be served: a key that OpenSSL finds too short', () => {
+test('checkTls reports a key that is too short for OpenSSL', () => {
   const options = ['-newkey', 'rsa:512', '-nodes', '-subj', '/CN=short', '-keyout', '-', '-out', '-'];
   const both = execFileSync('openssl', ['req', '-x509', ...options], { encoding: 'utf8', stdio: 'pipe' });
   const changes = { key: both, cert: both };
@@ -180,7 +180,7 @@ test('cannot be served: a key that OpenSSL finds too short', () => {
   expect(areBroken(changes, Date.now())).toEqual([true]);
 });
 
-test('cannot be served: everything at once', () => {
+test('checkTls reports all faults together', () => {
   const { faults, ends } = checkTls({ key: '', cert: '', ca: '', crl: '' }, now);
   expect(faults.map(({ part }) => part)).toEqual(['key', 'cert', 'ca', 'crl']);
   expect(ends).toEqual([]);
@@ -215,12 +215,12 @@ test.each<[string, () => Partial<TlsMaterial>, words: string, days?: number]>([
     'cert: it is not valid before 2026-11-20T09:55:00.000Z (check the clock of this machine), and clients would refuse to connect',
     -1,
   ],
-])('locks clients out: %s', (_name, changes, words, days = 0) => {
+])('checkTls reports material that locks out clients: %s', (_name, changes, words, days = 0) => {
   expect(wordsOf(changes(), now + days * DAY_MS)).toEqual([words]);
   expect(areBroken(changes(), now + days * DAY_MS)).toEqual([false]);
 });
 
-test('lists when each ends, of several lists the last', () => {
+test('checkTls returns all ends, and the last one of several lists', () => {
   const changes = {
     cert: server.cert + ours.cert,
     ca: ours.cert + theirs.cert,

@@ -82,15 +82,15 @@ function materialOf(texts: TlsTexts): TlsMaterial {
   return { key: texts['server.key'], cert: texts['server.crt'], ca: texts['ca.crt'], crl: texts['ca.crl'] };
 }
 
-describe('opening', () => {
-  test('returns what the files hold, and when it ends', async () => {
+describe('opening the TLS files', () => {
+  test('returns the material and its ends', async () => {
     const { site, files, lines } = await follow();
     expect(files.material).toEqual(materialOf(site.texts));
     expect(files.ends.map(({ id }) => id)).toEqual(['server', expect.stringMatching(/^ca:/), 'crl']);
     expect(lines).toEqual([]);
   });
 
-  test('names every file that cannot be used, and why', async () => {
+  test('fails with every invalid file and its fault', async () => {
     const clock = new ManualClock();
     const site = await createTlsSite(clock.now());
     const { key, cert, clientCa } = site.paths;
@@ -109,7 +109,7 @@ describe('opening', () => {
     await expect(unreadable).rejects.toThrow(`\n${cert}: it is a folder`);
   });
 
-  test('uses a list that locks everybody out, says so, and takes over a change of another file', async () => {
+  test('uses and logs a list that locks out all clients, and later changes of other files', async () => {
     const { lines, site, taken, poll } = await follow(({ directory, crl }, now) =>
       writeOver(directory, { 'ca.crl': crl({ now: now - 2 * DAY_MS, days: 1 }) }),
     );
@@ -127,7 +127,7 @@ describe('opening', () => {
   });
 });
 
-describe('a change is taken over', () => {
+describe('a change of the TLS files is used', () => {
   test.each([
     ['written over', writeOver],
     ['replaced', replace],
@@ -144,8 +144,8 @@ describe('a change is taken over', () => {
 
 const KEPT = { level: 50, msg: 'the new TLS files cannot be used; the earlier ones stay in force' };
 
-describe('a change is kept out', () => {
-  test('until key and certificate belong together, with one line however often it is looked at', async () => {
+describe('a change of the TLS files is not used', () => {
+  test('until key and certificate match, with one log line', async () => {
     const { site, files, lines, taken, poll } = await follow();
     const { 'server.key': key, 'server.crt': cert } = await site.issueServer();
     replace(site.directory, { 'server.key': key });
@@ -185,7 +185,7 @@ describe('a change is kept out', () => {
     expect(taken).toEqual([]);
   });
 
-  test('whose list does not hold yet, until it does', async () => {
+  test('whose list is not valid yet, until it is', async () => {
     const { site, clock, lines, taken, poll } = await follow();
     const crl = site.crl({ now: clock.now() + 20 * MINUTE_MS });
     replace(site.directory, { 'ca.crl': crl });
@@ -214,7 +214,7 @@ describe('a change is kept out', () => {
   });
 });
 
-test('what expires is logged once a day, until it is replaced', async () => {
+test('TLS material that expires is logged once a day, until it is replaced', async () => {
   const { site, clock, lines, poll } = await follow();
   const pass = async (days: number): Promise<readonly string[]> => {
     for (let hours = 0; hours < days * 24; hours++) await poll(60 * MINUTE_MS);
@@ -235,7 +235,7 @@ test('what expires is logged once a day, until it is replaced', async () => {
   expect(await pass(2)).toEqual(['30 TLS files reloaded']);
 });
 
-test('nothing is taken over after the end', async () => {
+test('the TLS files are not used after close', async () => {
   const { site, files, taken, clock } = await follow();
   await files.close();
   replace(site.directory, await site.issueServer());

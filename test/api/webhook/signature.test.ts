@@ -39,14 +39,14 @@ describe('a hook is genuine', () => {
     expect(isGenuine(headers, BODY, Buffer.from('another'))).toBe(false);
   });
 
-  it('not, for another body', () => {
+  it('not for another body', () => {
     const headers = { 'x-hub-signature-256': `sha256=${SIGNED}` };
     for (const body of [Buffer.from('Hello, World?'), Buffer.alloc(0), Buffer.concat([BODY, Buffer.of(0)])]) {
       expect(isGenuine(headers, body, SECRET)).toBe(false);
     }
   });
 
-  it('with a token in UTF-8, which arrives byte by byte', () => {
+  it('with a UTF-8 token that Node reads as Latin-1', () => {
     const secret = Buffer.from('schlüssel');
     expect(isGenuine({ 'x-gitlab-token': secret.toString('latin1') }, BODY, secret)).toBe(true);
     expect(isGenuine({ 'x-gitlab-token': 'schlüssel' }, BODY, secret)).toBe(false);
@@ -80,7 +80,7 @@ describe('a signing token of GitLab', () => {
   }
   const HEADERS = signed(BODY);
 
-  it('proves the secret, also among other signatures', () => {
+  it('proves the secret, even among other signatures', () => {
     expect(isGenuine(HEADERS, BODY, Buffer.from(TOKEN))).toBe(true);
     const several = `v1a,x v1,${'A'.repeat(43)}= ${HEADERS['webhook-signature']}`;
     expect(isGenuine({ ...HEADERS, 'webhook-signature': several }, BODY, Buffer.from(TOKEN))).toBe(true);
@@ -103,7 +103,7 @@ describe('a signing token of GitLab', () => {
     expect(isGenuine({ ...HEADERS, ...changed }, BODY, Buffer.from(TOKEN))).toBe(false);
   });
 
-  it('is refused for another body, for another secret, and for one that is no signing token', () => {
+  it('is refused for another body, another secret, or an invalid signing token', () => {
     expect(isGenuine(HEADERS, Buffer.from('Hello, World?'), Buffer.from(TOKEN))).toBe(false);
     expect(isGenuine(HEADERS, BODY, Buffer.from(`whsec_${Buffer.alloc(32, 'l').toString('base64')}`))).toBe(false);
     expect(isGenuine(HEADERS, BODY, Buffer.from(TOKEN.slice('whsec_'.length)))).toBe(false);

@@ -89,11 +89,11 @@ test.each<[string, Ask]>([
   expect(lines.map(({ msg }) => msg)).toEqual(['hook refused']);
 });
 
-describe('the payload', () => {
+describe('the payload of a push hook', () => {
   test.each([
     ['nothing', ''],
     ['binary', Buffer.from([0, 1, 0xff, 0xfe])],
-  ])('may be %s, for nobody reads it', async (_, body) => {
+  ])('may be %s, because it is not read', async (_, body) => {
     expect((await hook(body)).status).toBe(202);
     expect(polls).toBe(1);
   });
@@ -106,7 +106,7 @@ describe('the payload', () => {
     expect(polls).toBe(0);
   });
 
-  test('has its limit also where its length is not told', async () => {
+  test('is limited even without a declared length', async () => {
     const answered = Promise.withResolvers<number | undefined>();
     const outgoing = send({ port: webhook.port, host: '127.0.0.1', path: '/webhook', method: 'POST' }, (incoming) => {
       answered.resolve(incoming.statusCode);
@@ -120,7 +120,7 @@ describe('the payload', () => {
     expect(polls).toBe(0);
   });
 
-  test('that breaks off is nothing, and the listener lives on', async () => {
+  test('that breaks off is ignored, and the listener continues', async () => {
     const socket = connect(webhook.port, '127.0.0.1');
     socket.write('POST /webhook HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf');
     await once(socket, 'connect');
@@ -130,20 +130,20 @@ describe('the payload', () => {
   });
 });
 
-describe('the secret', () => {
+describe('the secret of push hooks', () => {
   test.each([
     ['geheim\n', 'geheim'],
     ['new\r\n', 'new'],
     ['geheim\n\n', 'geheim\n'],
     [' geheim ', ' geheim '],
     ['größe\n', 'größe'],
-  ])('may change at any time: of the file %j it is %j', async (content, secret) => {
+  ])('is read from the file for each hook: %j is %j', async (content, secret) => {
     await writeFile(secretFile, content);
     expect((await hook('x', secret)).status).toBe(202);
     expect((await hook('x', `${secret} `)).status).toBe(401);
   });
 
-  test.each(['', '\n', '\r\n'])('is never empty: %j', async (content) => {
+  test.each(['', '\n', '\r\n'])('must not be empty: %j', async (content) => {
     await writeFile(secretFile, content);
     expect(await hook('x', '')).toMatchObject({ status: 503, body: { error: 'not_ready' } });
     expect((await ask({ headers: { 'X-Gitlab-Token': '' } })).status).toBe(503);
@@ -151,7 +151,7 @@ describe('the secret', () => {
     expect(polls).toBe(0);
   });
 
-  test('that is gone is told in the log, not to the world, and works again when it is back', async () => {
+  test('whose file is missing is reported only in the log, and works again when the file is back', async () => {
     await rm(secretFile);
     const answer = await hook('x');
     expect(answer).toMatchObject({ status: 503, body: { return_code: 503, error: 'not_ready' } });
@@ -166,7 +166,7 @@ describe('the secret', () => {
   test.each<[string, () => Promise<void>, RegExp]>([
     ['gone', () => rm(secretFile), /cannot be read: it is not there/],
     ['too large', () => writeFile(secretFile, 'x'.repeat(65_537)), /it has 65537 bytes/],
-  ])('is looked at once at the start: %s', async (_, change, message) => {
+  ])('is checked at the start: %s', async (_, change, message) => {
     await change();
     const failure = expect(open()).rejects;
     await failure.toThrow(message);
@@ -174,7 +174,7 @@ describe('the secret', () => {
   });
 });
 
-test('a client that is refused again and again fills no log', async () => {
+test('repeated refusals of a client are throttled in the log', async () => {
   for (let again = 0; again < 10; again += 1) await hook('x', 'other');
   expect(lines).toMatchObject([{ level: 40, msg: 'hook refused' }]);
   clock.advance(60_000);
@@ -182,13 +182,13 @@ test('a client that is refused again and again fills no log', async () => {
   expect(lines.at(-1)).toMatchObject({ level: 40, msg: 'hook refused', repeated: 9 });
 });
 
-describe('anything else', () => {
+describe('another request to the webhook listener', () => {
   test.each([
     ['GET', '/', 404],
     ['POST', '/webhook/x', 404],
     ['GET', '/webhook', 405],
     ['DELETE', '/webhook/', 405],
-  ])('%s %s is %i', async (method, path, status) => {
+  ])('%s %s is answered with %i', async (method, path, status) => {
     const answer = await ask({ method, path });
     const error = status === 404 ? 'not_found' : 'method_not_allowed';
     expect(answer).toMatchObject({ status, body: { return_code: status, error, message: expect.any(String) } });
@@ -196,7 +196,7 @@ describe('anything else', () => {
     expect(polls).toBe(0);
   });
 
-  test('a slash at the end, and a query, make no difference', async () => {
+  test('the webhook listener ignores a trailing slash and a query', async () => {
     const headers = { 'X-Gitlab-Token': SECRET };
     expect((await ask({ path: '/webhook/', headers })).status).toBe(202);
     expect((await ask({ path: '/webhook?x=1', headers })).status).toBe(202);

@@ -9,7 +9,7 @@ function textOf(description: string, subject = 'Set the tree', fields: Partial<C
   return commitText(subject, { by: { ...ADMINISTRATOR, description, ...fields }, requestId: '5f0c-1' });
 }
 
-it('names who asked, and which request it was', () => {
+it('the message of a commit contains the client and the request id', () => {
   expect(textOf('Ada of the platform team', 'Set stack instance shop', { serial: 'A1B2' })).toEqual({
     author: { name: 'Ada of the platform team', email: 'a1b2@client.treeline.invalid' },
     message:
@@ -17,7 +17,7 @@ it('names who asked, and which request it was', () => {
   });
 });
 
-describe('the name of an author', () => {
+describe('the author of a commit', () => {
   it.each([
     ['Ada <root@example>', 'Ada root@example'],
     ['Ada\r\n\r\nTreeline-Role: administrator', 'Ada Treeline-Role: administrator'],
@@ -28,12 +28,12 @@ describe('the name of an author', () => {
     ['x'.repeat(200), 'x'.repeat(80)],
     [`${'x'.repeat(79)}😀`, 'x'.repeat(79)],
     ['a\ud800b', 'a b'],
-  ])('made of %j is %j', (description, name) => {
+  ])('for the client %j has the name %j', (description, name) => {
     expect(textOf(description).author.name).toBe(name);
   });
 });
 
-it('never breaks a header or begins a trailer, whatever a client is called', () => {
+it('never breaks a header or begins a trailer, for any client name', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (description, subject) => {
       const { author, message } = textOf(description, subject);

@@ -33,7 +33,7 @@ function sent(value: unknown): JsonMap {
   throw new Error('this is no body');
 }
 
-describe('what was read, pinned,', () => {
+describe('writing back a read object', () => {
   const repository = open();
   const reader = createReader({
     desired: () => repository.desired,
@@ -59,7 +59,7 @@ describe('what was read, pinned,', () => {
     ['the tree', putTreeDraft(sent(reader.tree().body))],
   ];
 
-  it('is something of every kind', () => {
+  it('covers every type', () => {
     expect(drafts.map(([name]) => name)).toEqual([
       'the instance orders',
       'the instance shop',
@@ -78,12 +78,12 @@ describe('what was read, pinned,', () => {
     ]);
   });
 
-  it.each(drafts)('%s changes nothing', (_name, draft) => {
+  it.each(drafts)('changes nothing: %s', (_name, draft) => {
     expect(repository.write(draft)).toEqual({});
   });
 });
 
-describe('a file full of comments', () => {
+describe('an edit of a file full of comments', () => {
   const body = {
     description: 'The shop',
     stackTemplate: 'web',
@@ -114,7 +114,7 @@ describe('a file full of comments', () => {
       { tenant: 'shop-team', parameters: { zone: 'dmz', count: '2' }, stackTemplate: 'web', description: 'The shop' },
       [],
     ],
-  ])('shows only the change: %s', (_name, wanted, lines) => {
+  ])('changes only the affected lines: %s', (_name, wanted, lines) => {
     const repository = open();
     const { [SHOP_FILE]: after = SHOP, ...others } = repository.write(put('shop', wanted));
     expect(others).toEqual({});
@@ -125,7 +125,7 @@ describe('a file full of comments', () => {
     ['comments alone', '# to be done\n'],
     ['a list', '- cpus\n'],
     ['a syntax error', 'cpus: "2\n'],
-  ])('is never written over: %s', (_name, text) => {
+  ])('is refused if it would lose text: %s', (_name, text) => {
     const repository = open({ 'types/shape/odd.yaml': text });
     const { code, message } = repository.refused(() => putObjectDraft('shape', { name: 'odd', cpus: 3 }));
     expect({ code, message }).toEqual({
@@ -135,7 +135,7 @@ describe('a file full of comments', () => {
   });
 });
 
-describe('a new file', () => {
+describe('a new object file', () => {
   it.each<[string, Draft, string, string]>([
     [
       'an instance',
@@ -196,13 +196,13 @@ describe('a new file', () => {
       'clients/C3.yaml',
       `# yaml-language-server: $schema=../schemas/client.schema.json\nrole: proxy\nfingerprint: ${FINGERPRINT}\ntags:\n  - a\n`,
     ],
-  ])('of %s says what it has to, and its schema', (_name, draft, path, text) => {
+  ])('of %s contains only the necessary fields, and its schema', (_name, draft, path, text) => {
     expect(open().write(draft)).toEqual({ [path]: text });
   });
 });
 
-describe('replacing', () => {
-  it('of a client changes the given fields, and keeps the others', () => {
+describe('a replaced client or instance', () => {
+  it('changes the given fields of a client, and keeps the others', () => {
     const repository = open();
     expect(repository.write(putClientDraft({ serial: 'b2', role: 'automation-endpoint', tags: [] }))).toEqual({
       'clients/B2.yaml':
@@ -213,7 +213,7 @@ describe('replacing', () => {
     });
   });
 
-  it('of a client takes and gives back what gives it less than its role has', () => {
+  it('adds and removes limits of a client', () => {
     const less = { node: 'web-1', reads: 'site', writes: 'none' };
     const repository = open({ 'clients/D4.yaml': 'role: proxy\n' });
     expect(repository.write(putClientDraft({ serial: 'd4', ...less }))).toEqual({
@@ -225,7 +225,7 @@ describe('replacing', () => {
     });
   });
 
-  it('mends a client file that is wrong, and keeps what it says beside', () => {
+  it('corrects an invalid client file, and keeps its other fields', () => {
     const repository = open({ 'clients/D4.yaml': '# mine\nrole: admin\ndescription: Robot\n' });
     expect(repository.write(putClientDraft({ serial: 'd4', role: 'proxy' }))).toEqual({
       'clients/D4.yaml': '# mine\nrole: proxy\ndescription: Robot\n',
@@ -233,13 +233,13 @@ describe('replacing', () => {
   });
 });
 
-describe('removing', () => {
+describe('removing an object', () => {
   it.each<[string, Draft, string]>([
     ['an instance', deleteInstanceDraft('shop', () => false), SHOP_FILE],
     ['an object', deleteObjectDraft('shape', 'spare'), 'types/shape/spare.yaml'],
     ['a hand-written clientcert', deleteObjectDraft('clientcert', 'lab-db'), 'types/clientcert/lab-db.yaml'],
     ['a client, spelled in any way', deleteClientDraft('0xb2'), 'clients/B2.yaml'],
-  ])('%s removes its file', (_name, draft, path) => {
+  ])('removes its file: %s', (_name, draft, path) => {
     expect(open().write(draft)).toEqual({ [path]: null });
   });
 });

@@ -23,14 +23,14 @@ function open(changes: TextChanges = {}): DraftedRepository {
   return new DraftedRepository({ ...FILES, ...changes });
 }
 
-it('what only an older version in force uses is in use', () => {
+it('an object that only an earlier active version uses counts as in use', () => {
   const repository = open();
   repository.commit({ 'stacks/instances/orders.yaml': 'stackTemplate: nothing\n' });
   expect(repository.refused(() => deleteObjectDraft('role', 'db'))).toMatchObject({ code: 'conflict' });
   expect(repository.refused(() => deleteObjectDraft('zone', 'inside'))).toMatchObject({ code: 'conflict' });
 });
 
-describe('an administrator', () => {
+describe('a write of an administrator', () => {
   const by = ADMINISTRATOR_CLIENT;
   const OTHER = { 'clients/C3.yaml': 'role: administrator\n' };
   const WORDS = 'ask another administrator, so that one who can connect remains';
@@ -38,32 +38,32 @@ describe('an administrator', () => {
   it.each<[string, () => Draft, string]>([
     ['removed', () => deleteClientDraft('a1', by), 'remove its own record'],
     ['another role', () => putClientDraft({ serial: 'a1', role: 'proxy' }, by), 'take away its own role'],
-  ])('cannot be %s at its own word, though another one is registered', (_what, draft, what) => {
+  ])('that would make it %s itself is refused although another administrator is registered', (_what, draft, what) => {
     expect(open(OTHER).refused(draft)).toMatchObject({
       code: 'conflict',
       message: `An administrator cannot ${what}: ${WORDS}`,
     });
   });
 
-  it.each([{ tenant: 'shop' }, { writes: 'none' }])('does not limit itself: %j', (less) => {
+  it.each([{ tenant: 'shop' }, { writes: 'none' }])('cannot limit itself: %j', (less) => {
     const { code, message } = open(OTHER).refused(() => putClientDraft({ serial: 'a1', ...less }, by));
     expect({ code, message }).toMatchObject({ code: 'conflict', message: expect.stringContaining('limit itself') });
   });
 });
 
-describe('a removal of what is not there', () => {
+describe('a removal of an absent object', () => {
   const REMOVALS = [
     ['shpo', 'There is no stack instance "shpo"; did you mean "shop"?', remove('shpo')],
     ['lab-bd', 'There is no clientcert "lab-bd"; did you mean "lab-db"?', deleteObjectDraft('clientcert', 'lab-bd')],
     ['wbe', 'There is no stack template "wbe"; did you mean "web"?', deleteObjectDraft('stack-template', 'wbe')],
   ] as const;
 
-  it.each(REMOVALS)('suggests the name that was perhaps meant: %s', (_name, message, draft) => {
+  it.each(REMOVALS)('suggests the nearest name: %s', (_name, message, draft) => {
     const order = { ...allowed(ADMINISTRATOR_CLIENT), requestId: 'r', ifMatch: undefined };
     expect(() => judgeRequest({ draft, order }, open().desired)).toThrow(message);
   });
 
-  it.each(REMOVALS)('suggests nothing to a client that sees only a part: %s', (_name, message, draft) => {
+  it.each(REMOVALS)('suggests nothing to a limited client: %s', (_name, message, draft) => {
     const by = { ...ADMINISTRATOR_CLIENT, tenant: 'shop-team' };
     const order = { ...allowed(by), requestId: 'r', ifMatch: undefined };
     expect(() => judgeRequest({ draft, order }, open().desired)).toThrow(
@@ -72,14 +72,14 @@ describe('a removal of what is not there', () => {
   });
 });
 
-it('a plain secret is refused although nothing selects the object, and not quoted', () => {
+it('a write with a plain secret is refused without quoting it, even if nothing selects the object', () => {
   const repository = open({ 'hierarchy.yaml': 'secrets: { keys: [password], reference: "^secret/" }\n' });
   const refused = repository.refused(() => putObjectDraft('zone', { name: 'unused', db_password: 'hunter2' }));
   expect(refused).toMatchObject({ code: 'invalid_input', details: [{ pointer: '/db_password' }] });
   expect(JSON.stringify([refused.message, refused.details])).not.toContain('hunter2');
 });
 
-it('the servers of a protected instance are not taken away, also by the write that lifts the protection', () => {
+it('a write that removes servers of a protected instance is refused, even if it lifts the protection', () => {
   const text = 'stackTemplate: web\nparameters: { zone: inside, count: "2" }\nprotected: true\n';
   const fewer = { stackTemplate: 'web', parameters: { zone: 'inside', count: '1' }, protected: true };
   for (const wanted of [fewer, { ...fewer, protected: false }]) {
@@ -90,7 +90,7 @@ it('the servers of a protected instance are not taken away, also by the write th
   }
 });
 
-it('the last instance is not taken away by a request', () => {
+it('a removal of the last instance is refused', () => {
   const repository = open({ 'stacks/instances/orders.yaml': null });
   expect(repository.refused(() => remove('shop'))).toMatchObject({
     code: 'conflict',
@@ -100,7 +100,7 @@ it('the last instance is not taken away by a request', () => {
   });
 });
 
-describe('what was wrong before', () => {
+describe('a mistake that existed before a write', () => {
   const broken = {
     'stacks/instances/wrong.yaml': 'stackTemplate: nothing\n',
     'stacks/instances/a/twin.yaml': 'stackTemplate: web\n',
@@ -109,21 +109,21 @@ describe('what was wrong before', () => {
     'clients/zz.yaml': 'role: proxy\n',
   };
 
-  it('stops nobody else', () => {
+  it('does not block other writes', () => {
     const repository = open(broken);
     expect(repository.write(putObjectDraft('shape', { name: 'small', cpus: 3 }))).toEqual({
       'types/shape/small.yaml': 'cpus: 3\n',
     });
   });
 
-  it('may stay wrong in a file that is changed, even on another line', () => {
+  it('may stay in a changed file, even on another line', () => {
     const repository = open(broken);
     expect(repository.write(put('wrong', { description: 'Later', stackTemplate: 'nothing' }))).toEqual({
       'stacks/instances/wrong.yaml': 'stackTemplate: nothing\ndescription: Later\n',
     });
   });
 
-  it('is told apart from what the write adds', () => {
+  it('is distinguished from mistakes that the write adds', () => {
     const { code, details } = open(broken).refused(() =>
       putObjectDraft('role', { name: 'odd', ports: { https: 443 }, more: {} }),
     );
@@ -138,7 +138,7 @@ describe('what was wrong before', () => {
     ['a submodule', { modes: { 'types/role/web.yaml': '160000' } }, undefined],
     ['a file that is too large', { wants: (path) => path !== 'types/role/web.yaml' }, undefined],
     ['a file that is too large, and was read', {}, `# ${'x'.repeat(1024 * 1024)}\n`],
-  ])('may be a file that cannot be read: %s', (_name, parts, text = 'port: 80\n') => {
+  ])('may be an unreadable file: %s', (_name, parts, text = 'port: 80\n') => {
     const derivation = derive(snapshotOf({ ...FILES, 'types/role/web.yaml': text }, parts));
     invariant(derivation.isFollowed, 'the commit is followed');
     const { desired } = derivation;

@@ -21,8 +21,8 @@ async function applied(before: string | null, diff: string): Promise<string | nu
 
 const TEN = Array.from({ length: 10 }, (_, index) => `line: ${index}\n`).join('');
 
-describe('a difference', () => {
-  it('has the form of git', () => {
+describe('unifiedDiff', () => {
+  it('writes the format of git', () => {
     expect(unifiedDiff(PATH, TEN, TEN.replace('line: 5', 'line: five'))).toBe(
       [
         `diff --git a/${PATH} b/${PATH}`,
@@ -44,11 +44,11 @@ describe('a difference', () => {
     ['a removed file', TEN, null],
     ['a file that loses its last newline', 'a\nb\n', 'a\nc'],
     ['a change too large to be looked at closely', 'a\n'.repeat(3_000), 'b\n'.repeat(3_000)],
-  ])('of %s is taken by git', async (_name, before, after) => {
+  ])('writes a diff that git applies: %s', async (_name, before, after) => {
     expect(await applied(before, unifiedDiff(PATH, before, after))).toBe(after);
   });
 
-  it('of the same is empty', () => {
+  it('returns an empty text for equal texts', () => {
     expect(unifiedDiff(PATH, TEN, TEN)).toBe('');
   });
 });

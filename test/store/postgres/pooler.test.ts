@@ -63,7 +63,7 @@ describe.skipIf(WITHOUT_PGBOUNCER !== undefined)(
       expect(message).toContain(
         `at 127.0.0.1:${wrong.port} needs a user with its password. Correct user and password in the URL`,
       );
-      expect(message).not.toContain('goes on by itself');
+      expect(message).not.toContain('continues automatically');
     });
   },
 );
