@@ -208,6 +208,6 @@ describe('what the operator reads', () => {
     await expect(store.commit([writeText('a', 'one')])).rejects.toThrow(/can only be read: it is a standby/);
     await store.refresh();
     await store.close();
-    expect(await refusal({ url })).toContain('can only be read: it is a standby. Name the primary in the URL.');
+    expect(await refusal({ url })).toContain('can only be read: it is a standby. Use the primary in the URL.');
   });
 });

@@ -112,7 +112,7 @@ describe('a lost connection', () => {
     const last = store.commit([writeText('b', 'two')]);
     await setTimeout(500);
     lease.fencing = undefined;
-    await expect(last).rejects.toThrow('Nobody knows whether the last commit was saved');
+    await expect(last).rejects.toThrow('It is unknown whether the last commit was saved');
     expect(store.list('node').size).toBe(1);
     next.isAway = false;
     await store.refresh();
