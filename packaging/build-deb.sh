@@ -2,7 +2,7 @@
 # Builds the Debian package into a folder, by default this one, and prints its path: what `npm pack` ships, the packages of the
 # lock file, and the Node that package-lock.json pins. One commit gives the same bytes on every machine with the same dpkg.
 #
-# Between releases the version tells the commit: 0.1.0~git20261127180000.9737ea5 sorts before 0.1.0, and after earlier ones.
+# Between releases, the version contains the commit: 0.1.0~git20261127180000.9737ea5 sorts before 0.1.0, and after earlier ones.
 set -euo pipefail
 umask 022
 target=$(realpath "${1:-.}")
@@ -35,7 +35,7 @@ install -m 0755 packaging/deb/treeline "$library/bin/treeline"
 ln -s ../lib/treeline/bin/treeline "$root/usr/bin/treeline"
 
 for unit in contrib/*.service; do
-  # The first lines tell how to copy it by hand.
+  # Drops the first lines, which explain manual copying.
   sed -e '1,/^$/d' -e 's#/usr/local/bin/treeline#/usr/bin/treeline#' "$unit" >"$root/usr/lib/systemd/system/${unit##*/}"
 done
 install -m 0644 packaging/deb/treeline.yaml "$root/etc/treeline/"

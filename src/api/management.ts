@@ -1,5 +1,5 @@
 // Serves health checks and metrics over plain HTTP: liveness, readiness, whether this process leads, and /metrics for
-// Prometheus. It knows nothing about stacks. `GET /` says where the page is.
+// Prometheus. It knows nothing about stacks. `GET /` answers with the address of the page.
 import type { RequestListener } from 'node:http';
 import express, { type NextFunction, type Request, type Response } from 'express';
 import { type Clock, within } from '../base/clock.ts';

@@ -48,7 +48,7 @@ interface SystemError extends Error {
   readonly address?: string;
   /** -1 or missing: the address is the path of a Unix socket. */
   readonly port?: number;
-  /** The setting that holds the port. */
+  /** The setting of the port. */
   readonly setting?: string;
 }
 

@@ -29,7 +29,7 @@ export async function readNamedFile(file: string, option?: string): Promise<Buff
   }
 }
 
-/** Throws CommandFailure where a path that the user named is a file, and Node's error where it is nothing. */
+/** Throws CommandFailure if a path is a file, and Node's error if it does not exist. */
 export async function requireFolder(path: string): Promise<void> {
   if (!(await stat(path)).isDirectory()) throw new CommandFailure(`${path} is a file, not a folder`);
 }

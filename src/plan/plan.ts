@@ -89,7 +89,7 @@ export interface NodeChange {
 /** A key of the configuration that changes in the same way on one or more nodes. */
 export interface ConfigurationChange extends Pick<Difference, 'from' | 'to'> {
   readonly key: string;
-  /** True if the value is a secret: both sides are SECRET_VALUE, or null where the key is absent. */
+  /** True if the value is a secret: both sides are SECRET_VALUE, or null if the key is absent. */
   readonly isSecret: boolean;
   /** The number of changed nodes. */
   readonly nodes: number;

@@ -29,7 +29,7 @@ const SSH_VARIABLES = ['SSH_AUTH_SOCK', 'KRB5CCNAME', 'GIT_SSH_COMMAND', 'GIT_SS
 /** Variables that pass secrets of the environment to the helper. Git's hooks never get them. */
 const HELPER_VARIABLES = { username: 'TREELINE_HELPER_USERNAME', password: 'TREELINE_HELPER_PASSWORD' } as const;
 const ALIVE_CHECKS = 4;
-/** Hooks of a local repository read it too: a repository may belong to another user. */
+/** Configuration that hooks of a local repository also read. The repository may belong to another user. */
 const CONFIG = '[safe]\n\tdirectory = *\n';
 
 /** The access to one repository. */
@@ -119,7 +119,7 @@ function sshCommand(silenceMs: number): string {
   return `ssh -oBatchMode=yes -oConnectTimeout=${seconds} ${alive}`;
 }
 
-/** Returns the configuration of runs that ask a remote, as arguments: it names places of secrets, and none of them. */
+/** Returns the configuration for runs with a remote, as arguments. It contains places of secrets, but no secrets. */
 function configFor({ place, access, silenceMs }: AccessOptions): readonly string[] {
   if (place.kind !== 'http') return [];
   const { protocol, origin, hostname } = new URL(place.url);

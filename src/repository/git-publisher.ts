@@ -8,7 +8,7 @@ import { GitError } from './run-git.ts';
 import type { Signatures } from './source.ts';
 import { type CommitOrder, type Person, writeCommits } from './write-commits.ts';
 
-/** The followed source, and how commits are made. */
+/** The followed source, and the options of commits. */
 export interface GitPublisherOptions {
   /** The source whose local copy has the base commits and receives the new ones. */
   readonly source: Pick<GitSource, 'copy' | 'push' | 'place'>;

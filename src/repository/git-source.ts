@@ -80,7 +80,7 @@ export class GitSource extends HistoryReader implements Source {
     return new GitError(`commit "${commit}" is not here: the branch never had it, or its history was rewritten`);
   }
 
-  /** The next fetch repairs the damage. */
+  /** Marks the copy as damaged, so that the next fetch repairs it. */
   protected explainDamage(error: DamagedObjectError): GitError {
     this.#isDamaged = true;
     const text = `the local copy of the repository is damaged: ${error.message}; the next poll fetches it again`;

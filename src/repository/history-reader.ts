@@ -34,7 +34,7 @@ const REQUESTS_MAX = 1000;
 const SEARCHES_MAX = 4;
 const TAB = 0x09;
 
-/** Reads commits. Its methods may be called at once. */
+/** Reads commits. Its methods may be called concurrently. */
 export abstract class HistoryReader {
   protected objects: ObjectReader;
   /** The path from the root of the repository to the layout: '' or a path with a trailing slash. */
@@ -81,7 +81,7 @@ export abstract class HistoryReader {
       if (mode.startsWith('100') && !wanted.has(oid) && wants(path, oid)) wanted.add(oid);
     }
     const isTooLarge = (oid: string): boolean => (sizes.get(oid) ?? 0) > this.#limits.blobBytesMax;
-    // Git prints no size of a blob that it does not have: reading it reports the damage.
+    // Git prints no size for a missing blob. Reading the blob reports the damage.
     const readable = [...wanted].filter((oid) => !isTooLarge(oid));
     return { commit, time, files, blobs: await this.#readBlobs(readable) };
   }
@@ -109,12 +109,12 @@ export abstract class HistoryReader {
     return (await this.#gitOrNone(['merge-base', a, b])) !== undefined;
   }
 
-  /** Returns true for a commit whose parents are not here. */
+  /** Returns true for a commit with missing parents. */
   protected isCut(_commit: string): boolean {
     return false;
   }
 
-  /** Returns which commit changed each file last; see Source. */
+  /** Resolves with the last commit that changed each file; see Source. */
   async lastChanges(commit: string, paths: readonly string[], timeoutMs: number): Promise<LastFileChanges> {
     const found = new Map<string, Pick<Commit, 'oid' | 'time'> | null>();
     const signal = AbortSignal.timeout(timeoutMs);

@@ -44,7 +44,7 @@ type Entries = ReadonlyMap<string, TreeEntry>;
 interface Work {
   readonly present: ObjectReader;
   readonly objects: LooseObjects;
-  /** The trees that were read or made, by id. */
+  /** The read and created trees, by id. */
   readonly trees: Map<string, Entries>;
 }
 
@@ -141,7 +141,7 @@ function changeOf(edits: NewCommit['edits'], directory: readonly string[]): Chan
   return root;
 }
 
-/** Returns the entries of a tree: of this work, or of the local copy. */
+/** Resolves with the entries of a tree, created by this edit or read from the local copy. */
 async function treeOf({ present, trees }: Work, oid: string, path: string): Promise<Entries> {
   const known = trees.get(oid);
   if (known !== undefined) return known;

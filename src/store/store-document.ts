@@ -18,11 +18,11 @@ export interface Batch {
   readonly rows: readonly KeptRow[];
   /** Sorted by id. All ids are greater than those of kept events. */
   readonly events: readonly KeptEvent[];
-  /** Old events are removed too. */
+  /** True if the batch also removes old events. */
   readonly isTrim: boolean;
 }
 
-/** Everything that a store holds in memory. */
+/** The content of a store in memory. */
 export interface StoreDocument {
   /** The number of the last batch in `tables`; 0 before the first. */
   revision: number;

@@ -45,7 +45,7 @@ export async function backUpStore(directory: string, target: string): Promise<Ba
   return await writeBackup(target, (aside) => usingStore(path, (database) => database.copyTo(aside)));
 }
 
-/** Writes a backup of what another database holds, as of one moment. */
+/** Writes a consistent backup of another database. */
 export async function exportStore(source: DocumentAdapter, target: string): Promise<BackedUp> {
   const whole = await readWhole(source);
   return await writeBackup(target, (aside) =>
@@ -88,7 +88,7 @@ export async function readBackup(path: string): Promise<WholeStore> {
   }
 }
 
-/** Returns what a database holds. Events that others have added since its document was read are not among it. */
+/** Resolves with the content of a database, without events that other processes added after its document was read. */
 async function readWhole(source: DocumentAdapter): Promise<WholeStore> {
   const document = await source.read();
   const { events } = await source.events({ ...ALL_EVENTS, before: document.lastEvent + 1 });

@@ -27,7 +27,7 @@ export interface Store {
    * `read` show them. No row appears twice in `changes`. Throws ServiceError `conflict` if one of them is no longer as
    * `expected`: read again, decide again. Any other error means that `read` is as before, and that nothing was saved.
    * If the disk failed during the commit, the commit may be there: the next start finds it. If the connection failed,
-   * this waits until the outcome is known; if this process ceases to lead meanwhile, nobody knows it.
+   * this waits until the outcome is known. If this process loses the lease before, the outcome stays unknown.
    */
   commit(changes: readonly Change[], events?: readonly NewEvent[]): Promise<void>;
 

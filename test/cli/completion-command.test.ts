@@ -62,7 +62,7 @@ describe.each(['bash', 'zsh'] as const)('in %s', (shell) => {
   });
 });
 
-it('names the supported shells', async () => {
+it('treeline completion lists the supported shells', async () => {
   const { code, stderr } = await treeline(['completion', 'powershell']);
   expect({ code, stderr }).toEqual({
     code: 3,

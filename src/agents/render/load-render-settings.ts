@@ -14,7 +14,7 @@ import type { ProxyTlsFiles } from '../load-proxy-settings.ts';
 
 /** The settings of `treeline render`. */
 export interface RenderSettings {
-  /** Address of the controller, without a slash at its end. */
+  /** Address of the controller, without a trailing slash. */
   readonly server: string;
   /** Paths of PEM files. */
   readonly tls: ProxyTlsFiles;

@@ -27,7 +27,7 @@ const CONFIRMATION = { digest: TEXT, outcome: TEXT, message: TEXT } as const;
 
 interface Waiting {
   readonly clock: Clock;
-  /** Who waited is authenticated again: a commit may have removed the client meanwhile. */
+  /** Authenticates a client again after a wait, because a commit may have removed it. */
   readonly authenticate: RequestStep;
   readonly streams: Pick<EventStreams, 'ending'>;
 }

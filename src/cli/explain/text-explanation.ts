@@ -99,8 +99,8 @@ function changeText(change: FileChange | undefined): string {
 }
 
 /**
- * Returns the rows of one statement: a second one where a parameter supplies the value. `isValueKnown`: the line above
- * has the value.
+ * Returns the rows of one statement, with a second row if a parameter supplies the value. `isValueKnown`: the line
+ * above has the value.
  */
 function statementRows(
   statement: LayerStatement,

@@ -108,9 +108,9 @@ export class Lease {
   }
 
   /**
-   * The number that this process leads with; undefined where it does not lead, by its own clocks at the moment of the
-   * call: another one may take the lease no earlier than a lease after the database has confirmed the last renewal,
-   * which was sent before that.
+   * The fencing number of this process; undefined if it does not lead. Computed at each call by its own clocks, from
+   * the send time of the last renewal. The database counts from its later confirmation, so no other process can lead
+   * at the same time.
    */
   get fencing(): number | undefined {
     return this.#held !== undefined && this.#msLeft(this.#held) > 0 ? this.#held.leader.fencing : undefined;

@@ -72,7 +72,7 @@ export class PostgresAdapter implements DocumentAdapter {
   readonly #lease: CommitLease | undefined;
   readonly #seen: SeenFile | undefined;
   #installation: string | undefined;
-  /** The last commit that this process has read or written, with the fencing number under which it was made. */
+  /** The last commit that this process has read or written, with the fencing number of its leader. */
   #last = { revision: 0, fencing: 0 };
 
   constructor(
@@ -91,7 +91,7 @@ export class PostgresAdapter implements DocumentAdapter {
     return this.#connections.address;
   }
 
-  /** How messages name the database. */
+  /** The name of the database in messages. */
   get name(): string {
     return this.#connections.name;
   }
@@ -143,7 +143,7 @@ export class PostgresAdapter implements DocumentAdapter {
       const state = await this.#readState(run, STATE);
       const { revision, lastEvent, forgotten } = state;
       const { revision: last, fencing } = this.#last;
-      // Also if another leader has made this commit: the database was set back, and has new ones.
+      // Also if another leader made this commit: then the database was restored and has new commits.
       if (revision < last || (await readTerm(run, last)) !== fencing) throw this.#setBack(revision, last);
       this.#note(revision, await readTerm(run, revision));
       if (revision === since) return undefined;

@@ -101,8 +101,7 @@ function failureOf(said: string, { at, code = '' }: { at: DatabaseAddress; code:
     };
   }
   const why = `has failed: ${said}${said.includes(code) ? '' : ` (${code})`}`;
-  const remedy =
-    'See that host and port in the URL are right, that PostgreSQL runs there, its log, and the firewalls between.';
+  const remedy = 'Check host and port in the URL, that PostgreSQL runs there, its log, and the firewalls between.';
   return { why, remedy, isPassing: true };
 }
 

@@ -104,7 +104,7 @@ export class Replicas {
       this.#compare(await run(OTHER_REPLICAS, [name]));
       const [[hasOldMarks] = []] = await run(HAS_OLD_MARKS);
       if (hasOldMarks !== true) return process;
-      // No commit brings a removed row back meanwhile.
+      // With the lock, no commit can add a removed row again.
       await run(LOCKED_STATE);
       await run(REMOVE_MARKS);
       return process;

@@ -10,9 +10,9 @@ import { codeOf, StoreError } from '../store-error.ts';
 
 /** The last seen state of a database. */
 interface SeenState {
-  /** How messages name the database. */
+  /** The name of the database in messages. */
   readonly database: string;
-  /** Made with the tables. */
+  /** Created with the tables. */
   readonly installation: string;
   readonly revision: number;
   /** The fencing number of that commit's leader. */
@@ -85,7 +85,7 @@ interface SeenOptions {
 
 /** A database that was just opened. */
 interface OpenedDatabase extends Pick<SeenState, 'database' | 'installation' | 'revision'> {
-  /** The fencing number under which the commit was made that was seen last. */
+  /** The fencing number of the leader of the last seen commit. */
   readonly knownTerm: number | undefined;
 }
 
@@ -111,12 +111,12 @@ export class SeenFile {
   note(revision: number, fencing: number): void {
     if (revision === this.#seen.revision && fencing === this.#seen.fencing) return;
     this.#seen = { ...this.#seen, revision, fencing };
-    // What is lost stays remembered until it was accounted for, and so does that an empty database is new: a process
-    // that ends before it leads has recorded neither.
+    // Keeps a lost state, or the fact that an empty database is new, until `accept`: a process that ends before it
+    // leads has not recorded it.
     if (this.lost === undefined && revision > 0) this.#write();
   }
 
-  /** Compares a database with what was seen of it. Throws StoreError if it has rows of another installation. */
+  /** Compares a database with its seen state. Throws StoreError if it has rows of another installation. */
   compare({ database, installation, revision, knownTerm }: OpenedDatabase): void {
     const { known } = this;
     this.#seen = { ...this.#seen, database, installation };

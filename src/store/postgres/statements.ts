@@ -1,6 +1,6 @@
-// Holds the SQL of the store on PostgreSQL, for the versions 14 to 18; migrate.ts has that of its schema. Nothing here
-// relies on a session: settings are LOCAL, and no statement has a name, so that a pooler may give each transaction
-// another connection.
+// Contains the SQL of the store on PostgreSQL, for versions 14 to 18; migrate.ts has the SQL of the schema. No
+// statement relies on a session: settings are LOCAL, and there are no prepared statements, so a pooler may use another
+// connection for each transaction.
 import { EVENTS_MAX } from '../event-table.ts';
 
 /** The schema of all tables. */

@@ -54,8 +54,8 @@ function codesIn(markdown: string): readonly string[] {
   );
 }
 
-describe('code', () => {
-  test.each(HOSTILE.filter((text) => /^[^\p{C}\u2028]+$/u.test(text)))('shows %j as it is', (text) => {
+describe('a code span', () => {
+  test.each(HOSTILE.filter((text) => /^[^\p{C}\u2028]+$/u.test(text)))('shows %j unchanged', (text) => {
     const markdown = `- text ${code(text)} text\n- text ${code(`${text} ${text}`)}`;
     expect(codesIn(markdown)).toEqual([text, `${text} ${text}`]);
   });
@@ -88,11 +88,11 @@ it.each([
   ['](https://evil.example) (@you', '`](https://evil.example`) (`@you`'],
   ["the file's first-parent line", "the file's first-parent line"],
   ['in deadbeef: 1234567', 'in `deadbeef`: `1234567`'],
-])('the sentence %j is %j', (sentence, expected) => {
+])('prose writes the sentence %j as %j', (sentence, expected) => {
   expect(prose(sentence)).toBe(expected);
 });
 
-describe('a difference', () => {
+describe('a difference of values', () => {
   const names = Array.from({ length: 30 }, (_, index) => `shop-web-${index}`);
 
   it.each([
@@ -115,21 +115,21 @@ describe('a difference', () => {
   });
 });
 
-describe('the report', () => {
-  it('has everything that a plan may say, what may do harm first', () => {
+describe('the Markdown report', () => {
+  it('has every section of a plan, the most harmful first', () => {
     const report = markdownReport(EVERYTHING, { prefix: 'infra/' });
     if (process.env.UPDATE_GOLDEN !== undefined) writeFileSync(GOLDEN, `${report}\n`);
     expect(`${report}\n`).toBe(readFileSync(GOLDEN, 'utf8'));
     expectOnlyIntended(report);
   });
 
-  it('says that there is no effect', () => {
+  it('says that a plan has no effect', () => {
     const report = markdownReport(NO_EFFECT);
     expect(report).toContain('### Treeline plan: No effect\n');
     expect(report).not.toContain('####');
   });
 
-  it('names no commits to compare where the plan is of what a controller has recorded', () => {
+  it('contains no compared commits if the plan uses recorded servers', () => {
     const report = markdownReport(NO_EFFECT, { isRecorded: true });
     expect(report.split('\n').at(-1)).toBe('All servers and values: the same command with `--format json`');
     expectOnlyIntended(report);
@@ -164,7 +164,7 @@ describe('the report', () => {
     expect(folded.match(/^- /gm)).toHaveLength(8);
   });
 
-  it('shows servers that change alike in one item', () => {
+  it('shows servers with the same change in one item', () => {
     const changes = Array.from({ length: 5_000 }, (_, index) =>
       serverChange({
         action: 'update',
@@ -178,7 +178,7 @@ describe('the report', () => {
     expect(report.length).toBeLessThan(1_000);
   });
 
-  it('counts what does not fit, and says how to see it', () => {
+  it('counts omitted items, and has the command to see them', () => {
     const deletes = Array.from({ length: 5_000 }, (_, index) =>
       serverChange({ action: 'delete', resource: `web-${index}`, reason: `reason ${index}` }),
     );

@@ -45,7 +45,7 @@ function below(folder: string, files: Changes): Changes {
   return Object.fromEntries(Object.entries(files).map(([path, text]) => [`${folder}/${path}`, text]));
 }
 
-it('has nothing of what others merged, where the branch is behind', async () => {
+it('a merge excludes changes that others merged if the branch is behind', async () => {
   const { repository, first } = await branched();
   await repository.commit(GROWN, { branch: 'branch', parents: [first] });
   const alone = await planAt(repository.path, { base: first });
@@ -55,7 +55,7 @@ it('has nothing of what others merged, where the branch is behind', async () => 
   expect([actionsIn(plan), keysIn(plan)]).toEqual([GROWTH, ['peers on 1']]);
 });
 
-it('needs a rebase where both changed a file, and shows no effect', async () => {
+it('a merge with conflicts needs a rebase, and has no effect', async () => {
   const { repository, first } = await branched();
   await repository.commit({ ...GROWN, ...DEBUG }, { branch: 'branch', parents: [first] });
   await repository.commit({ [COMMON_FILE]: '{}\n' });
@@ -94,7 +94,7 @@ it.each<[what: string, base: Changes, branch: Changes, actions: readonly string[
     GROWTH,
     0,
   ],
-])('takes base with %s', async (_, base, branch, actions, known) => {
+])('a merge is possible onto a base with %s', async (_, base, branch, actions, known) => {
   const { repository } = await branched();
   const wrong = await repository.commit(base);
   await repository.commit(branch, { branch: 'branch', parents: [wrong] });
@@ -103,7 +103,7 @@ it.each<[what: string, base: Changes, branch: Changes, actions: readonly string[
   expect(plan).toMatchObject({ problems: [], knownProblems: known, invalid: [] });
 });
 
-it('makes everything new where base has no layout', async () => {
+it('a merge creates everything if base has no layout', async () => {
   const repository = await emptyRepository();
   const first = await repository.commit({ README: 'nothing yet' });
   await repository.commit(SHOP, { branch: 'branch', parents: [first] });
@@ -130,7 +130,7 @@ describe('a trailer that approves deletes', () => {
     else expect(plan).toMatchObject({ held, safety: [] });
   });
 
-  it('is shown, also where the files do not change', async () => {
+  it('is shown even if no file changes', async () => {
     const { repository, first } = await branched();
     const message = 'Fix a typo\n\nTreeline-Approve-Deletes: 99\n';
     await repository.commit({ README: 'x' }, { branch: 'branch', parents: [first], message });
@@ -140,8 +140,8 @@ describe('a trailer that approves deletes', () => {
   });
 });
 
-describe('a repository', () => {
-  it('may hold the layout below its root, in a commit that is not checked out', async () => {
+describe('the repository of a plan', () => {
+  it('may have the layout below its root, in a commit that is not checked out', async () => {
     const repository = await emptyRepository({ bare: false });
     const first = await repository.commit({ ...below('infra/stacks', SHOP), 'main.c': '1' });
     const grown = { ...below('infra/stacks', GROWN), 'main.c': '2' };
@@ -152,7 +152,7 @@ describe('a repository', () => {
     expect([actionsIn(plan), plan.changes[1]?.file, plan.problems]).toEqual([GROWTH, SHOP_FILE, []]);
   });
 
-  it('is not what a commit has put into the folder of the layout', async () => {
+  it('is not a repository that a commit contains', async () => {
     const repository = await emptyRepository({ bare: false });
     const first = await repository.commit(below('infra', SHOP));
     // With another layout at the root, and the commit before it as base, such a repository would have no effect.
@@ -167,7 +167,7 @@ describe('a repository', () => {
     expect(actionsIn(await planAt(join(repository.path, 'infra'), { head }))).toEqual(GROWTH);
   });
 
-  it('may be a bare one that the repository around it does not have', async () => {
+  it('may be a bare one that the outer repository does not contain', async () => {
     const around = await emptyRepository({ bare: false });
     await around.commit({ 'main.c': '1' });
     const repository = await createGitRepository(join(around.path, 'stacks.git'));
@@ -176,7 +176,7 @@ describe('a repository', () => {
     expect(actionsIn(await planAt(repository.path))).toEqual(GROWTH);
   });
 
-  it('runs no program that its configuration names', async () => {
+  it('runs no program of its configuration', async () => {
     const { repository, first } = await branched({ bare: false });
     await repository.commit(GROWN, { branch: 'branch', parents: [first] });
     const clone = join(temporaryDirectory(), 'partial');
@@ -201,8 +201,8 @@ describe('a repository', () => {
   });
 });
 
-describe('a plan that cannot be made says', () => {
-  it('which revision git does not know, or which is none', async () => {
+describe('the error of an impossible plan says', () => {
+  it('which revision is unknown or invalid', async () => {
     const { repository } = await branched();
     for (const [head, words] of [
       ['nowhere', /there is no commit "nowhere" in .*: "git fetch" brings/],

@@ -28,7 +28,7 @@ async function planned(scene: Scene, head: string): Promise<Plan> {
   return await planOnRecorded(repository, { ...order, head });
 }
 
-it('treeline plan --server compares with what is recorded, and takes held deletes for what they are', async () => {
+it('treeline plan --server compares with recorded servers, including held deletes', async () => {
   const scene = await upAndDone();
   const { repository } = scene.site;
   const head = await headOf(scene.site);

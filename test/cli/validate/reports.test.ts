@@ -42,8 +42,8 @@ function reportOf(problems: readonly Problem[], prefix = ''): Report {
   return { files: 3, problems, prefix, linesOf: () => ['description: x', 'stackTemplate: shoop'] };
 }
 
-describe('text', () => {
-  it('shows the line with a caret, the hint, and the instances', () => {
+describe('the text report', () => {
+  it('shows the line with a caret, the hint and the instances', () => {
     expect(textReport(reportOf([PLAIN]), NO_PAINT).split('\n')).toEqual([
       'stacks/instances/shop.yaml:2:16: error: there is no stack template "shoop" [unknown_template]',
       '    2 | stackTemplate: shoop',
@@ -54,7 +54,7 @@ describe('text', () => {
     ]);
   });
 
-  it('colours the place, the severity and the caret where it is asked to', () => {
+  it('colours the place, the severity and the caret if colours are on', () => {
     const text = textReport(reportOf([PLAIN]), (style, part) => (style === 'plain' ? part : `<${style} ${part}>`));
     expect(text.split('\n').slice(0, 3)).toEqual([
       '<place stacks/instances/shop.yaml:2:16>: <error error>: there is no stack template "shoop" [unknown_template]',
@@ -63,15 +63,15 @@ describe('text', () => {
     ]);
   });
 
-  it('keeps a problem on its lines, and no escape sequence', () => {
+  it('escapes line ends and escape sequences of a problem', () => {
     const text = textReport(reportOf([{ ...HOSTILE, line: 1, column: 1 }]), NO_PAINT);
     expect(text.split('\n')).toHaveLength(6);
     expect(text).not.toMatch(/[^\P{Cc}\n]/u);
   });
 });
 
-describe('github', () => {
-  it('prints a command a problem, and the summary', () => {
+describe('the github report', () => {
+  it('prints a command for each problem, and the summary', () => {
     expect(githubReport(reportOf([PLAIN, WARNING], 'infra/')).split('\n')).toEqual([
       '::error file=infra/stacks/instances/shop.yaml,line=2,col=16,title=unknown_template::there is no stack template "shoop"%0Ahint: did you mean "shop"?%0Astops: a, b, c, d, e and 2 more',
       '::warning file=infra/stacks/instances/shop.yaml,line=2,col=16,title=boolean_spelling::yes',
@@ -79,7 +79,7 @@ describe('github', () => {
     ]);
   });
 
-  it('lets no text begin a command or a property of its own', () => {
+  it('escapes text that could begin a command or a property', () => {
     const [command = '', ...rest] = githubReport(reportOf([HOSTILE])).split('\n');
     expect(rest).toHaveLength(1);
     const [, file = '', data = ''] = /^::error file=([^,:]*),line=2,col=16,title=bad_name::(.*)$/s.exec(command) ?? [];
@@ -88,18 +88,18 @@ describe('github', () => {
     expect(decoded(data)).toBe(`${HOSTILE.message}\nhint: ${HOSTILE.hint}\nstops: </failure>`);
   });
 
-  it('names no line of a folder', () => {
+  it('has no line for a folder', () => {
     expect(githubReport(reportOf([FOLDER]))).toMatch(/^::warning file=stacks\/instances,title=no_instance::/);
     expect(githubReport(reportOf([LAYOUT]))).toMatch(/^::error file=tree\.yaml,title=too_many_files::/);
   });
 });
 
-describe('gitlab', () => {
+describe('the gitlab report', () => {
   function itemsOf(report: Report): readonly { readonly fingerprint: string }[] {
     return JSON.parse(gitlabReport(report));
   }
 
-  it('prints the fields that GitLab reads', () => {
+  it('prints the fields of GitLab', () => {
     expect(itemsOf(reportOf([PLAIN, FOLDER], 'infra/'))).toEqual([
       {
         description: 'there is no stack template "shoop"\nhint: did you mean "shop"?\nstops: a, b, c, d, e and 2 more',
@@ -113,7 +113,7 @@ describe('gitlab', () => {
     expect(gitlabReport(reportOf([]))).toBe('[]');
   });
 
-  it('has fingerprints that stay when lines move, and are different within a report', () => {
+  it('has unique fingerprints that do not change when lines move', () => {
     const [first, second] = itemsOf(reportOf([PLAIN, { ...PLAIN, line: 9 }]));
     const [moved] = itemsOf(reportOf([{ ...PLAIN, line: 7, column: 1, message: 'in other words' }]));
     expect(moved?.fingerprint).toBe(first?.fingerprint);
@@ -123,8 +123,8 @@ describe('gitlab', () => {
   });
 });
 
-describe('sarif', () => {
-  it('has one run, with a rule a code', () => {
+describe('the sarif report', () => {
+  it('has one run, with a rule for each code', () => {
     const log = JSON.parse(sarifReport(reportOf([PLAIN, WARNING, { ...PLAIN, line: 3 }, FOLDER], 'infra/')));
     expect(log).toMatchObject({ version: '2.1.0', runs: [{ columnKind: 'utf16CodeUnits' }] });
     const [{ tool, results }] = log.runs;
@@ -154,7 +154,7 @@ describe('sarif', () => {
     expect(new Set(prints).size).toBe(4);
   });
 
-  it('names files by references that lead to them', () => {
+  it('refers to files by valid URIs', () => {
     const log = JSON.parse(sarifReport(reportOf([HOSTILE])));
     const { uri } = log.runs[0].results[0].locations[0].physicalLocation.artifactLocation;
     expect(uri).toMatch(/^[\w%/.!~*'()-]+$/);

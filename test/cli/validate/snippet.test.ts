@@ -32,11 +32,11 @@ describe('a snippet', () => {
     expect(drawn(text)).toEqual(want);
   });
 
-  it.each(['\n', '\r\n', '\r'])('counts lines that end in %j', (end) => {
+  it.each(['\n', '\r\n', '\r'])('recognises the line end %j', (end) => {
     expect(drawn(`a: b${end}c: ▶d${end}`, 2)).toEqual(['c: d', '   ^']);
   });
 
-  it('shortens a long line around the place, and says on which side', () => {
+  it('shortens a long line around the place, and marks the shortened side', () => {
     const x = (count: number) => 'x'.repeat(count);
     expect(drawn(`${x(500)}▶y${x(500)}`)).toEqual([`…${x(60)}y${x(49)}…`, `${' '.repeat(61)}^`]);
     expect(drawn(`▶y${x(500)}`)).toEqual([`y${x(109)}…`, '^']);
@@ -51,7 +51,7 @@ describe('a snippet', () => {
     }
   });
 
-  it('is left out where there is no such line, and where it is blank', () => {
+  it('is empty if the line is missing or blank', () => {
     expect(snippetAt(['a: b'], { line: 2 })).toEqual([]);
     expect(snippetAt(linesOf(''), {})).toEqual([]);
     expect(snippetAt([' \t'], { column: 2 })).toEqual([]);

@@ -90,8 +90,8 @@ function recordsIn(directory: string): readonly unknown[] {
   return files.map((file) => JSON.parse(readFileSync(join(directory, 'running', file), 'utf8')));
 }
 
-describe('a program', () => {
-  it('gets the call on its standard input, and its answer is the one on its standard output', async () => {
+describe('a program of the exec provider', () => {
+  it('gets the call on its standard input, and answers on its standard output', async () => {
     const { perform, directory } = await trialOf('good');
     const answer = await perform({ operation: 'update', properties: { name: 'web-1', note: '$(id) "ü"\n' } });
     expect(answer).toEqual({ outcome: 'done', message: 'good', outputs: {}, observed: {} });
@@ -101,7 +101,7 @@ describe('a program', () => {
     });
   });
 
-  it('has the environment of its entry and a mark, and ends by SIGINT as one that no shell has started', async () => {
+  it('has the environment of its entry and a mark, and default signal handling', async () => {
     const { directory, runner } = await trialOf('good');
     const environment = { LAB: 'x y\n$(id)', PATH: '/nowhere' };
     const { output } = await runner.run({ ...ORDER, directory, environment, command: ['/usr/bin/env', '-0'] });
@@ -114,13 +114,13 @@ describe('a program', () => {
     expect(ignored.output).toBe('SigIgn:\t0000000000000000\n');
   });
 
-  it('may leave its input unread', async () => {
+  it('may ignore its input', async () => {
     const { perform } = await trialOf('ignores-input');
     const properties = { name: 'web-1', note: 'x'.repeat(60_000) };
     expect(await perform({ properties })).toMatchObject({ outcome: 'done' });
   });
 
-  it('is recorded while it runs and after an end by force, until the next call for its server', async () => {
+  it('is recorded while it runs and after it was killed, until the next call for its server', async () => {
     const { perform, directory, provider, runner } = await trialOf('hang');
     const lost = perform().catch((error: unknown) => error);
     await expect.poll(() => pidsIn(directory).length, { timeout: 10_000 }).toBe(1);
@@ -149,7 +149,7 @@ function shareRunner(): (mode: string) => Promise<Trial> {
   return (mode) => trialOf(mode, { shared });
 }
 
-describe('an answer', () => {
+describe('the answer of a program', () => {
   const trial = shareRunner();
 
   it.each([
@@ -167,13 +167,13 @@ describe('an answer', () => {
     ['garbage-and-fail', 'retryable', 'the program ended with exit code 7: cannot reach the lab'],
     ['nothing-and-fail', 'retryable', 'the program ended with exit code 4'],
     ['answer-and-fail', 'failed', 'quota  [31mexceeded'],
-  ])('of a program that ended badly: %s', async (mode, outcome, message) => {
+  ])('has the outcome of the exit code: %s', async (mode, outcome, message) => {
     const { perform, running } = await trial(mode);
     expect(await perform()).toEqual({ outcome, message, outputs: {}, observed: {} });
     expect(running()).toEqual([]);
   });
 
-  it('shows the error of a Python program first, and the traceback below it', async () => {
+  it('has the error of a Python program first, and then the traceback', async () => {
     const { perform } = await trial('traceback');
     const [first, ...others] = (await perform()).message.split('\n');
     const error = 'json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)';
@@ -182,7 +182,7 @@ describe('an answer', () => {
     expect(others.at(-1)).toBe(error);
   });
 
-  it('shows the end of what a program wrote to its standard error', async () => {
+  it('has the end of the standard error', async () => {
     const { perform, lines } = await trial('flood-stderr');
     const { message } = await perform();
     expect(message).toMatch(/^the program ended with exit code 3: ….*\nthe last line$/s);
@@ -192,10 +192,10 @@ describe('an answer', () => {
   });
 });
 
-describe('the deadline of a program that', () => {
+describe('the deadline of a program', () => {
   const trial = shareRunner();
 
-  it.each(['hang-after-answer', 'deaf', 'forks'])('misbehaves so: %s', async (mode) => {
+  it.each(['hang-after-answer', 'deaf', 'forks'])('ends a program with the misbehaviour %s', async (mode) => {
     const { provider, running, directory } = await trial(mode);
     const deadline = new AbortController();
     const lost = provider.perform(callOf(), deadline.signal);
@@ -208,7 +208,7 @@ describe('the deadline of a program that', () => {
   });
 });
 
-describe('nothing is left of a program that', () => {
+describe('no process is left of a program that', () => {
   const trial = shareRunner();
 
   it('writes too much', async () => {
@@ -225,10 +225,10 @@ describe('nothing is left of a program that', () => {
   });
 });
 
-describe('a process in a session of its own', () => {
+describe('a process in its own session', () => {
   const trial = shareRunner();
 
-  it.each(['hidden', 'holds-output', 'daemon'])('outlives a call that ends well: %s', async (mode) => {
+  it.each(['hidden', 'holds-output', 'daemon'])('survives a successful call: %s', async (mode) => {
     const { perform, running, directory } = await trial(mode);
     expect(await perform()).toMatchObject({ outcome: 'done', message: 'good' });
     expect([pidsIn(directory).length, running().length]).toEqual([2, 1]);

@@ -63,7 +63,7 @@ function replies(status: number, headers: Readonly<Record<string, string>> = {},
   });
 }
 
-describe('a request', () => {
+describe('a request of the http provider', () => {
   it('is a signed POST of the call', async () => {
     const { service, perform } = await trialOf();
     expect(await perform({ properties: { name: 'web-1', note: 'ü' } })).toMatchObject({
@@ -82,7 +82,7 @@ describe('a request', () => {
     });
   });
 
-  it('is signed with the secret that the file holds now, and not sent without one', async () => {
+  it('is signed with the current secret of the file, and not sent without one', async () => {
     const { perform, secretFile, service } = await trialOf();
     writeFileSync(secretFile, 'another');
     expect(await perform()).toMatchObject({
@@ -96,7 +96,7 @@ describe('a request', () => {
     expect(service.requests).toHaveLength(2);
   });
 
-  it('goes to a server whose certificate is trusted', async () => {
+  it('is only sent to a server with a trusted certificate', async () => {
     const { port, caFile: ca } = await serveInTest((_, response) => void response.end('{"outcome":"absent"}'));
     const secretFile = join(temporaryDirectory(), 'secret');
     writeFileSync(secretFile, 's');
@@ -112,7 +112,7 @@ describe('a request', () => {
   });
 });
 
-describe('a reply', () => {
+describe('a reply to the http provider', () => {
   it.each([
     [500, 'retryable'],
     [503, 'retryable'],
@@ -129,7 +129,7 @@ describe('a reply', () => {
     expect(service.requests).toHaveLength(1);
   });
 
-  it('with an answer counts whatever its status, and may have as many bytes as any', async () => {
+  it('with an answer is valid for any status, up to the size limit', async () => {
     const { perform } = await replies(500, {}, '{"outcome":"absent","message":"gone"}'.padEnd(ANSWER_BYTES_MAX));
     expect(await perform({ operation: 'delete' })).toMatchObject({ outcome: 'absent', message: 'gone' });
   });
@@ -147,7 +147,7 @@ describe('a reply', () => {
     await expect(perform()).rejects.toThrow(words);
   });
 
-  it('that never comes is lost at the deadline, and one to a service that is not there is retryable', async () => {
+  it('that never arrives is lost at the deadline, and a refused connection is retryable', async () => {
     const { perform, service } = await trialOf(() => true);
     await expect(perform({}, 100)).rejects.toThrow('aborted');
     service.polls = 1_000_000;
@@ -169,8 +169,8 @@ describe('a reply', () => {
   });
 });
 
-describe('long work', () => {
-  it('is polled until the answer is there, also while the service cannot be reached', async () => {
+describe('long work of a service', () => {
+  it('is polled until it answers, even while the service is unreachable', async () => {
     let count = 0;
     const { perform, service } = await trialOf(({ method, response }) => {
       if (method === 'POST') return false;

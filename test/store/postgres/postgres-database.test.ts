@@ -94,9 +94,8 @@ describe('what the operator reads', () => {
       url: `postgres://treeline:${encodeURIComponent(SECRET)}@127.0.0.1:${port}/treeline`,
     });
     expect(message).toBe(
-      `The database "treeline" at 127.0.0.1:${port} has failed: connect ECONNREFUSED 127.0.0.1:${port}. See that host and ` +
-        'port in the URL are right, that PostgreSQL runs there, its log, and the firewalls between. Treeline continues by ' +
-        'itself as soon as it can.',
+      `The database "treeline" at 127.0.0.1:${port} has failed: connect ECONNREFUSED 127.0.0.1:${port}. Check host and ` +
+        'port in the URL, that PostgreSQL runs there, its log, and the firewalls between. Treeline continues automatically.',
     );
   });
 
