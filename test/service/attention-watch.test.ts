@@ -103,7 +103,7 @@ describe('a cause that needs an operator', () => {
     await become(new Error('it is broken'));
     await become(new Error('it is broken'));
     expect(lines.filter(({ level }) => level === 50)).toMatchObject([
-      { msg: 'what needs an operator cannot be found' },
+      { msg: 'the causes that need an operator cannot be computed' },
     ]);
     await become([item('shop')]);
     expect(told).toEqual(['+failed:shop']);
