@@ -75,7 +75,7 @@ function withRights(command: Command): Command {
     .option('--tag <tag...>', 'tags, for proxies')
     .option('--node <clientcert>', 'restrict it to the record of this node')
     .addOption(new Option('--reads <scope>', 'site: only what belongs to servers with its tags').choices(READ_SCOPES))
-    .addOption(new Option('--writes <scope>', 'none: it only reads, whatever its role').choices(WRITE_SCOPES));
+    .addOption(new Option('--writes <scope>', 'none: it only reads, regardless of its role').choices(WRITE_SCOPES));
 }
 
 async function addClient(certificate: string, options: Adding, command: Command): Promise<void> {

@@ -49,7 +49,7 @@ export async function writePair({ key, cert }: CredentialFiles, pair: KeyPair): 
 export async function readAuthority(folder: string): Promise<KeyPair> {
   const { key, cert } = filesOf(folder, AUTHORITY_CREDENTIAL);
   if (!existsSync(key) || !existsSync(cert)) {
-    throw new CommandFailure(`there is no authority in ${folder}: "treeline pki init" makes one`);
+    throw new CommandFailure(`there is no authority in ${folder}: "treeline pki init" creates one`);
   }
   return { key: await readFile(key, 'utf8'), cert: await readFile(cert, 'utf8') };
 }

@@ -41,7 +41,7 @@ async function initPki(
   { host = LOCAL_HOSTS }: { readonly host?: readonly string[] },
 ): Promise<void> {
   const wrong = host.find((name) => !HOST.test(name));
-  if (wrong !== undefined) throw new CommandFailure(`"${wrong}" is no name or address of a host`);
+  if (wrong !== undefined) throw new CommandFailure(`"${wrong}" is not a host name or address`);
   const folder = fromUserDirectory(directory);
   const [authorityFiles, serverFiles] = [filesOf(folder, AUTHORITY_CREDENTIAL), filesOf(folder, SERVER_CREDENTIAL)];
   requireNew(serverFiles);

@@ -76,7 +76,7 @@ async function printChanges(settings: RenderSettings, { describe }: RendererOpti
 async function renderOnce(renderer: Renderer): Promise<void> {
   const { unanswered, failed, isIdle } = await renderer.pass(0);
   await renderer.stop();
-  if (isIdle) throw new CommandFailure(`there is no record, and none of an earlier time: ${unanswered}`);
+  if (isIdle) throw new CommandFailure(`there is no record, not even an earlier one: ${unanswered}`);
   const reasons = [unanswered, failed].filter((reason) => reason !== null);
   for (const reason of reasons) process.stderr.write(`treeline: ${visible(reason)}\n`);
   if (reasons.length > 0) process.exitCode = EXIT_PROBLEMS;

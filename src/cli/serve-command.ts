@@ -33,7 +33,7 @@ export function addServeCommand(program: Command): void {
     .option('--accept-history <commit>', 'accept this commit if no registered client can')
     .addHelpText(
       'after',
-      `\nSIGTERM or SIGINT stops it cleanly; a second one, a second later, at once.\n${EXIT_CODES_HELP}\nWith ` +
+      `\nSIGTERM or SIGINT stops it cleanly; a second one, a second later, immediately.\n${EXIT_CODES_HELP}\nWith ` +
         '--check: 0: right (warnings allowed), 1: errors, 3: could not run.',
     )
     .action(async ({ config, check, acceptHistory }: Options) => {

@@ -65,7 +65,7 @@ function ownSelector(node: SourceNode, type: SelectorType, inventory: Inventory)
   if (own === undefined) return undefined;
   if (typeof own.value === 'string' && (own.value === '' || nameFault(own.value) === undefined)) return own.value;
   node.values.delete(type);
-  inventory.leave(own, type, `${quote(type)} selects a layer, and this is no name of one`);
+  inventory.leave(own, type, `${quote(type)} selects a layer, and this value is not a valid name`);
   return undefined;
 }
 

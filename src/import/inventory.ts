@@ -155,8 +155,8 @@ function isNameOf({ name }: SourceNode, key: string, { value }: SourceValue): bo
 /** Returns why a name is not usable as a key: it is a field of every object, except the description of a server. */
 function fieldFault(key: string, value: RecordValue): string | undefined {
   if (key === 'description') return typeof value === 'string' && value !== '' ? undefined : 'a description is a text';
-  if (DESCRIBING_FIELDS.has(key)) return `${quote(key)} is a field of every object, and no key: name it otherwise`;
-  return isStructural(key) ? `${quote(key)} says how a server is handled, and is no key: name it otherwise` : undefined;
+  if (DESCRIBING_FIELDS.has(key)) return `${quote(key)} is a field of every object, and not a key: rename it`;
+  return isStructural(key) ? `${quote(key)} says how a server is handled, and is not a key: rename it` : undefined;
 }
 
 /** A word that can follow `::` in a key. */

@@ -33,7 +33,7 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'src/statuses': { most: 1181, goal: 1050 },
   'src/store': { most: 3062, goal: 2600 },
   'src/yaml-edit': { most: 404, goal: 250 },
-  'test/agents': { most: 990, goal: 800 },
+  'test/agents': { most: 988, goal: 800 },
   'test/api': { most: 5468, goal: 4500 },
   'test/architecture': { most: 405, goal: 350 },
   'test/bench': { most: 145, goal: 250 },

@@ -166,7 +166,7 @@ not imported: 2 values
       ['inventory', '--out', 'inventory/hosts'],
       'inventory/hosts is a file, and --out names a folder',
     ],
-    ['a missing source', ['nowhere', '--out', 'o'], 'nowhere is not there'],
+    ['a missing source', ['nowhere', '--out', 'o'], 'nowhere does not exist'],
     ['an unknown kind', ['inventory', '--out', 'o', '--kind', 'chef'], "argument 'chef' is invalid"],
     ['an invalid layer', ['inventory', '--out', 'o', '--layer', 'rack=x'], 'Write TYPE=KEY, with one of these types'],
     ['a layer that no server selects', ['inventory', '--out', 'o', '--layer', 'role=x'], 'no server has "x"'],

@@ -45,7 +45,7 @@ describe('treeline pki init', () => {
 
   it.each([
     ...['not a host', 'https://x', '-x', 'x..y'].map((host) => [
-      ...[[`--host=${host}`], `treeline: "${host}" is no name or address of a host\n`, []],
+      ...[[`--host=${host}`], `treeline: "${host}" is not a host name or address\n`, []],
     ]),
     [[], 'server.key exists already and is not overwritten: ', []],
     [[], 'ca.key exists already', ['server.key', 'server.crt', 'ca.crt']],

@@ -246,7 +246,7 @@ describe('selected objects', () => {
     const { inventory, files, problems } = imported(servers);
     expect(problems).toEqual([]);
     expect(Object.keys(files).filter((path) => path.startsWith('types/'))).toEqual([]);
-    expect(leftOutOf(inventory)[0]).toBe('source:1 zone: "zone" selects a layer, and this is no name of one');
+    expect(leftOutOf(inventory)[0]).toBe('source:1 zone: "zone" selects a layer, and this value is not a valid name');
   });
 
   it('form a tree in which levels may be omitted', () => {

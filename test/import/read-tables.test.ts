@@ -122,7 +122,7 @@ describe('a Terraform state', () => {
     });
     expect(leftOutOf(inventory).map((line) => line.replace(/^s\.tfstate:\d+ /, ''))).toEqual([
       'user_data: Terraform calls it sensitive',
-      'type: "type" is a field of every object, and no key: name it otherwise',
+      'type: "type" is a field of every object, and not a key: rename it',
       'user_data: what runs at the first start often holds secrets: keep it with the provider',
       'metadata::startup-script: what runs at the first start often holds secrets: keep it with the provider',
     ]);

@@ -118,7 +118,7 @@ function isFolder(source: string): boolean {
 
 function kindOf(source: string): SourceKind {
   const path = fromUserDirectory(source);
-  if (!existsSync(path)) throw new CommandFailure(`${source} is not there`);
+  if (!existsSync(path)) throw new CommandFailure(`${source} does not exist`);
   if (basename(path) === HIERA_FILE || existsSync(join(path, HIERA_FILE))) return 'hiera';
   if (path.endsWith('.csv')) return 'csv';
   return STATE.test(path) || (isFolder(source) && statesOf(source).length > 0) ? 'terraform' : 'ansible';
@@ -126,7 +126,7 @@ function kindOf(source: string): SourceKind {
 
 /** Returns the text of a file that the user named. */
 function requiredText(path: string): string {
-  if (!existsSync(fromUserDirectory(path))) throw new CommandFailure(`${path} is not there`);
+  if (!existsSync(fromUserDirectory(path))) throw new CommandFailure(`${path} does not exist`);
   if (isFolder(path)) throw new CommandFailure(`${path} is a folder, not a file`);
   const text = textOf(path);
   if (text === undefined) throw new CommandFailure(`${path} cannot be read: it is not UTF-8 text`);

@@ -166,9 +166,7 @@ it(
     expect(await once()).toMatchObject({
       code: 3,
       stdout: expect.stringContaining('the files stay unchanged'),
-      stderr: expect.stringMatching(
-        /^treeline: there is no record, and none of an earlier time: nothing listens there/,
-      ),
+      stderr: expect.stringMatching(/^treeline: there is no record, not even an earlier one: nothing listens there/),
     });
   },
   TIMEOUT_MS,
