@@ -18,7 +18,7 @@ commands have these options:
 | connection: \`--server <url>\` | \`TREELINE_SERVER\` | the REST interface, such as \`https://treeline.example:8443\` |
 | \`--cert <file>\`, \`--key <file>\` | \`TREELINE_CERT\`, \`TREELINE_KEY\` | the client's certificate and private key, PEM |
 | \`--ca <file>\` | \`TREELINE_CA\` | the authority that signed the server's certificate, PEM |
-| \`--reason <words>\` | | why; kept with the operation |
+| \`--reason <words>\` | | the reason; recorded with the operation |
 | \`--format json\` | | prints data as JSON instead of text |
 | \`-h\`, \`--help\` | | display help for command |
 

@@ -52,7 +52,7 @@ test('a new server certificate is used without a restart, and an invalid one nev
   const { key, cert, fingerprint } = await issueServerCertificate(authorityOf(site), { now: Date.now() });
   put(site, 'server.crt', cert);
   const { problems } = await running.logged('the new TLS files cannot be used; the earlier ones stay in force');
-  expect(problems).toEqual([expect.stringContaining('server.crt: it does not belong to the private key')]);
+  expect(problems).toEqual([expect.stringContaining('server.crt: it does not match the private key')]);
   expect(await shownBy(port, site)).not.toBe(fingerprint);
   expect(await readyz(running)).toBe(200);
   put(site, 'server.key', key);
