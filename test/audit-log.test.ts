@@ -71,7 +71,7 @@ describe('a line of the audit log', () => {
   });
 });
 
-it('is written once a minute for repeated refusals, with their number, and always for others', () => {
+it('the audit log writes repeated refusals once a minute with their number, and all other lines', () => {
   const audit = open();
   for (let index = 0; index < 1_000; index++) {
     audit.record(REFUSED);
@@ -120,7 +120,7 @@ describe('a rotated audit log', () => {
   });
 });
 
-it('starts a new line after a partial one', () => {
+it('the audit log starts a new line after a partial one', () => {
   writeFileSync(file, '{"time":"2026');
   open().record(WRITE);
   expect(readFileSync(file, 'utf8').split('\n')).toEqual(['{"time":"2026', expect.stringContaining('"tree"'), '']);

@@ -14,7 +14,7 @@ const OTHER_WAY = 'With openssl';
 const LAST = '7. A removal';
 const BLOCKS = blocksIn(readFileSync(join(ROOT, 'docs/tutorial.md'), 'utf8'));
 
-it('has blocks that fit a terminal', () => {
+it('docs/tutorial.md has blocks that fit a terminal', () => {
   expect(BLOCKS.length).toBeGreaterThan(15);
   const long = BLOCKS.flatMap(({ text }) => text.split('\n').filter((line) => line.length > WIDTH));
   expect(long).toEqual([]);

@@ -300,7 +300,6 @@ function noticedBy({ reconciler, ledger, current, clock, certificates, seen }: O
     callOf: (server) => capacity.callOf(server),
     unansweredOf: (entry) => answers.unansweredOf(entry),
     lostBecause: (server) => reconciler.lostBecause(server),
-    isOfSilent: (server) => answers.explains(server),
     unheardSince: (tags) => presence.unheardSince(tags),
     lastCheckOf: (server) => checks.lastCheckOf(server),
     ending: [...(certificates?.() ?? []), ...endingCertificates(seen, current.get()?.clients, ledger)],

@@ -66,18 +66,18 @@ async function carriedOut(claimed: object): Promise<{ readonly called: readonly 
   return { report: await reported, called };
 }
 
-it('runs the program of the entry that matches the offered action', async () => {
+it('a proxy runs the program of the entry that matches the offered action', async () => {
   const { called, report } = await carriedOut(ACTION);
   expect({ called, outcome: report.outcome }).toEqual({ called: ['small'], outcome: 'done' });
 });
 
-it('runs no program if a commit changed the action before the claim and another entry matches', async () => {
+it('a proxy runs no program if a commit changed the action before the claim and another entry matches', async () => {
   const { called, report } = await carriedOut({ ...ACTION, properties: { size: 'large' } });
   expect(called).toEqual([]);
   expect(report).toMatchObject({ outcome: 'retryable', message: expect.stringContaining('small') });
 });
 
-it('reports an action as retryable without a run if its claim cannot be recorded', async () => {
+it('a proxy reports an action as retryable without a run if its claim cannot be recorded', async () => {
   const directory = join(temporaryDirectory(), 'claims');
   const work = new ClaimedWork(directory);
   rmSync(directory, { recursive: true });

@@ -97,7 +97,7 @@ describe('a refused request', () => {
   });
 });
 
-it('includes certificates refused by the handshake, with their address', async () => {
+it('the audit log includes certificates refused by the handshake, with their address', async () => {
   const other = await createAuthority({ commonName: 'Another', now: Date.now() });
   const foreign = await issueClientCertificate(other, { commonName: 'foreign', now: Date.now() });
   await expect(leader.request('/types', { identity: foreign })).rejects.toThrow();
@@ -141,7 +141,7 @@ describe('a write', () => {
   });
 });
 
-it('of an operation is written with its target and reason, but without a wrong body', async () => {
+it('an operation is written with its target and reason, but without a wrong body', async () => {
   await post('/operations/suspend', { instance: 'shop', reason: 'a new\ndisk' });
   await post('/operations/replace', { resource: 'shop-db' });
   await post('/operations/retry', { provider: 'lab' });

@@ -252,7 +252,7 @@ describe('a forwarded request', () => {
   });
 });
 
-test('is judged by the rights of the leader', async () => {
+test('a forwarded request is judged by the rights of the leader', async () => {
   const reader = createSampleReader();
   for (const [serial, client] of leader.reader.registry) reader.registry.set(serial, client);
   const late = await startTestStandby(leader, usual, { reader });
@@ -268,7 +268,7 @@ test('is judged by the rights of the leader', async () => {
   expect(leader.writer.asked.length).toBe(before);
 });
 
-test('ends on the leader when the waiting proxy disconnects', async () => {
+test('a forwarded wait ends on the leader when the proxy disconnects', async () => {
   const { wait } = leader.agent;
   onTestFinished(() => void Object.assign(leader.agent, { wait }));
   const began = Promise.withResolvers<AbortSignal>();

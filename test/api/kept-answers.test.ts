@@ -62,7 +62,7 @@ describe('an answer in the cache', () => {
   });
 });
 
-it('is sent without routing, and counted for its route', async () => {
+it('a kept answer is sent without routing, and counted for its route', async () => {
   const metrics = new Metrics();
   onTestFinished(() => metrics.stop());
   cache.keep(requestOf('/hiera/web-1'), '1', answer('"one"'));

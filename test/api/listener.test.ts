@@ -66,7 +66,7 @@ describe('the handshake refuses', () => {
 });
 
 // Another certificate in the second handshake would hide from a reload the one that the requests are judged by.
-test('renegotiation of TLS 1.2', async () => {
+test('the listener refuses renegotiation of TLS 1.2', async () => {
   const { key, cert } = api.identities.administrator;
   const file = join(temporaryDirectory(), 'client.pem');
   writeFileSync(file, key + cert);

@@ -61,7 +61,7 @@ describe.each(FILES)('%s at %i', (path, line, pointer, textOf) => {
   });
 });
 
-test('checks items of lists like other texts', () => {
+test('parseEntry checks items of lists like other texts', () => {
   const { problems } = parseEntry('types/role/web.yaml', 'o', `a: [b, ${TEXT}]`);
   expect(problems.map(({ code, pointer }) => [code, pointer])).toEqual([['value_too_large', '/a/1']]);
 });

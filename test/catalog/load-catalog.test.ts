@@ -25,7 +25,7 @@ function said(catalog: Catalog): string[] {
   );
 }
 
-test('finds every object under its name', () => {
+test('loadCatalog finds every object under its name', () => {
   const catalog = loadCatalog(snapshotOf(SHOP));
   expect(catalog.problems).toEqual([]);
   expect(catalog.fatal).toEqual([]);

@@ -101,7 +101,7 @@ test.each([
   expect({ path: entry.path, oid: entry.oid, text: entry.text }).toEqual({ path, oid: 'oid', text });
 });
 
-test('maps with keys of users have no prototype', () => {
+test('parseEntry returns maps with keys of users without a prototype', () => {
   const { object } = parseEntry('stacks/templates/a.yaml', 'o', 'parameters: { constructor: x }\nresources: {}\n');
   expect(object).toMatchObject({ parameters: { constructor: 'x' } });
   expect(parseEntry('types/zone/a.yaml', 'o', 'toString: x').object).toMatchObject({ toString: 'x' });

@@ -47,7 +47,7 @@ it.each<[what: string, settings: string, change?: (cwd: string) => unknown]>([
   ['listeners have one port of different addresses, or any free one', `${RIGHT}${LISTENERS}`],
   ['the file of a database has a URL', DATABASE, withUrl('postgres://me:hunter2@db.example/x\n')],
   ['the key that signs commits can be used', SIGNING, withKey('')],
-])('ends with 0 if %s', async (_, settings, change) => {
+])('serve --check ends with 0 if %s', async (_, settings, change) => {
   expect(await check(settings, change)).toEqual({ code: 0, lines: ['0 errors, 0 warnings'], stderr: '' });
 });
 
@@ -123,13 +123,13 @@ it.each<[what: string, settings: string, lines: readonly RegExp[], change?: (cwd
       /^treeline\.yaml:7:16: warning: password cannot be used: permission denied/,
     ],
   ],
-])('ends with 1 and prints %s', async (_, settings, lines, change) => {
+])('serve --check ends with 1 and prints %s', async (_, settings, lines, change) => {
   const { code, lines: printed } = await check(settings, change);
   expect(code).toBe(1);
   expect(printed.slice(0, lines.length)).toEqual(lines.map((line) => expect.stringMatching(line)));
 });
 
-it('warns about a missing branch of a local repository', async () => {
+it('serve --check warns about a missing branch of a local repository', async () => {
   const path = join(temporaryDirectory(), 'stacks');
   const repository = await createGitRepository(path);
   await repository.commit({ 'tree.yaml': 'name: global\ntype: common\n' });
@@ -147,13 +147,13 @@ it('warns about a missing branch of a local repository', async () => {
   }
 });
 
-it('warns about secrets that every user may read', async () => {
+it('serve --check warns about secrets that every user may read', async () => {
   const { code, stderr } = await check(RIGHT, (cwd) => chmodSync(join(cwd, 'password'), 0o644));
   expect(code).toBe(0);
   expect(JSON.parse(stderr)).toMatchObject({ setting: 'repository.passwordFile', path: 'password', mode: '0644' });
 });
 
-it('ends with 3 if the settings file is missing', async () => {
+it('serve --check ends with 3 if the settings file is missing', async () => {
   const ended = await treeline(ARGS, { cwd: temporaryDirectory() });
   expect(ended).toMatchObject({ code: 3, stdout: '' });
   expect(ended.stderr).toMatch(/The settings file .*treeline\.yaml cannot be read: /);

@@ -215,7 +215,7 @@ case "$call" in
 esac
 `;
 
-it('with --adopt lets a controller manage the servers without an action', async () => {
+it('treeline import --adopt lets a controller manage the servers without an action', async () => {
   const directory = directoryOf({ ...FILES, program: PROGRAM });
   const imported = await importIn(directory, 'inventory', '--out', 'stacks', '--adopt');
   expect(imported.code).toBe(0);

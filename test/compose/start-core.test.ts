@@ -39,7 +39,7 @@ function start(store: MemoryStore) {
 it.each([
   ['cannot record what it has to', new FullStore(), 'StoreError: the disk is full'],
   ['has started', new MemoryStore(), undefined],
-])('ends all parts of a core that %s', async (_case, store, failure) => {
+])('startCore ends all parts of a core that %s', async (_case, store, failure) => {
   const { clock, opened, starting } = start(store);
   const failed = await starting.then(() => undefined, String);
   expect(failed).toBe(failure);

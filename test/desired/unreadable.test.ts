@@ -70,7 +70,7 @@ describe.each([
   ['the most general layer', GLOBAL, ['farm', 'shop']],
   ['a layer that a node of the tree does not need', 'types/environment/prod.yaml', ['farm', 'shop']],
   ['a template', 'stacks/templates/web.yaml', ['farm', 'shop']],
-])('in place of %s', (_object, path, invalid) => {
+])('an unreadable path in place of %s', (_object, path, invalid) => {
   it.each(inPlaceOf(path))('%s leaves everything as it is, with an error', (_what, changes, error) => {
     const { repository, before } = followed();
     const after = repository.commit(changes);

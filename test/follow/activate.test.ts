@@ -68,7 +68,7 @@ function open(breathe: Breathe = withoutPause) {
 
 const A = instanceFile('a');
 
-it('records the head and the rows, then shows the desired state', async () => {
+it('activate records the head and the rows, then shows the desired state', async () => {
   const { repository, activateCommit, current, ledger, enqueued, lines } = open();
   const desired = repository.commit({ [A]: two('x', 'y'), [instanceFile('wrong')]: one('z', 'nobody') });
   await activateCommit(desired);
@@ -79,7 +79,7 @@ it('records the head and the rows, then shows the desired state', async () => {
   expect(lines.slice(1).map(({ code }) => code)).toEqual(['unknown_dependency']);
 });
 
-it('shows nothing if the commit of the store fails', async () => {
+it('activate shows nothing if the commit of the store fails', async () => {
   const { repository, activateCommit, current, store, enqueued } = open();
   const first = repository.commit({ [A]: one('x') });
   await activateCommit(first);

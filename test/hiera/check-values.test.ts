@@ -84,7 +84,7 @@ describe('secrets', () => {
   });
 });
 
-test.each(['".*"'.repeat(40), '((a+)+)+b'])('match without backtracking: %s', (pattern) => {
+test.each(['".*"'.repeat(40), '((a+)+)+b'])('checkValues matches without backtracking: %s', (pattern) => {
   const rule = JSON.stringify({ secrets: { keys: [pattern], reference: '^secret/' } });
   expect(check(rule, { 'types/role/web.yaml': `${'a'.repeat(250)}: x` })).toEqual([]);
 });

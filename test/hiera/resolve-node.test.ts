@@ -81,7 +81,7 @@ describe('problems of a server node', () => {
   });
 });
 
-test.each([...SELECTORS])('include %s in a clientcert file of a server', (selector) => {
+test.each([...SELECTORS])('a clientcert file of a server may not set %s', (selector) => {
   const { problems } = resolveServer({}, {}, `app: x\n${selector}: ""\n`);
   expect(problems).toMatchObject([{ code: 'selector_in_layer', pointer: `/${selector}`, instances: ['shop'] }]);
 });

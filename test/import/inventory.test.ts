@@ -43,7 +43,7 @@ test.each<[what: string, text: string, values: unknown]>([
   ['the last of two equal keys', 'a: 1\na: 2\n', { a: 2 }],
   ['its own name', 'name: a\n', {}],
   ['a description', 'description: The first\n', { description: 'The first' }],
-])('takes %s', (_what, text, values) => {
+])('Inventory takes %s', (_what, text, values) => {
   const found = flat(text);
   expect(found).toEqual({ values: JSON.parse(JSON.stringify(values)), leftOut: [], fault: undefined });
 });
@@ -78,7 +78,7 @@ test.each<[what: string, text: string, leftOut: string]>([
   ['keys', 'a: |\n  -----BEGIN RSA PRIVATE KEY-----\n', `1 a: ${SECRET}`],
   ['hashes of passwords', 'a: $6$rounds$abc\n', `1 a: ${SECRET}`],
   ['addresses with a password', 'a: https://me:pw@host/\n', `1 a: ${SECRET}`],
-])('lists %s', (_what, text, leftOut) => {
+])('Inventory lists %s', (_what, text, leftOut) => {
   expect(flat(text).leftOut).toEqual([leftOut]);
 });
 

@@ -232,7 +232,7 @@ describe('the check after a lost outcome', () => {
   });
 });
 
-it('keeps an unwanted server that a failed create may have left at another site', () => {
+it('a check keeps an unwanted server that a failed create may have left at another site', () => {
   const row = rowIn('pending', {
     ...{ wanted: null, applied: null, mayExist: true, adopting: true },
     ...{ provider: PROXIED, proxyTags: ['east'] },

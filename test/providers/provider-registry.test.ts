@@ -40,7 +40,7 @@ it.each<[string, Partial<Match>, Properties, boolean]>([
   expect(matched(match, properties)).toBe(expected);
 });
 
-it('returns the first match with its settings and provider', () => {
+it('ProviderRegistry returns the first match with its settings and provider', () => {
   const providers = new Map<string, Provider>();
   const settings = [entryOf('lab', { properties: { location: 'lab' } }), entryOf('rest'), entryOf('never')];
   const registry = createProviderRegistry(settings, ({ name }) => {
@@ -54,14 +54,14 @@ it('returns the first match with its settings and provider', () => {
   expect(registry.match({ kind: 'Platform::Server', properties: {} })?.name).toBe('rest');
 });
 
-it('finds entries by name', () => {
+it('ProviderRegistry finds entries by name', () => {
   const registry = createProviderRegistry([entryOf('lab'), entryOf('__proto__')], () => providerOf());
   expect(registry.byName('lab')?.name).toBe('lab');
   expect(registry.byName('__proto__')?.name).toBe('__proto__');
   expect(registry.byName('constructor')).toBeUndefined();
 });
 
-it('closes every provider, and throws the first failure', async () => {
+it('ProviderRegistry closes every provider, and throws the first failure', async () => {
   const closed: string[] = [];
   const registry = createProviderRegistry([entryOf('a'), entryOf('b'), entryOf('c')], ({ name }) =>
     providerOf(async () => {

@@ -56,18 +56,18 @@ describe('a provider entry does not answer', () => {
   });
 });
 
-it('as the reason of servers whose last call had no answer', () => {
+it('EntryAnswers names the servers of unanswered calls', () => {
   const scene = new Scene();
-  const explained = () => ['a', 'b', 'c'].filter((server) => scene.answers.explains(server));
+  const servers = () => scene.answers.silent().flatMap((entry) => [...entry.servers]);
   for (const server of ['a', 'b']) scene.call(server, 'retryable', { ms: 60 * SECOND });
-  expect(explained()).toEqual([]);
+  expect(servers()).toEqual([]);
   scene.call('c', 'retryable');
-  expect(explained()).toEqual(['a', 'b', 'c']);
+  expect(servers()).toEqual(['a', 'b', 'c']);
   scene.call('a', 'done');
-  expect(explained()).toEqual([]);
+  expect(servers()).toEqual([]);
 });
 
-it('with the number of calls of each minute of the last hour', () => {
+it('CallHistory counts the calls of each minute of the last hour', () => {
   const clock = new ManualClock();
   const history = new CallHistory(clock);
   history.note('lab', { isFailed: true, seconds: 4 });

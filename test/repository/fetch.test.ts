@@ -413,7 +413,7 @@ it.each([
   ['https://127.0.0.1:1/x.git', /cannot be read: .*(?:Failed to connect|Couldn't connect)/],
   ['/nowhere/x.git', /is not a Git repository/],
   ['/', /is not a Git repository/],
-])('that is %s is reported as unreachable', async (url, message) => {
+])('a proxy is reported as unreachable at %s', async (url, message) => {
   await expect((await open(url)).fetch(null)).rejects.toThrow(message);
 });
 

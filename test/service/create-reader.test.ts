@@ -103,7 +103,7 @@ describe('clients', () => {
   });
 });
 
-it('reads the status of a new instance from its rows during a large commit', async () => {
+it('the reader takes the status of a new instance from its rows during a large commit', async () => {
   const seen: [status: string, indexed: number][] = [];
   const look = (): void => {
     seen.push([service.reader.status('zoo'), service.ledger.index.serversOf('zoo').length]);

@@ -132,7 +132,7 @@ describe('confirmations', () => {
   });
 });
 
-it('of a removed client are forgotten', async () => {
+it('the confirmation of a removed client is forgotten', async () => {
   const forget = async (): Promise<void> => {
     if (service.desired) await service.ledger.commit(forgottenDeliveries(service.ledger, service.desired));
   };

@@ -175,7 +175,7 @@ describe('a lost race', () => {
   });
 });
 
-it('ends a write after 15 s while the batch before takes longer', async () => {
+it('a write ends after 15 s while the batch before takes longer', async () => {
   const { submit, clock } = new Scene();
   const recording = Promise.withResolvers<() => Promise<void>>();
   const first = submit(put('a', 1), { beforePush: () => recording.promise });

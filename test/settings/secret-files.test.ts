@@ -29,7 +29,7 @@ async function openSecrets(settings: Settings): Promise<readonly object[]> {
   return warnings.map(({ setting = '', path = '', mode = '' }) => ({ setting, path, mode }));
 }
 
-it('names each with its setting and mode', async () => {
+it('openSecrets names each readable file with its setting and mode', async () => {
   const folder = temporaryDirectory();
   const config = join(folder, 'treeline.yaml');
   const modes = {
@@ -66,7 +66,7 @@ it('names each with its setting and mode', async () => {
   expect(await openSecrets(await loadSettings(config, { TREELINE_GIT_USERNAME: 'x' }))).toEqual([]);
 });
 
-it('names the file of the URL of a database, and the settings themselves if its password is in them', async () => {
+it('openSecrets names the file of a database URL, and the settings if a password is in them', async () => {
   const config = join(temporaryDirectory(), 'treeline.yaml');
   const secretsOf = async (store: string) => {
     writeFileSync(config, `${TEXT}store: { kind: postgres, ${store} }\n`);

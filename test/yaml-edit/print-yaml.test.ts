@@ -57,7 +57,7 @@ count: 3
     ...'1.10 0123 10 -1 +.5 1e3 1. 0x1F 0o17 0b1 1_000 1,000 .inf -.INF .nan'.split(' '),
     ...'no Yes ON off n Y true False null Null ~ << ='.split(' '),
     ...'2026-11-20 2026-11-20T10:00:00Z 1:30 10:20:30.5 00:11:22:33:44:55'.split(' '),
-    ...'#x x: @x %x `x` &x *x !x | >x - ? [x] {x} ] } ... \u00a0x x\u200b'.split(' '),
+    ...'#x x: @x %x `x` &x *x !x | >x - ? [x] {x} ] } ... \u00a0x x\u200b \ufffe \uffff'.split(' '),
     ...['', ' x', 'x ', 'x #y', 'x: y', ': x', '- x', '--- x', '? x', ', x', "'x'", '... x', '2026-1-2 10:00'],
   ])('quotes %j', (text) => {
     expect(written(text)).toMatch(/^(["']).*\1$/);

@@ -59,14 +59,6 @@ export class EntryAnswers {
   }
 
   /**
-   * Returns true if the last call of a server had no answer because its entry is silent. Then the server is not a
-   * separate cause.
-   */
-  explains(server: string): boolean {
-    return this.silent().some(({ servers }) => servers.has(server));
-  }
-
-  /**
    * Returns the unanswered calls of an entry, even if it does not count as silent yet; undefined if the last call had
    * an answer.
    */

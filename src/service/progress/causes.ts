@@ -35,12 +35,9 @@ export function causesOf(facts: Facts): Causes {
   const found = new Map(outerCauses(facts).map((cause) => [cause.id, cause]));
   const covered = new Set<string>();
   const explained = facts.scope.isProxy ? new Set<string>() : explainedServers(facts);
-  const isSilent = (name: string): boolean => facts.noticed?.isOfSilent(name) === true;
   for (const [id, names] of [...facts.view.rows.index.needingPerson(), ...uncheckedServers(facts)]) {
     if (found.has(id)) continue;
-    const isObserved = id.startsWith('lost:') || id.startsWith('unchecked:');
-    const isOther = (name: string): boolean => explained.has(name) || (isObserved && isSilent(name));
-    const own = names.filter((name) => !isOther(name) && facts.scope.seesServer(name));
+    const own = names.filter((name) => !explained.has(name) && facts.scope.seesServer(name));
     const [cause] = serversCause(id, own, facts);
     if (cause === undefined) covered.add(id);
     else found.set(id, cause);

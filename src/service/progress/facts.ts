@@ -60,8 +60,6 @@ export interface Noticed {
   readonly silent: readonly SilentEntry[];
   /** Servers that wait for one another. */
   readonly cycles: readonly Cycle[];
-  /** Returns true if the last call of a server had no answer because its entry is silent; see EntryAnswers. */
-  readonly isOfSilent: (server: string) => boolean;
   /** Idle servers whose checks fail: several in a row, or the first check that an operator requested. */
   readonly unchecked: ReadonlySet<string>;
   /** Returns the last check of a server; undefined if there is none since the start. */

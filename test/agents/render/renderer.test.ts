@@ -75,7 +75,7 @@ const FILES = `  - { template: app.liquid, path: made/app.conf, mode: "0640", ru
 `;
 
 it(
-  'follows the record, runs what a change asks for, and goes on without its controller',
+  'treeline render follows the record, runs commands of a change, and continues without its controller',
   async () => {
     const { site, controller, folder, config, read, runs } = await openScene(FILES);
     const first = new ServingProcess(config, 'render');
@@ -121,7 +121,7 @@ it(
 );
 
 it(
-  'makes the files once, and says in its exit code whether they are right',
+  'treeline render --once writes the files, and reports success by its exit code',
   async () => {
     const { site, controller, folder, config, read, runs } = await openScene(FILES);
     const once = (how = '--once') => treeline(['render', '--config', config, how]);
@@ -173,7 +173,7 @@ it(
 );
 
 it(
-  'confirms again what it has confirmed: the controller may have forgotten it',
+  'treeline render confirms a record again after a restart',
   async () => {
     const { site, controller, config } = await openScene('  - { template: app.liquid, path: made/app.conf }\n');
     const [key, cert] = ['key', 'crt'].map((end) => readFileSync(join(site.folder, `pki/proxy.${end}`), 'utf8'));
@@ -207,7 +207,7 @@ it(
 );
 
 it(
-  'gives a command its time and no more, shares its directory with nobody, and says why the controller gives nothing',
+  'treeline render limits a command, locks its directory, and reports refusals',
   async () => {
     const { site, config, runs } = await openScene(
       '  - { template: app.liquid, path: made/app.conf, run: [sh, -c, "echo begun >> runs; for i in $(seq 300); do [ -e go ] && break; sleep 0.1; done; echo ended >> runs"] }\n',

@@ -117,7 +117,7 @@ describe('treeline explain', () => {
     expect(all).not.toContain('hunter2');
   });
 
-  it('says of a shallow clone that it is one, where it lacks the commit, and what brings it', async () => {
+  it('names a shallow clone without the commit, and the remedy', async () => {
     const { path } = await workTree();
     const clone = join(temporaryDirectory(), 'clone');
     await runGit(['clone', '--quiet', '--depth=2', '--branch=main', `file://${path}`, clone]);
@@ -139,7 +139,7 @@ describe('treeline explain', () => {
     expect(explained.files[TEMPLATE]?.commit).toBe(await git('rev-parse', 'v1'));
   });
 
-  it('says nothing of commits without a repository', async () => {
+  it('shows no commits without a repository', async () => {
     const directory = temporaryDirectory();
     write(directory, FIRST);
     expect(await explain(directory, 'shop-web-1 port')).toMatch(/role web +80 /);
@@ -160,7 +160,7 @@ describe('treeline explain', () => {
     expect([files['types/role/web.yaml']?.commit, files[TEMPLATE]?.commit]).toEqual([second, first]);
   });
 
-  it('says before the first commit that nothing is committed', async () => {
+  it('reports a repository without commits', async () => {
     const { path } = await createGitRepository(join(temporaryDirectory(), 'stacks'), { bare: false });
     write(path, FIRST);
     expect(await explain(path, 'shop-web-1 port')).toMatch(/role web .* types\/role\/web\.yaml:1 +not committed\n/);

@@ -23,12 +23,12 @@ const PLANS: Readonly<Record<string, () => Plan>> = {
   'one line of common': () =>
     planned({ 'types/common/global.yaml': SHOP['types/common/global.yaml'].replace('info', 'debug') }),
   everything: () => PLANNED,
-  'a wrong instance, and a wrong one of before': () =>
+  'an invalid instance, and one that was invalid before': () =>
     planned({ [BLOG_FILE]: 'stackTemplate: wbe\n' }, { files: { ...SHOP, [WIKI_FILE]: 'stackTemplate: wbe\n' } }),
   'nothing left': () => planned({ [SHOP_FILE]: null, [BLOG_FILE]: null }),
   'no client left': () => planned({ 'clients/A1.yaml': null, 'clients/B2.yaml': null }, { files: FILES_OF_CLIENTS }),
-  'every server that is deleted': () => planned({ [WIKI_FILE]: null }, { files: FILES_OF_MANY }),
-  'base and head are one commit': () => ({ ...planned({}), head: '1'.repeat(40) }),
+  'every deleted server': () => planned({ [WIKI_FILE]: null }, { files: FILES_OF_MANY }),
+  'base and head are the same commit': () => ({ ...planned({}), head: '1'.repeat(40) }),
 };
 
 function matches(name: string, text: string): void {
@@ -37,16 +37,16 @@ function matches(name: string, text: string): void {
   expect(text).toBe(readFileSync(golden, 'utf8'));
 }
 
-it('the texts are those of text-plans.txt', () => {
+it('text plans equal text-plans.txt', () => {
   const texts = Object.entries(PLANS).map(([name, plan]) => `## ${name}\n\n${textPlan(plan())}\n`);
   matches('text-plans.txt', texts.join('\n'));
 });
 
-it('the JSON is that of plan.json.txt', () => {
+it('JSON plans equal plan.json.txt', () => {
   matches('plan.json.txt', `${jsonPlan(PLANNED)}\n`);
 });
 
-it('a text of long lists takes a time that grows with their length', () => {
+it('a text plan of long lists takes linear time', () => {
   const list = (length: number, prefix: string): string[] => Array.from({ length }, (_, at) => `${prefix}${at}`);
   const source = { type: 'common', name: 'global', file: 'types/common/global.yaml', line: 1 };
   const change = { key: 'ntp', from: list(50_000, 'a'), to: list(50_000, 'b'), isSecret: false };
