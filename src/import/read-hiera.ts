@@ -176,7 +176,9 @@ class DataTree {
     }
     if (level.kind === 'path') return this.#files.has(path.text) ? [path.text] : [];
     const known = this.#globs.get(path.text);
-    const paths = known ?? [...this.#files.keys()].filter((file) => posix.matchesGlob(file, path.text)).sort();
+    // In Ruby, `**` without a slash after it is the same as `*`.
+    const pattern = path.text.replaceAll(/\*\*(?!\/)/g, '*');
+    const paths = known ?? [...this.#files.keys()].filter((file) => posix.matchesGlob(file, pattern)).sort();
     this.#globs.set(path.text, paths);
     return paths;
   }

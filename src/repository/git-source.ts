@@ -77,6 +77,7 @@ export class GitSource extends HistoryReader implements Source {
   }
 
   protected missing(commit: string): GitError {
+    if (commit === this.#head?.oid) return this.objects.damage(`it lacks the newest commit ${commit}`);
     return new GitError(`commit "${commit}" is not here: the branch never had it, or its history was rewritten`);
   }
 

@@ -30,6 +30,8 @@ const LISTING_BYTES_MAX = 32 * 1024 * 1024;
 const OID_LINE_BYTES = 65;
 /** The number of blobs in one batch of requests. */
 const REQUESTS_MAX = 1000;
+/** Commits in a line are compared without a process: a batch of writes has at most this many. */
+const LINE_MAX = 50;
 /** The number of concurrent searches for last changes. */
 const SEARCHES_MAX = 4;
 const TAB = 0x09;
@@ -98,8 +100,13 @@ export abstract class HistoryReader {
 
   /** Returns true if `descendant` is `ancestor` or comes after it. Throws if `descendant` is missing. */
   async isAncestor(ancestor: string, descendant: string): Promise<boolean> {
-    const { parents } = await this.describe(descendant);
-    if (ancestor === descendant || parents.includes(ancestor)) return true;
+    let commit = await this.describe(descendant);
+    for (let count = 0; count < LINE_MAX; count += 1) {
+      if (ancestor === commit.oid || commit.parents.includes(ancestor)) return true;
+      const [parent, second] = commit.parents;
+      if (parent === undefined || second !== undefined || !(await this.has(parent))) break;
+      commit = await this.describe(parent);
+    }
     if (!(await this.has(ancestor))) return false;
     return (await this.#gitOrNone(['merge-base', '--is-ancestor', ancestor, descendant])) !== undefined;
   }

@@ -25,7 +25,8 @@ export type Request = {
 export interface ThreadError {
   readonly message: string;
   readonly kind: 'StoreUnavailable' | 'StoreError' | 'Error';
-  readonly code: unknown;
+  /** Of an error of the operating system. */
+  readonly system: { readonly [Name in 'code' | 'syscall' | 'path']?: string | undefined };
 }
 
 /** The answer, or the error. */
@@ -53,9 +54,10 @@ function replyTo(request: Request): Reply {
 }
 
 function threadError(error: unknown): ThreadError {
-  const { message, code } = error as NodeJS.ErrnoException;
-  if (error instanceof StoreUnavailable) return { message, kind: 'StoreUnavailable', code };
-  return { message, kind: error instanceof StoreError ? 'StoreError' : 'Error', code };
+  const { message, code, syscall, path } = error as NodeJS.ErrnoException;
+  const system = syscall === undefined ? {} : { code, syscall, path };
+  if (error instanceof StoreUnavailable) return { message, kind: 'StoreUnavailable', system };
+  return { message, kind: error instanceof StoreError ? 'StoreError' : 'Error', system };
 }
 
 parentPort?.on('message', (request: Request) => parentPort?.postMessage(replyTo(request)));

@@ -90,7 +90,7 @@ export class SqliteAdapter implements DocumentAdapter {
   }
 }
 
-function errorOf({ message, kind, code }: ThreadError): Error {
+function errorOf({ message, kind, system }: ThreadError): Error {
   if (kind === 'StoreUnavailable') return new StoreUnavailable(message);
-  return kind === 'StoreError' ? new StoreError(message) : Object.assign(new Error(message), { code });
+  return kind === 'StoreError' ? new StoreError(message) : Object.assign(new Error(message), system);
 }

@@ -9,9 +9,9 @@ export const DOCUMENT_OPTIONS = { compat: 'yaml-1.1', uniqueKeys: false } as con
 const PRINT_OPTIONS = { lineWidth: 0, doubleQuotedMinMultiLineLength: Number.MAX_SAFE_INTEGER } as const;
 
 /** Characters that a file must not contain. They are escaped in double quotes. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones
 const UNPRINTABLE =
-  /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff]/u;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones
+  /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff\p{Cs}]/u;
 
 /**
  * Returns the text of a new file: `modeline` (a comment line without its end), then the object in block style, with

@@ -1,5 +1,5 @@
 // Tests the messages of commands for errors of the operating system: one line, what to do, no stack.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -75,6 +75,14 @@ describe('a command with a system error', () => {
     expect(ended.stderr).toBe(
       `treeline: 127.0.0.1:${port} is in use by another program: stop that one, or set another management.port\n`,
     );
+  });
+
+  it('names the unusable store', async () => {
+    const { config, state } = await createSite(TREE);
+    mkdirSync(join(state, 'store.sqlite'));
+    const ended = await treeline(['serve', '--config', config]);
+    expect(ended.code).toBe(3);
+    expect(ended.stderr).toMatch(/^treeline: \S+store\.sqlite cannot be used: .+\n$/);
   });
 
   it('names the invalid folder', async () => {

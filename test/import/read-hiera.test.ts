@@ -52,7 +52,7 @@ describe('levels', () => {
 hierarchy:
   - { name: Services, mapped_paths: [services, one, "service/%{one}.yaml"], datadir: data }
   - { name: More, glob: "more/*.{yaml,yml}", datadir: data }
-  - { name: Deep, globs: ["deep/**/x?.yaml"], datadir: data }
+  - { name: Deep, globs: ["deep/**/x?.yaml", "deep/**"], datadir: data }
 `;
     const nodes = '- { name: a, facts: { services: [mail, web] } }\n- b\n';
     const data = {
@@ -62,6 +62,7 @@ hierarchy:
       'more/2.yml': 'two: 2\none: 0\n',
       'more/3.txt': 'three: 3\n',
       'deep/a/b/x1.yaml': 'deep: yes\n',
+      'deep/a/b/y1.yaml': 'nested: 1\n',
     };
     const inventory = read(data, { hiera, nodes });
     expect(valuesOf(inventory, 'a')).toEqual({ port: 25, mail: true, one: 1, two: 2, deep: true });

@@ -399,6 +399,17 @@ describe('a damaged local copy', () => {
     expect(await fsck(copy)).toBe('');
   });
 
+  it('is fetched again by the next poll if a running controller misses its newest commit', async () => {
+    const { repository, copy, open } = await setUp();
+    const commit = await repository.commit({ a: 'one' });
+    const source = await open();
+    await source.fetch(null);
+    await rm(join(copy, 'HEAD'));
+    await expect(source.describe(commit)).rejects.toThrow(/it lacks the newest commit .*the next poll fetches it/);
+    await source.fetch(commit);
+    expect(await textsOf(source, commit)).toEqual({ a: 'one' });
+  });
+
   it('is kept if the branch no longer has the followed commit', async () => {
     const { repository, copy, open } = await setUp();
     const followed = await repository.commit({ a: 'x'.repeat(1000) });
@@ -462,6 +473,17 @@ describe('isAncestor', () => {
       const isBefore = await source.isAncestor(ancestor, descendant);
       expect(isBefore, `${ancestor} before ${descendant}`).toBe(expected);
     }
+  });
+
+  it('starts no process for a commit a few commits back', async () => {
+    const { repository, open } = await setUp();
+    const base = await repository.commit({ a: '1' });
+    for (let number = 2; number <= 9; number += 1) await repository.commit({ a: `${number}` });
+    const source = await open();
+    const head = await source.fetch(null);
+    vi.stubEnv('PATH', temporaryDirectory());
+    const isBefore = await source.isAncestor(base, head.oid).finally(() => vi.unstubAllEnvs());
+    expect(isBefore).toBe(true);
   });
 
   it('returns false for ids that are not commits', async () => {

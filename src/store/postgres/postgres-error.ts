@@ -86,7 +86,9 @@ export function databaseError(at: DatabaseAddress, { why, remedy, isPassing }: F
 /** Returns the error for an exception of the driver. */
 export function explainFailure(error: unknown, at: DatabaseAddress): StoreError {
   if (error instanceof StoreError) return error;
-  return databaseError(at, failureOf(reasonOf(error), { at, code: codeOf(error) }), error);
+  // Node tries all addresses of a host, and its error has no text of its own.
+  const first = error instanceof AggregateError && error.message === '' ? error.errors[0] : error;
+  return databaseError(at, failureOf(reasonOf(first), { at, code: codeOf(error) }), error);
 }
 
 function failureOf(said: string, { at, code = '' }: { at: DatabaseAddress; code: string | undefined }): Failure {

@@ -187,6 +187,13 @@ describe('what the operator reads', () => {
     expect(message).toContain(`The database "treeline" at [::1]:5432 ${want}`);
   });
 
+  it('explains an error of several addresses by the first', () => {
+    const refused = new Error('connect ECONNREFUSED ::1:5432');
+    const error = Object.assign(new AggregateError([refused]), { code: 'ECONNREFUSED' });
+    const address = { host: 'localhost', port: 5432, database: 'treeline', user: 'treeline' };
+    expect(explainFailure(error, address).message).toContain(`has failed: ${refused.message}. `);
+  });
+
   it.each([
     ['ECONNRESET', true],
     ['57P01', true],
