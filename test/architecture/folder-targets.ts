@@ -61,7 +61,7 @@ export const FOLDER_TARGETS: Readonly<Record<string, FolderTarget>> = {
   'test/settings': { most: 764, goal: 600 },
   'test/simulation': { most: 6709, goal: 6500 },
   'test/statuses': { most: 1098, goal: 900 },
-  'test/store': { most: 2129, goal: 2200 },
+  'test/store': { most: 2200, goal: 2200 },
   'test/support': { most: 5658, goal: 4500 },
   'test/texts': { most: 601, goal: 450 },
   'test/yaml-edit': { most: 656, goal: 450 },
