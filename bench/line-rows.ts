@@ -37,7 +37,10 @@ interface Row {
 
 const ROWS: readonly Row[] = [
   {
-    ...{ step: 'start to all `done`', unit: 's', read: ({ build }) => build.seconds, beside: 'apply' },
+    step: 'start to all `done`',
+    unit: 's',
+    read: ({ build }) => build.seconds,
+    beside: 'apply',
     targets: {
       1000: { ratioMin: 20, atMost: 0.75 },
       5000: { ratioMin: 200, atMost: 1.5 },
@@ -45,19 +48,28 @@ const ROWS: readonly Row[] = [
     },
   },
   {
-    ...{ step: 'start to all `done`, peak memory', unit: 'MiB', read: ({ build }) => build.peakBytes / MIB },
+    step: 'start to all `done`, peak memory',
+    unit: 'MiB',
+    read: ({ build }) => build.peakBytes / MIB,
     targets: { 100000: MEASURED },
   },
   {
-    ...{ step: 'restart without a change', unit: 's', read: ({ restart }) => restart.seconds, beside: 'plan' },
+    step: 'restart without a change',
+    unit: 's',
+    read: ({ restart }) => restart.seconds,
+    beside: 'plan',
     targets: { 5000: { atMost: 0.6 }, 100000: MEASURED },
   },
   {
-    ...{ step: 'restart, peak memory', unit: 'MiB', read: ({ restart }) => restart.peakBytes / MIB },
+    step: 'restart, peak memory',
+    unit: 'MiB',
+    read: ({ restart }) => restart.peakBytes / MIB,
     targets: { 10000: { atMost: 256 } },
   },
   {
-    ...{ step: 'one instance changed, to its ten servers', unit: 's', read: ({ change }) => change.seconds },
+    step: 'one instance changed, to its ten servers',
+    unit: 's',
+    read: ({ change }) => change.seconds,
     targets: { 10000: { atMost: 0.1 }, 100000: MEASURED },
   },
 ];

@@ -73,7 +73,9 @@ function tableRowsOf({ path, status, servers, rounds }: ReadCase): readonly Part
     const byProcessor = median(read('cpuMicroseconds', name)) / median(read('cpuMicroseconds', TREELINE));
     return rowOf({
       work: status === 304 ? `GET ${path}, unchanged (304)` : `GET ${path}`,
-      ...{ value: rate(TREELINE), unit: '/s', target: { ratioMin: RATIO_MIN } },
+      value: rate(TREELINE),
+      unit: '/s',
+      target: { ratioMin: RATIO_MIN },
       peer: { name, value: rate(name), ratio },
       note: `by processor time the ratio is ${byProcessor.toFixed(2)}`,
     });

@@ -53,7 +53,9 @@ function tableRow(rounds: readonly Round[], servers: number, version: string | u
   const there = { name: `${PEER} (${version})`, value: servers / median(theirs), ratio };
   return rowOf({
     work: `records of ${KEYS.length} keys from ${LAYERS.length} layers, by processor time`,
-    ...{ value: servers / median(own), unit: '/s', target: { ratioMin: RATIO_MIN } },
+    value: servers / median(own),
+    unit: '/s',
+    target: { ratioMin: RATIO_MIN },
     peer: version === undefined ? { name: PEER, absence } : there,
   });
 }

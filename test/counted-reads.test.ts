@@ -45,8 +45,13 @@ it('an unknown node is answered without reading all nodes', async () => {
       return unit;
     });
   const many = createReader({
-    ...{ desired: () => ({ ...desired, units }) as never, desiredVersion: () => 0, refused: () => undefined },
-    ...{ notReadyReason: () => '', rows: ledger, stallsOf: () => undefined, now: () => 0 },
+    desired: () => ({ ...desired, units }) as never,
+    desiredVersion: () => 0,
+    refused: () => undefined,
+    notReadyReason: () => '',
+    rows: ledger,
+    stallsOf: () => undefined,
+    now: () => 0,
   });
   for (const ask of [() => many.record('nope'), () => many.explainedRecord('nope'), () => many.value('nope', 'port')]) {
     looked = 0;

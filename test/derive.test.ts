@@ -55,10 +55,20 @@ test('servers of a valid commit have the policy of their instance and group', ()
   const policyOf = (instance: string, server: string) =>
     followed().before.units.get(`stack-instance/${instance}`)?.servers.get(server)?.policy;
   expect(policyOf('farm', 'farm-web-1')).toEqual({
-    ...{ maxUnavailable: '25%', pauseSeconds: 7, drift: 'heal', deletion: 'retain', protected: false, adopt: true },
+    maxUnavailable: '25%',
+    pauseSeconds: 7,
+    drift: 'heal',
+    deletion: 'retain',
+    protected: false,
+    adopt: true,
   });
   expect(policyOf('store', 'store-db')).toEqual({
-    ...{ maxUnavailable: '1', pauseSeconds: 0, drift: null, deletion: 'delete', protected: false, adopt: false },
+    maxUnavailable: '1',
+    pauseSeconds: 0,
+    drift: null,
+    deletion: 'delete',
+    protected: false,
+    adopt: false,
   });
 });
 

@@ -33,7 +33,12 @@ function begin(beat: () => Promise<JsonMap>, pass: (clock: ManualClock) => void 
   pass(clock);
   const ended = carryOut({ claimed, entry, asked, signal: stop.signal }, options);
   return {
-    ...{ clock, work, provider, sent, stop, ended },
+    clock,
+    work,
+    provider,
+    sent,
+    stop,
+    ended,
     get started() {
       return expect.poll(() => provider.calls.length).toBe(1);
     },

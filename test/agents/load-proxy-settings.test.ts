@@ -27,11 +27,20 @@ describe('the settings of a proxy', () => {
     expect(await loadProxySettings(file, { PATH: '/bin' })).toEqual({
       server: 'https://treeline.example:8443',
       tls: { cert: join(directory, 'proxy.crt'), key: join(directory, 'proxy.key'), ca: join(directory, 'ca.crt') },
-      ...{ directory: join(directory, 'proxy-state'), concurrency: 10, shutdownSeconds: 25, log: { level: 'info' } },
+      directory: join(directory, 'proxy-state'),
+      concurrency: 10,
+      shutdownSeconds: 25,
+      log: { level: 'info' },
       providers: [
         expect.objectContaining({
-          ...{ name: 'lab', implementation: 'exec', command: ['/bin/sh', '-c', 'exit'], environment: {}, directory },
-          ...{ match: { kind: null, properties: {} }, timeoutSeconds: 600, concurrency: 10 },
+          name: 'lab',
+          implementation: 'exec',
+          command: ['/bin/sh', '-c', 'exit'],
+          environment: {},
+          directory,
+          match: { kind: null, properties: {} },
+          timeoutSeconds: 600,
+          concurrency: 10,
         }),
       ],
     });
@@ -50,7 +59,8 @@ describe('the settings of a proxy', () => {
   it('are checked by a command that names the file as given', async () => {
     const wrong = settingsFile(LEAST.replace('https', 'http'), 'proxy.yaml');
     expect(await treeline(['proxy', '--check', '--config', wrong])).toMatchObject({
-      ...{ code: 1, stdout: expect.stringMatching(/proxy\.yaml:1:9: error: /) },
+      code: 1,
+      stdout: expect.stringMatching(/proxy\.yaml:1:9: error: /),
     });
     const missing = await treeline(['proxy', '--check', '--config', settingsFile(LEAST)]);
     expect(missing).toMatchObject({ code: 3, stderr: expect.stringMatching(/proxy\.(crt|key) cannot be read/) });

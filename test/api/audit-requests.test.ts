@@ -37,7 +37,10 @@ beforeAll(async () => {
   leader = await startTestApi(systemClock, auditOf('leader'));
   link = await linkTo(leader.handler);
   const followed: FollowedLeader = {
-    ...{ isKnown: () => true, lag: () => undefined, refresh: async () => undefined, shows: async () => true },
+    isKnown: () => true,
+    lag: () => undefined,
+    refresh: async () => undefined,
+    shows: async () => true,
     ask: (...question) => ask(...question),
   };
   standby = await startTestStandby(leader, followed, { audit: auditOf('standby') });
@@ -69,13 +72,24 @@ const post = (path: string, body: unknown = {}) => leader.request(path, { ...JSO
 describe('a refused request', () => {
   it('is written with client, request and reason', async () => {
     const { headers } = await leader.request('/tree?dry_run=false', {
-      ...{ ...JSON_BODY, body: JSON.stringify({ digest: SECRET }), identity: leader.identities.proxy },
+      ...JSON_BODY,
+      body: JSON.stringify({ digest: SECRET }),
+      identity: leader.identities.proxy,
     });
     expect(linesOf('leader')).toEqual([
       {
-        ...{ time: expect.any(String), replica: 'leader', request: headers['x-request-id'], remote: '127.0.0.1' },
-        ...{ serial: serialOf('proxy'), name: '', role: 'proxy', method: 'POST', path: '/tree' },
-        ...{ kind: 'permission', decision: 'refused', code: 'not_allowed' },
+        time: expect.any(String),
+        replica: 'leader',
+        request: headers['x-request-id'],
+        remote: '127.0.0.1',
+        serial: serialOf('proxy'),
+        name: '',
+        role: 'proxy',
+        method: 'POST',
+        path: '/tree',
+        kind: 'permission',
+        decision: 'refused',
+        code: 'not_allowed',
         reason: 'The role proxy may not write the tree; that is for administrator',
       },
     ]);

@@ -192,7 +192,9 @@ describe('a stream ends', () => {
     const [by] = api.reader.registry.values();
     if (by === undefined) throw new Error('nobody is registered');
     const response = Object.assign(new EventEmitter(), {
-      ...{ destroyed: false, writableEnded: false, writableNeedDrain: false },
+      destroyed: false,
+      writableEnded: false,
+      writableNeedDrain: false,
       writeHead: () => response,
       write() {
         response.writableNeedDrain = true;
@@ -204,7 +206,10 @@ describe('a stream ends', () => {
     });
     let unread = 0;
     const opened = api.sample.streams.open({
-      ...{ by, client: 'slow', after: 0, instances: undefined, scope: api.reader.scopeOf(by) },
+      client: 'slow',
+      after: 0,
+      instances: undefined,
+      scope: api.reader.scopeOf(by),
       response: response as unknown as ServerResponse,
       isAllowed: () => true,
       onUnread() {
@@ -251,7 +256,11 @@ test('a standby sends its own events without asking the leader', async () => {
     throw new Error('the leader is asked');
   };
   const standby = await startTestStandby(scene.api, {
-    ...{ isKnown: () => true, lag: () => undefined, refresh: refuse, ask: refuse, shows: async () => true },
+    isKnown: () => true,
+    lag: () => undefined,
+    refresh: refuse,
+    ask: refuse,
+    shows: async () => true,
   });
   onTestFinished(() => standby.api.close());
   const stream = await readStream(standby.server, scene.api.identities.administrator, '/events');

@@ -223,11 +223,19 @@ describe('a forwarded request', () => {
     const id = '00000000-0000-4000-8000-000000000000';
     const reply = await standby.request('/operations/held', {
       headers: {
-        ...{ Cookie: 'a=b', 'X-Request-Id': id, 'X-Forwarded-For': 'x', Accept: 'x/y' },
+        Cookie: 'a=b',
+        'X-Request-Id': id,
+        'X-Forwarded-For': 'x',
+        Accept: 'x/y',
         // RFC 9110, 7.6.1: these end here, and so does what `Connection` names.
-        ...{ Connection: 'keep-alive, X-Own', 'X-Own': 'x', 'Keep-Alive': 'timeout=5', TE: 'trailers' },
-        // Only a replica says these.
-        ...{ 'X-Treeline-Lag': '%7B%7D', 'X-Treeline-Forwarded-By': 'x', 'X-Treeline-Client-Certificate': 'x' },
+        Connection: 'keep-alive, X-Own',
+        'X-Own': 'x',
+        'Keep-Alive': 'timeout=5',
+        TE: 'trailers',
+        // Only a replica sends these.
+        'X-Treeline-Lag': '%7B%7D',
+        'X-Treeline-Forwarded-By': 'x',
+        'X-Treeline-Client-Certificate': 'x',
       },
     });
     expect(reply.headers['x-request-id']).not.toBe(id);

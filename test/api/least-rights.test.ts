@@ -45,8 +45,11 @@ const KINDS: Readonly<Record<string, Kind>> = {
   'administrator of a tenant': [
     { role: 'administrator', tenant: 'ta' },
     {
-      ...{ records: 'inst0-s inst0-m inst3-s inst3-m inst4-s inst4-m node0 node1', instances: '0 2 3 4' },
-      ...{ roles: '0 2', clients: '0 1 2 4 5 6 7 8 9 10', ...WIDE },
+      records: 'inst0-s inst0-m inst3-s inst3-m inst4-s inst4-m node0 node1',
+      instances: '0 2 3 4',
+      roles: '0 2',
+      clients: '0 1 2 4 5 6 7 8 9 10',
+      ...WIDE,
     },
   ],
   'administrator of a site': [
@@ -56,8 +59,11 @@ const KINDS: Readonly<Record<string, Kind>> = {
   'automation of a tenant': [
     { role: 'automation-endpoint', tenant: 'tb' },
     {
-      ...{ records: 'inst1-s inst1-m inst4-s inst4-m node1', instances: '1 2 4', roles: '0 1' },
-      ...{ clients: '0 2 3 4 5 6 7 9', ...WIDE },
+      records: 'inst1-s inst1-m inst4-s inst4-m node1',
+      instances: '1 2 4',
+      roles: '0 1',
+      clients: '0 2 3 4 5 6 7 9',
+      ...WIDE,
     },
   ],
   'automation of a site': [
@@ -227,7 +233,14 @@ function viewOf(kind: string): View {
   ];
   const seesServer = (name: string): boolean => client.node === undefined && sees(name);
   return {
-    ...{ kind, client, isWide, isWhole: isWide && client.tenant === undefined, sees, seesServer, seesClient, words },
+    kind,
+    client,
+    isWide,
+    isWhole: isWide && client.tenant === undefined,
+    sees,
+    seesServer,
+    seesClient,
+    words,
     names: names.filter((name) => !own.includes(name)),
   };
 }
@@ -293,7 +306,13 @@ async function start(estate: Estate): Promise<Controller> {
   if (agent === undefined) throw new Error('there is no work for proxies');
   const streams = new EventStreams({ ledger, commit: () => core.current.get()?.commit, clock });
   const app = createApp({
-    ...{ reader, operator, explainer, agent, writer, readAnswer: answerIn, clock },
+    reader,
+    operator,
+    explainer,
+    agent,
+    writer,
+    readAnswer: answerIn,
+    clock,
     replica: 'test',
     controller: CONTROLLER,
     commits: { reached: async () => undefined },

@@ -117,7 +117,8 @@ describe('reload of TLS files', () => {
     const { proxy } = api.identities;
     const agent = keepAlive();
     expect(await api.request('/types', { agent, identity: proxy })).toMatchObject({
-      ...{ status: 200, headers: { connection: 'keep-alive' } },
+      status: 200,
+      headers: { connection: 'keep-alive' },
     });
     api.api.reload({ ...api.tls, ...(await change()) });
     const last = await api.request('/types', { agent, identity: proxy });

@@ -8,8 +8,15 @@ import { heldList } from '../support/held-list.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
 
 const HELD: HeldItem = {
-  ...{ kind: 'deletes', digest: 'a', instance: 'shop', reason: 'too many', since: '2026-01-01T00:00:00.000Z' },
-  ...{ resources: [], commit: null, author: null, check: 'treeline plan' },
+  kind: 'deletes',
+  digest: 'a',
+  instance: 'shop',
+  reason: 'too many',
+  since: '2026-01-01T00:00:00.000Z',
+  resources: [],
+  commit: null,
+  author: null,
+  check: 'treeline plan',
 };
 
 let api: TestApi;

@@ -64,7 +64,9 @@ const REPORT: BenchReport = {
       part: 'reads',
       rows: [
         rowOf({
-          ...{ ...READ, target: { ratioMin: 0.6 }, peer: { name: 'bare', value: 1_000 } },
+          ...READ,
+          target: { ratioMin: 0.6 },
+          peer: { name: 'bare', value: 1_000 },
         }),
         absentRow('another read', 'no time'),
       ],

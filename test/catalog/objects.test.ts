@@ -56,8 +56,16 @@ test.each([
     'clients/0A1B.yaml',
     'role: proxy\nnode: web-1\nreads: site\nwrites: none\n',
     {
-      ...{ name: '0A1B', type: 'client', description: '', role: 'proxy', fingerprint: '', serial: '0A1B', tenant: '' },
-      ...{ node: 'web-1', reads: 'site', writes: 'none' },
+      name: '0A1B',
+      type: 'client',
+      description: '',
+      role: 'proxy',
+      fingerprint: '',
+      serial: '0A1B',
+      tenant: '',
+      node: 'web-1',
+      reads: 'site',
+      writes: 'none',
     },
   ],
   [

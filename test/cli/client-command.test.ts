@@ -53,8 +53,12 @@ describe('client add without a controller', () => {
     const limits = ['--node', 'web-1', '--reads', 'site', '--writes', 'none'];
     const { stdout } = await add(fileWith(credential.cert), '--role', 'proxy', ...words, ...limits);
     expect(parseEntry(`clients/${credential.serial}.yaml`, '', stdout).object).toMatchObject({
-      ...{ description: 'yes: "no" #1', tenant: '007', tags: ['lab', 'on'] },
-      ...{ node: 'web-1', reads: 'site', writes: 'none' },
+      description: 'yes: "no" #1',
+      tenant: '007',
+      tags: ['lab', 'on'],
+      node: 'web-1',
+      reads: 'site',
+      writes: 'none',
     });
   });
 
@@ -122,12 +126,23 @@ describe('client commands with a controller', () => {
 
   it('list clients, and remove one', async () => {
     const client: ClientSeen = {
-      ...{ serial: 'ABCD', role: 'proxy', description: 'a\nA110C0DE  administrator  b', tenant: '', tags: [] },
-      ...{ node: 'web-1', notAfter: null, lastSeen: null },
+      serial: 'ABCD',
+      role: 'proxy',
+      description: 'a\nA110C0DE  administrator  b',
+      tenant: '',
+      tags: [],
+      node: 'web-1',
+      notAfter: null,
+      lastSeen: null,
     };
     const seen: ClientSeen = {
-      ...{ ...client, serial: 'EF', role: 'administrator', description: 'Ada', node: null },
-      ...{ notAfter: '2027-11-20T10:13:57.000Z', lastSeen: '2026-11-20T10:13:57.000Z' },
+      ...client,
+      serial: 'EF',
+      role: 'administrator',
+      description: 'Ada',
+      node: null,
+      notAfter: '2027-11-20T10:13:57.000Z',
+      lastSeen: '2026-11-20T10:13:57.000Z',
     };
     commands.answer('operator', { clients: () => [client, seen] });
     const first = 'ABCD  proxy  a\\u000aA110C0DE  administrator  b  (node web-1, not seen yet)';

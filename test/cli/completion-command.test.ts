@@ -33,7 +33,8 @@ function offered(shell: 'bash' | 'zsh', typed: readonly string[]): string[] {
   const folder = temporaryDirectory();
   writeFileSync(join(folder, 'script'), `${BEFORE[shell]}${SCRIPTS[shell]}${ASKING[shell]}\n`);
   const { stdout, stderr } = spawnSync(shell, [...(shell === 'zsh' ? ['-f'] : []), 'script', ...typed], {
-    ...{ cwd: folder, encoding: 'utf8' },
+    cwd: folder,
+    encoding: 'utf8',
   });
   expect(stderr).toBe('');
   return stdout.split('\n').filter((line) => line !== '');

@@ -50,8 +50,12 @@ async function test(provider: Provider) {
   const trial = new Trial({
     // As of a program: what it prints is read.
     send: async (input) => readAnswer(JSON.stringify(provider(input, servers))),
-    ...{ kind: SERVER, properties: {}, change: { treeline_test: 'changed' }, timeoutMs: 10_000 },
-    ...{ trap: join(temporaryDirectory(), 'trap'), interrupted: new AbortController().signal },
+    kind: SERVER,
+    properties: {},
+    change: { treeline_test: 'changed' },
+    timeoutMs: 10_000,
+    trap: join(temporaryDirectory(), 'trap'),
+    interrupted: new AbortController().signal,
   });
   const { cases, left } = await runCases(trial, () => undefined);
   const failed = cases.filter(({ result }) => result !== 'passed').map(({ title, message }) => [title, message]);

@@ -46,7 +46,12 @@ it('treeline events prints one JSON object per line', async () => {
 
 it('treeline events prints client and reason on one line', async () => {
   const whole = {
-    ...{ resource: null, from: null, to: 'Suspended', commit: null, client: 'A1', clientName: null },
+    resource: null,
+    from: null,
+    to: 'Suspended',
+    commit: null,
+    client: 'A1',
+    clientName: null,
     reason: 'suspend: a\nb\u001b[2J',
   };
   answerWith([whole, { ...whole, to: null, reason: 'approve', clientName: 'Ann\nRoot' }]);

@@ -57,8 +57,14 @@ describe('treeline held', () => {
   };
   const HELD: readonly HeldItem[] = [
     {
-      ...{ kind: 'deletes', digest: 'beef', instance: 'shop', resources: ['shop-web-1', 'shop-web-2'] },
-      ...{ reason: '7 servers would be deleted', since: '2026-11-20T10:13:56.000Z', commit: COMMIT, ...AUTHOR },
+      kind: 'deletes',
+      digest: 'beef',
+      instance: 'shop',
+      resources: ['shop-web-1', 'shop-web-2'],
+      reason: '7 servers would be deleted',
+      since: '2026-11-20T10:13:56.000Z',
+      commit: COMMIT,
+      ...AUTHOR,
     },
     { ...HISTORY, reason: 'the history was rewritten', since: '2026-11-20T10:13:57.000Z' },
     { ...HISTORY, check: 'set it back', reason: 'the layout was not moved', since: '2026-11-20T10:13:58.000Z' },
@@ -94,13 +100,25 @@ describe('treeline held', () => {
 it('treeline problems prints the commit, and each problem like treeline validate', async () => {
   expect(await commands.lines('problems')).toEqual([`nothing is wrong in ${'c'.repeat(40)}`]);
   const plain: Problem = {
-    ...{ code: 'unknown_template', severity: 'error', file: 'stacks/instances/shop.yaml', line: 2, column: 16 },
-    ...{ pointer: '/stackTemplate', message: 'there is no stack template "shopp"', hint: 'did you mean "shop"?' },
+    code: 'unknown_template',
+    severity: 'error',
+    file: 'stacks/instances/shop.yaml',
+    line: 2,
+    column: 16,
+    pointer: '/stackTemplate',
+    message: 'there is no stack template "shopp"',
+    hint: 'did you mean "shop"?',
     instances: ['shop'],
   };
   const hostile: Problem = {
-    ...{ code: 'bad_name', severity: 'error', line: 1, column: 1, pointer: '', hint: null },
-    ...{ file: 'a\u001b]0;x\u0007\nb:1:1: error', message: 'm\u009b31m\u202e' },
+    code: 'bad_name',
+    severity: 'error',
+    line: 1,
+    column: 1,
+    pointer: '',
+    hint: null,
+    file: 'a\u001b]0;x\u0007\nb:1:1: error',
+    message: 'm\u009b31m\u202e',
   };
   commands.answer('operator', { problems: () => ({ commit: 'c0ffee', problems: [plain, hostile] }) });
   expect(await commands.lines('problems')).toEqual([
@@ -116,7 +134,13 @@ it('treeline problems prints the commit, and each problem like treeline validate
 
 describe('a short digest', () => {
   const held = (digest: string, kind: HeldItem['kind'] = 'deletes'): HeldItem => ({
-    ...{ kind, digest, instance: null, reason: 'many', resources: [], commit: null, author: null },
+    kind,
+    digest,
+    instance: null,
+    reason: 'many',
+    resources: [],
+    commit: null,
+    author: null,
     since: '2026-11-20T10:13:56.000Z',
   });
   const DIGESTS = ['abcdef0123', 'abcdef0199', '99887766'].map((start) => start.padEnd(64, '0'));

@@ -68,7 +68,11 @@ describe('treeline provider test --url', { timeout: 120_000 }, () => {
     const { cases, left } = JSON.parse(stdout);
     const failed = cases.filter(({ result }: { result: string }) => result !== 'passed');
     expect({ code, stderr, failed, left, count: cases.length }).toEqual({
-      ...{ code: 0, stderr: '', failed: [], left: [], count: CASES + 1 },
+      code: 0,
+      stderr: '',
+      failed: [],
+      left: [],
+      count: CASES + 1,
     });
     expect(cases[0]).toMatchObject({ title: 'check of a server that is not there answers absent', message: '' });
     expect([...service.servers.keys()]).toEqual([]);

@@ -52,7 +52,8 @@ async function startProxy(server: string) {
 it('treeline proxy --check refuses a certificate that no controller accepts', async () => {
   const YEARS_MS = 5 * 365 * 24 * 3_600_000;
   expect(await treeline(['proxy', '--config', await proxySettings('https://127.0.0.1:1'), '--check'])).toMatchObject({
-    ...{ code: 0, stderr: '' },
+    code: 0,
+    stderr: '',
   });
   const config = await proxySettings('https://127.0.0.1:1', Date.now() - YEARS_MS);
   const { code, stderr } = await treeline(['proxy', '--config', config, '--check']);

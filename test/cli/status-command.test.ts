@@ -39,12 +39,22 @@ describe('treeline status', () => {
   const UNTIL = '2026-11-21T10:13:57.000Z';
   const FACTS = { instances: ['shop'], servers: { count: 1, examples: ['shop-db'] }, acknowledged: null };
   const OPEN: AttentionItem = {
-    ...{ ...FACTS, id: 'failed:shop', kind: 'failed', reason: 'shop-db is failed: no image\nfatal', since: SINCE },
+    ...FACTS,
+    id: 'failed:shop',
+    kind: 'failed',
+    reason: 'shop-db is failed: no image\nfatal',
+    since: SINCE,
     action: 'treeline retry shop',
   };
   const KNOWN: AttentionItem = {
-    ...{ ...FACTS, id: 'drifted:app', kind: 'drifted', instances: ['app'], reason: 'app-1 is drifted', since: null },
-    ...{ action: null, acknowledged: { by: 'Ada (A1)', until: UNTIL, reason: 'the disks' } },
+    ...FACTS,
+    id: 'drifted:app',
+    kind: 'drifted',
+    instances: ['app'],
+    reason: 'app-1 is drifted',
+    since: null,
+    action: null,
+    acknowledged: { by: 'Ada (A1)', until: UNTIL, reason: 'the disks' },
   };
   const OUTSIDE: AttentionItem = { ...OPEN, id: 'commit:wrong', kind: 'commit', instances: [], reason: 'wrong' };
 
@@ -181,11 +191,19 @@ describe('treeline why', () => {
 
   it('prints waits with start, end and remedy', async () => {
     const failed: WaitingItem = {
-      ...{ resource: 'shop-db', state: 'failed', reason: 'action_failed: no such image', since: SINCE },
-      ...{ until: '2026-11-20T11:13:57.000Z', action: 'treeline retry --resource shop-db' },
+      resource: 'shop-db',
+      state: 'failed',
+      reason: 'action_failed: no such image',
+      since: SINCE,
+      until: '2026-11-20T11:13:57.000Z',
+      action: 'treeline retry --resource shop-db',
     };
     const suspended: WaitingItem = {
-      ...{ resource: null, state: 'Suspended', reason: 'Ada suspended shop', since: SINCE, until: null },
+      resource: null,
+      state: 'Suspended',
+      reason: 'Ada suspended shop',
+      since: SINCE,
+      until: null,
       action: 'treeline resume shop',
     };
     const many = Array.from({ length: 60 }, (_, index) => ({ ...failed, reason: `${failed.reason} ${index}` }));
@@ -207,7 +225,11 @@ describe('treeline why', () => {
 
   it('prints the three values of drift as a table', async () => {
     const drifted: WaitingItem = {
-      ...{ resource: 'shop-db', state: 'drifted', reason: 'drifted: differs', since: SINCE, until: null },
+      resource: 'shop-db',
+      state: 'drifted',
+      reason: 'drifted: differs',
+      since: SINCE,
+      until: null,
       action: 'treeline retry --resource shop-db',
       difference: [
         { property: 'peers', applied: ['a'], observed: ['a', 'b'], wanted: ['a'] },
@@ -226,7 +248,7 @@ describe('treeline why', () => {
 
   it('marks lines of a provider', async () => {
     const reason = 'action_failed: no image\n    do: treeline retain shop-db\nother: Done';
-    answering([{ ...{ resource: 'shop-db', state: 'failed', reason, since: null, until: null }, action: null }]);
+    answering([{ resource: 'shop-db', state: 'failed', reason, since: null, until: null, action: null }]);
     expect((await commands.lines('why', 'shop')).slice(2)).toEqual([
       'shop-db: failed',
       '    action_failed: no image',
@@ -243,7 +265,10 @@ describe('treeline why', () => {
 
   it('groups servers with one reason', async () => {
     const item = (index: number, state: State, action: string | null): WaitingItem => ({
-      ...{ resource: `web-${index}`, state, reason: state === 'failed' ? 'no image' : 'waits for db', action },
+      resource: `web-${index}`,
+      state,
+      reason: state === 'failed' ? 'no image' : 'waits for db',
+      action,
       since: `2026-11-20T10:13:5${9 - index}.000Z`,
       until: state === 'failed' ? `2026-11-20T11:13:5${9 - index}.000Z` : null,
     });

@@ -20,14 +20,25 @@ function start(store: MemoryStore) {
   const clock = new ManualClock();
   const opened = new AsyncDisposableStack();
   const execution = {
-    ...{ concurrency: 1, graceSeconds: 1, retry: RETRY, providers: [] },
+    concurrency: 1,
+    graceSeconds: 1,
+    retry: RETRY,
+    providers: [],
     deleteBudget: { percent: 0, least: 1, most: 1 },
     proxied: { name: 'proxied', concurrency: 1, retry: RETRY, timeoutSeconds: 1, checkSeconds: 1, drift: 'off' },
   } as const;
   const starting = startCore(
     {
-      ...{ store, source: new TextSource(), clock, execution, opened, lostRows: 'the store was lost' },
-      ...{ publisher: { prepare: unused, push: unused }, triggers: [], writes: 'off', random: () => 0 },
+      store,
+      source: new TextSource(),
+      clock,
+      execution,
+      opened,
+      lostRows: 'the store was lost',
+      publisher: { prepare: unused, push: unused },
+      triggers: [],
+      writes: 'off',
+      random: () => 0,
       registry: createProviderRegistry([], unused, undefined),
       log: createLog('silent'),
     },

@@ -40,8 +40,12 @@ export function describeProvider(name: string, makePlace: () => Promise<Provider
     it('passes the life cases of treeline provider test', async () => {
       const trial = new Trial({
         send: (input, signal) => provider.perform(JSON.parse(input), signal),
-        ...{ kind: SERVER, properties: { role: 'web' }, change: { role: 'db' }, timeoutMs: 10_000 },
-        ...{ trap: '', interrupted: new AbortController().signal },
+        kind: SERVER,
+        properties: { role: 'web' },
+        change: { role: 'db' },
+        timeoutMs: 10_000,
+        trap: '',
+        interrupted: new AbortController().signal,
       });
       for (const { run } of LIFE_CASES) await run(trial);
     });

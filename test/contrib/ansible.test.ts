@@ -89,7 +89,9 @@ beforeAll(async () => {
   const pki = (name: string): string => join(folder, 'pki', name);
   options = {
     server: `https://127.0.0.1:${controller.api.port}`,
-    ...{ ca: pki('ca.crt'), cert: pki('administrator.crt'), key: pki('administrator.key') },
+    ca: pki('ca.crt'),
+    cert: pki('administrator.crt'),
+    key: pki('administrator.key'),
   };
   ask = createHttpsClient({ port: controller.api.port, ca: site.ca }, site.administrator).request;
   for (const instance of ['one', 'shop-eu', 'shop_eu']) {
@@ -207,7 +209,8 @@ describe.runIf(NO_ANSIBLE === '')(`the callback${NO_ANSIBLE}`, () => {
     expect(deliveries()).toEqual({
       'one-1': expect.objectContaining({ outcome: 'applied', digest: headers.etag?.slice(1, -1) }),
       'one-2': expect.objectContaining({
-        ...{ outcome: 'failed', message: 'Ansible: 1 ok, 0 changed, 1 failures, 0 unreachable' },
+        outcome: 'failed',
+        message: 'Ansible: 1 ok, 0 changed, 1 failures, 0 unreachable',
       }),
     });
   });

@@ -38,9 +38,14 @@ export function createRig(more: Readonly<Record<string, string>> = {}): Rig {
   writeFileSync(join(machines, 'pools/images/debian.qcow2'), `${2 * 2 ** 30}\n\n`);
   for (const file of ['ca.crt', 'web-1.crt', 'web-1.key']) writeFileSync(join(certificates, file), `PEM of ${file}\n`);
   const environment = {
-    ...{ PATH: `${programs}:/usr/bin:/bin`, MACHINES: machines, TREELINE_LIBVIRT_DIRECTORY: join(folder, 'calls') },
-    ...{ TREELINE_LIBVIRT_POOL: 'machines', TREELINE_LIBVIRT_IMAGES: 'images', TREELINE_LIBVIRT_IMAGE: 'debian.qcow2' },
-    ...{ TREELINE_LIBVIRT_CERTIFICATES: certificates, TREELINE_LIBVIRT_URL: 'https://treeline.example:8443' },
+    PATH: `${programs}:/usr/bin:/bin`,
+    MACHINES: machines,
+    TREELINE_LIBVIRT_DIRECTORY: join(folder, 'calls'),
+    TREELINE_LIBVIRT_POOL: 'machines',
+    TREELINE_LIBVIRT_IMAGES: 'images',
+    TREELINE_LIBVIRT_IMAGE: 'debian.qcow2',
+    TREELINE_LIBVIRT_CERTIFICATES: certificates,
+    TREELINE_LIBVIRT_URL: 'https://treeline.example:8443',
     ...more,
   };
   let seen = 0;

@@ -19,7 +19,10 @@ it('the libvirt provider creates, checks and deletes a machine, and every call m
   expect(await call('update', 'web-1', asked)).toMatchObject({ outcome: 'absent' });
   const created = await call('create', 'web-1', asked);
   expect(created).toEqual({
-    ...{ outcome: 'done', message: 'it runs', observed: WEB, place: '0b5e1c52-pool' },
+    outcome: 'done',
+    message: 'it runs',
+    observed: WEB,
+    place: '0b5e1c52-pool',
     outputs: { uuid: expect.stringMatching(/^[0-9a-f-]{36}$/), address: '192.0.2.7' },
   });
   expect(changes()).toEqual(CREATE);
@@ -40,10 +43,8 @@ it('the libvirt provider creates, checks and deletes a machine, and every call m
   expect(await call('delete', 'web-1', asked)).toMatchObject({ outcome: 'absent' });
   expect(await call('check', 'web-1', asked)).toMatchObject({ outcome: 'absent' });
   expect(await call('create', 'web-2')).toMatchObject({
-    ...{
-      outcome: 'retryable',
-      message: expect.stringMatching(/web-2\.crt is missing: make it with treeline client new/),
-    },
+    outcome: 'retryable',
+    message: expect.stringMatching(/web-2\.crt is missing: make it with treeline client new/),
   });
 });
 
@@ -62,12 +63,14 @@ itInFull('the libvirt provider changes in place, restarts or answers "replace" a
   expect(changes()).toEqual(['define', 'shutdown', ...SEED_AGAIN, 'start']);
 
   expect(await call('update', 'web-1', asked)).toMatchObject({
-    ...{ outcome: 'replace', message: 'its disk has 5, and cannot be made smaller' },
+    outcome: 'replace',
+    message: 'its disk has 5, and cannot be made smaller',
   });
   // A machine that cannot be made is not deleted first.
   const other = { properties: { ...WEB, image: 'fedora.qcow2' }, record: SMALL };
   expect(await call('update', 'web-1', other)).toMatchObject({
-    ...{ outcome: 'failed', message: 'there is no image "fedora.qcow2" in the pool images' },
+    outcome: 'failed',
+    message: 'there is no image "fedora.qcow2" in the pool images',
   });
   expect(changes()).toEqual(['pool-refresh']);
   expect(await call('check', 'web-1', more)).toMatchObject({ outcome: 'done', observed: WEB });
@@ -96,7 +99,8 @@ itInFull('the libvirt provider finds manual changes, and keeps the disk until th
   expect(await seen()).toEqual({ shape: 'small (defined by hand)' });
   virsh('undefine', id);
   expect(await call('check', 'web-1', asked)).toMatchObject({
-    ...{ outcome: 'done', observed: { shape: 'small (not defined: only its disk is there)' } },
+    outcome: 'done',
+    observed: { shape: 'small (not defined: only its disk is there)' },
   });
   expect((await call('update', 'web-1', asked)).outputs).toEqual(outputs);
   expect(await seen()).toEqual(WEB);
@@ -135,10 +139,8 @@ it('the libvirt provider manages an adopted machine, but never deletes its disk'
   expect(changes()).toEqual(['define', 'shutdown', 'start']);
   expect(read('domains/web-1/config')).toContain('http://libosinfo.org');
   expect(await call('delete', 'web-1', more)).toMatchObject({
-    ...{
-      outcome: 'done',
-      message: 'the machine is deleted; its disk /dev/vg/a&b is kept, because Treeline did not make it',
-    },
+    outcome: 'done',
+    message: 'the machine is deleted; its disk /dev/vg/a&b is kept, because Treeline did not make it',
   });
   expect(changes()).toEqual(['destroy', 'undefine']);
 });

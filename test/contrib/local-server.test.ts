@@ -40,7 +40,9 @@ function localServers(environment: Readonly<Record<string, string>> = {}): Local
   const running = (name: string): { readonly process: { readonly pid: number }; readonly port: number } =>
     JSON.parse(readFileSync(join(folder, 'servers', name, 'running.json'), 'utf8'));
   return {
-    ...{ ...program, folder, command },
+    ...program,
+    folder,
+    command,
     pidOf: (name) => running(name).process.pid,
     processesOf: (name) => processesWith(folder, `run ${name}`),
     read: (name, path) => fetch(`http://127.0.0.1:${running(name).port}${path}`),

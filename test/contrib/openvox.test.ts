@@ -138,7 +138,10 @@ hierarchy:
     });
   environment('production');
   return {
-    ...{ site, running, puppet, environment },
+    site,
+    running,
+    puppet,
+    environment,
     async reads(route = '/hiera/:clientcert') {
       const answer = await fetch(`http://127.0.0.1:${running.controller.management.port}/metrics`);
       const lines = (await answer.text()).matchAll(
@@ -150,7 +153,10 @@ hierarchy:
     enc: (node, variables = {}) =>
       run(join(MODULE, 'bin/treeline-enc'), [node], {
         env: {
-          ...{ TREELINE_SERVER: server, TREELINE_CA: own.ca, TREELINE_CERT: own.cert, TREELINE_KEY: own.key },
+          TREELINE_SERVER: server,
+          TREELINE_CA: own.ca,
+          TREELINE_CERT: own.cert,
+          TREELINE_KEY: own.key,
           ...variables,
         },
       }),
@@ -199,10 +205,17 @@ describe.skipIf(NO_PUPPET !== '')(`contrib/openvox${NO_PUPPET}`, () => {
       expect(load(web.stdout)).toEqual({
         classes: ['role::web'],
         parameters: {
-          ...{ cpus: 4, greeting: expect.stringMatching(/^on %\{facts/), log_level: 'debug', motd: 'Grüße, 日本' },
-          ...{ packages: ['nginx', 'curl', 'chrony'], role: 'web', stackInstance: [], type: 'clientcert' },
-          ...{ description: '', last_stack_update: expect.any(String) },
+          cpus: 4,
+          greeting: expect.stringMatching(/^on %\{facts/),
+          log_level: 'debug',
+          motd: 'Grüße, 日本',
         },
+        packages: ['nginx', 'curl', 'chrony'],
+        role: 'web',
+        stackInstance: [],
+        type: 'clientcert',
+        description: '',
+        last_stack_update: expect.any(String),
         environment: 'production',
       });
       expect(load(db.stdout)).toMatchObject({ classes: ['ntp', 'profile::db'], parameters: { name_of_rack: 'b7' } });

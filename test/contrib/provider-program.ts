@@ -45,8 +45,15 @@ export function providerProgram(path: string, environment: Readonly<Record<strin
 
 function usualCall(operation: string, resource: string): JsonMap {
   return {
-    ...{ version: 1, operation, action: `${resource}.1.${operation}`, resource, kind: 'Platform::Server' },
-    ...{ properties: {}, record: {}, applied: null, outputs: null },
+    version: 1,
+    operation,
+    action: `${resource}.1.${operation}`,
+    resource,
+    kind: 'Platform::Server',
+    properties: {},
+    record: {},
+    applied: null,
+    outputs: null,
     deadline: new Date(Date.now() + DEADLINE_MS).toISOString(),
   };
 }

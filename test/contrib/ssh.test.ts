@@ -41,9 +41,12 @@ function createRig(
     writeFileSync(join(folder, 'scripts', `${name}.sh`), `STATE='${join(folder, 'state')}'\n${text}`);
   }
   const program = providerProgram('ssh/ssh.mjs', {
-    ...{ TREELINE_SSH_SCRIPTS: join(folder, 'scripts'), TREELINE_SSH_USER: userInfo().username },
-    ...{ TREELINE_SSH_PORT: String(server.port), TREELINE_SSH_KEY: server.key },
-    ...{ TREELINE_SSH_KNOWN_HOSTS: server.knownHosts, TREELINE_SSH_CONNECT_SECONDS: '3' },
+    TREELINE_SSH_SCRIPTS: join(folder, 'scripts'),
+    TREELINE_SSH_USER: userInfo().username,
+    TREELINE_SSH_PORT: String(server.port),
+    TREELINE_SSH_KEY: server.key,
+    TREELINE_SSH_KNOWN_HOSTS: server.knownHosts,
+    TREELINE_SSH_CONNECT_SECONDS: '3',
     ...environment,
   });
   const read = (name: string): string | undefined =>

@@ -78,8 +78,10 @@ export function createRig(environment: Readonly<Record<string, string>> = {}): R
   writeModule('small', MODULE);
   mkdirSync(join(folder, 'files'));
   const program = providerProgram(PROGRAM, {
-    ...{ TREELINE_TERRAFORM_MODULES: join(folder, 'modules'), TREELINE_TERRAFORM_STATE: state },
-    ...{ TREELINE_TERRAFORM_PROGRAM: TERRAFORM ?? '', TF_VAR_folder: join(folder, 'files') },
+    TREELINE_TERRAFORM_MODULES: join(folder, 'modules'),
+    TREELINE_TERRAFORM_STATE: state,
+    TREELINE_TERRAFORM_PROGRAM: TERRAFORM ?? '',
+    TF_VAR_folder: join(folder, 'files'),
     ...environment,
   });
   const logOf = (name: string): readonly string[] => {

@@ -47,8 +47,13 @@ describe('a refresh-only plan', () => {
 
   it('reports outputs that a record can have, and none that is sensitive', () => {
     const outputs = {
-      ...{ address: { value: '10.0.0.1' }, count: { value: 2 }, list: { value: ['a'] }, map: { value: { a: 'b' } } },
-      ...{ nothing: { value: null }, password: { value: 'x', sensitive: true }, observed: { value: {} } },
+      address: { value: '10.0.0.1' },
+      count: { value: 2 },
+      list: { value: ['a'] },
+      map: { value: { a: 'b' } },
+      nothing: { value: null },
+      password: { value: 'x', sensitive: true },
+      observed: { value: {} },
     };
     expect(outputsIn({ planned_values: { outputs } })).toEqual({ address: '10.0.0.1', count: 2, list: ['a'] });
   });

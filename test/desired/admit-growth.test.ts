@@ -67,11 +67,9 @@ describe('suggestions', () => {
     const desired = stacksRepository().commit({
       ...Object.fromEntries(many),
       'tree.yaml': 'name: base\ntype: common\nchildren: [{ name: test, type: environment }]\n',
-      ...{
-        'types/shape/large.yaml': 'a: 1\n',
-        'types/shape/small.yaml': 'a: 1\n',
-        'types/environment/lab.yaml': 'a: 1\n',
-      },
+      'types/shape/large.yaml': 'a: 1\n',
+      'types/shape/small.yaml': 'a: 1\n',
+      'types/environment/lab.yaml': 'a: 1\n',
       'stacks/templates/t.yaml': `resources: { a: { type: "Platform::Server", properties: { ${type}: "${name}" } } }\n`,
       [instanceFile('i')]: 'stackTemplate: t\n',
     });

@@ -331,7 +331,9 @@ describe('admission looks dependencies up in the versions that become active', (
     const desired = commit(repository, { shop, c: one('z', 'x') }, safety({ limit: 100 }));
     expect(summaryOf(desired)).toEqual({
       ...QUIET,
-      ...{ owners: [...SHOP_3, 'x: b', 'z: c'], invalid: ['shop'], codes: ['protected_instance'] },
+      owners: [...SHOP_3, 'x: b', 'z: c'],
+      invalid: ['shop'],
+      codes: ['protected_instance'],
     });
     expect(desired.units.get('stack-instance/c')?.commit).toBe('commit 4');
   });
@@ -342,7 +344,8 @@ describe('admission looks dependencies up in the versions that become active', (
     const desired = commit(repository, change, safety({ limit: 2 }));
     expect(summaryOf(desired)).toEqual({
       ...QUIET,
-      ...{ owners: [...SHOP_3, 'x: b', 'y: b', 'z: c'], held: ['shop', 'b'] },
+      owners: [...SHOP_3, 'x: b', 'y: b', 'z: c'],
+      held: ['shop', 'b'],
     });
     expect(desired.held.get('b')?.removals).toEqual(removalsOf('y'));
     expect(desired.units.get('stack-instance/c')?.commit).toBe('commit 4');

@@ -70,19 +70,23 @@ interface Story {
 const STORIES: Readonly<Record<string, Story>> = {
   'a new instance sorted before the owner of a name is refused': {
     commits: [{ m: one('web') }, { a: one('web') }],
-    ...{ owners: ['web: m'], invalid: ['a'] },
+    owners: ['web: m'],
+    invalid: ['a'],
   },
   'a new instance sorted after the owner of a name is refused': {
     commits: [{ m: one('web') }, { z: one('web') }],
-    ...{ owners: ['web: m'], invalid: ['z'] },
+    owners: ['web: m'],
+    invalid: ['z'],
   },
   'the owner keeps a name if it changes in the same commit': {
     commits: [{ m: two('web', 'db') }, { m: two('web', 'cache'), a: one('web') }],
-    ...{ owners: ['cache: m', 'web: m'], invalid: ['a'] },
+    owners: ['cache: m', 'web: m'],
+    invalid: ['a'],
   },
   'an instance that wants a taken name keeps all its servers': {
     commits: [{ m: one('web'), a: two('x', 'y') }, { a: two('z', 'web') }],
-    ...{ owners: ['web: m', 'x: a', 'y: a'], invalid: ['a'] },
+    owners: ['web: m', 'x: a', 'y: a'],
+    invalid: ['a'],
   },
   'a refused instance gets the name when the owner is gone': {
     commits: [{ m: one('web'), n: one('db') }, { a: one('web') }, { m: null }],
@@ -107,7 +111,8 @@ const STORIES: Readonly<Record<string, Story>> = {
       { m: one('web'), a: one('x') },
       { m: WRONG, a: one('web') },
     ],
-    ...{ owners: ['web: m', 'x: a'], invalid: ['a', 'm'] },
+    owners: ['web: m', 'x: a'],
+    invalid: ['a', 'm'],
   },
   // a gives x away and is refused, so b cannot have it; and b keeps y, so c cannot have that.
   'a pinned instance keeps a name that another instance wants': {
@@ -115,47 +120,55 @@ const STORIES: Readonly<Record<string, Story>> = {
       { a: one('x'), b: one('y'), c: one('z'), h: one('held') },
       { a: one('held'), b: one('x'), c: one('y') },
     ],
-    ...{ owners: ['held: h', 'x: a', 'y: b', 'z: c'], invalid: ['a', 'b', 'c'] },
+    owners: ['held: h', 'x: a', 'y: b', 'z: c'],
+    invalid: ['a', 'b', 'c'],
   },
   'a refused instance makes its dependants refused, and theirs': {
     commits: [{ a: one('x', 'y'), b: one('y', 'z'), c: WRONG }],
-    ...{ owners: [], invalid: ['a', 'b', 'c'] },
+    owners: [],
+    invalid: ['a', 'b', 'c'],
   },
   'the active version of a pinned instance meets a dependency': {
     commits: [{ b: one('db') }, { a: one('web', 'db'), b: WRONG }],
-    ...{ owners: ['db: b', 'web: a'], invalid: ['b'] },
+    owners: ['db: b', 'web: a'],
+    invalid: ['b'],
   },
   'an owner keeps a removed server on which it depends itself': {
     commits: [{ a: one('x', 'y'), b: one('y') }, { b: one('z', 'y') }],
-    ...{ owners: ['x: a', 'y: b'], invalid: ['b'] },
+    owners: ['x: a', 'y: b'],
+    invalid: ['b'],
   },
   'an owner keeps a removed server if the receiver of another one is refused': {
     commits: [
       { a: two('w', 'y'), b: one('x') },
       { a: null, b: one('x', 'y'), c: one('w', 'nobody') },
     ],
-    ...{ owners: ['w: a', 'x: b', 'y: a'], invalid: ['a', 'c'] },
+    owners: ['w: a', 'x: b', 'y: a'],
+    invalid: ['a', 'c'],
   },
   'an owner keeps a removed server if its new version is part of a cycle': {
     commits: [
       { a: one('p'), b: one('y'), c: one('z') },
       { a: one('p', 'y'), b: one('y1', 'z1'), c: one('z1', 'y1') },
     ],
-    ...{ owners: ['p: a', 'y: b', 'z: c'], invalid: ['b', 'c'] },
+    owners: ['p: a', 'y: b', 'z: c'],
+    invalid: ['b', 'c'],
   },
   'an owner may remove a server if its dependant is refused for another reason': {
     commits: [
       { a: one('x'), b: one('y'), c: one('z') },
       { a: one('x1', 'y'), b: one('y1', 'z'), c: one('z1', 'nobody') },
     ],
-    ...{ owners: ['x: a', 'y1: b', 'z: c'], invalid: ['a', 'c'] },
+    owners: ['x: a', 'y1: b', 'z: c'],
+    invalid: ['a', 'c'],
   },
   'one of two instances that need what the other removes is refused': {
     commits: [
       { a: one('x'), b: one('y') },
       { a: one('x1', 'y'), b: one('y1', 'x') },
     ],
-    ...{ owners: ['x: a', 'y1: b'], invalid: ['a'] },
+    owners: ['x: a', 'y1: b'],
+    invalid: ['a'],
   },
 };
 
@@ -262,7 +275,8 @@ describe('a cycle of dependencies across stacks', () => {
     const after = follow({ a: one('x', 'y'), b: one('y', 'x'), d: one('w', 'x'), z: one('z') });
     expect(ownersIn(after)).toEqual(['z: z']);
     expect(after.problems.find(({ instances }) => instances?.includes('d'))).toMatchObject({
-      ...{ code: 'dependency_waits', severity: 'warning' },
+      code: 'dependency_waits',
+      severity: 'warning',
       message: '"w" depends on "x", a server of "a", which cannot become active',
     });
   });

@@ -22,7 +22,8 @@ function judge(
     {
       removed: new Map(Object.entries(removed)),
       versionsFor: () => ({ specOf: () => undefined, retains: (it) => it === 'kept', isPinned: () => false }),
-      ...{ receiversOf: () => undetermined, holdOf: () => hold },
+      receiversOf: () => undetermined,
+      holdOf: () => hold,
     },
     deletionFacts(facts),
   );
@@ -95,7 +96,9 @@ const CASES: Readonly<Record<string, Case>> = {
   'deletes that began and end with this commit': {
     removed: { shop: ['a'] },
     facts: {
-      ...{ underWay: underWay({ office: ['x', 'y'] }), recent: 2, isRecent: ({ server }) => server !== 'a' },
+      underWay: underWay({ office: ['x', 'y'] }),
+      recent: 2,
+      isRecent: ({ server }) => server !== 'a',
       goesOn: () => false,
     },
     held: ['shop'],
@@ -103,7 +106,9 @@ const CASES: Readonly<Record<string, Case>> = {
   'no deletes that were approved after they began': {
     removed: { shop: ['a', 'b'] },
     facts: {
-      ...{ underWay: underWay({ office: ['x'] }), recent: 1, isRecent: ({ server }) => server === 'x' },
+      underWay: underWay({ office: ['x'] }),
+      recent: 1,
+      isRecent: ({ server }) => server === 'x',
       isApproved: (one) => one === digest('x'),
     },
     approved: ['office'],

@@ -124,8 +124,9 @@ describe('an object that cannot be read', () => {
   it('registers no client, but keeps the last administrator', () => {
     const { repository } = followed();
     const after = repository.commit({
-      ...{ 'clients/BB.yaml': linkTo('x') },
-      ...{ 'clients/AA.yaml': null, 'clients/aa.yaml': 'role: administrator\n' },
+      'clients/BB.yaml': linkTo('x'),
+      'clients/AA.yaml': null,
+      'clients/aa.yaml': 'role: administrator\n',
     });
     expect([...after.clients.keys()]).toEqual(['AA']);
     expect(errorsIn(after)).toEqual([

@@ -269,7 +269,8 @@ function restOf({ current }: { readonly current: CurrentState }): unknown {
     objects: [...objects].map(([address, { entry }]) => [address, entry.oid]).sort(byName),
     clients: [...clients].map(([serial, { entry, commit }]) => [serial, entry.oid, commit]).sort(byName),
     receivers: [...receivers],
-    ...{ hasHierarchy, awaited },
+    hasHierarchy,
+    awaited,
     // The place in a file that is gone is not recorded, nor what may be meant to take over its servers.
     problems: desired.problems.map(({ code, file, message, instances }) => [
       ...[code, file, code === 'unreadable_object' ? '' : message, instances],

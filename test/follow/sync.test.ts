@@ -63,7 +63,9 @@ describe('the rows after a commit', () => {
     const { books, first } = await open();
     expect(first).toEqual(['head head', 'node printer', 'server web-1', 'server web-2']);
     expect(books.store.read('head', 'head')).toEqual({
-      ...{ commit: 'commit 1', time: '2026-11-20T10:01:00Z', place: PLACE },
+      commit: 'commit 1',
+      time: '2026-11-20T10:01:00Z',
+      place: PLACE,
     });
     expect(books.store.read('node', 'printer')?.updated).toBe('2026-11-20T10:01:00Z');
     expect(books.server('web-1')).toMatchObject({

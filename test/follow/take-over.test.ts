@@ -28,7 +28,12 @@ async function started(): Promise<Scene> {
 
 function partsOf({ ledger, current, store }: Standby, { core, source, lines }: Scene): StandbyFollowerOptions {
   return {
-    ...{ ledger, current, source, clock: core.clock, breathe: withoutPause, refresh: () => store.refresh() },
+    ledger,
+    current,
+    source,
+    clock: core.clock,
+    breathe: withoutPause,
+    refresh: () => store.refresh(),
     log: createLog('info', { write: (line) => lines.push(line) }),
   };
 }

@@ -169,7 +169,8 @@ describe('the last record of a server that no commit wants', () => {
     level: { ...role, value: 'debug', merge: 'first', overrides: [{ ...common, value: 'info' }] },
     ntp: {
       ...role,
-      ...{ value: ['d', 'b'], merge: 'unique' },
+      value: ['d', 'b'],
+      merge: 'unique',
       overrides: [
         { ...computed, type: 'environment', name: 'prod', value: ['b'] },
         { ...computed, type: 'zone', name: 'z', value: null },

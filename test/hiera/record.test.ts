@@ -76,7 +76,12 @@ describe('a record', () => {
 
 test('an output is in no file, but the values it hides are', () => {
   expect(explainRecord(NODE, factsOf({ ip: '10.0.0.1' })).ip).toEqual({
-    ...{ value: '10.0.0.1', type: 'clientcert', name: 'web-1', file: null, line: null, merge: 'first' },
+    value: '10.0.0.1',
+    type: 'clientcert',
+    name: 'web-1',
+    file: null,
+    line: null,
+    merge: 'first',
     overrides: [{ value: 'unknown', type: 'environment', name: 'prod', file: 'types/environment/prod.yaml', line: 3 }],
   });
 });

@@ -73,20 +73,16 @@ describe('a Terraform state', () => {
         instances: [0, 1].map((index) =>
           instance(
             {
-              ...{
-                ami: 'ami-1',
-                instance_type: 't3.small',
-                availability_zone: 'eu-1a',
-                private_ip: `10.0.0.${index}`,
-                password_data: '',
-              },
-              ...{
-                tags: { Name: 'web', Environment: 'prod' },
-                ebs: [{ size: 8 }],
-                timeouts: null,
-                user_data: 'x',
-                key: { a: true },
-              },
+              ami: 'ami-1',
+              instance_type: 't3.small',
+              availability_zone: 'eu-1a',
+              private_ip: `10.0.0.${index}`,
+              password_data: '',
+              tags: { Name: 'web', Environment: 'prod' },
+              ebs: [{ size: 8 }],
+              timeouts: null,
+              user_data: 'x',
+              key: { a: true },
             },
             { index_key: index, sensitive_attributes: [[{ type: 'get_attr', value: 'user_data' }]] },
           ),
@@ -117,8 +113,14 @@ describe('a Terraform state', () => {
     const { inventory, files, proof, problems } = importOf((one) => readTerraform('s.tfstate', text, one));
     expect([...inventory.nodes.keys()]).toEqual(['web-0', 'web-1', 'only-one']);
     expect(valuesOf(inventory, 'web-1')).toEqual({
-      ...{ ami: 'ami-1', instance_type: 't3.small', availability_zone: 'eu-1a', private_ip: '10.0.0.1' },
-      ...{ 'tags::Name': 'web', 'tags::Environment': 'prod', ebs: ['{"size":8}'], 'key::a': true },
+      ami: 'ami-1',
+      instance_type: 't3.small',
+      availability_zone: 'eu-1a',
+      private_ip: '10.0.0.1',
+      'tags::Name': 'web',
+      'tags::Environment': 'prod',
+      ebs: ['{"size":8}'],
+      'key::a': true,
     });
     expect(leftOutOf(inventory).map((line) => line.replace(/^s\.tfstate:\d+ /, ''))).toEqual([
       'user_data: Terraform calls it sensitive',
@@ -135,7 +137,9 @@ describe('a Terraform state', () => {
 
   it('counts a server for each module, resource and key, and lists each server that it leaves out', () => {
     const web = (more: object, instances: readonly object[]) => ({
-      ...{ mode: 'managed', type: 'aws_instance', name: 'web' },
+      mode: 'managed',
+      type: 'aws_instance',
+      name: 'web',
       ...more,
       instances,
     });

@@ -104,8 +104,11 @@ it.skipIf(!HAS_SSH_SERVER)(
       writeFileSync(join(folder, `${operation}.sh`), beginningOf(folder) + script);
     }
     const environment = {
-      ...{ TREELINE_SSH_SCRIPTS: folder, TREELINE_SSH_USER: userInfo().username, TREELINE_SSH_KEY: key },
-      ...{ TREELINE_SSH_KNOWN_HOSTS: knownHosts, TREELINE_SSH_PORT: String(port) },
+      TREELINE_SSH_SCRIPTS: folder,
+      TREELINE_SSH_USER: userInfo().username,
+      TREELINE_SSH_KEY: key,
+      TREELINE_SSH_KNOWN_HOSTS: knownHosts,
+      TREELINE_SSH_PORT: String(port),
     };
     await expectConformance('ssh/ssh.mjs', environment, ['address=127.0.0.1']);
   },

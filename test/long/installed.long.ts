@@ -177,7 +177,9 @@ describe(`the image${missing}`, () => {
       mkdirSync(state, { mode: 0o700 });
       chownSync(state, user, user);
       const confinement: Confinement = {
-        ...{ user: config.User, isReadOnly: true, directory: config.WorkingDir },
+        user: config.User,
+        isReadOnly: true,
+        directory: config.WorkingDir,
         environment: Object.fromEntries(config.Env.map((each: string) => each.split(/=(.*)/s).slice(0, 2))),
         mounts: {
           '/etc/treeline': { from: join(site.folder, 'pki'), isReadOnly: true },
@@ -232,7 +234,8 @@ describe(`the Debian package${missing}`, () => {
     return await start(
       site,
       inRoot(root, setting('ExecStart').split(' '), {
-        ...{ user: setting('User'), isReadOnly: setting('ProtectSystem') === 'strict' },
+        user: setting('User'),
+        isReadOnly: setting('ProtectSystem') === 'strict',
         directory: setting('WorkingDirectory'),
         environment: { PATH: '/usr/bin:/bin', NODE_ENV: 'production' },
         mounts: Object.fromEntries(writable.map((path) => [path, { from: inside(path), isReadOnly: false }])),

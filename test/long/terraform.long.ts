@@ -123,7 +123,8 @@ describe.skipIf(TERRAFORM === undefined)('the provider terraform (skipped if ter
     writeFileSync(variables, JSON.stringify({ name: 'web-1', properties }));
     const [copy = ''] = readdirSync(join(serverFolder('web-1'), 'modules'));
     const hand = spawn(TERRAFORM ?? '', ['apply', '-auto-approve', '-no-color', `-var-file=${variables}`], {
-      ...{ cwd: join(serverFolder('web-1'), 'modules', copy), stdio: 'ignore' },
+      cwd: join(serverFolder('web-1'), 'modules', copy),
+      stdio: 'ignore',
       env: { ...process.env, TF_VAR_folder: join(folder, 'files') },
     });
     const ended = once(hand, 'exit');

@@ -161,7 +161,11 @@ describe('the check after a lost outcome', () => {
       row: lostUpdate,
       answer: answerOf('absent'),
       changes: {
-        ...{ state: 'pending', action: null, dirty: false, observed: null, healing: { '': [at(NOW)] } },
+        state: 'pending',
+        action: null,
+        dirty: false,
+        observed: null,
+        healing: { '': [at(NOW)] },
         reason: {
           code: 'drifted',
           text: 'it is gone, and not by a request; a retry makes it again, and so does healing',
@@ -234,8 +238,12 @@ describe('the check after a lost outcome', () => {
 
 it('a check keeps an unwanted server that a failed create may have left at another site', () => {
   const row = rowIn('pending', {
-    ...{ wanted: null, applied: null, mayExist: true, adopting: true },
-    ...{ provider: PROXIED, proxyTags: ['east'] },
+    wanted: null,
+    applied: null,
+    mayExist: true,
+    adopting: true,
+    provider: PROXIED,
+    proxyTags: ['east'],
   });
   const check = { kind: 'check', provider: PROXIED, answer: answerOf('absent') } as const;
   const after = conclude(row, check, { ...CIRCUMSTANCES, proxyTags: ['east'] });

@@ -81,7 +81,10 @@ const CASES: Readonly<Record<string, Case>> = {
     row: { ...creating, attempt: 3 },
     answer: { ...made, observed: { size: 'tiny' } },
     changes: {
-      ...{ state: 'failed', ...MADE, applied: specOf('tiny'), ...LONG_WAIT },
+      state: 'failed',
+      ...MADE,
+      applied: specOf('tiny'),
+      ...LONG_WAIT,
       reason: { code: 'action_failed', text: 'create: it is made otherwise than asked, each time' },
     },
   },
@@ -176,7 +179,9 @@ const CASES: Readonly<Record<string, Case>> = {
     row: updating,
     answer: answerOf('replace', { message: 'the disk cannot shrink' }),
     changes: {
-      ...{ state: 'pending', replacing: true, attempt: 0 },
+      state: 'pending',
+      replacing: true,
+      attempt: 0,
       reason: { code: 'must_replace', text: 'the disk cannot shrink' },
     },
   },

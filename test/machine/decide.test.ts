@@ -441,7 +441,11 @@ const READERS: typeof CASES = {
     context: reported({ address: '10.0.0.1' }),
     next: RUN,
     changes: {
-      ...{ ...CHANGED, state: 'creating', reason: null, wanted: TAKEN, mayExist: true },
+      ...CHANGED,
+      state: 'creating',
+      reason: null,
+      wanted: TAKEN,
+      mayExist: true,
       action: { id: '7.create', operation: 'create', spec: TAKEN, ...NEW_ACTION },
       ...SINCE_NOW,
     },
@@ -477,7 +481,10 @@ const READERS: typeof CASES = {
     context: reported({ address: '10.0.0.2' }, { hasSlot: () => false }),
     next: { kind: 'slot', group: 'shop/web', until: undefined },
     changes: {
-      ...{ ...CHANGED, state: 'pending', rereads: [at(NOW)], ...SINCE_NOW },
+      ...CHANGED,
+      state: 'pending',
+      rereads: [at(NOW)],
+      ...SINCE_NOW,
       wanted: { ...TAKEN, properties: { ...SMALL.properties, db: '10.0.0.2' } },
     },
   },
@@ -503,7 +510,10 @@ const READERS: typeof CASES = {
     context: reported({ address: '10.0.0.2' }),
     next: REST,
     changes: {
-      ...{ ...CHANGED, state: 'blocked', rereads: [...HOURLY.slice(1), at(NOW)], ...SINCE_NOW },
+      ...CHANGED,
+      state: 'blocked',
+      rereads: [...HOURLY.slice(1), at(NOW)],
+      ...SINCE_NOW,
       wanted: { ...TAKEN, properties: { ...SMALL.properties, db: '10.0.0.2' } },
       reason: {
         code: 'output_fight',

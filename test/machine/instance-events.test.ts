@@ -6,7 +6,10 @@ import { at, LARGE, NOW, rowIn, SMALL, SOON } from '../reconcile/build.ts';
 
 const PASS: Cause = { kind: 'pass', now: NOW };
 const COMMIT: Cause = {
-  ...{ kind: 'commit', now: NOW, commit: 'c2', clientOf: (name) => (name === 'shop' ? 'A1' : null) },
+  kind: 'commit',
+  now: NOW,
+  commit: 'c2',
+  clientOf: (name) => (name === 'shop' ? 'A1' : null),
   mistakeOf: () => undefined,
 };
 const ASKED: Cause = {
@@ -18,7 +21,12 @@ const ASKED: Cause = {
   instance: null,
 };
 const ACTION: RunningAction = {
-  ...{ id: '1.create', operation: 'create', spec: SMALL, provider: 'lab', started: at(NOW), deadline: at(SOON) },
+  id: '1.create',
+  operation: 'create',
+  spec: SMALL,
+  provider: 'lab',
+  started: at(NOW),
+  deadline: at(SOON),
 };
 
 function told(before: ServerRow | undefined, value: ServerRow | null, cause = PASS) {

@@ -87,7 +87,8 @@ describe('the page on the API listener', () => {
       '/ui/preact.js',
     ]) {
       const { status, headers } = await request(path, {
-        ...{ identity: api.identities[role], headers: { 'Accept-Encoding': 'gzip' } },
+        identity: api.identities[role],
+        headers: { 'Accept-Encoding': 'gzip' },
       });
       expect({ path, status }).toEqual({ path, status: 200 });
       expect(headers).toMatchObject({
@@ -219,7 +220,10 @@ describe('the page on the management listener', () => {
     onTestFinished(close);
     const forwarded: string[] = [];
     const leader: FollowedLeader = {
-      ...{ isKnown: () => true, lag: () => undefined, refresh: async () => undefined, shows: async () => true },
+      isKnown: () => true,
+      lag: () => undefined,
+      refresh: async () => undefined,
+      shows: async () => true,
       ask: (question, ...others) => {
         forwarded.push(`${question.headers[CLIENT_CERTIFICATE]} ${question.path}`);
         return link.ask(question, ...others);

@@ -210,7 +210,8 @@ describe('causesOf finds the cause of a change by', () => {
 it('a planned change names instance, group, and each property before and after', () => {
   const { changes } = planned(replaced(SHOP_FILE, '8080"', '8080"\n  shape: large'));
   expect(changes[0]).toMatchObject({
-    ...{ instance: 'shop', group: 'web' },
+    instance: 'shop',
+    group: 'web',
     properties: { shape: { from: 'small', to: 'large' }, 'shape.cpus': { from: 2, to: 8 } },
   });
 });

@@ -36,7 +36,10 @@ function plannedOnRecorded(before: string, after: string, outputs: JsonMap = { a
   const done = doneIn(desired, (spec) => takeOutputs(spec, { specs: [] }, facts));
   const servers = done.map((server) => ({ ...server, outputs: server.name === 'db' ? outputs : {} }));
   return planMerge({
-    ...{ base: COMMIT, head: '2'.repeat(40), before: withRecorded(desired, servers), recorded: servers },
+    base: COMMIT,
+    head: '2'.repeat(40),
+    before: withRecorded(desired, servers),
+    recorded: servers,
     snapshot: snapshotOf(textsAfter(files, { [TEMPLATE]: after }), { wants: wantsBlob(desired.catalog) }),
     safety: safetyOfRecorded({ servers, heldBefore: new Map(), budget: 100 }),
   });

@@ -96,7 +96,11 @@ describe('configuration', () => {
     expect(plan.changes).toEqual([]);
     expect(plan.configuration).toEqual([
       {
-        ...{ key: 'log', from: 'info', to: 'debug', isSecret: false, nodes: 6 },
+        key: 'log',
+        from: 'info',
+        to: 'debug',
+        isSecret: false,
+        nodes: 6,
         examples: ['blog-db', 'blog-web-1', 'shop-db', 'shop-web-1', 'shop-web-2'],
         source: { type: 'common', name: 'global', file: COMMON, line: 2 },
       },
@@ -322,7 +326,11 @@ describe('deletes', () => {
     expect(actionsIn(plan)).toContain('delete blog-db');
     expect(actionsIn(plan)).toContain('update shop-web-1');
     expect(plan.held).toEqual({
-      ...{ kind: 'budget', limit: 1, deletes: 2, instances: ['blog'], waiting: [] },
+      kind: 'budget',
+      limit: 1,
+      deletes: 2,
+      instances: ['blog'],
+      waiting: [],
       reason: expect.stringContaining('the limit is 1'),
     });
     expect(plan.invalid).toEqual([]);

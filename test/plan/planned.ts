@@ -67,7 +67,10 @@ export function plannedOn(
   { budget = MANY, approvedCount = 0, node }: PlanOptions = {},
 ): Plan {
   return planMerge({
-    ...{ base: '1'.repeat(40), head: '2'.repeat(40), before, node },
+    base: '1'.repeat(40),
+    head: '2'.repeat(40),
+    before,
+    node,
     snapshot: snapshotOf(textsAfter({}, files), { wants: wantsBlob(before?.catalog) }),
     safety: before && safetyOfServers(before, { budget, approvedCount }),
   });
@@ -89,10 +92,22 @@ export const COMMIT = '1'.repeat(40);
 export function doneIn({ units }: DesiredState, known = (spec: Spec): Spec => spec): readonly RecordedFacts[] {
   return [...units.values()].flatMap(({ servers }) =>
     [...servers.values()].map(({ name, instance, key, index, spec, policy }) => ({
-      ...{ name, instance, key, index, commit: COMMIT, incarnation: 1, provider: 'lab' },
-      ...{ wanted: known(spec), applied: known(spec), state: 'done', mayExist: true },
-      ...{ dirty: false, replacing: false, approved: false },
-      ...{ protected: policy.protected, deletion: policy.deletion },
+      name,
+      instance,
+      key,
+      index,
+      commit: COMMIT,
+      incarnation: 1,
+      provider: 'lab',
+      wanted: known(spec),
+      applied: known(spec),
+      state: 'done',
+      mayExist: true,
+      dirty: false,
+      replacing: false,
+      approved: false,
+      protected: policy.protected,
+      deletion: policy.deletion,
     })),
   );
 }

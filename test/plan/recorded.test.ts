@@ -35,7 +35,10 @@ function mergeOf({ rows = {}, texts = {}, files = SHOP, budget = 100 }: Case): M
   const servers = changed(doneIn(desired), rows);
   const before = withRecorded(desired, servers);
   return {
-    ...{ base: COMMIT, head: '2'.repeat(40), before, recorded: servers },
+    base: COMMIT,
+    head: '2'.repeat(40),
+    before,
+    recorded: servers,
     snapshot: snapshotOf(textsAfter(files, texts), { wants: wantsBlob(desired.catalog) }),
     safety: safetyOfRecorded({ servers, heldBefore: new Map(), budget }),
   };

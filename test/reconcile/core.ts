@@ -44,7 +44,13 @@ class FailingStore extends MemoryStore {
 }
 
 const ADMINISTRATOR: Client = {
-  ...{ name: 'A1', type: 'client', description: '', role: 'administrator', fingerprint: '', serial: 'A1', tenant: '' },
+  name: 'A1',
+  type: 'client',
+  description: '',
+  role: 'administrator',
+  fingerprint: '',
+  serial: 'A1',
+  tenant: '',
 };
 
 export interface CoreOptions {
@@ -72,7 +78,10 @@ interface Outside {
 
 /** Two servers may go without a yes, unless told otherwise. */
 const DEFAULTS: Required<Omit<CoreOptions, 'acceptedHistory'>> = {
-  ...{ budget: { percent: 0, least: 2, most: 2 }, retry: {}, concurrency: 10, drift: 'off' },
+  budget: { percent: 0, least: 2, most: 2 },
+  retry: {},
+  concurrency: 10,
+  drift: 'off',
   entries: [{ name: 'lab', match: { kind: null, properties: {} } }],
   hasProxied: false,
 };
@@ -133,7 +142,10 @@ export class Core {
   constructor(options: CoreOptions = {}, outside?: Outside, lostRows?: string) {
     this.#options = { ...DEFAULTS, ...options };
     this.#outside = outside ?? {
-      ...{ rows: new Map(), servers: new Map(), source: new TextSource(), clock: new ManualClock() },
+      rows: new Map(),
+      servers: new Map(),
+      source: new TextSource(),
+      clock: new ManualClock(),
     };
     const { rows, servers, source, clock } = this.#outside;
     this.clock = clock;
@@ -143,9 +155,16 @@ export class Core {
     const execution = this.#execution();
     const proxied = this.#options.hasProxied ? execution.proxied : undefined;
     const core = wireCore({
-      ...{ store: this.store, source, clock, execution, lostRows, opened: this.#opened },
+      store: this.store,
+      source,
+      clock,
+      execution,
+      lostRows,
+      opened: this.#opened,
       acceptedHistory: options.acceptedHistory,
-      ...{ publisher: NO_PUBLISHER, triggers: [], writes: 'off' },
+      publisher: NO_PUBLISHER,
+      triggers: [],
+      writes: 'off',
       registry: createProviderRegistry(execution.providers, () => this.provider, proxied),
       log: createLog('info', { write: (line) => this.lines.push(JSON.parse(line)) }),
       random: () => 0.5,
@@ -285,11 +304,19 @@ export class Core {
     const { retry, concurrency, entries, drift, budget } = this.#options;
     const options = { file: '', createMs: 0, updateMs: 0, deleteMs: 0, checkMs: 0, failRate: 0, seed: 1 };
     const entry = {
-      ...{ implementation: 'simulated' as const, options, timeoutSeconds: 60, checkSeconds: 300 },
-      ...{ drift, concurrency, retry: { ...RETRY, ...retry } },
+      implementation: 'simulated' as const,
+      options,
+      timeoutSeconds: 60,
+      checkSeconds: 300,
+      drift,
+      concurrency,
+      retry: { ...RETRY, ...retry },
     };
     return {
-      ...{ concurrency, retry: entry.retry, deleteBudget: budget, graceSeconds: 1 },
+      concurrency,
+      retry: entry.retry,
+      deleteBudget: budget,
+      graceSeconds: 1,
       providers: entries.map((named) => ({ ...named, ...entry })),
       proxied: { ...entry, name: PROXIED },
     };

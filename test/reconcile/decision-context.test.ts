@@ -42,7 +42,9 @@ async function contextIn(
 ) {
   const ledger = new Ledger(new MemoryStore(), withoutPause);
   const changes = Object.entries(rows).map(([name, value]) => ({
-    ...{ kind: 'server' as const, name, value },
+    kind: 'server' as const,
+    name,
+    value,
     expected: undefined,
   }));
   await ledger.commit(changes);
@@ -50,7 +52,11 @@ async function contextIn(
   const isInFlight = (server: string): boolean => inFlight.includes(server);
   for (const server of inFlight) ledger.index.setInFlight(server, true);
   return decisionContextOf('web-1', {
-    ...{ ledger, registry, now: NOW, waitMsMax: 3_600_000, removalsMax: () => 5 },
+    ledger,
+    registry,
+    now: NOW,
+    waitMsMax: 3_600_000,
+    removalsMax: () => 5,
     capacity: { isInFlight, mayClaim: (_server, name) => name === 'lab' },
     checks: { lastOf: () => undefined, isDue: () => false },
     executor: { lostMsLeft: () => 30_000, lostBecause: () => undefined },

@@ -61,7 +61,10 @@ describe('reported drift', () => {
     expect(core.reader.status('shop')).toBe('Drifted');
     expect(why(core).waiting).toEqual([
       {
-        ...{ resource: 'shop-web', state: 'drifted', since: expect.any(String), until: null },
+        resource: 'shop-web',
+        state: 'drifted',
+        since: expect.any(String),
+        until: null,
         reason: 'drifted: differs in size',
         action: 'treeline retry --resource shop-web, or push a commit that changes it',
         difference: [{ property: 'size', applied: 'small', observed: 'large', wanted: 'small' }],

@@ -76,7 +76,8 @@ it('CallHistory counts the calls of each minute of the last hour', () => {
   history.note('lab', { isFailed: false, seconds: 1 });
   const none = Array(58).fill(0);
   expect(history.of('lab')).toEqual({
-    ...{ calls: [2, ...none, 1], failures: [1, ...none, 0] },
+    calls: [2, ...none, 1],
+    failures: [1, ...none, 0],
     seconds: [3, ...Array(58).fill(null), 1],
   });
   clock.advance(60_000);

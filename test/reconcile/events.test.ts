@@ -7,7 +7,13 @@ import { SHOP, shopFiles, TEMPLATE, templateText } from './shop.ts';
 
 const ALL = { after: 0, limit: 1_000 };
 const PROXY: Client = {
-  ...{ name: 'P1', type: 'client', description: '', role: 'proxy', fingerprint: '', serial: 'P1', tenant: '' },
+  name: 'P1',
+  type: 'client',
+  description: '',
+  role: 'proxy',
+  fingerprint: '',
+  serial: 'P1',
+  tenant: '',
 };
 
 /** Returns the events of the instance `shop`, one line each: server, states, reason, commit as its number, client. */

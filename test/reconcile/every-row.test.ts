@@ -22,7 +22,9 @@ import { countRuns } from '../support/count-runs.ts';
 import { answerOf, at, LARGE, NOW, openContext, RETRY, rowIn, running, SMALL, SOON } from './build.ts';
 
 const RUNNING: Readonly<Partial<Record<State, 'create' | 'update' | 'delete'>>> = {
-  ...{ creating: 'create', updating: 'update', deleting: 'delete' },
+  creating: 'create',
+  updating: 'update',
+  deleting: 'delete',
 };
 const OUTCOMES: readonly AnswerOutcome[] = ['done', 'absent', 'replace', 'retryable', 'failed'];
 const PAST = NOW - 60_000;
@@ -41,12 +43,22 @@ const anyRow: fc.Arbitrary<ServerRow> = fc
     lost: fc.constantFrom('create' as const, 'update' as const, 'delete' as const, null),
     spec: fc.constantFrom(SMALL, LARGE),
     deletion: fc.constantFrom('delete' as const, 'retain' as const),
-    ...{ protected: fc.boolean(), adopt: fc.boolean() },
+    protected: fc.boolean(),
+    adopt: fc.boolean(),
     facts: fc.record({
-      ...{ wanted: anySpec, applied: anySpec, reason: anyReason },
-      ...{ approved: fc.boolean(), adopting: fc.boolean(), checked: fc.boolean(), mayExist: fc.boolean() },
-      ...{ dirty: fc.boolean(), replacing: fc.boolean(), gaveUp: fc.boolean(), attempt: fc.nat({ max: 5 }) },
-      ...{ due: fc.constantFrom(null, at(PAST), at(SOON)), provider: fc.constantFrom(null, 'lab') },
+      wanted: anySpec,
+      applied: anySpec,
+      reason: anyReason,
+      approved: fc.boolean(),
+      adopting: fc.boolean(),
+      checked: fc.boolean(),
+      mayExist: fc.boolean(),
+      dirty: fc.boolean(),
+      replacing: fc.boolean(),
+      gaveUp: fc.boolean(),
+      attempt: fc.nat({ max: 5 }),
+      due: fc.constantFrom(null, at(PAST), at(SOON)),
+      provider: fc.constantFrom(null, 'lab'),
     }),
   })
   .map(({ state, lost, spec, deletion, protected: isProtected, adopt, facts }) => {
@@ -91,7 +103,8 @@ const EVENTS: Readonly<Record<string, (row: ServerRow) => ServerRow>> = {
   retain: (row) => (retainRefusal(row) === undefined ? retainedRow(row, at(NOW)) : row),
   replace: (row) => (replaceRefusal(row, ENTRIES) === undefined ? replacedRow(row, at(NOW)) : row),
   unwant: (row) => unwantRow(row, { commit: 'c', now: NOW, lastRecord: null }),
-  ...{ small: (row) => wantAgain(row, SMALL), large: (row) => wantAgain(row, LARGE) },
+  small: (row) => wantAgain(row, SMALL),
+  large: (row) => wantAgain(row, LARGE),
 };
 
 function wantAgain(row: ServerRow, spec: typeof SMALL): ServerRow {
@@ -102,7 +115,8 @@ function wantAgain(row: ServerRow, spec: typeof SMALL): ServerRow {
 
 it('every row has a next step after any event in any context', () => {
   const history = fc.array(fc.tuple(anyAnswer, anyContext, fc.constantFrom(...Object.keys(EVENTS))), {
-    ...{ minLength: 1, maxLength: 6 },
+    minLength: 1,
+    maxLength: 6,
   });
   fc.assert(
     fc.property(anyRow, history, (first, events) => {

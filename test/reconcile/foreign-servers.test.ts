@@ -10,15 +10,13 @@ import { Core } from './core.ts';
 import { answering } from './shop.ts';
 
 const BY: Client = {
-  ...{
-    name: 'C1',
-    type: 'client',
-    description: '',
-    role: 'administrator',
-    fingerprint: '',
-    serial: 'C1',
-    tenant: 'ta',
-  },
+  name: 'C1',
+  type: 'client',
+  description: '',
+  role: 'administrator',
+  fingerprint: '',
+  serial: 'C1',
+  tenant: 'ta',
 };
 const FILES = {
   'tree.yaml': 'name: global\ntype: common\n',

@@ -145,7 +145,10 @@ describe('an instance renamed to an unread file', () => {
     );
     expect(core.operator.problems().problems).toContainEqual(
       expect.objectContaining({
-        ...{ code: 'unreadable_object', severity: 'error', file: A, instances: ['a'] },
+        code: 'unreadable_object',
+        severity: 'error',
+        file: A,
+        instances: ['a'],
         message: expect.stringContaining(`"${path}" is not read`),
       }),
     );

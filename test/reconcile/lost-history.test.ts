@@ -57,14 +57,15 @@ describe('a rewritten history whose recorded head is lost', () => {
       'which is not in the local copy any more; accepting it creates 0 servers, updates 0, retains 0 and, after another approval, deletes 3';
     expect(core.operator.held()).toEqual([
       {
-        ...{ kind: 'history', digest: `history-${rewritten}`, instance: null, reason },
-        ...{
-          since: expect.any(String),
-          resources: NAMES,
-          commit: rewritten,
-          author: 'A Person',
-          check: 'restore the branch',
-        },
+        kind: 'history',
+        digest: `history-${rewritten}`,
+        instance: null,
+        reason,
+        since: expect.any(String),
+        resources: NAMES,
+        commit: rewritten,
+        author: 'A Person',
+        check: 'restore the branch',
       },
     ]);
     for (let poll = 0; poll < 3; poll += 1) await core.poll();

@@ -47,7 +47,10 @@ async function workOf(instances: number, changes: TextChanges): Promise<Work> {
   const cost = core.lines.slice(lines).find(({ msg }) => msg === 'commit followed') ?? {};
   const { blobsRead, filesParsed, instancesExpanded, recordsMerged } = cost;
   return {
-    ...{ blobsRead, filesParsed, instancesExpanded, recordsMerged },
+    blobsRead,
+    filesParsed,
+    instancesExpanded,
+    recordsMerged,
     rowsRead: rowsRead(),
     rowsWritten: committed.mock.calls.reduce((sum, [rows]) => sum + rows.length, 0),
     bytesWritten: core.store.savedBytes - bytes,

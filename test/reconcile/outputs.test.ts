@@ -222,7 +222,8 @@ describe('a server to be adopted that uses an output', () => {
   it.each(WAYS)('is drifted if it has another value: %s', async (way) => {
     const core = await adopted(way, 'db://10.0.0.8/');
     expect(core.ledger.server('web')).toMatchObject({
-      ...{ state: 'drifted', reason: { code: 'drifted', text: 'differs in url' } },
+      state: 'drifted',
+      reason: { code: 'drifted', text: 'differs in url' },
       observed: { url: 'db://10.0.0.8/' },
     });
   });

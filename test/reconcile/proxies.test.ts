@@ -81,7 +81,10 @@ describe('idle servers', () => {
     expect(core.states()).toEqual({ web: 'done' });
     expect(attention()).toMatchObject([
       {
-        ...{ id: 'proxies:lab', instances: ['shop'], servers: { count: 1 }, since: expect.stringMatching(/Z$/) },
+        id: 'proxies:lab',
+        instances: ['shop'],
+        servers: { count: 1 },
+        since: expect.stringMatching(/Z$/),
         reason: expect.stringMatching(/^no proxy with the tag "lab" has asked for work since /),
         action: expect.stringContaining('treeline client list'),
       },
@@ -107,7 +110,8 @@ describe('a server that no provider entry matches', () => {
     const core = await coreOf({ web: IN_LAB }, {});
     expect(core.states()).toEqual({ web: 'blocked' });
     expect(core.ledger.server('web')?.reason).toEqual({
-      ...{ code: 'no_proxy', tags: ['lab'] },
+      code: 'no_proxy',
+      tags: ['lab'],
       text: 'no entry under execution.providers matches it, and no proxy with the tag "lab" is registered; "treeline client add CERTIFICATE --role proxy --tag lab" registers one',
     });
   });
@@ -119,12 +123,10 @@ describe('a server that no provider entry matches', () => {
 
   it('goes to proxies with one of its tags; without tags, to proxies without tags', async () => {
     const core = await coreOf({
-      ...{
-        a: IN_LAB.replace('web', 'a'),
-        b: 'name: b, ProxyTag: [edge, lab]',
-        c: 'name: c',
-        d: 'name: d, ProxyTag: ""',
-      },
+      a: IN_LAB.replace('web', 'a'),
+      b: 'name: b, ProxyTag: [edge, lab]',
+      c: 'name: c',
+      d: 'name: d, ProxyTag: ""',
     });
     expect(offered(core, LAB)).toEqual(['a.N.check', 'b.N.check']);
     expect(offered(core, EDGE)).toEqual(['b.N.check']);
@@ -136,8 +138,16 @@ describe('a server that no provider entry matches', () => {
     expect((await carryOut(core, LAB, 'absent')).operation).toBe('check');
     const created = await carryOut(core, LAB);
     expect(created).toMatchObject({
-      ...{ operation: 'create', resource: 'web', instance: 'shop', group: 'web', kind: 'Platform::Server' },
-      ...{ generation: 1, attempt: 0, applied: null, outputs: null, timeoutSeconds: 60 },
+      operation: 'create',
+      resource: 'web',
+      instance: 'shop',
+      group: 'web',
+      kind: 'Platform::Server',
+      generation: 1,
+      attempt: 0,
+      applied: null,
+      outputs: null,
+      timeoutSeconds: 60,
       properties: { name: 'web', ProxyTag: 'lab', size: 'small' },
       record: { size: 'small', stackInstance: ['shop'] },
     });

@@ -66,7 +66,10 @@ describe('a server that must be replaced', () => {
     expect(changes.map(({ operation }) => operation)).toEqual(['update', 'delete', 'create']);
     expect(sizesIn(core)).toEqual({ 'shop-s-1': 'large' });
     expect(core.ledger.server('shop-s-1')).toMatchObject({
-      ...{ state: 'done', replacing: false, dirty: false, incarnation: (before?.incarnation ?? 0) + 1 },
+      state: 'done',
+      replacing: false,
+      dirty: false,
+      incarnation: (before?.incarnation ?? 0) + 1,
     });
     expect([...core.ledger.list('removal').keys()]).toEqual([`shop-s-1/${before?.incarnation}`]);
     const actions = core.provider.calls.filter(({ operation }) => operation === 'create').map(({ action }) => action);

@@ -91,8 +91,10 @@ describe('a server that another provider entry now matches', () => {
     await core.operator.adopt(core.order, { all: true });
     await core.settle();
     expect(core.ledger.server('web')).toMatchObject({
-      ...{ state: 'blocked', provider: 'lab', adopting: false, reason: { code: 'provider_changed' } },
-      reason: { text: expect.stringContaining('"field" does not find it') },
+      state: 'blocked',
+      provider: 'lab',
+      adopting: false,
+      reason: { code: 'provider_changed', text: expect.stringContaining('"field" does not find it') },
     });
     expect(core.ledger.server('web')?.applied).not.toBeNull();
     core.provider.script = () => undefined;

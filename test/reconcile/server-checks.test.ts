@@ -57,7 +57,8 @@ class Site {
       nextTurn: () => clock.nextTurn(),
     };
     this.queue = new Queue({
-      ...{ clock: counting, concurrency: Number.POSITIVE_INFINITY },
+      clock: counting,
+      concurrency: Number.POSITIVE_INFINITY,
       handle: async (server) => this.#pass(server),
     });
     const entry = (name: string): ProviderEntry | undefined =>

@@ -49,7 +49,12 @@ async function publishTo(reach: Reach = ({ path }) => ({ url: path }), { bare = 
   const source = await createGitSource({ ...place, ...(await reach(repository)) });
   const publisher = createGitPublisher({ source, clock });
   return {
-    ...{ repository, source, publisher, cache, base, clock },
+    repository,
+    source,
+    publisher,
+    cache,
+    base,
+    clock,
     /** Prepares one commit on the base that writes a file `new`. */
     prepare: () => prepareWith(publisher, base, [newCommit({ new: 'text\n' })]),
     /** Where a branch is, empty where there is none. */

@@ -28,7 +28,8 @@ async function scene(): Promise<Scene> {
   const repository = await createGitRepository(join(folder, 'copy.git'));
   await repository.commit({ a: '1' });
   return {
-    ...{ repository, folder },
+    repository,
+    folder,
     commit: (key, options) => signedCommit(repository, key, options),
     async check(verify, ...commits) {
       const all = { allowedSigners: null, keyring: null, ...verify };

@@ -45,7 +45,10 @@ async function written(files: FileChanges = OLD_FILES, directory: readonly strin
     return prepared.commits;
   };
   return {
-    ...{ repository, base, prepare, write },
+    repository,
+    base,
+    prepare,
+    write,
     async publish(...commits) {
       await git('update-ref', 'refs/heads/main', String((await write(commits)).at(-1)), base);
       const listed = await git('ls-tree', '-r', '-z', 'main');
@@ -152,7 +155,9 @@ describe('a path that cannot be a file', () => {
     ['a submodule', { module: '1' }, /has a submodule at "module"/],
   ])('is refused: %s', async (_, edits, message) => {
     const { prepare } = await written({
-      ...{ 'd/e': '1', f: '1', link: { mode: '120000', content: 'f' } },
+      'd/e': '1',
+      f: '1',
+      link: { mode: '120000', content: 'f' },
       module: { mode: '160000', content: '1'.repeat(40) },
     });
     const refused = { is: 'refused', byHand: false, reason: expect.stringMatching(message) };
@@ -241,7 +246,9 @@ describe('a directory with entries that cannot be written unchanged', () => {
       expect.stringMatching(new RegExp(`^${where} has a name that is not UTF-8, or a file mode`));
     const atRoot = await commitOf(odd);
     expect(await prepare([newCommit({ b: '1' })], { base: atRoot })).toEqual({
-      ...{ is: 'refused', byHand: true, reason: reason('the root of the repository') },
+      is: 'refused',
+      byHand: true,
+      reason: reason('the root of the repository'),
     });
     const below = await commitOf(await oddTree(repository, [['40000', Buffer.from('d'), odd]]));
     expect(await prepare([newCommit({ 'd/b': '1' })], { base: below })).toMatchObject({
@@ -293,7 +300,8 @@ describe('writeCommits', () => {
     const missing = await oddTree(repository, [['40000', Buffer.from('a'), '1'.repeat(40)]]);
     const damaged = await repository.git('commit-tree', missing, '-p', base, '-m', 'damaged');
     expect(await prepare([newCommit({ 'a/b': '2' })], { base: damaged })).toEqual({
-      ...{ is: 'not sent', reason: expect.stringMatching(/the tree 1{40} at "a\/" is missing/) },
+      is: 'not sent',
+      reason: expect.stringMatching(/the tree 1{40} at "a\/" is missing/),
     });
   });
 });

@@ -121,7 +121,10 @@ it('the history shows what each commit changed, who approved it and when it was 
   await expect
     .poll(async () => (await history())[0], PATIENCE)
     .toMatchObject({
-      ...{ commit: wrong, state: 'refused', subject: 'Break it', done: null },
+      commit: wrong,
+      state: 'refused',
+      subject: 'Break it',
+      done: null,
       reason: expect.stringContaining('tree.yaml:1'),
     });
   const tree = STACKS['tree.yaml'] ?? null;
@@ -157,7 +160,8 @@ it('the history shows what each commit changed, who approved it and when it was 
     },
   });
   expect((await running.get(`/operations/commits/${wrong}`)).body).toMatchObject({
-    ...{ body: 'On purpose.', plan: { changes: [], problems: [{ file: OFFICE }, { file: 'tree.yaml' }] } },
+    body: 'On purpose.',
+    plan: { changes: [], problems: [{ file: OFFICE }, { file: 'tree.yaml' }] },
   });
   expect(await running.get('/operations/commits/0000000')).toMatchObject({ status: 404 });
   for (const path of ['/main', '?state=done', '?limit=501'])

@@ -26,7 +26,8 @@ describe.skipIf(process.getuid?.() !== 0)('a start on a full disk (skipped witho
     const { request } = createHttpsClient({ port: await running.port(), ca: site.ca }, site.administrator);
     await vi.waitFor(async () => expect(await ask('/readyz')).toMatchObject({ status: 200 }), WAIT);
     expect((await request('/stacks/instances/shop/status/full')).body).toEqual({
-      ...{ db: { 'shop-db': { state: 'done' } }, web: {} },
+      db: { 'shop-db': { state: 'done' } },
+      web: {},
     });
     await site.repository.commit(filesOf(LARGER));
     await vi.waitFor(async () => {

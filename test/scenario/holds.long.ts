@@ -32,7 +32,9 @@ describe('a rewritten history', () => {
       ),
       since: expect.any(String),
       resources: expect.any(Array),
-      ...{ commit, author: 'Test', check: 'restore the branch' },
+      commit,
+      author: 'Test',
+      check: 'restore the branch',
     });
     expect(await answers(scene, 'office', 'shop')).toEqual(before);
     await restart(scene);

@@ -10,7 +10,8 @@ import { instanceText, SHOP } from './stacks.ts';
 it('a subscriber gets the start and end of each cause once, also after an outage', async () => {
   const subscriber = await startFakeSubscriber();
   const settings = (site: Settings): Settings => ({
-    ...{ ...twoServers(site), id: 'eu' },
+    ...twoServers(site),
+    id: 'eu',
     notifications: [{ ...subscriber.target, kinds: ['held', 'commit', 'done'] }],
   });
   const told = (): readonly string[] => subscriber.received.map(({ event }) => `${event.type} ${event.subject}`);
@@ -39,16 +40,16 @@ it('a subscriber gets the start and end of each cause once, also after an outage
   const dataOf = (type: string) => once.findLast((event) => event.type === type)?.data;
   expect(once[3]).toMatchObject({ specversion: '1.0', source: '/treeline/eu' });
   expect(dataOf('treeline.held.firing')).toMatchObject({
-    ...{
-      kind: 'held',
-      reason: `${reason}; an approval deletes shop-web-2, shop-web-3, shop-web-4`,
-      instances: ['shop'],
-      servers: { count: 3 },
-      action: expect.stringMatching(`^treeline approve ${digest}; `),
-    },
+    kind: 'held',
+    reason: `${reason}; an approval deletes shop-web-2, shop-web-3, shop-web-4`,
+    instances: ['shop'],
+    servers: { count: 3 },
+    action: expect.stringMatching(`^treeline approve ${digest}; `),
   });
   expect(dataOf('treeline.instance.done')).toMatchObject({
-    ...{ instance: 'shop', commit: await headOf(scene.site), servers: 2 },
+    instance: 'shop',
+    commit: await headOf(scene.site),
+    servers: 2,
   });
   const sent = async (): Promise<readonly SentNotification[]> =>
     ((await scene.running.get('/operations/notifications')).body as { notifications: SentNotification[] })

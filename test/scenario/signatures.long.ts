@@ -73,7 +73,8 @@ it(
     await expect
       .poll(() => newestOf(scene), PATIENCE)
       .toMatchObject({
-        ...{ commit: byJane, reason },
+        commit: byJane,
+        reason,
         action: `push it with a valid signature, in place of the present one; if it is intended: treeline accept-history ${byJane}`,
       });
     appendFileSync(allowedSigners, `jane@example.org ${jane.publicKey}\n`);

@@ -51,7 +51,9 @@ it('commit statuses show valid and invalid commits, held deletes and a restart',
   expect(forge.statesOf(refused, 'apply')).toEqual([]);
 
   const held = await site.repository.commit({
-    ...{ 'tree.yaml': 'name: global\ntype: common\n', [OFFICE]: instanceText('office', 1), [SHOP]: null },
+    'tree.yaml': 'name: global\ntype: common\n',
+    [OFFICE]: instanceText('office', 1),
+    [SHOP]: null,
   });
   expect(await untilShown(forge, held, 'validate', 'success')).toBe('valid, 1 instance');
   expect(await untilShown(forge, held, 'apply', 'running')).toBe(

@@ -1,7 +1,6 @@
 // Tests who is told of causes that begin and end, and how often.
 
 import { describe, expect, it } from 'vitest';
-import { withoutPause } from '../../src/base/breathe.ts';
 import { createLog } from '../../src/base/log.ts';
 import type { EndedCauses } from '../../src/reconcile/row-requests.ts';
 import type { AttentionItem } from '../../src/service/answers.ts';
@@ -12,8 +11,14 @@ const ACKNOWLEDGED = { by: 'Ada (A1)', until: '2026-11-21T10:00:00Z', reason: 'k
 
 function item(name: string, fields: Partial<AttentionItem> = {}): AttentionItem {
   return {
-    ...{ id: `failed:${name}`, kind: 'failed', instances: [name], servers: { count: 1, examples: [`${name}-1`] } },
-    ...{ reason: `${name}-1 is failed`, since: '2026-11-20T10:00:00.000Z', action: 'retry', acknowledged: null },
+    id: `failed:${name}`,
+    kind: 'failed',
+    instances: [name],
+    servers: { count: 1, examples: [`${name}-1`] },
+    reason: `${name}-1 is failed`,
+    since: '2026-11-20T10:00:00.000Z',
+    action: 'retry',
+    acknowledged: null,
     ...fields,
   };
 }
@@ -38,7 +43,7 @@ function open() {
       if (world.items instanceof Error) throw world.items;
       return world.items && { items: world.items, covered: new Set<string>() };
     },
-    ...{ breathe: withoutPause, clock },
+    clock,
     endAcknowledgements: async (causes) => {
       ended.push(causes);
       if (world.isStoreAway) throw new Error('the store is away');

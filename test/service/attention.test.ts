@@ -1,7 +1,6 @@
 // Tests what needs an operator: each cause is one item, whatever it concerns, and what waits for it is none.
 
 import { describe, expect, it } from 'vitest';
-import { withoutPause } from '../../src/base/breathe.ts';
 import { createLog } from '../../src/base/log.ts';
 import type { Client } from '../../src/model/objects.ts';
 import type { AttentionItem, Cause, Overview } from '../../src/service/answers.ts';
@@ -56,10 +55,14 @@ describe('attention', () => {
     const core = await coreOn({ ...stack('shop', 12), ...web }, failing);
     expect(attention(core)).toEqual([
       {
-        ...{ id: 'failed:shop', kind: 'failed', instances: ['shop'], acknowledged: null },
+        id: 'failed:shop',
+        kind: 'failed',
+        instances: ['shop'],
+        acknowledged: null,
         servers: { count: 12, examples: ['shop-1', 'shop-10', 'shop-11', 'shop-12', 'shop-2'] },
         reason: 'shop-1 is failed: action_failed: create: no such image; others: 11',
-        ...{ since: expect.stringMatching(MOMENT), action: 'correct that, then push, or: treeline retry shop' },
+        since: expect.stringMatching(MOMENT),
+        action: 'correct that, then push, or: treeline retry shop',
       },
     ]);
   });
@@ -107,7 +110,9 @@ describe('attention', () => {
     const [item, ...others] = attention(core);
     expect(others).toEqual([]);
     expect(item).toMatchObject({
-      ...{ id: 'invalid:stacks/templates/shop.yaml', instances: ['other', 'shop'], servers: NO_SERVERS },
+      id: 'invalid:stacks/templates/shop.yaml',
+      instances: ['other', 'shop'],
+      servers: NO_SERVERS,
       since: expect.stringMatching(MOMENT),
       reason: expect.stringMatching(
         /^the newest version of 2 instances is wrong: stacks\/templates\/shop\.yaml:1:\d+: /,
@@ -142,7 +147,10 @@ describe('attention', () => {
     expect(core.operator.held({ ...core.order.by, role: 'proxy' })).toEqual([{ ...held, author: null }]);
     expect(attention(core)).toEqual([
       {
-        ...{ id: 'held:shop', kind: 'held', instances: ['shop'], since: held?.since },
+        id: 'held:shop',
+        kind: 'held',
+        instances: ['shop'],
+        since: held?.since,
         reason: `${held?.reason}; an approval deletes shop-2, shop-3, shop-4, shop-5, shop-6 and 2 more`,
         servers: { count: 7, examples: ['shop-2', 'shop-3', 'shop-4', 'shop-5', 'shop-6'] },
         action: `treeline approve ${held?.digest}; if that is not intended, revert ${held?.commit}`,
@@ -182,7 +190,8 @@ describe('an acknowledged cause', () => {
   function watchOf(core: Core): { readonly watch: AttentionWatch; readonly told: readonly string[] } {
     const told: string[] = [];
     const watch = new AttentionWatch({
-      ...{ attention: () => core.operator.attention(), breathe: withoutPause, clock: core.clock },
+      attention: () => core.operator.attention(),
+      clock: core.clock,
       endAcknowledgements: (ended) => core.requests.endAcknowledgements(ended),
       log: createLog('info', {
         write(text) {
@@ -305,7 +314,10 @@ describe('attention for many servers', () => {
     await core.pass(40_000);
     expect(attention(core)).toEqual([
       {
-        ...{ id: 'provider:lab', kind: 'provider', instances: ['shop'], acknowledged: null },
+        id: 'provider:lab',
+        kind: 'provider',
+        instances: ['shop'],
+        acknowledged: null,
         servers: { count: 6, examples: ['shop-1', 'shop-2', 'shop-3', 'shop-4', 'shop-5'] },
         reason: expect.stringMatching(
           /^the provider entry "lab" has answered nothing since \S+Z, the last time: .*refused/,
@@ -330,7 +342,10 @@ describe('attention for many servers', () => {
     expect(overview(core).counts).toEqual({ done: 5 });
     expect(attention(core)).toEqual([
       {
-        ...{ id: 'unchecked:shop', kind: 'unchecked', instances: ['shop'], acknowledged: null },
+        id: 'unchecked:shop',
+        kind: 'unchecked',
+        instances: ['shop'],
+        acknowledged: null,
         servers: { count: 3, examples: ['shop-1', 'shop-2', 'shop-3'] },
         reason: expect.stringMatching(/^shop-1: it could not be checked since \S+Z: no such console; others: 2$/),
         since: expect.stringMatching(MOMENT),
@@ -356,13 +371,21 @@ describe('attention for many servers', () => {
     await confirm('shop-1', 'applied', '');
     expect(attention(core)).toEqual([
       {
-        ...{ id: 'unapplied:shop', kind: 'unapplied', instances: ['shop'], acknowledged: null, since },
+        id: 'unapplied:shop',
+        kind: 'unapplied',
+        instances: ['shop'],
+        acknowledged: null,
+        since,
         servers: { count: 2, examples: ['shop-2', 'shop-3'] },
         reason: 'shop-2 could not apply its record: no space left; others: 1',
         action: 'treeline delivered shop',
       },
       {
-        ...{ id: 'unapplied:types/clientcert', kind: 'unapplied', instances: [], acknowledged: null, since },
+        id: 'unapplied:types/clientcert',
+        kind: 'unapplied',
+        instances: [],
+        acknowledged: null,
+        since,
         servers: { count: 1, examples: ['printer'] },
         reason: 'printer could not apply its record: no space left',
         action: 'treeline delivered',
@@ -404,7 +427,9 @@ describe('a certificate that expires', () => {
     const noticed = { silent: [], cycles: [], unchecked: new Set(), ending: dated };
     const facts = {
       view: { now: NOW, rows, desired: { invalid: new Set(), problems: [] } },
-      ...{ scope: new Scope(client), outages: {}, noticed },
+      scope: new Scope(client),
+      outages: {},
+      noticed,
       ...replica,
     };
     return causesOf(facts as unknown as Facts).causes;

@@ -9,20 +9,43 @@ import { ADMINISTRATOR, open } from './service.ts';
 const COMMIT = 'c'.repeat(40);
 const NO_CHANGES: CommitCounts = { created: 0, updated: 0, replaced: 0, deleted: 0, records: 0 };
 const EMPTY: Plan = {
-  ...{ base: 'b', head: COMMIT, access: [], safety: [], changes: [], retained: [], nodes: [] },
-  ...{ configuration: [], invalid: [], problems: [], knownProblems: 0, held: null },
+  base: 'b',
+  head: COMMIT,
+  access: [],
+  safety: [],
+  changes: [],
+  retained: [],
+  nodes: [],
+  configuration: [],
+  invalid: [],
+  problems: [],
+  knownProblems: 0,
+  held: null,
 };
 
 /** Returns what is shown of a followed commit with this effect. */
 async function shown(counts: Partial<CommitCounts>, plan: Partial<Plan> = {}) {
   const { desired, ledger } = await open();
   const value: CommitRow = {
-    ...{ state: 'followed', time: '', subject: '', author: '', committed: '', signature: null, base: 'b' },
-    ...{ reason: null, counts: { shop: { ...NO_CHANGES, ...counts } }, done: null, approvals: [] },
+    state: 'followed',
+    time: '',
+    subject: '',
+    author: '',
+    committed: '',
+    signature: null,
+    base: 'b',
+    reason: null,
+    counts: { shop: { ...NO_CHANGES, ...counts } },
+    done: null,
+    approvals: [],
   };
   await ledger.commit([{ kind: 'commit', name: COMMIT, value, expected: undefined }]);
   const reads = commitReads({
-    ...{ desired: () => desired, refused: () => undefined, notReadyReason: () => '', rows: ledger, now: () => NOW },
+    desired: () => desired,
+    refused: () => undefined,
+    notReadyReason: () => '',
+    rows: ledger,
+    now: () => NOW,
     describe: () => Promise.resolve(null),
     planOf: () => Promise.resolve({ ...EMPTY, ...plan }),
   });

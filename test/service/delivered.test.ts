@@ -43,7 +43,10 @@ function ask(query: Partial<Parameters<typeof findDelivered>[0]> = {}): Delivere
 describe('delivered records', () => {
   it('are unknown if no node reports', () => {
     expect(ask()).toEqual({
-      ...{ commit: null, summary: 'no node reports which record it runs', nodes: [], next: null },
+      commit: null,
+      summary: 'no node reports which record it runs',
+      nodes: [],
+      next: null,
       counts: { delivered: 0, outdated: 0, failed: 0, notReporting: 10 },
     });
   });

@@ -13,8 +13,19 @@ it('recorded servers have instance, wanted and applied spec, and reason', async 
   expect(up.servers.map(({ name }) => name)).toEqual(['db', 'web']);
   const web = up.servers[1];
   expect(web).toMatchObject({
-    ...{ name: 'web', instance: 'shop', key: 'web', index: null, state: 'done', reason: null, provider: 'lab' },
-    ...{ generation: 1, protected: false, deletion: 'delete', held: false, replacing: false, approved: false },
+    name: 'web',
+    instance: 'shop',
+    key: 'web',
+    index: null,
+    state: 'done',
+    reason: null,
+    provider: 'lab',
+    generation: 1,
+    protected: false,
+    deletion: 'delete',
+    held: false,
+    replacing: false,
+    approved: false,
     mayExist: true,
     wanted: { kind: 'Platform::Server', properties: { name: 'web', size: 'small' } },
   });

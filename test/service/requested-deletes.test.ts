@@ -43,9 +43,17 @@ it.each<[what: string, refusal: ServiceError | undefined, isTaken: boolean, duri
   });
   const none = { reconciler: { enqueue: () => undefined }, reviews: { request: () => undefined } };
   const { writer } = wireWrites({
-    ...{ writes: 'commit', source: remote, publisher: remote, branch: remote, ledger, clock },
+    writes: 'commit',
+    source: remote,
+    publisher: remote,
+    branch: remote,
+    ledger,
+    clock,
     requests: new RowRequests({ ledger, clock, gate: new CommitGate(), ...none }),
-    ...{ current: {}, safety: () => undefined, review: () => undefined, breathe: withoutPause },
+    current: {},
+    safety: () => undefined,
+    review: () => undefined,
+    breathe: withoutPause,
   } as unknown as Parameters<typeof wireWrites>[0]);
   const order = { by: ADMINISTRATOR, refusal: () => now, requestId: 'request-1' };
   await writer.deleteInstance({ ...order, ifMatch: undefined, ifNoneMatch: undefined }, 'shop').catch(() => undefined);

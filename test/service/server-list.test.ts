@@ -53,11 +53,21 @@ it('the list of servers has every server once over all pages, sorted by name', a
 it('the list of servers names reason and time of a server that is not done', async () => {
   const { servers } = ask(await filled(), { search: 'web-1', limit: 5 });
   expect(servers[0]).toEqual({
-    ...{ name: 'web-10', instance: 'shop', group: 'web-10', state: 'done', since: expect.stringMatching(/^\d{4}-/) },
-    ...{ reason: null, attempt: 0, until: null, action: null, dependsOn: ['DB'] },
+    name: 'web-10',
+    instance: 'shop',
+    group: 'web-10',
+    state: 'done',
+    since: expect.stringMatching(/^\d{4}-/),
+    reason: null,
+    attempt: 0,
+    until: null,
+    action: null,
+    dependsOn: ['DB'],
   });
   expect(servers[3]).toMatchObject({
-    ...{ name: 'web-13', state: 'failed', reason: expect.stringContaining('no quota') },
+    name: 'web-13',
+    state: 'failed',
+    reason: expect.stringContaining('no quota'),
     action: 'correct that, then push, or: treeline retry --resource web-13',
   });
 });
@@ -88,8 +98,13 @@ it('a server shows wanted and applied values without secrets', async () => {
   const core = await filled();
   const { order, operator } = core;
   expect(operator.server(order.by, 'DB')).toMatchObject({
-    ...{ name: 'DB', state: 'done', provider: 'lab', generation: 1, commit: core.reader.commit() },
-    ...{ outputs: {}, neededBy: ['web-10'] },
+    name: 'DB',
+    state: 'done',
+    provider: 'lab',
+    generation: 1,
+    commit: core.reader.commit(),
+    outputs: {},
+    neededBy: ['web-10'],
     checked: { time: expect.stringMatching(/^\d{4}-/), outcome: 'absent' },
     properties: [
       { property: 'name', wanted: 'DB', applied: 'DB' },
@@ -98,7 +113,9 @@ it('a server shows wanted and applied values without secrets', async () => {
     ],
   });
   expect(operator.server(order.by, 'web-13').properties).toContainEqual({
-    ...{ property: 'size', wanted: 'small', applied: null },
+    property: 'size',
+    wanted: 'small',
+    applied: null,
   });
   const shown = operator.server({ ...order.by, role: 'proxy' }, 'DB');
   expect([shown.properties, shown.outputs]).toEqual([[], undefined]);

@@ -75,8 +75,11 @@ describe('a server', () => {
     expect(counts).toEqual({ pending: 2, failed: 1 });
     expect(waiting.map(({ resource }) => resource)).toEqual(['shop-db', 'shop-app', 'shop-web']);
     expect(waiting[0]).toEqual({
-      ...{ resource: 'shop-db', state: 'failed', reason: expect.stringContaining('no such image') },
-      ...{ since: expect.stringMatching(MOMENT), until: expect.stringMatching(MOMENT) },
+      resource: 'shop-db',
+      state: 'failed',
+      reason: expect.stringContaining('no such image'),
+      since: expect.stringMatching(MOMENT),
+      until: expect.stringMatching(MOMENT),
       action: 'correct that, then push, or: treeline retry --resource shop-db',
     });
     expect(waiting[1]?.reason).toMatch(
@@ -137,7 +140,8 @@ describe('a server', () => {
     await core.poll();
     expect(why(core).status).toBe('Blocked');
     expect(itemOf(core, 'shop-web')).toMatchObject({
-      ...{ state: 'blocked', reason: expect.stringMatching(/^exists_already: /) },
+      state: 'blocked',
+      reason: expect.stringMatching(/^exists_already: /),
       action: 'treeline adopt --resource shop-web',
     });
   });
@@ -146,7 +150,8 @@ describe('a server', () => {
     const entries = [{ name: 'lab', match: { kind: null, properties: { location: ['lab'] } } }];
     const core = await coreOn(stack('shop', { db: '' }), () => undefined, { entries });
     expect(itemOf(core, 'shop-db')).toMatchObject({
-      ...{ state: 'blocked', reason: expect.stringMatching(/^no_provider: /) },
+      state: 'blocked',
+      reason: expect.stringMatching(/^no_provider: /),
       action: 'correct execution.providers in the settings, and start the controller again',
     });
   });
@@ -162,12 +167,20 @@ describe('an instance as a whole', () => {
     const since = expect.stringMatching(MOMENT);
     expect(why(core).waiting).toEqual([
       {
-        ...{ resource: null, state: 'Suspended', reason: 'Ada (A1) suspended shop: moving house' },
-        ...{ since, until, action: 'treeline resume shop' },
+        resource: null,
+        state: 'Suspended',
+        reason: 'Ada (A1) suspended shop: moving house',
+        since,
+        until,
+        action: 'treeline resume shop',
       },
       {
-        ...{ resource: null, state: 'Suspended', reason: 'Ada (A1) suspended every instance' },
-        ...{ since, until: null, action: 'treeline resume --all' },
+        resource: null,
+        state: 'Suspended',
+        reason: 'Ada (A1) suspended every instance',
+        since,
+        until: null,
+        action: 'treeline resume --all',
       },
     ]);
   });
@@ -197,7 +210,10 @@ describe('an instance as a whole', () => {
     expect(why(core)).toMatchObject({ status: 'Done', summary: expect.stringContaining('cannot be followed') });
     expect(why(core).waiting).toEqual([
       {
-        ...{ resource: null, state: 'Outage', since, until: null },
+        resource: null,
+        state: 'Outage',
+        since,
+        until: null,
         reason: expect.stringMatching(/^the repository cannot be followed, .*: no route$/),
         action: 'correct that; the repository is read again automatically',
       },
@@ -208,7 +224,8 @@ describe('an instance as a whole', () => {
     core.provider.script = () => Promise.resolve(answerOf('retryable', { message: 'the site is down' }));
     for (let round = 0; round < 4; round += 1) await core.pass(4_000_000);
     expect(why(core).waiting[0]).toMatchObject({
-      ...{ state: 'Outage', reason: expect.stringContaining('"lab" has answered nothing since') },
+      state: 'Outage',
+      reason: expect.stringContaining('"lab" has answered nothing since'),
     });
   });
 });

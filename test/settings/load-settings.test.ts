@@ -70,7 +70,11 @@ describe('an omitted setting', () => {
         graceSeconds: 30,
         providers: [],
         proxied: {
-          ...{ name: 'proxied', timeoutSeconds: 900, checkSeconds: 300, drift: 'report', concurrency: 50 },
+          name: 'proxied',
+          timeoutSeconds: 900,
+          checkSeconds: 300,
+          drift: 'report',
+          concurrency: 50,
           retry: { attempts: 8, firstSeconds: 2, maxSeconds: 300, failedSeconds: 3600 },
         },
       },
@@ -327,7 +331,10 @@ describe('a provider that runs a program', () => {
       HOME: '/',
     });
     expect(execution.providers[0]).toMatchObject({
-      ...{ implementation: 'exec', command: [path, './x', '$(y)'], directory, environment: { LAB: '1' } },
+      implementation: 'exec',
+      command: [path, './x', '$(y)'],
+      directory,
+      environment: { LAB: '1' },
       timeoutSeconds: 600,
     });
   });
@@ -424,8 +431,10 @@ describe('a provider that asks a service', () => {
   it('has an address, a secret and optional authorities', async () => {
     const { execution } = await load(entry('url: "https://lab.example/calls", secretFile: lab-secret, caFile: ca.crt'));
     expect(execution.providers[0]).toMatchObject({
-      ...{ implementation: 'http', url: 'https://lab.example/calls' },
-      ...{ secretFile: join(directory, 'lab-secret'), caFile: join(directory, 'ca.crt') },
+      implementation: 'http',
+      url: 'https://lab.example/calls',
+      secretFile: join(directory, 'lab-secret'),
+      caFile: join(directory, 'ca.crt'),
     });
     const local = await load(entry('url: "http://127.0.0.1:8080/", secretFile: s'));
     expect(local.execution.providers[0]).toMatchObject({ url: 'http://127.0.0.1:8080/', caFile: null });
@@ -462,13 +471,19 @@ describe('a store in PostgreSQL', () => {
   it('has its URL in the environment, in a file or in the settings', async () => {
     const inside = await load(`${LEAST}store: { kind: postgres, url: "${URL}", caFile: ca.pem, poolSize: 9 }\n`);
     expect(inside.store).toEqual({
-      ...{ kind: 'postgres', directory: join(directory, 'state') },
-      ...{ url: { kind: 'settings', url: URL, file }, caFile: join(directory, 'ca.pem'), poolSize: 9 },
+      kind: 'postgres',
+      directory: join(directory, 'state'),
+      url: { kind: 'settings', url: URL, file },
+      caFile: join(directory, 'ca.pem'),
+      poolSize: 9,
     });
     const text = `${LEAST}store: { kind: postgres, urlFile: database-url, directory: own }\n`;
     expect((await load(text)).store).toEqual({
-      ...{ kind: 'postgres', directory: join(directory, 'own') },
-      ...{ url: { kind: 'file', path: join(directory, 'database-url') }, caFile: null, poolSize: 4 },
+      kind: 'postgres',
+      directory: join(directory, 'own'),
+      url: { kind: 'file', path: join(directory, 'database-url') },
+      caFile: null,
+      poolSize: 4,
     });
     const variable = { url: { kind: 'variable', name: 'TREELINE_STORE_URL' } };
     expect((await load(text, { TREELINE_STORE_URL: URL })).store).toMatchObject(variable);

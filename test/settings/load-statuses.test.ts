@@ -29,7 +29,12 @@ describe('an omitted setting', () => {
     ['gitea', 'http://localhost:3000/infra/stacks.git', 'http://localhost:3000/api/v1', 'infra/stacks'],
   ])('for %s comes from the URL %s', async (kind, url, apiUrl, project) => {
     expect(await load(`kind: ${kind}, tokenFile: token`, url)).toEqual({
-      ...{ kind, apiUrl, project, branch: 'live', caFile: null, targetUrl: null },
+      kind,
+      apiUrl,
+      project,
+      branch: 'live',
+      caFile: null,
+      targetUrl: null,
       tokenFile: expect.stringMatching(/^\/.*\/token$/),
     });
   });
@@ -37,7 +42,9 @@ describe('an omitted setting', () => {
   it('is not used if the setting is given', async () => {
     const fields = 'kind: gitlab, apiUrl: "https://x.example/git/api/v4/", project: "42", tokenFile: t, caFile: ca.crt';
     expect(await load(`${fields}, targetUrl: "https://treeline.example/?a=b#c"`, '/srv/stacks.git')).toMatchObject({
-      ...{ apiUrl: 'https://x.example/git/api/v4', project: '42', targetUrl: 'https://treeline.example/?a=b#c' },
+      apiUrl: 'https://x.example/git/api/v4',
+      project: '42',
+      targetUrl: 'https://treeline.example/?a=b#c',
       caFile: expect.stringMatching(/^\/.*\/ca\.crt$/),
     });
   });

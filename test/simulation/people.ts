@@ -22,7 +22,13 @@ import {
 import type { World } from './world.ts';
 
 const ADMINISTRATOR: Client = {
-  ...{ name: 'A1', type: 'client', description: '', role: 'administrator', fingerprint: '', serial: 'A1', tenant: '' },
+  name: 'A1',
+  type: 'client',
+  description: '',
+  role: 'administrator',
+  fingerprint: '',
+  serial: 'A1',
+  tenant: '',
 };
 /** Who asks for operations. */
 export const ORDER: Order = { ...allowed(ADMINISTRATOR), reason: '' };

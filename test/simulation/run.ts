@@ -26,10 +26,18 @@ const HELP = `npm run simulate -- [OPTIONS]: plays random histories of an instal
 
 const { values } = parseArgs({
   options: {
-    ...{ help: { type: 'boolean', short: 'h' }, all: { type: 'boolean' }, quiet: { type: 'boolean' } },
-    ...{ plans: { type: 'boolean' }, variants: { type: 'boolean' }, planted: { type: 'boolean' } },
-    ...{ script: { type: 'boolean' }, theme: { type: 'string' }, only: { type: 'string' }, seed: { type: 'string' } },
-    ...{ seeds: { type: 'string', default: '2000' }, from: { type: 'string', default: '1' } },
+    help: { type: 'boolean', short: 'h' },
+    all: { type: 'boolean' },
+    quiet: { type: 'boolean' },
+    plans: { type: 'boolean' },
+    variants: { type: 'boolean' },
+    planted: { type: 'boolean' },
+    script: { type: 'boolean' },
+    theme: { type: 'string' },
+    only: { type: 'string' },
+    seed: { type: 'string' },
+    seeds: { type: 'string', default: '2000' },
+    from: { type: 'string', default: '1' },
   },
 });
 

@@ -151,7 +151,12 @@ export class SimulatedController {
       stop: async () => undefined,
     };
     const core = wireCore({
-      ...{ store, lostRows, clock, breathe, execution, opened: new AsyncDisposableStack() },
+      store,
+      lostRows,
+      clock,
+      breathe,
+      execution,
+      opened: new AsyncDisposableStack(),
       log: logOf(this.#world),
       source: git.source(life, this.#here),
       registry: createProviderRegistry(

@@ -13,7 +13,9 @@ const RETRY = { attempts: 3, firstSeconds: 2, maxSeconds: 30, failedSeconds: 300
 /** Returns the settings of execution. */
 export function executionOf({ drift }: Pick<Script, 'drift'>): ExecutionSettings {
   return {
-    ...{ concurrency: 3, graceSeconds: 10, deleteBudget: { percent: 0, least: BUDGET, most: BUDGET } },
+    concurrency: 3,
+    graceSeconds: 10,
+    deleteBudget: { percent: 0, least: BUDGET, most: BUDGET },
     retry: RETRY,
     providers: SITES.map((name) => entryOf(name, drift?.[name] ?? 'report')),
     proxied: { name: PROXIED, concurrency: 3, retry: RETRY, timeoutSeconds: 60, checkSeconds: 300, drift: 'report' },
@@ -23,9 +25,15 @@ export function executionOf({ drift }: Pick<Script, 'drift'>): ExecutionSettings
 /** Returns the provider entry of a site. */
 export function entryOf(name: string, drift: DriftPolicy): ProviderSettings {
   return {
-    ...{ name, match: { kind: null, properties: { site: name } }, implementation: 'simulated' },
+    name,
+    match: { kind: null, properties: { site: name } },
+    implementation: 'simulated',
     options: { file: '', createMs: 0, updateMs: 0, deleteMs: 0, checkMs: 0, failRate: 0, seed: 1 },
-    ...{ timeoutSeconds: 60, checkSeconds: 300, drift, concurrency: 3, retry: RETRY },
+    timeoutSeconds: 60,
+    checkSeconds: 300,
+    drift,
+    concurrency: 3,
+    retry: RETRY,
   };
 }
 

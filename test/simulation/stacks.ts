@@ -38,9 +38,25 @@ export interface Shape {
 }
 
 export const PLAIN: Shape = {
-  ...{ prefix: 'a', web: 2, db: false, links: false, size: '1', site: 'north', lab: true, small: true },
-  ...{ webNeeds: '', dbNeeds: '', lists: false, takes: false, unavailable: '1', pause: '0' },
-  ...{ protected: false, retain: false, adopt: false, drift: '', template: 'stack' },
+  prefix: 'a',
+  web: 2,
+  db: false,
+  links: false,
+  size: '1',
+  site: 'north',
+  lab: true,
+  small: true,
+  webNeeds: '',
+  dbNeeds: '',
+  lists: false,
+  takes: false,
+  unavailable: '1',
+  pause: '0',
+  protected: false,
+  retain: false,
+  adopt: false,
+  drift: '',
+  template: 'stack',
 };
 
 /** A file of the repository, with what it means. */

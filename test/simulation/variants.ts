@@ -141,8 +141,11 @@ async function play(seed: number, { way, history, isTold }: Playing): Promise<Pl
     held = held.union(heldIn(world));
     const { violation } = world;
     return {
-      ...{ first, last: serversIn(world), held },
-      ...{ condemned: world.calls.condemned, lostAt: world.controller.lostAt },
+      first,
+      last: serversIn(world),
+      held,
+      condemned: world.calls.condemned,
+      lostAt: world.controller.lostAt,
       broken: violation === undefined ? undefined : `${violation.promise}: ${violation.facts}`,
       story: world.story ?? [],
     };
@@ -306,8 +309,12 @@ function doublesOf({ last, lostAt }: Played): readonly string[] {
 function firstEdits(chance: Chance): readonly Edit[] {
   return INSTANCES.slice(0, 2 + chance.below(3)).map((instance) =>
     set(instance, {
-      ...{ ...PLAIN, prefix: instance, web: 1 + chance.below(3), db: chance.is(0.4) },
-      ...{ protected: chance.is(0.25), retain: chance.is(0.25) },
+      ...PLAIN,
+      prefix: instance,
+      web: 1 + chance.below(3),
+      db: chance.is(0.4),
+      protected: chance.is(0.25),
+      retain: chance.is(0.25),
     }),
   );
 }

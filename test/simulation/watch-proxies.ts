@@ -100,8 +100,15 @@ export class ProxyWatch {
     const isCheck = operation === 'check';
     const began = deadline - action.timeoutSeconds * 1000;
     const own: Lease = {
-      ...{ client: machine.serial, id, resource, operation, core, isCheck, deadline },
-      ...{ takenBy: undefined, isRecorded: false },
+      client: machine.serial,
+      id,
+      resource,
+      operation,
+      core,
+      isCheck,
+      deadline,
+      takenBy: undefined,
+      isRecorded: false,
     };
     this.#leases.set(lease, own);
     this.#last.set(resource, lease);

@@ -38,14 +38,14 @@ class NotifyingCore {
 
   async needs(...ids: readonly string[]): Promise<void> {
     this.items = ids.map((id) => ({
-      ...{ id, kind: id.slice(0, id.indexOf(':')) as AttentionItem['kind'], instances: ['shop'] },
-      ...{
-        servers: { count: 1, examples: ['shop-a'] },
-        reason: 'it is',
-        since: null,
-        action: null,
-        acknowledged: null,
-      },
+      id,
+      kind: id.slice(0, id.indexOf(':')) as AttentionItem['kind'],
+      instances: ['shop'],
+      servers: { count: 1, examples: ['shop-a'] },
+      reason: 'it is',
+      since: null,
+      action: null,
+      acknowledged: null,
     }));
     for (const changed of this.#listeners) changed();
     await this.core.pass(2_000);
@@ -81,14 +81,19 @@ class NotifyingCore {
     this.#life = new AbortController();
     const clock = clockOf(this.#life.signal, real);
     return new Notifier({
-      ...{ ledger, clock, random: () => 0.5, followed: () => current.get()?.commit },
+      ledger,
+      clock,
+      random: () => 0.5,
+      followed: () => current.get()?.commit,
       log: createLog('info', { write: (line) => this.lines.push(JSON.parse(line)) }),
       attention: {
         items: () => this.items && new Map(this.items.map((item) => [item.id, item])),
         onChange: (changed) => this.#listeners.push(changed),
       },
       subscribers: Object.entries(this.#kinds).map(([name, kinds]) => ({
-        ...{ name, kinds, instances: ['*'] },
+        name,
+        kinds,
+        instances: ['*'],
         send: async (event) => {
           this.sent.push({ to: name, id: event.id, type: event.type, subject: event.subject });
           return this.answer(name, event);

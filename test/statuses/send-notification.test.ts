@@ -9,7 +9,10 @@ import { createSendNotification } from '../../src/statuses/send-notification.ts'
 import { SUBSCRIBER_SECRET, startFakeSubscriber } from '../support/fake-subscriber.ts';
 
 const EVENT = {
-  ...{ id: 'msg_1', type: 'treeline.held.firing', subject: 'held:shop', time: '2026-11-20T10:13:56.000Z' },
+  id: 'msg_1',
+  type: 'treeline.held.firing',
+  subject: 'held:shop',
+  time: '2026-11-20T10:13:56.000Z',
   data: { kind: 'held', reason: 'ü <b> "quoted"\n', instances: ['shop'] },
 };
 
@@ -22,10 +25,16 @@ it('a notification is a CloudEvent signed by Standard Webhooks', async () => {
   expect(await send(subscriber.target)).toMatchObject({ isAccepted: true, answer: '204' });
   expect(subscriber.received).toEqual([
     {
-      ...{ id: 'msg_1', contentType: 'application/cloudevents+json; charset=utf-8' },
+      id: 'msg_1',
+      contentType: 'application/cloudevents+json; charset=utf-8',
       event: {
-        ...{ specversion: '1.0', id: 'msg_1', source: '/treeline/eu%20west', type: 'treeline.held.firing' },
-        ...{ subject: 'held:shop', time: '2026-11-20T10:13:56.000Z', datacontenttype: 'application/json' },
+        specversion: '1.0',
+        id: 'msg_1',
+        source: '/treeline/eu%20west',
+        type: 'treeline.held.firing',
+        subject: 'held:shop',
+        time: '2026-11-20T10:13:56.000Z',
+        datacontenttype: 'application/json',
         data: EVENT.data,
       },
     },

@@ -126,7 +126,9 @@ describe('a forge that refuses', () => {
     const forge = await answering((response) => response.writeHead(status).end(`{"message":"${FORGE_TOKEN}"}`));
     const delivery = await send(forge.settings);
     expect(delivery).toMatchObject({
-      ...{ isAccepted: false, isOnlyThis, answer: expect.stringContaining(String(status)) },
+      isAccepted: false,
+      isOnlyThis,
+      answer: expect.stringContaining(String(status)),
     });
     expect(JSON.stringify(delivery)).not.toContain(FORGE_TOKEN);
   });
@@ -186,7 +188,9 @@ describe('a forge that misbehaves', () => {
     const clock = { ...CLOCK, after: (ms: number, wake: () => void) => systemClock.after(ms / 100, wake) };
     const sender = createSendStatus(settings, { id: 'eu', clock });
     expect(await sender(STATUS, new AbortController().signal)).toMatchObject({
-      ...{ isAccepted: false, isOnlyThis: false, answer: 'the forge did not answer within 15 s' },
+      isAccepted: false,
+      isOnlyThis: false,
+      answer: 'the forge did not answer within 15 s',
     });
   });
 

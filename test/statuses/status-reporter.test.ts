@@ -52,7 +52,12 @@ class ReportingCore {
   #report(): StatusReporter {
     const { current, ledger, clock } = this.core;
     return new StatusReporter({
-      ...{ current, ledger, clock, random: () => 0.5, takesProgress: true, sentTo: this.sentTo },
+      current,
+      ledger,
+      clock,
+      random: () => 0.5,
+      takesProgress: true,
+      sentTo: this.sentTo,
       stallsOf: stallsIn(ledger, clock),
       log: createLog('silent'),
       send: async ({ commit, context, state, description }) => {

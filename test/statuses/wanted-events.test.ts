@@ -79,8 +79,13 @@ describe('a cause that needs an operator', () => {
     const { reason, since, action, instances, servers } = item('failed:shop');
     const data = { kind: 'failed', reason, since, action, instances, servers };
     const firing = {
-      ...{ alert: 'failed:shop', phase: 'firing', id: `failed:shop/firing/${TIME}`, time: TIME, data },
-      ...{ type: 'treeline.attention.firing', subject: 'failed:shop' },
+      alert: 'failed:shop',
+      phase: 'firing',
+      id: `failed:shop/firing/${TIME}`,
+      time: TIME,
+      data,
+      type: 'treeline.attention.firing',
+      subject: 'failed:shop',
     };
     expect(alerts.owed()).toEqual([firing]);
     alerts.become({ items: [item('failed:shop', ['shop'], { reason: 'another server too' })] });
@@ -90,8 +95,13 @@ describe('a cause that needs an operator', () => {
     alerts.become({ now: NOW + 60_000 });
     expect(alerts.owed()).toEqual([
       {
-        ...{ alert: 'failed:shop', phase: 'resolved', id: `failed:shop/resolved/${TIME}`, time: LATER },
-        ...{ type: 'treeline.attention.resolved', subject: 'failed:shop', data: { ...data, began: TIME } },
+        alert: 'failed:shop',
+        phase: 'resolved',
+        id: `failed:shop/resolved/${TIME}`,
+        time: LATER,
+        type: 'treeline.attention.resolved',
+        subject: 'failed:shop',
+        data: { ...data, began: TIME },
       },
     ]);
     alerts.accept();
@@ -222,7 +232,8 @@ describe('an instance', () => {
     alerts.become({ now: NOW + 90_000 });
     expect(alerts.owed()).toMatchObject([
       {
-        ...{ type: 'treeline.instance.done', subject: 'shop' },
+        type: 'treeline.instance.done',
+        subject: 'shop',
         data: { instance: 'shop', commit: 'bbb', since: TIME, servers: 2 },
       },
     ]);

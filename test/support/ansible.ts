@@ -31,7 +31,9 @@ export function createAnsible(options: PluginOptions, more = '') {
   write('all.treeline.yaml', `plugin: treeline\n${more}`);
   const variables = Object.entries(options).map(([name, value]) => [`TREELINE_${name.toUpperCase()}`, value]);
   const env = {
-    ...{ HOME: folder, ANSIBLE_CONFIG: join(folder, 'ansible.cfg'), PYTHONDONTWRITEBYTECODE: '1' },
+    HOME: folder,
+    ANSIBLE_CONFIG: join(folder, 'ansible.cfg'),
+    PYTHONDONTWRITEBYTECODE: '1',
     ...Object.fromEntries(variables),
   };
   const place = { cwd: folder, env, timeoutMs: RUN_MS_MAX };
@@ -39,7 +41,9 @@ export function createAnsible(options: PluginOptions, more = '') {
   const runIn = (program: string, args: readonly string[], name = 'all'): Promise<ProcessResult> =>
     run(program, ['-i', `${name}.treeline.yaml`, ...args], place);
   return {
-    ...{ folder, write, run: runIn },
+    folder,
+    write,
+    run: runIn,
     /** Runs ansible-inventory, and returns all that it prints. */
     async list(...args: readonly string[]): Promise<Listed> {
       const { code, stdout, stderr } = await runIn('ansible-inventory', ['--list', ...args]);

@@ -39,7 +39,9 @@ export async function readStream(
     messages.push(...blocks.map(messageIn));
   });
   return {
-    ...{ status: incoming.statusCode ?? 0, headers: incoming.headers, messages },
+    status: incoming.statusCode ?? 0,
+    headers: incoming.headers,
+    messages,
     /** The data of the messages of a kind. */
     data: (kind: string): readonly unknown[] => messages.filter(({ event }) => event === kind).map(({ data }) => data),
     isEnded: () => incoming.readableEnded || incoming.destroyed,

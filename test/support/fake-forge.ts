@@ -69,10 +69,18 @@ export async function startFakeForge(kind: StatusesSettings['kind'], host = '127
   const api = APIS[kind];
   const forge: FakeForge = {
     settings: {
-      ...{ kind, apiUrl: `https://${host}:${port}${api.base}`, project: 'infra/stacks', branch: 'main' },
-      ...{ tokenFile, caFile, targetUrl: 'https://treeline.example/ui/' },
+      kind,
+      apiUrl: `https://${host}:${port}${api.base}`,
+      project: 'infra/stacks',
+      branch: 'main',
+      tokenFile,
+      caFile,
+      targetUrl: 'https://treeline.example/ui/',
     },
-    ...{ requests, statuses, token: FORGE_TOKEN, script: () => false },
+    requests,
+    statuses,
+    token: FORGE_TOKEN,
+    script: () => false,
     statesOf: (commit, context) =>
       statuses.filter((each) => each.commit === commit && each.name.endsWith(context)).map(({ state }) => state),
   };

@@ -49,7 +49,9 @@ export async function startFakeSubscriber(name = 'ops'): Promise<FakeSubscriber>
   const url = `https://127.0.0.1:${port}/hook?from=treeline`;
   const subscriber: FakeSubscriber = {
     target: { name, url, secretFile, caFile, instances: ['*'], kinds: NOTIFICATION_KINDS },
-    ...{ received, refused, script: (response) => void response.writeHead(204).end() },
+    received,
+    refused,
+    script: (response) => void response.writeHead(204).end(),
   };
   return subscriber;
 }

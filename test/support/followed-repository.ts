@@ -45,7 +45,10 @@ export async function followRepository(
   }
 
   return {
-    ...{ repository, source, old, head },
+    repository,
+    source,
+    old,
+    head,
     /** Fetches in vain: the message fits, and nothing changed. */
     async expectFailure(message: RegExp | string): Promise<SourceError> {
       const error: unknown = await source.fetch(old).then(

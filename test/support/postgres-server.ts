@@ -97,7 +97,11 @@ async function startIn(
   ];
   const said: string[] = [];
   const embedded = new EmbeddedPostgres({
-    ...{ databaseDir: join(directory, 'data'), port, user: 'postgres', password: PASSWORD, persistent: true },
+    databaseDir: join(directory, 'data'),
+    port,
+    user: 'postgres',
+    password: PASSWORD,
+    persistent: true,
     authMethod: 'scram-sha-256',
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
@@ -147,7 +151,11 @@ async function startIn(
   }
   await start();
   return {
-    ...{ port, run, urlOf, start, stop },
+    port,
+    run,
+    urlOf,
+    start,
+    stop,
     /** Makes a database, with or without tables, and returns its URL. */
     async create(from: 'migrated' | 'empty' = 'migrated'): Promise<string> {
       const name = `t${++count}`;

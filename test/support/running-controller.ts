@@ -38,7 +38,10 @@ export async function runController(site: Site, change: (settings: Settings) => 
     controller,
     /** Every line that was logged. */
     lines: lines as readonly JsonMap[],
-    ...{ request, get, post, status },
+    request,
+    get,
+    post,
+    status,
     stop: () => controller.stop(),
     /** State by server name. */
     async states(instance: string): Promise<Readonly<Record<string, string>>> {

@@ -14,53 +14,101 @@ export const WHY: Why = {
   counts: { creating: 1, done: 2 },
   waiting: [
     {
-      ...{ resource: 'shop-web', state: 'creating', reason: 'the provider entry "lab" carries out the create' },
-      ...{ since: '2026-11-20T10:13:56.000Z', until: '2026-11-20T10:23:56.000Z', action: null },
+      resource: 'shop-web',
+      state: 'creating',
+      reason: 'the provider entry "lab" carries out the create',
+      since: '2026-11-20T10:13:56.000Z',
+      until: '2026-11-20T10:23:56.000Z',
+      action: null,
     },
   ],
 };
 
 /** Events 3 to 7. */
 export const EVENTS: readonly InstanceEvent[] = [3, 4, 5, 6, 7].map((id) => ({
-  ...{ id, time: '2026-11-20T10:13:56.000Z', resource: 'shop-web', from: 'pending', to: 'creating' },
-  ...{ reason: 'create begins', commit: COMMIT, client: null, clientName: null },
+  id,
+  time: '2026-11-20T10:13:56.000Z',
+  resource: 'shop-web',
+  from: 'pending',
+  to: 'creating',
+  reason: 'create begins',
+  commit: COMMIT,
+  client: null,
+  clientName: null,
 }));
 
 const MARK = { time: '2026-11-20T10:13:56.000Z', client: '0A', clientName: 'agent of shop-web' };
 
 const RECOVERY: Recovery = {
-  ...{ id: 'r1', cause: 'store', reason: 'the directory was lost' },
-  ...{ since: '2026-11-20T10:13:56.000Z', notBefore: '2026-11-20T10:23:56.000Z' },
+  id: 'r1',
+  cause: 'store',
+  reason: 'the directory was lost',
+  since: '2026-11-20T10:13:56.000Z',
+  notBefore: '2026-11-20T10:23:56.000Z',
   instances: [
     {
-      ...{ instance: 'shop', isHeld: false, found: ['shop-db'], drifted: [], waiting: ['shop-web'], unchecked: [] },
-      ...{ create: [], update: [], replace: [], delete: [] },
+      instance: 'shop',
+      isHeld: false,
+      found: ['shop-db'],
+      drifted: [],
+      waiting: ['shop-web'],
+      unchecked: [],
+      create: [],
+      update: [],
+      replace: [],
+      delete: [],
     },
   ],
 };
 
 const OVERVIEW: Overview = {
-  ...{ commit: COMMIT, newest: null, held: [], attention: [], counts: WHY.counts },
+  commit: COMMIT,
+  newest: null,
+  held: [],
+  attention: [],
+  counts: WHY.counts,
   instances: [{ name: 'shop', status: WHY.status, summary: WHY.summary, counts: WHY.counts }],
 };
 
 const LISTED_COMMIT: ListedCommit = {
-  ...{ commit: COMMIT, subject: 'Add shop', author: 'Ada', committed: '2026-11-20T10:00:00Z', reason: null },
-  ...{ time: '2026-11-20T10:13:56.000Z', state: 'followed', signature: null, done: null, approved: false },
-  ...{ servers: { created: 3, updated: 0, replaced: 0, deleted: 0 }, records: 0, instances: ['shop'] },
+  commit: COMMIT,
+  subject: 'Add shop',
+  author: 'Ada',
+  committed: '2026-11-20T10:00:00Z',
+  reason: null,
+  time: '2026-11-20T10:13:56.000Z',
+  state: 'followed',
+  signature: null,
+  done: null,
+  approved: false,
+  servers: { created: 3, updated: 0, replaced: 0, deleted: 0 },
+  records: 0,
+  instances: ['shop'],
 };
 
 const SERVER: ListedServer = {
-  ...{ name: 'shop-web', instance: 'shop', group: 'web', state: 'creating', since: '2026-11-20T10:13:56.000Z' },
-  ...{ reason: WHY.waiting[0]?.reason ?? null, attempt: 0, until: '2026-11-20T10:23:56.000Z', action: null },
+  name: 'shop-web',
+  instance: 'shop',
+  group: 'web',
+  state: 'creating',
+  since: '2026-11-20T10:13:56.000Z',
+  reason: WHY.waiting[0]?.reason ?? null,
+  attempt: 0,
+  until: '2026-11-20T10:23:56.000Z',
+  action: null,
 };
 
 export const DELIVERED: Delivered = {
-  ...{ commit: null, summary: '1 of 2 nodes could not apply its current record: shop-web', next: null },
+  commit: null,
+  summary: '1 of 2 nodes could not apply its current record: shop-web',
+  next: null,
   counts: { delivered: 1, outdated: 0, failed: 1, notReporting: 1 },
   nodes: [
     {
-      ...{ name: 'shop-web', instance: 'shop', state: 'failed', digest: 'd2' },
+      name: 'shop-web',
+      instance: 'shop',
+      state: 'failed',
+      digest: 'd2',
       confirmed: { ...MARK, digest: 'd2', outcome: 'failed', message: 'no space left' },
     },
   ],
@@ -68,7 +116,8 @@ export const DELIVERED: Delivered = {
 
 /** What a controller answers about itself. */
 export const CONTROLLER: ControllerFacts = {
-  ...{ id: 'main', version: '0.1.0' },
+  id: 'main',
+  version: '0.1.0',
   page: { colour: '#b3261e', links: { commit: 'https://git.example/a/b/commit/{commit}', file: null } },
 };
 
@@ -118,10 +167,17 @@ export function createSampleOperator(): SampleOperator {
     clients: () => [],
     providers: () => [
       {
-        ...{ name: 'lab', implementation: 'exec', servers: 3, running: 1, trouble: null },
+        name: 'lab',
+        implementation: 'exec',
+        servers: 3,
+        running: 1,
+        trouble: null,
         history: {
-          ...{ end: '2026-11-20T10:13:56.000Z', stepSeconds: 60 },
-          ...{ calls: Array(60).fill(0), failures: Array(60).fill(0), seconds: Array(60).fill(null) },
+          end: '2026-11-20T10:13:56.000Z',
+          stepSeconds: 60,
+          calls: Array(60).fill(0),
+          failures: Array(60).fill(0),
+          seconds: Array(60).fill(null),
         },
       },
     ],

@@ -35,7 +35,8 @@ export function createSampleParts(clock: Clock = systemClock) {
     explainer: createSampleExplainer(),
     agent: createSampleAgent(),
     writer: createSampleWriter(),
-    ...{ streams, sample },
+    streams,
+    sample,
     /** The commits that reads waited for; `reached` may be replaced. */
     commits: { asked, reached: async (commit: string): Promise<void> => void asked.push(commit) },
     readAnswer: answerIn,
@@ -113,15 +114,19 @@ function createSampleExplainer(): Explainer {
 }
 
 export const ACTION: AgentAction = {
-  ...{ id: 'shop-web.5.create', operation: 'create', resource: 'shop-web', instance: 'shop', group: 'web' },
-  ...{
-    kind: 'Platform::Server',
-    generation: 1,
-    attempt: 0,
-    properties: { size: 'small' },
-    record: { name: 'shop-web' },
-  },
-  ...{ applied: null, outputs: null, timeoutSeconds: 900 },
+  id: 'shop-web.5.create',
+  operation: 'create',
+  resource: 'shop-web',
+  instance: 'shop',
+  group: 'web',
+  kind: 'Platform::Server',
+  generation: 1,
+  attempt: 0,
+  properties: { size: 'small' },
+  record: { name: 'shop-web' },
+  applied: null,
+  outputs: null,
+  timeoutSeconds: 900,
 };
 
 interface SampleAgent extends Agent {

@@ -35,7 +35,12 @@ export async function startService(): Promise<ServiceOfServers> {
   const server = http.createServer((request, response) => void handle(request, response));
   const origin = `http://127.0.0.1:${await listenInTest(server)}`;
   const service: ServiceOfServers = {
-    ...{ url: `${origin}/calls?site=lab`, origin, servers: new Map(), requests: [], polls: 0, script: () => false },
+    url: `${origin}/calls?site=lab`,
+    origin,
+    servers: new Map(),
+    requests: [],
+    polls: 0,
+    script: () => false,
   };
 
   async function handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -70,8 +70,13 @@ function readsOf(
   clock: Clock,
 ): Reader {
   return createReader({
-    ...{ desired: () => current.get(), refused: () => current.refused, rows: ledger, now: () => clock.now() },
-    ...{ notReadyReason: () => '', desiredVersion: () => current.version, stallsOf: stallsIn(ledger, clock) },
+    desired: () => current.get(),
+    refused: () => current.refused,
+    rows: ledger,
+    now: () => clock.now(),
+    notReadyReason: () => '',
+    desiredVersion: () => current.version,
+    stallsOf: stallsIn(ledger, clock),
   });
 }
 
@@ -90,7 +95,12 @@ export class Standby<Shared extends Store & { refresh(): Promise<void> } = Mirro
     this.current = new CurrentState();
     const { ledger, current, store } = this;
     this.follower = new StandbyFollower({
-      ...{ ledger, current, source, clock, breathe: withoutPause, refresh: () => store.refresh() },
+      ledger,
+      current,
+      source,
+      clock,
+      breathe: withoutPause,
+      refresh: () => store.refresh(),
       log: createLog('info', { write: (line) => this.lines.push(line) }),
     });
     this.reader = readsOf(this, clock);
@@ -107,9 +117,16 @@ export function lead(
     for (const name of names) examined.add(name);
   };
   const follower = new Follower({
-    ...{ ledger, current, source, clock, breathe: withoutPause, triggers: [] },
+    ledger,
+    current,
+    source,
+    clock,
+    breathe: withoutPause,
+    triggers: [],
     log: createLog('info', { write: write ?? (() => undefined) }),
-    ...{ gate: new CommitGate(), reviews: new Reviews(ledger.list('approval').size > 0), reconciler: { enqueue } },
+    gate: new CommitGate(),
+    reviews: new Reviews(ledger.list('approval').size > 0),
+    reconciler: { enqueue },
     deleteBudget: { percent: 0, least: 2, most: 2 },
   });
   follower.start();

@@ -124,7 +124,11 @@ function environmentOf(home: string): NodeJS.ProcessEnv {
   const { PATH = '', LANG } = plainEnvironment();
   const path = [quickCommands(home), ...PATH.split(':').filter((folder) => !folder.includes('node_modules'))];
   return {
-    ...{ PATH: path.join(':'), HOME: home, COLUMNS: '80', LANG: LANG ?? 'C.UTF-8', TERM: 'dumb' },
+    PATH: path.join(':'),
+    HOME: home,
+    COLUMNS: '80',
+    LANG: LANG ?? 'C.UTF-8',
+    TERM: 'dumb',
     // The documents call the program dozens of times, and without it each start takes thrice as long.
     NODE_COMPILE_CACHE: join(home, '.compiled'),
   };

@@ -60,7 +60,15 @@ function listedServer(name: string, row: ServerRow, facts: Facts): ListedServer 
   const { reason, until, action } = describeServer(name, row, facts) ?? { reason: null, until: null, action: null };
   const dependsOn = ((wanted ?? applied)?.dependsOn ?? []).filter((other) => seenRow(other, facts) !== undefined);
   return {
-    ...{ name, instance, group: key, state, since, reason, attempt, until, action },
+    name,
+    instance,
+    group: key,
+    state,
+    since,
+    reason,
+    attempt,
+    until,
+    action,
     ...(dependsOn.length > 0 && { dependsOn }),
     ...(wanted === null && { removal: row.policy.deletion }),
     ...(row.replacing && { removal: 'replace' as const }),

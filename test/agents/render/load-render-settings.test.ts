@@ -25,15 +25,23 @@ describe('the settings of treeline render', () => {
     const file = settingsFile(withFile('mode: "600", run: [sh, -c, exit]'));
     const base = join(file, '..');
     expect(await loadRenderSettings(file, { PATH: '/bin' })).toEqual({
-      ...{ server: 'https://treeline.example:8443', node: 'web-1', base, directory: join(base, 'render-state') },
+      server: 'https://treeline.example:8443',
+      node: 'web-1',
+      base,
+      directory: join(base, 'render-state'),
       tls: { cert: join(base, 'node.crt'), key: join(base, 'node.key'), ca: join(base, 'ca.crt') },
       files: [
         {
-          ...{ template: join(base, 'app.liquid'), path: '/etc/app.conf', mode: 0o600, owner: null },
+          template: join(base, 'app.liquid'),
+          path: '/etc/app.conf',
+          mode: 0o600,
+          owner: null,
           run: ['/bin/sh', '-c', 'exit'],
         },
       ],
-      ...{ checkSeconds: 30, timeoutSeconds: 60, log: { level: 'info' } },
+      checkSeconds: 30,
+      timeoutSeconds: 60,
+      log: { level: 'info' },
     });
   });
 

@@ -63,7 +63,10 @@ ${files}`,
   const runs = join(site.folder, 'runs');
   writeFileSync(runs, '');
   return {
-    ...{ site, controller, folder, config },
+    site,
+    controller,
+    folder,
+    config,
     read: (file) => readFileSync(join(folder, file), 'utf8'),
     runs: () => readFileSync(runs, 'utf8').split('\n').slice(0, -1),
   };

@@ -68,7 +68,11 @@ async function follow(prepare: (site: TlsSite, now: number) => void = () => unde
   const taken: TlsMaterial[] = [];
   files.follow((material) => taken.push(material));
   return {
-    ...{ site, files, lines, clock, taken },
+    site,
+    files,
+    lines,
+    clock,
+    taken,
     /** Lets the files be looked at, for whatever reason, and waits until that is over. */
     async poll(ms = POLL_MS) {
       await vi.waitFor(() => expect(clock.pending).toBe(1), { interval: 1 });
@@ -116,7 +120,8 @@ describe('opening the TLS files', () => {
     const problem = /ca\.crl: its list of the authority .* has expired at .* would be locked out$/;
     expect(lines).toMatchObject([
       {
-        ...{ level: 50, msg: 'the TLS files are used, but lock out clients' },
+        level: 50,
+        msg: 'the TLS files are used, but lock out clients',
         problems: [expect.stringMatching(problem)],
       },
       { level: 40, msg: 'the revocation list of CN=Site authority has expired: replace it' },

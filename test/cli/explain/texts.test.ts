@@ -132,7 +132,10 @@ describe('treeline explain', () => {
     const explained = JSON.parse(await explain(path, 'shop-web-1 level --format json')) as NodeExplanation;
     expect(explained).toMatchObject({ node: 'shop-web-1', commit: null, isWanted: true, stackInstance: ['shop'] });
     expect(explained.keys.level?.statements[0]).toEqual({
-      ...{ layer: 2, value: 'debug', effect: 'used', at: { file: TEMPLATE, line: 11 } },
+      layer: 2,
+      value: 'debug',
+      effect: 'used',
+      at: { file: TEMPLATE, line: 11 },
       suppliedAt: { file: INSTANCE, line: 3 },
     });
     expect(explained.files[INSTANCE]).toEqual({ commit: null, time: null, note: 'not committed' });

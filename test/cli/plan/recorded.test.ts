@@ -38,7 +38,9 @@ it('treeline plan --server compares with recorded servers, including held delete
   const smaller = await planned(scene, 'smaller');
   expect(actionsIn(smaller)).toEqual(['delete shop-web-4']);
   expect(smaller.changes[0]).toMatchObject({
-    ...{ file: SHOP, line: 2, reason: '"web" of the stack instance "shop" has 3 servers, and had 4' },
+    file: SHOP,
+    line: 2,
+    reason: '"web" of the stack instance "shop" has 3 servers, and had 4',
   });
 
   const clone = temporaryDirectory();

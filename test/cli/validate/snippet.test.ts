@@ -4,7 +4,14 @@ import { formatProblem, linesOf } from '../../../src/cli/format-problem.ts';
 import type { Problem } from '../../../src/model/problem.ts';
 
 const PROBLEM: Problem = {
-  ...{ code: 'wrong_value', severity: 'error', file: 'a', line: 1, column: 1, pointer: '', message: 'm', hint: null },
+  code: 'wrong_value',
+  severity: 'error',
+  file: 'a',
+  line: 1,
+  column: 1,
+  pointer: '',
+  message: 'm',
+  hint: null,
 };
 
 function snippetAt(lines: readonly string[], place: Partial<Problem>): readonly string[] {

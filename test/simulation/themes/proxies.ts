@@ -69,7 +69,9 @@ const cutOff = sceneTheme(
       ms: chance.pick([30_000, 80_000, 150_000]),
     }),
     after(0, {
-      ...{ kind: 'proxy', proxy: 'B2', does: chance.pick(['stop', 'cut']) },
+      kind: 'proxy',
+      proxy: 'B2',
+      does: chance.pick(['stop', 'cut']),
       ms: chance.pick([1_000, 150_000, 20 * MINUTE_MS]),
     }),
     ...(chance.is(0.6)
@@ -119,7 +121,9 @@ const emptied = sceneTheme(
       after(chance.pick([0, 1_000, MINUTE_MS]), { kind: 'vanish', name, site: 'east' } as const),
     ),
     after(chance.pick([0, 6 * MINUTE_MS]), {
-      ...{ kind: 'proxy', proxy: 'B1', does: chance.pick(['stop', 'cut']) },
+      kind: 'proxy',
+      proxy: 'B1',
+      does: chance.pick(['stop', 'cut']),
       ms: chance.pick([1_000, 3 * MINUTE_MS]),
     }),
     after(20 * MINUTE_MS, { kind: 'retry', instance: chance.pick(['a', 'b']) }),

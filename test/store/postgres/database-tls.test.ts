@@ -52,8 +52,8 @@ async function urlByName(): Promise<string> {
   return (await server.create()).replace('@127.0.0.1:', '@localhost:');
 }
 
-describe('a server with TLS', () => {
-  it('is connected to where its certificate comes from caFile and has its name', async () => {
+describe('a PostgreSQL server with TLS', () => {
+  it('is accepted if its certificate is from caFile and has its name', async () => {
     await show(pki.issue('good', { by: authority, extensions: named('localhost') }));
     const url = await urlByName();
     expect(await migrate({ url, ca: authority.own })).toEqual([]);
@@ -77,7 +77,7 @@ describe('a server with TLS', () => {
     expect(await refusal({ url, ...ca() }, migrate)).toBe(message);
   });
 
-  it('is refused where its certificate has another name, or is over', async () => {
+  it('is refused if its certificate has another name or has expired', async () => {
     const url = await urlByName();
     await show(pki.issue('elsewhere', { by: authority, extensions: named('db.example') }));
     expect(await refusal({ url, ca: authority.own })).toContain(
@@ -88,7 +88,7 @@ describe('a server with TLS', () => {
   });
 });
 
-it('caFile has to be there', async () => {
+it('caFile must exist', async () => {
   const url = await urlByName();
   const read = (name: string) =>
     readDatabaseSettings({ url: { kind: 'settings', url, file: '' }, caFile: join(directory, name), poolSize: 4 });
@@ -97,7 +97,7 @@ it('caFile has to be there', async () => {
   await expect(read('missing.pem')).rejects.toThrow(`store.caFile ${join(directory, 'missing.pem')} cannot be read`);
 });
 
-it('a server that lets nobody in without TLS says so', async () => {
+it('a server that requires TLS is reported', async () => {
   const url = await server.create();
   const [file] = await server.run('SHOW hba_file');
   await server.run(`COPY (SELECT 'hostssl all treeline all scram-sha-256') TO PROGRAM 'cat > hba-of-test'`);

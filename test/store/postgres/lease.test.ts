@@ -156,7 +156,7 @@ async function hasWaiting(): Promise<boolean> {
   return Number(row?.count) > 0;
 }
 
-describe('of several processes', () => {
+describe('the lease of several processes', () => {
   it('is not taken by a process that ends', async () => {
     const url = await server.create();
     const { lease, taken } = start(url, { isRetired: true });
@@ -165,7 +165,7 @@ describe('of several processes', () => {
     expect(await server.run('SELECT fencing FROM treeline.lease', url)).toEqual([{ fencing: '0' }]);
   });
 
-  it('one leads, with one number, however many begin at once; the others know who, and lead when it gives the lease back', async () => {
+  it('goes to one with one number, and to another when it is returned', async () => {
     const url = await server.create();
     const all = ['a', 'b', 'c'].map((name) => start(url, { name }));
     await expect.poll(() => all.flatMap(({ taken }) => taken), PATIENCE).toEqual([1]);
@@ -182,7 +182,7 @@ describe('of several processes', () => {
     expect(all.flatMap(({ lost }) => lost)).toEqual([]);
   });
 
-  it('one that cannot lead leaves that to another one, and tries again after a lease', async () => {
+  it('is left by a process that cannot lead, which tries again later', async () => {
     const url = await server.create();
     const one = start(url, { leaseSeconds: 6 });
     await expect.poll(() => one.taken, PATIENCE).toEqual([1]);
@@ -194,7 +194,7 @@ describe('of several processes', () => {
     expect([one.lost, one.over]).toEqual([[], []]);
   });
 
-  it('one that was killed is followed by another, with a greater number', async () => {
+  it('goes to another with a greater number after a kill', async () => {
     const url = await server.create();
     const child = startLeadingProcess(url, 2);
     await expect.poll(() => child.claims().at(-1)?.fencing, PATIENCE).toBeDefined();
@@ -204,7 +204,7 @@ describe('of several processes', () => {
     await expect.poll(() => lease.fencing ?? 0, PATIENCE).toBeGreaterThan(last?.fencing ?? 0);
   });
 
-  it('one that was stopped for longer than its lease knows at once that it leads no more, and commits nothing', async () => {
+  it('is lost by a process that was stopped for longer, which then commits nothing', async () => {
     const url = await server.create();
     const child = startLeadingProcess(url, 2);
     await expect.poll(async () => (await committedFencings(server, url)).length, PATIENCE).toBeGreaterThan(3);
@@ -225,7 +225,7 @@ describe('of several processes', () => {
 });
 
 describe('a process that does not lead', () => {
-  it('commits nothing, and does not call that a failure of the store', async () => {
+  it('commits nothing, which is no failure of the store', async () => {
     const url = await server.create();
     const one = start(url);
     await expect.poll(() => one.taken, PATIENCE).toEqual([1]);
@@ -247,7 +247,7 @@ describe('a process that does not lead', () => {
     expect(leading.failure).toBeUndefined();
   });
 
-  it('is refused by the database where it still thinks that it leads', async () => {
+  it('is refused by the database if it believes to lead', async () => {
     const url = await server.create();
     const store = await openStore(url, believing(0));
     await store.commit([writeText('a', 'one')]);
@@ -260,7 +260,7 @@ describe('a process that does not lead', () => {
     expect([...store.list('node').keys()]).toEqual(['a']);
   });
 
-  it('is refused where its commit has begun, and waited while another took the lease', async () => {
+  it('is refused if its commit waited while another took the lease', async () => {
     const url = await server.create();
     const store = await openStore(url, believing(0));
     const connections = new DatabaseConnections({ url });
@@ -276,7 +276,7 @@ describe('a process that does not lead', () => {
     await refused.commit;
   });
 
-  it('is refused where its own lease ended while the commit waited', async () => {
+  it('is refused if its own lease ended while the commit waited', async () => {
     const url = await server.create();
     const lease = { fencing: 0 as number | undefined, leaseSeconds: LONG_SECONDS };
     const store = await openStore(url, lease);
@@ -288,7 +288,7 @@ describe('a process that does not lead', () => {
     await refused;
   });
 
-  it('waits for the commit under way before it leads', async () => {
+  it('waits for a running commit before it leads', async () => {
     const url = await server.create();
     const held = await holdCommit(url);
     const { taken } = start(url);
@@ -299,7 +299,7 @@ describe('a process that does not lead', () => {
     await expect.poll(() => taken, PATIENCE).toEqual([1]);
   });
 
-  it('leads although the former one hangs within a commit, which the server ends', async () => {
+  it('leads although the former leader hangs in a commit', async () => {
     const url = await server.create();
     const held = await holdCommit(url, 1);
     const refused = expect(held.committed).rejects.toBeInstanceOf(StoreError);
@@ -311,7 +311,7 @@ describe('a process that does not lead', () => {
 });
 
 describe('clocks', () => {
-  it.each(['wallMs', 'monotonicMs'] as const)('a jump forward (%s) ends the lease at once', async (which) => {
+  it.each(['wallMs', 'monotonicMs'] as const)('a jump forward (%s) ends the lease', async (which) => {
     const url = await server.create();
     const clock = jumpingClock();
     const { lease, taken, lost, over } = start(url, { leaseSeconds: 2, clock });
@@ -338,8 +338,8 @@ describe('clocks', () => {
   });
 });
 
-describe('the database', () => {
-  it('that was set back does not give a number again that this process has seen', async () => {
+describe('the lease in a database', () => {
+  it('that was set back never repeats a number', async () => {
     const url = await server.create();
     const set = (fencing: number, seconds: number) =>
       server.run(
@@ -353,15 +353,18 @@ describe('the database', () => {
     await expect.poll(() => taken, PATIENCE).toEqual([21]);
   });
 
-  it('ends what the leader does in at most one lease', () => {
+  it('ends statements of the leader within one lease', () => {
     expect(limitCommits(10)).toEqual({ idleMs: 10_000, lockMs: 10_000, statementMs: 10_000 });
     expect(limitCommits(1)).toEqual({ idleMs: 1_000, lockMs: 1_000, statementMs: 10_000 });
     expect(limitCommits(300, { lockMs: 200, pauseMs: 20 })).toEqual({
-      ...{ idleMs: 20_000, lockMs: 200, statementMs: 60_000, pauseMs: 20 },
+      idleMs: 20_000,
+      lockMs: 200,
+      statementMs: 60_000,
+      pauseMs: 20,
     });
   });
 
-  it('that is stopped and started soon takes the lease from nobody', async () => {
+  it('that restarts soon keeps the lease', async () => {
     const url = await server.create();
     const { lease, taken, lost } = start(url);
     await expect.poll(() => taken, PATIENCE).toEqual([1]);
@@ -373,7 +376,7 @@ describe('the database', () => {
     expect([taken, lost]).toEqual([[1], []]);
   });
 
-  it('that is away for a lease ends it, and says so once it is back', async () => {
+  it('that is away for one lease ends it', async () => {
     const url = await server.create();
     const { lease, taken, lost, over } = start(url, { leaseSeconds: 1 });
     await expect.poll(() => taken, PATIENCE).toEqual([1]);

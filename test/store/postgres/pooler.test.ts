@@ -20,13 +20,13 @@ afterAll(() => server.remove());
 describe.skipIf(WITHOUT_PGBOUNCER !== undefined)(
   `behind PgBouncer${WITHOUT_PGBOUNCER ? `: ${WITHOUT_PGBOUNCER}` : ''}`,
   () => {
-    it('tables are made', async () => {
+    it('migrations run behind a pooler', async () => {
       const pooled = await startPgbouncer(await server.create('empty'));
       expect(await migrate({ url: pooled })).toEqual(['0001_store']);
       expect(await migrate({ url: pooled })).toEqual([]);
     });
 
-    it('a store commits, and others see that', async () => {
+    it('a store behind a pooler commits, and others see it', async () => {
       const pooled = await startPgbouncer(await server.create());
       const stores = await Promise.all([1, 2, 3].map(() => openPostgresStore({ url: pooled })));
       for (const name of ['a', 'b']) await stores[0]?.commit([writeText(name, 'one')]);
@@ -35,7 +35,7 @@ describe.skipIf(WITHOUT_PGBOUNCER !== undefined)(
       await Promise.all(stores.map((store) => store.close()));
     });
 
-    it('one leads after the other', async () => {
+    it('leaders follow each other behind a pooler', async () => {
       const pooled = await startPgbouncer(await server.create());
       const taken: string[] = [];
       const leases = ['one', 'two'].map((name) => {
@@ -56,7 +56,7 @@ describe.skipIf(WITHOUT_PGBOUNCER !== undefined)(
       await Promise.all(leases.map((lease) => lease.close()));
     });
 
-    it('a wrong password is reported, and nothing is tried again', async () => {
+    it('a wrong password behind a pooler is reported without retries', async () => {
       const wrong = new URL(await startPgbouncer(await server.create()));
       wrong.password = 'se%25cret';
       const message = await refusal({ url: wrong.href });

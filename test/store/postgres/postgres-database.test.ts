@@ -23,7 +23,7 @@ function databaseIn(url: string): string {
 }
 
 describe('the tables', () => {
-  it('are made in an empty database by its owner, once, by one of several processes', async () => {
+  it('are created once in an empty database by one of several processes', async () => {
     const url = await server.create('empty');
     const made = await Promise.all([migrate({ url }), migrate({ url }), migrate({ url })]);
     expect(made.flat()).toEqual(['0001_store']);
@@ -35,14 +35,14 @@ describe('the tables', () => {
     expect(roles).toEqual({ rolsuper: false });
   });
 
-  it('are made in an empty schema that was given to a user who may make none', async () => {
+  it('are created in an existing empty schema', async () => {
     const url = await server.create('empty');
     await server.run(`ALTER DATABASE ${databaseIn(url)} OWNER TO postgres`);
     await server.run('CREATE SCHEMA treeline AUTHORIZATION treeline', url);
     expect(await migrate({ url })).toEqual(['0001_store']);
   });
 
-  it('are missed before they are made', async () => {
+  it('are reported as missing before they are created', async () => {
     const url = await server.create('empty');
     expect(await refusal({ url })).toBe(
       `The database "${databaseIn(url)}" at 127.0.0.1:${server.port} has no tables of Treeline. ` +
@@ -50,7 +50,7 @@ describe('the tables', () => {
     );
   });
 
-  it('are refused where a newer version has changed them', async () => {
+  it('are refused if a newer version changed them', async () => {
     const url = await server.create();
     await server.run(`INSERT INTO treeline.migrations (name) VALUES ('0099_more')`, url);
     const want = /was written by another version of Treeline: it has the migration "0099_more"/;
@@ -58,7 +58,7 @@ describe('the tables', () => {
     expect(await refusal({ url }, migrate)).toMatch(want);
   });
 
-  it('need no right to make any if they are there', async () => {
+  it('need no right to create if they exist', async () => {
     const url = await server.create();
     await server.run(
       `ALTER DATABASE ${databaseIn(url)} OWNER TO postgres; ALTER SCHEMA treeline OWNER TO postgres`,
@@ -68,7 +68,7 @@ describe('the tables', () => {
     expect(await migrate({ url })).toEqual([]);
   });
 
-  it('belong to the first installation that starts on them, also after it is gone', async () => {
+  it('belong to the first installation permanently', async () => {
     const url = await server.create();
     await migrate({ url }, 'main');
     await migrate({ url }, 'main');
@@ -77,7 +77,7 @@ describe('the tables', () => {
     );
   });
 
-  it('are not made in the schema of another program', async () => {
+  it('are not created in the schema of another program', async () => {
     const url = await server.create('empty');
     await server.run('CREATE SCHEMA treeline AUTHORIZATION treeline; CREATE TABLE treeline.trees (a int)', url);
     const want =
@@ -87,8 +87,8 @@ describe('the tables', () => {
   });
 });
 
-describe('what the operator reads', () => {
-  it('where nobody listens', async () => {
+describe('a message about the database', () => {
+  it('explains a refused connection', async () => {
     const port = await freePort();
     const message = await refusal({
       url: `postgres://treeline:${encodeURIComponent(SECRET)}@127.0.0.1:${port}/treeline`,
@@ -99,7 +99,7 @@ describe('what the operator reads', () => {
     );
   });
 
-  it('where the host is unknown', async () => {
+  it('explains an unknown host', async () => {
     const message = await refusal({
       url: 'postgres://treeline:se%25cret@no-such-host.invalid/treeline?sslmode=disable',
     });
@@ -108,7 +108,7 @@ describe('what the operator reads', () => {
     );
   });
 
-  it('where the password is wrong, is missing, or the user may not log in', async () => {
+  it('explains a wrong or missing password, and a user without login', async () => {
     await server.run('CREATE ROLE outsider NOLOGIN');
     expect(await refusal({ url: server.urlOf('made', 'treeline', SECRET) })).toContain(
       'refuses the password of "treeline"',
@@ -119,14 +119,14 @@ describe('what the operator reads', () => {
     );
   });
 
-  it('where the database is not there', async () => {
+  it('explains a missing database', async () => {
     const message = await refusal({ url: server.urlOf('nowhere') });
     expect(message).toContain(
       `The database "nowhere" at 127.0.0.1:${server.port} is not there. Make it: CREATE DATABASE`,
     );
   });
 
-  it('where the user may not make or read the tables', async () => {
+  it('explains missing rights on the tables', async () => {
     const url = await server.create('empty');
     await server.run(`ALTER DATABASE ${databaseIn(url)} OWNER TO postgres`);
     expect(await refusal({ url }, migrate)).toMatch(/does not let "treeline" do this: permission denied for database/);
@@ -142,19 +142,19 @@ describe('what the operator reads', () => {
     );
   });
 
-  it('where there are too many connections', async () => {
+  it('explains too many connections', async () => {
     await server.run('ALTER ROLE treeline CONNECTION LIMIT 0');
     const message = await refusal({ url: server.urlOf('made') });
     await server.run('ALTER ROLE treeline CONNECTION LIMIT -1');
     expect(message).toContain('has too many connections. Raise max_connections');
   });
 
-  it('where TLS is asked for and the server has none', async () => {
+  it('explains a server without TLS', async () => {
     const message = await refusal({ url: `${server.urlOf('made')}?sslmode=verify-full` });
     expect(message).toContain('has no TLS. Set ssl = on at the server');
   });
 
-  it('where the encoding does not have all characters', async () => {
+  it('explains an encoding without all characters', async () => {
     await server.run(`CREATE DATABASE latin OWNER treeline ENCODING 'LATIN1' TEMPLATE template0`);
     expect(await refusal({ url: server.urlOf('latin') }, migrate)).toContain('has the encoding LATIN1');
   });
@@ -165,11 +165,11 @@ describe('what the operator reads', () => {
     ['postgres://a:se%25cret@b/c?sslmode=prefer', 'has another sslmode than verify-full and disable'],
     ['postgres://:se%25cret@b/c', 'names no host, user or database'],
     ['postgres://a:se%cret@b/c', 'has a % that begins no character'],
-  ])('where the URL is wrong: %s', async (url, want) => {
+  ])('explains a wrong URL: %s', async (url, want) => {
     expect(await refusal({ url }, async (options) => new DatabaseConnections(options))).toContain(want);
   });
 
-  it('where the version is too old', async () => {
+  it('explains an old version', async () => {
     const run: RunStatement = async () => [[130_011, '13.11', false, 'UTF8']];
     const address = { host: 'db.example', port: 5432, database: 'treeline', user: 'treeline' };
     await expect(requireSchema(run, address)).rejects.toThrow(
@@ -181,7 +181,7 @@ describe('what the operator reads', () => {
     ['XX000', 'has failed: it broke (XX000)'],
     ['25006', 'can only be read: it is a standby, or its transactions are read-only'],
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'shows a certificate that is not trusted: it broke'],
-  ])('where the server says %s', (code, want) => {
+  ])('explains the error %s of the server', (code, want) => {
     const address = { host: '::1', port: 5432, database: 'treeline', user: 'treeline' };
     const { message } = explainFailure(Object.assign(new Error('it broke'), { code }), address);
     expect(message).toContain(`The database "treeline" at [::1]:5432 ${want}`);
@@ -206,7 +206,7 @@ describe('what the operator reads', () => {
     expect(isLost(Object.assign(new Error('x'), { code }))).toBe(want);
   });
 
-  it('where it is a standby', async () => {
+  it('explains a standby', async () => {
     const url = await server.create();
     const store = await openPostgresStore({ url, limits: { pauseMs: 20 } });
     await server.stop();

@@ -55,7 +55,7 @@ function eventOf(reason: string, instance = 'shop'): NewEvent {
 }
 
 describe('two stores on one database', () => {
-  it('see each other after a refresh: rows, removed rows, parts of servers, events', async () => {
+  it('see rows, removed rows and events of each other after a refresh', async () => {
     const url = await server.create();
     const [one, two] = [await open(url), await open(url)];
     await one.commit([writeText('a', 'one'), writeText('b', 'two')], [eventOf('first')]);
@@ -82,7 +82,7 @@ describe('a lost connection', () => {
   it.each<[AtCommit, boolean]>([
     ['cut before', false],
     ['cut after', true],
-  ])('at a commit (%s) leaves no doubt', async (atCommit, isSaved) => {
+  ])('at a commit (%s) leaves no doubt about its outcome', async (atCommit, isSaved) => {
     const url = await server.create();
     const next: { atCommit: AtCommit } = { atCommit: 'pass' };
     const [one, two] = [await open(await cutCommits(url, next)), await open(url)];
@@ -99,7 +99,7 @@ describe('a lost connection', () => {
     expect(await two.events(ALL)).toEqual(await one.events(ALL));
   });
 
-  it('at a commit, with a database that stays away, is found as long as the lease lasts', async () => {
+  it('at a commit is looked up while the lease lasts', async () => {
     const next: { atCommit: AtCommit; isAway?: boolean } = { atCommit: 'pass' };
     const lease: { fencing: number | undefined; leaseSeconds: number } = { fencing: 0, leaseSeconds: 10 };
     const store = await open(await cutCommits(await server.create(), next), { lease });
@@ -119,7 +119,7 @@ describe('a lost connection', () => {
     expect(store.list('node').size).toBe(2);
   });
 
-  it('between commits is not noticed', async () => {
+  it('between commits has no effect', async () => {
     const url = await server.create();
     const store = await open(url);
     await store.commit([writeText('a', 'one')]);
@@ -129,8 +129,8 @@ describe('a lost connection', () => {
   });
 });
 
-describe('refused', () => {
-  it('is a database with other rows than those that were written', async () => {
+describe('the store refuses', () => {
+  it('a database with changed rows', async () => {
     const url = await server.create();
     const store = await open(url);
     await store.commit([writeText('a', 'one'), writeText('b', 'two')], [eventOf('first')]);
@@ -145,7 +145,7 @@ describe('refused', () => {
     expect(await refused(move('+ 7'), move('- 7'))).toContain('the node "a" is newer than the last commit');
   });
 
-  it('is a database with rows that this version cannot go on from, also by a store that is open', async () => {
+  it('a database with rows of another version, also in an open store', async () => {
     const url = await server.create();
     const [store, beside] = [await open(url), await open(url)];
     await store.commit([{ kind: 'server', name: 'web-1', value: serverRow(), expected: undefined }]);
@@ -156,7 +156,7 @@ describe('refused', () => {
     expect(beside.list('server').size).toBe(0);
   });
 
-  it('is a commit to another database, and to one that was set back', async () => {
+  it('a commit to another database, and to one that was set back', async () => {
     const url = await server.create();
     const store = await open(url);
     await store.commit([writeText('a', 'one')]);
@@ -170,30 +170,27 @@ describe('refused', () => {
     await expect(store.commit([writeText('c', 'three')])).rejects.toThrow('the rows of another installation');
   });
 
-  it.each([2, 4])(
-    'is a database that was set back and has gone on to commit %i, where it would show a mixture',
-    async (last) => {
-      const url = await server.create();
-      const store = await open(url);
-      await store.commit([writeText('a', 'one')]);
-      await store.commit([writeText('b', 'two')]);
-      await server.run(
-        `DELETE FROM treeline.rows WHERE revision = 2; INSERT INTO treeline.terms VALUES (1, 2);
+  it.each([2, 4])('a database that was set back and continued to commit %i', async (last) => {
+    const url = await server.create();
+    const store = await open(url);
+    await store.commit([writeText('a', 'one')]);
+    await store.commit([writeText('b', 'two')]);
+    await server.run(
+      `DELETE FROM treeline.rows WHERE revision = 2; INSERT INTO treeline.terms VALUES (1, 2);
        UPDATE treeline.state SET revision = 1`,
-        url,
-      );
-      const other = await open(url);
-      for (let revision = 2; revision <= last; revision++) await other.commit([writeText(`c${revision}`, 'x')]);
-      const want = 'was set back: its commit 2 is another one than this process has seen. Restart Treeline';
-      await expect(store.refresh()).rejects.toThrow(want);
-      if (last > 2) await expect(store.commit([writeText('d', 'y')])).rejects.toThrow('was set back');
-      expect([...store.list('node').keys()]).toEqual(['a', 'b']);
-      await other.refresh();
-    },
-  );
+      url,
+    );
+    const other = await open(url);
+    for (let revision = 2; revision <= last; revision++) await other.commit([writeText(`c${revision}`, 'x')]);
+    const want = 'was set back: its commit 2 is another one than this process has seen. Restart Treeline';
+    await expect(store.refresh()).rejects.toThrow(want);
+    if (last > 2) await expect(store.commit([writeText('d', 'y')])).rejects.toThrow('was set back');
+    expect([...store.list('node').keys()]).toEqual(['a', 'b']);
+    await other.refresh();
+  });
 });
 
-describe('what a replica remembers', () => {
+describe('the last seen database state of a replica', () => {
   /** Opens a store as the replica of a directory does. */
   async function openAs(directory: string, url: string) {
     const seen = new SeenFile({ directory, clock: systemClock, log: createLog('silent') });
@@ -201,7 +198,7 @@ describe('what a replica remembers', () => {
     return { seen, store };
   }
 
-  it('is each commit that it has made or read, as soon as it is there', async () => {
+  it('includes every commit that it made or read', async () => {
     const [url, directory, other] = [await server.create(), temporaryDirectory(), temporaryDirectory()];
     const { store, seen } = await openAs(directory, url);
     const { store: reader } = await openAs(other, url);
@@ -212,7 +209,7 @@ describe('what a replica remembers', () => {
     expect(readSeen(other)).toMatchObject({ revision: 1, fencing: 0 });
   });
 
-  it.each([1, 2, 3])('shows that the database was set back, also if it has %i commits again', async (last) => {
+  it.each([1, 2, 3])('shows that the database was set back, also with %i new commits', async (last) => {
     const [url, directory] = [await server.create(), temporaryDirectory()];
     const { store } = await openAs(directory, url);
     await store.commit([writeText('a', 'one')]);
@@ -230,7 +227,7 @@ describe('what a replica remembers', () => {
   });
 });
 
-it('gives up waiting for a process that does not end its commit, and leaves nothing on its connections', async () => {
+it('the store stops waiting for a hanging commit of another process', async () => {
   const url = await server.create();
   const store = await open(url, {}, { ...HASTE, lockMs: 200 });
   const holder = new DatabaseConnections({ url });
@@ -254,7 +251,7 @@ it('gives up waiting for a process that does not end its commit, and leaves noth
   expect(row).toEqual({ count: 0 });
 });
 
-it('a server that stops and starts again: commits fail with the reason, reads go on, and the next commit is saved', async () => {
+it('commits fail with the reason while the server is down, and reads continue', async () => {
   const url = await server.create();
   const store = await open(url, {}, { ...HASTE, connectMs: 2_000 });
   await store.commit([writeText('a', 'one')]);

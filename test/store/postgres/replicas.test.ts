@@ -64,8 +64,8 @@ async function age(url: string): Promise<void> {
   await server.run(`UPDATE treeline.rows SET changed_at = changed_at - interval '25 hours' WHERE value IS NULL`, url);
 }
 
-describe('marks', () => {
-  it('of removed rows are kept for a day', async () => {
+describe('marks of removed rows', () => {
+  it('are kept for a day', async () => {
     const url = await server.create();
     const leader = await open(url, 'one', { lease: LEADS });
     const standby = await open(url, 'two');
@@ -81,7 +81,7 @@ describe('marks', () => {
     expect(await marks(url)).toEqual([]);
   });
 
-  it('are missed by a replica that was away for longer, which reads everything', async () => {
+  it('make a replica that was away for longer read everything', async () => {
     const url = await server.create();
     const leader = await open(url, 'one', { lease: LEADS });
     const silent = await open(url, 'two');
@@ -106,8 +106,8 @@ describe('marks', () => {
   });
 });
 
-describe('what does not fit between replicas', () => {
-  it('is known to the leader: settings that differ, by name and without their values', async () => {
+describe('a mismatch of replicas', () => {
+  it('in settings is reported by name without values', async () => {
     const url = await server.create();
     const settings = { ...SETTINGS, 'limits.servers': '7' };
     const leader = await open(url, 'one', { lease: LEADS, settings });
@@ -125,7 +125,7 @@ describe('what does not fit between replicas', () => {
     expect(leader.replicas.trouble).toBeUndefined();
   });
 
-  it('is an address that no other machine reaches, once there is a second replica', async () => {
+  it('in an unreachable address is reported when there is a second replica', async () => {
     const url = await server.create();
     const leader = await open(url, 'one', { lease: LEADS, isAlone: true });
     const standby = await open(url, 'two');
@@ -136,7 +136,7 @@ describe('what does not fit between replicas', () => {
     expect(leader.replicas.trouble?.reason).toBe('other machines cannot reach the leader at one.example:7443');
   });
 
-  it('is the name of two processes, which both log', async () => {
+  it('in names is logged by both processes', async () => {
     const url = await server.create();
     const [one, two] = [await open(url, 'one'), await open(url, 'one')];
     for (const { replicas } of [one, two, one, two]) await replicas.report();
@@ -146,7 +146,7 @@ describe('what does not fit between replicas', () => {
   });
 });
 
-it('reports by itself, finds the others, and forgets the replica when it ends', async () => {
+it('a replica registers itself, finds others, and is removed when it ends', async () => {
   const url = await server.create();
   const [{ replicas }, other] = [await open(url, 'one'), await open(url, 'two')];
   await replicas.start();
