@@ -1,7 +1,7 @@
 // Carries out one claimed action: runs its program until the deadline, sends heartbeats to the controller, and keeps
 // the result.
 import { type Clock, type ClockTimes, msSince } from '../base/clock.ts';
-import { momentOf, reasonOf } from '../base/wording.ts';
+import { reasonOf, toRfc3339 } from '../base/wording.ts';
 import type { Answer } from '../model/call-result.ts';
 import { UnendedError } from '../programs/program-runner.ts';
 import type { ProviderEntry } from '../providers/provider-registry.ts';
@@ -57,7 +57,7 @@ export async function carryOut(run: ClaimedRun, options: ReportDeliveryOptions):
   );
   const signal = AbortSignal.any([run.signal, givenUp.signal, deadline.signal]);
   // The deadline by the clock of this machine, with which the program compares it. The controller's clock may differ.
-  const answer = await answerTo(run, momentOf(clock.now() + leftMs), signal);
+  const answer = await answerTo(run, toRfc3339(clock.now() + leftMs), signal);
   for (const end of ends) end();
   if (answer === undefined) {
     work.forget(kept);

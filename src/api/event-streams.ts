@@ -8,7 +8,7 @@ import { type ShareLimits, Shares } from '../base/shares.ts';
 import { WokenLoop } from '../base/woken-loop.ts';
 import type { EventRange, ListedPage } from '../model/instance-event.ts';
 import { ServiceError } from '../model/service-error.ts';
-import { tellEvent } from '../service/progress/record-reads.ts';
+import { eventView } from '../service/progress/record-reads.ts';
 import type { Scope } from '../service/scope.ts';
 
 /** All pages on a management listener count as one client. */
@@ -172,7 +172,7 @@ export class EventStreams {
     if (isGap && !stream.isInGap) messages.push(messageOf('gap', { after }));
     for (const listed of events) {
       const isMeant = (instances?.has(listed.instance) ?? true) && scope.seesEvent(listed);
-      if (isMeant) messages.push(`id: ${listed.event.id}\n${messageOf('instance', tellEvent(scope, listed))}`);
+      if (isMeant) messages.push(`id: ${listed.event.id}\n${messageOf('instance', eventView(scope, listed))}`);
     }
     Object.assign(stream, { sent: events.at(-1)?.event.id ?? after, commit, isInGap: isGap });
     return { text: messages.join(''), isMore: events.length === PAGE_EVENTS };

@@ -4,7 +4,7 @@ import { closeSync, constants, fchmodSync, fstatSync, openSync, readSync, writeS
 import type { Clock } from './clock.ts';
 import type { Logger } from './log.ts';
 import { type LogOnceAMinute, logOnceAMinute } from './log-once-a-minute.ts';
-import { momentOf, visible, whyUnusable } from './wording.ts';
+import { toRfc3339, visible, whyUnusable } from './wording.ts';
 
 /** Kinds of lines that anyone who reaches the listener can cause. The same line is written at most once a minute. */
 type ThrottledKind = 'certificate' | 'permission';
@@ -121,7 +121,7 @@ export class AuditLog {
 
   #lineOf(fields: object): string {
     const { replica, clock } = this.#options;
-    const json = JSON.stringify({ time: momentOf(clock.now()), replica, ...fields }, (_key, value: unknown) =>
+    const json = JSON.stringify({ time: toRfc3339(clock.now()), replica, ...fields }, (_key, value: unknown) =>
       typeof value === 'string' ? shortened(value) : (value ?? undefined),
     );
     return `${visible(json)}\n`;
@@ -146,7 +146,7 @@ export class AuditLog {
     } catch (error) {
       const reason = `${file} cannot be written: ${whyUnusable(error)}`;
       if (this.#failure === undefined) log.error({ reason }, 'the audit log cannot be written, and loses lines');
-      this.#failure = { reason, since: this.#failure?.since ?? momentOf(clock.now()) };
+      this.#failure = { reason, since: this.#failure?.since ?? toRfc3339(clock.now()) };
       // The next line opens the file again, because it may be another file by then, and ends an incomplete line.
       this.close();
     }

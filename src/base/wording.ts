@@ -160,7 +160,7 @@ export function shortOid(oid: string): string {
 let last = { ms: 0, text: '1970-01-01T00:00:00.000Z' };
 
 /** Returns a time as RFC 3339 with milliseconds. */
-export function momentOf(ms: number): string {
+export function toRfc3339(ms: number): string {
   if (last.ms !== ms) last = { ms, text: new Date(ms).toISOString() };
   return last.text;
 }

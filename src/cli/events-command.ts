@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { shortOid } from '../base/wording.ts';
-import type { ListedEvents, ToldEvent } from '../service/answers.ts';
+import type { EventView, ListedEvents } from '../service/answers.ts';
 import { CommandFailure } from './command-failure.ts';
 import { type Format, formatOption, print, visibleLine } from './output.ts';
 import { addServerOptions, getFrom, RefusedRequest, type ServerOptions, streamFrom } from './server-connection.ts';
@@ -70,7 +70,7 @@ async function follow(instance: string | undefined, first: string, options: Even
       failures = 0;
       if (event === 'gap') printGap(options);
       if (event !== 'instance') return;
-      const { instance: about, ...rest } = JSON.parse(data) as ToldEvent;
+      const { instance: about, ...rest } = JSON.parse(data) as EventView;
       printEvent(instance === undefined ? { ...rest, instance: about } : rest, options);
       after = id;
     }).catch((error: unknown) => error);
@@ -85,7 +85,7 @@ function printGap({ format }: EventOptions): void {
 }
 
 /** Without `instance` if the user named one. */
-type PrintedEvent = Omit<ToldEvent, 'instance'> & Partial<Pick<ToldEvent, 'instance'>>;
+type PrintedEvent = Omit<EventView, 'instance'> & Partial<Pick<EventView, 'instance'>>;
 
 function printEvent(event: PrintedEvent, { format }: EventOptions): void {
   print(format === 'json' ? JSON.stringify(event) : formatEvent(event));

@@ -1,7 +1,7 @@
 // The table of commands that send one request, with their requests and output. docs/rest.md describes the requests.
 import { createInterface } from 'node:readline/promises';
 import { systemClock } from '../base/clock.ts';
-import { countOf, momentOf, quote } from '../base/wording.ts';
+import { countOf, quote, toRfc3339 } from '../base/wording.ts';
 import type { Problem } from '../model/problem.ts';
 import type { HeldItem, PropertyDifference, SentNotification, WaitingItem, Why } from '../service/answers.ts';
 import { CommandFailure } from './command-failure.ts';
@@ -188,7 +188,7 @@ function linesOf<Item>(items: readonly Item[], format: (item: Item) => string, n
 /** Returns the time at the end of a span from now. Returns other text unchanged, for the controller to judge. */
 function timeOf(text: string): string {
   const span = spanMs(text);
-  return span === undefined ? text : momentOf(systemClock.now() + span);
+  return span === undefined ? text : toRfc3339(systemClock.now() + span);
 }
 
 function formatSent({ id, subscriber, type, subject, state, triedAt, answer }: SentNotification): string {

@@ -6,7 +6,7 @@ import type { AuditLog } from '../base/audit-log.ts';
 import { type Breathe, breatheBy } from '../base/breathe.ts';
 import { logOnceAMinute } from '../base/log-once-a-minute.ts';
 import type { Metrics } from '../base/metrics.ts';
-import { momentOf } from '../base/wording.ts';
+import { toRfc3339 } from '../base/wording.ts';
 import type { Safety } from '../desired/admit.ts';
 import { createPlanner } from '../follow/commit-plan.ts';
 import {
@@ -20,7 +20,7 @@ import { Follower } from '../follow/follower.ts';
 import { readSafety } from '../follow/safety.ts';
 import { historyDigest } from '../machine/hold-digests.ts';
 import { longestActionMs, recoverRows } from '../machine/recovery.ts';
-import { toldWait } from '../machine/wait.ts';
+import { waitView } from '../machine/wait.ts';
 import { PROXIED } from '../model/names.ts';
 import type { Client } from '../model/objects.ts';
 import type { Settings } from '../model/settings.ts';
@@ -262,13 +262,13 @@ function wireOperator(parts: OperatorParts): Operator {
     name,
     implementation,
     running: capacity.runningOf(name),
-    history: { end: momentOf(clock.now()), stepSeconds: 60 as const, ...reconciler.history.of(name) },
+    history: { end: toRfc3339(clock.now()), stepSeconds: 60 as const, ...reconciler.history.of(name) },
   });
   const requestWords = (tags: readonly string[]): string => presence.requestWords(tags);
   return createOperator({
     ...parts.views,
     stallsOf,
-    waitOf: (server) => toldWait(reconciler.waitsOf(server), requestWords, cycleWords(server, ledger, clock.now())),
+    waitOf: (server) => waitView(reconciler.waitsOf(server), requestWords, cycleWords(server, ledger, clock.now())),
     checkFailureOf: (server) => checks.failureOf(server),
     heardAt: (serial) => presence.heardAt(serial),
     requestCheck: (server) => checks.request(server),
@@ -300,7 +300,7 @@ function noticedBy({ reconciler, ledger, current, clock, certificates, seen }: O
     callOf: (server) => capacity.callOf(server),
     unansweredOf: (entry) => answers.unansweredOf(entry),
     lostBecause: (server) => reconciler.lostBecause(server),
-    unheardSince: (tags) => presence.unheardSince(tags),
+    silentSince: (tags) => presence.silentSince(tags),
     lastCheckOf: (server) => checks.lastCheckOf(server),
     ending: [...(certificates?.() ?? []), ...endingCertificates(seen, current.get()?.clients, ledger)],
   };

@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import { momentOf, quote } from '../base/wording.ts';
+import { quote, toRfc3339 } from '../base/wording.ts';
 import type { CurrentState } from '../follow/current-state.ts';
 import type { ProviderSettings, Settings } from '../model/settings.ts';
 import { ProgramRunner, type UnendedProgram } from '../programs/program-runner.ts';
@@ -103,7 +103,7 @@ function outageOf(unended: readonly UnendedProgram[]): Outage | undefined {
   if (first === undefined) return undefined;
   const named = unended.map(({ pid, about }) => `process ${pid} of ${quote(about.server ?? '')}`);
   const reason = `${named.join(', ')} cannot be ended, since it runs as another user`;
-  return { reason, since: momentOf(first.since) };
+  return { reason, since: toRfc3339(first.since) };
 }
 
 interface OpeningParts {

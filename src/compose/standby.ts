@@ -4,7 +4,7 @@ import { createStandbyApp } from '../api/app.ts';
 import { LeaderLink } from '../api/leader-link.ts';
 import { breatheBy } from '../base/breathe.ts';
 import { StandbyFollower, type StandbyFollowerOptions } from '../follow/standby-follower.ts';
-import type { ToldWait } from '../machine/wait.ts';
+import type { WaitView } from '../machine/wait.ts';
 import type { Outage } from '../service/answers.ts';
 import { progressReads } from '../service/progress/progress-reads.ts';
 import { recordReads } from '../service/progress/record-reads.ts';
@@ -17,7 +17,7 @@ import { listenerOptions, type RoleParts } from './replica.ts';
 const LEADER_MS = 5_000;
 
 /** The wait of each unsettled server that a standby reports if the leader does not answer. */
-const KNOWN_TO_LEADER: ToldWait = {
+const KNOWN_TO_LEADER: WaitView = {
   reason: 'only the leader knows what it waits for, and no leader answers now',
   server: null,
   provider: null,

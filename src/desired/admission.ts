@@ -35,7 +35,7 @@ export interface AdmissionInput {
   /** Instances that stay at their active version until a user approves their deletes, by address. */
   readonly waiting: ReadonlySet<string>;
   /** Servers that no commit wants and that still have a row. */
-  readonly going: ReadonlySet<string>;
+  readonly unwanted: ReadonlySet<string>;
   /** The policies of instances that lose servers; undefined: protection is not checked. */
   readonly losses: LossPolicies | undefined;
   /** Runs last, because a version that is refused for another reason needs no capacity. */
@@ -90,8 +90,8 @@ export class Admission implements Admitted {
 
   /** Selects the newest version of every instance if it is valid alone. */
   #propose(): void {
-    const { candidates, baseline, going } = this.#input;
-    const existing = { owners: baseline.owners, existing: existingNames(baseline, going) };
+    const { candidates, baseline, unwanted } = this.#input;
+    const existing = { owners: baseline.owners, existing: existingNames(baseline, unwanted) };
     for (const [key, unit] of candidates) {
       if (unit.type !== 'stack-instance') continue;
       const clash = isValidUnit(unit) ? findCaseClash(unit, existing) : undefined;
@@ -141,7 +141,7 @@ export class Admission implements Admitted {
 
   #capacityRefusals(): readonly Refusal[] {
     const refused = this.#input.capacity(this.#versions);
-    if (refused.length > 0) for (const server of this.#input.going) this.awaited.add(server);
+    if (refused.length > 0) for (const server of this.#input.unwanted) this.awaited.add(server);
     return refused;
   }
 }

@@ -28,11 +28,11 @@ export interface Safety {
   /** The policies of instances that lose servers; omitted: those of their active versions. */
   readonly losses?: LossPolicies;
   /** Servers that no commit wants and that still have a row; none if omitted. */
-  readonly going?: ReadonlySet<string>;
+  readonly unwanted?: ReadonlySet<string>;
 }
 
 /** The judgement at the activation of a commit, as recorded in the rows. */
-export interface RecordedJudgement extends Pick<Safety, 'going'> {
+export interface RecordedJudgement extends Pick<Safety, 'unwanted'> {
   readonly losses: LossPolicies;
   /** The instances that are held whole, by name. */
   readonly held: DeleteJudgement['held'];
@@ -55,11 +55,11 @@ export function admitInstances(
   safety?: Safety,
 ): AdmittedInstances {
   const waiting = new Set<string>();
-  const going = safety?.going ?? NONE;
+  const unwanted = safety?.unwanted ?? NONE;
   const losses = safety && (safety.losses ?? NO_LOSSES);
   const capacity = (versions: Versions): readonly Refusal[] =>
-    capacityRefusals(versions.all(), { baseline, going: going.size });
-  const input = { candidates, baseline, waiting, going, losses, capacity };
+    capacityRefusals(versions.all(), { baseline, unwanted: unwanted.size });
+  const input = { candidates, baseline, waiting, unwanted, losses, capacity };
   const first = attempt(input);
   if (safety === undefined) return { ...first.admitted, ...UNJUDGED };
   const removed = new Map(first.admission.losses());
@@ -93,13 +93,13 @@ export function admitAsRecorded(
   recorded: RecordedJudgement,
 ): AdmittedInstances {
   const waiting = new Set<string>();
-  const { going = NONE, losses } = recorded;
+  const { unwanted = NONE, losses } = recorded;
   // Pinned instances that other refusals and holds do not explain were refused for lack of capacity, so these come
   // last.
   for (let pinned = NONE; ; ) {
     const capacity = ({ newest }: Versions): readonly Refusal[] =>
       [...newest].flatMap(([key, unit]) => (pinned.has(key) ? [noCapacity(key, unit)] : []));
-    const { admission, admitted } = attempt({ candidates, baseline, waiting, going, losses, capacity });
+    const { admission, admitted } = attempt({ candidates, baseline, waiting, unwanted, losses, capacity });
     const isPinned = (name: string): boolean => admission.isPinned(name);
     const more = [...recorded.held.keys()].filter((name) => !isPinned(name));
     for (const name of more) waiting.add(instanceAddress(name));

@@ -20,7 +20,7 @@ export interface DeletionFacts {
   /**
    * Returns true if a removal in progress continues when the server has this wanted spec; undefined: it is unwanted.
    */
-  readonly goesOn: (server: string, spec: Spec | undefined) => boolean;
+  readonly isContinued: (server: string, spec: Spec | undefined) => boolean;
   /** Returns the incarnation of a server; undefined if none was made, so that nothing can be deleted. */
   readonly incarnationOf: (server: string) => number | undefined;
   /** Returns true if an operator approved a held set with this digest. */
@@ -165,14 +165,14 @@ function judgeApproval(
 
 function removalsByInstance(
   { removed, versionsFor }: Consequences,
-  { underWay, goesOn, incarnationOf }: DeletionFacts,
+  { underWay, isContinued, incarnationOf }: DeletionFacts,
 ): ReadonlyMap<string, readonly Removal[]> {
   const all = new Map<string, Removal[]>();
   for (const [instance, removals] of underWay) {
     const versions = versionsFor(instance);
     const continuing = removals.filter(({ server }) => {
       const spec = versions.specOf(server);
-      return goesOn(server, spec) && !(spec === undefined && versions.retains(instance));
+      return isContinued(server, spec) && !(spec === undefined && versions.retains(instance));
     });
     if (continuing.length > 0) all.set(instance, continuing);
   }

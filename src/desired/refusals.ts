@@ -54,12 +54,12 @@ function judgeClaims(
   return moving.length > 0 ? moving : lost.slice(0, 1);
 }
 
-/** Returns the names of the active and the going servers, by lower-case name. */
+/** Returns the names of the active and the unwanted servers, by lower-case name. */
 export function existingNames(
   { owners }: Pick<Baseline, 'owners'>,
-  going: ReadonlySet<string>,
+  unwanted: ReadonlySet<string>,
 ): ReadonlyMap<string, string> {
-  return new Map([...going, ...owners.keys()].map((name) => [name.toLowerCase(), name]));
+  return new Map([...unwanted, ...owners.keys()].map((name) => [name.toLowerCase(), name]));
 }
 
 interface CaseClash {

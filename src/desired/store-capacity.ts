@@ -11,16 +11,16 @@ export const ALL_SERVERS_MAX = 200_000;
 interface Recorded {
   readonly baseline: Pick<Baseline, 'units'>;
   /** Number of servers that no commit wants and that still have a row. */
-  readonly going: number;
+  readonly unwanted: number;
 }
 
 /** Returns as few refusals as possible if the limit is exceeded: of the units that grow most. */
 export function capacityRefusals(
   units: ReadonlyMap<string, Unit>,
-  { baseline, going }: Recorded,
+  { baseline, unwanted }: Recorded,
   limit = ALL_SERVERS_MAX,
 ): Refusal[] {
-  const servers = [...units.values()].reduce((sum, unit) => sum + unit.servers.size, going);
+  const servers = [...units.values()].reduce((sum, unit) => sum + unit.servers.size, unwanted);
   let over = servers - limit;
   if (over <= 0) return [];
   const growing = [...units].flatMap(([key, unit]) => {

@@ -2,7 +2,7 @@
 // when to poll, follow-commit.ts judges a commit.
 import type { Logger } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
-import { momentOf } from '../base/wording.ts';
+import { toRfc3339 } from '../base/wording.ts';
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 import { RECOVERY, recoveryChange } from '../machine/recovery.ts';
 import { isError, placeAndCode } from '../model/problem.ts';
@@ -157,7 +157,7 @@ export class BranchPoll {
     const { commit, reason, problems, signature } = refused;
     const last = current.refused;
     if (signature !== undefined && last?.commit === commit && last.reason === reason) return;
-    current.refuse({ ...refused, since: momentOf(clock.now()) });
+    current.refuse({ ...refused, since: toRfc3339(clock.now()) });
     this.notReadyReason = `commit ${commit} is not followed: ${reason}`;
     logProblems(problems, log);
     log.error({ commit, reason }, 'the commit is not followed; everything stays as it is');

@@ -6,11 +6,11 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { logOnceAMinute } from '../base/log-once-a-minute.ts';
 import { WokenLoop } from '../base/woken-loop.ts';
-import { countOf, momentOf } from '../base/wording.ts';
+import { countOf, toRfc3339 } from '../base/wording.ts';
 import type { AcceptedEffect, Baseline, DesiredState, LossPolicies } from '../desired/desired-state.ts';
 import { nodeOf } from '../desired/node-records.ts';
 import { isRetaining, isValidUnit, type Unit, unitAddress } from '../desired/unit.ts';
-import { isAtRest, isMissed } from '../machine/drift.ts';
+import { hasMissedCommit, isIdle } from '../machine/drift.ts';
 import { needsNoAction } from '../machine/existence.ts';
 import { instanceAddress } from '../model/address.ts';
 import { compareNames } from '../model/names.ts';
@@ -152,7 +152,7 @@ export function followedChanges(
 ): Change[] {
   const known = ledger.read('commit', commit.oid);
   const changesServers = Object.values(counts).some(({ created, updated, deleted }) => created + updated + deleted > 0);
-  const time = momentOf(now);
+  const time = toRfc3339(now);
   const value: CommitRow = {
     ...rowOf(commit),
     state: 'followed',
@@ -186,7 +186,7 @@ export function refusedChanges(
   const state = isHeld ? 'pending' : 'refused';
   const known = ledger.read('commit', commit.oid);
   if (known?.state === state && known.reason === reason) return [];
-  const time = known?.state === state ? known.time : momentOf(now);
+  const time = known?.state === state ? known.time : toRfc3339(now);
   const base = ledger.read('head', HEAD)?.commit ?? null;
   return rowChanges(ledger, commit.oid, { ...(known ?? { ...rowOf(commit), base }), state, reason, time });
 }
@@ -282,11 +282,11 @@ export class CommitProgress {
     const undone = [...ledger.list('commit')].filter(([, { state, done }]) => state === 'followed' && done === null);
     if (undone.length === 0) return [];
     const open = new Set([...ledger.list('held').values()].map(({ commit }) => commit));
-    for (const row of ledger.list('server').values()) if (!isAtRest(row) || isMissed(row)) open.add(row.commit);
+    for (const row of ledger.list('server').values()) if (!isIdle(row) || hasMissedCommit(row)) open.add(row.commit);
     return undone.flatMap(([name, expected]): Change[] => {
       const replaced = this.#replaced.get(name);
       if (open.has(name) && replaced === undefined) return [];
-      const done = open.has(name) ? null : momentOf(clock.now());
+      const done = open.has(name) ? null : toRfc3339(clock.now());
       const counts = withReplaced(expected.counts, [...(replaced?.values() ?? [])]);
       return [{ kind: 'commit', name, value: { ...expected, done, counts }, expected }];
     });

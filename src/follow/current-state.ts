@@ -1,7 +1,7 @@
 // Keeps the active desired state, and the newest commit if it is not followed. Only the follower sets them, once they
 // are durable; on a standby, the standby follower. Also provides records, secrets and registered proxies for
 // reconciling.
-import { momentOf } from '../base/wording.ts';
+import { toRfc3339 } from '../base/wording.ts';
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 import { nodeAtMoment } from '../desired/node-records.ts';
 import { compileSecrets, type Secrets } from '../hiera/secrets.ts';
@@ -58,7 +58,7 @@ export class CurrentState {
    * stays refused.
    */
   set(desired: DesiredState, now: number): void {
-    this.#invalid = new Map([...desired.invalid].map((name) => [name, this.#invalid.get(name) ?? momentOf(now)]));
+    this.#invalid = new Map([...desired.invalid].map((name) => [name, this.#invalid.get(name) ?? toRfc3339(now)]));
     if (desired.commit !== this.#desired?.commit) this.#refused = undefined;
     this.#desired = desired;
     this.#version += 1;

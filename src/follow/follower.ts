@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '../base/log.ts';
 import { type LogOnceAMinute, logOnceAMinute } from '../base/log-once-a-minute.ts';
-import { momentOf, reasonOf } from '../base/wording.ts';
+import { reasonOf, toRfc3339 } from '../base/wording.ts';
 import type { DesiredState } from '../desired/desired-state.ts';
 import type { Writings } from '../model/writing.ts';
 import { Queue } from '../reconcile/queue.ts';
@@ -47,7 +47,7 @@ export class Follower {
   constructor(options: FollowerOptions) {
     const { clock, current, source, reviews } = options;
     this.#options = options;
-    this.#unread = { since: momentOf(clock.now()) };
+    this.#unread = { since: toRfc3339(clock.now()) };
     this.#branch = new BranchPoll({ ...options, pushes: this.#pushes, signal: this.#stopping.signal });
     this.#logOnceAMinute = logOnceAMinute(clock);
     this.#progress = new CommitProgress(options);
@@ -135,7 +135,7 @@ export class Follower {
       this.#branch.notReadyReason = reason;
       // The store logs its own failure, and the branch was read.
       const wasRead = error instanceof Error && error.name === 'StoreError';
-      this.#unread = wasRead ? undefined : (this.#unread ?? { since: momentOf(this.#options.clock.now()) });
+      this.#unread = wasRead ? undefined : (this.#unread ?? { since: toRfc3339(this.#options.clock.now()) });
       this.failure = this.#unread && { reason, ...this.#unread };
       const repeats = this.#options.leads?.() === false ? undefined : this.#logOnceAMinute(error);
       if (repeats)

@@ -1,6 +1,6 @@
 // Computes the rows of holds, approvals, suspensions and rollouts. Pure; desired/deletions.ts decides what is held.
 
-import { momentOf } from '../base/wording.ts';
+import { toRfc3339 } from '../base/wording.ts';
 import type { DesiredState } from '../desired/desired-state.ts';
 import { failuresDigest, historyDigest, nothingLeftDigest } from '../machine/hold-digests.ts';
 import { failuresMax, openUpdateOf } from '../machine/rollout.ts';
@@ -22,7 +22,7 @@ export function heldRows(
   for (const [instance, { digest, removals, reason, ...flags }] of held) {
     const known = recorded.get(instance);
     const servers = removals.map(({ server }) => server);
-    const row = { digest, servers, reason, since: momentOf(now), commit, ...flags };
+    const row = { digest, servers, reason, since: toRfc3339(now), commit, ...flags };
     const isSame = known?.digest === digest && !known.isHandOver === !flags.isHandOver;
     rows.set(instance, isSame ? known : row);
   }

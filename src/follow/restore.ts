@@ -76,8 +76,8 @@ function recordedJudgement(rows: RecordedRows): RecordedJudgement {
   const losses = [...rows.list('pinned')].flatMap(([address, { loss }]) =>
     loss === undefined ? [] : [[address, loss] as const],
   );
-  const going = [...rows.list('server')].filter(([, { wanted }]) => wanted === null).map(([name]) => name);
-  return { held, losses: new Map(losses), pinned: new Set(pinned), going: new Set(going) };
+  const unwanted = [...rows.list('server')].filter(([, { wanted }]) => wanted === null).map(([name]) => name);
+  return { held, losses: new Map(losses), pinned: new Set(pinned), unwanted: new Set(unwanted) };
 }
 
 function heldDeletes({ servers, since: _since, ...held }: HeldRow, rows: RecordedRows): HeldDeletes {

@@ -24,13 +24,13 @@ export function readSafety(
 ): Safety {
   const recent = recentRemovals(ledger, now);
   return {
-    going: new Set(ledger.index.unwanted()),
+    unwanted: new Set(ledger.index.unwanted()),
     deletions: {
       limit: removalsMax(budget, serverCount(ledger, now)),
       recent: recent.size,
       isRecent: (removal) => recent.has(removalName(removal)),
       underWay: removalsUnderWay(ledger),
-      goesOn: (server, spec) => wantsTheSame(spec, ledger.server(server)?.wanted),
+      isContinued: (server, spec) => wantsTheSame(spec, ledger.server(server)?.wanted),
       incarnationOf: (server) => madeIncarnation(ledger.server(server)),
       isApproved: (digest) => isApproved(ledger.read('approval', digest), now),
       heldBefore: ledger.list('held'),

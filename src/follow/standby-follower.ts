@@ -6,7 +6,7 @@ import type { Breathe } from '../base/breathe.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { type LogOnceAMinute, logOnceAMinute } from '../base/log-once-a-minute.ts';
-import { momentOf, reasonOf } from '../base/wording.ts';
+import { reasonOf, toRfc3339 } from '../base/wording.ts';
 import type { DesiredState } from '../desired/desired-state.ts';
 import type { HeadRow } from '../model/rows.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
@@ -98,7 +98,7 @@ export class StandbyFollower {
   constructor(options: StandbyFollowerOptions) {
     this.#options = options;
     const { clock } = options;
-    this.#shown = { at: momentOf(clock.now()), ms: clock.monotonic() };
+    this.#shown = { at: toRfc3339(clock.now()), ms: clock.monotonic() };
     this.#lag = { reason: 'the rows that the leader has written are not read yet', since: this.#shown.at };
     this.#logOnceAMinute = logOnceAMinute(clock);
     this.#queue = new Queue({ clock, concurrency: 1, handle: () => this.#handle() });
@@ -149,7 +149,7 @@ export class StandbyFollower {
     try {
       await this.catchUp();
       this.#lag = undefined;
-      this.#shown = { at: momentOf(clock.now()), ms: clock.monotonic() };
+      this.#shown = { at: toRfc3339(clock.now()), ms: clock.monotonic() };
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
       this.#lag = { since: this.#shown.at, ...this.#lag, reason: reasonOf(error) };
@@ -215,7 +215,7 @@ export class StandbyFollower {
   async #refuse(newest: string, head: HeadRow, difference: string | undefined): Promise<void> {
     const { source, current, clock } = this.#options;
     const refused = await refusalOfLost(source, newest, { ...head, difference });
-    current.refuse({ ...refused, since: momentOf(clock.now()) });
+    current.refuse({ ...refused, since: toRfc3339(clock.now()) });
   }
 }
 

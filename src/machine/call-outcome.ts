@@ -1,7 +1,7 @@
 // Builds the row after the end of an action or check: retry after a delay, give up, or continue with the spec that is
 // wanted now. Pure; used by conclude.ts and drift.ts.
 
-import { momentOf } from '../base/wording.ts';
+import { toRfc3339 } from '../base/wording.ts';
 import type { Answer } from '../model/call-result.ts';
 import type { Json, JsonMap } from '../model/json.ts';
 import type { DriftPolicy, Properties } from '../model/objects.ts';
@@ -61,7 +61,7 @@ export function fail(row: ServerRow, failure: FailedTry): ServerRow {
 export function waitForTry(row: ServerRow, { isFinal, reason, at }: FailedTry): ServerRow {
   const isOver = isFinal || row.attempt >= at.retry.attempts;
   const waitMs = isOver ? at.retry.failedSeconds * 1000 : backoffMs(at.retry, Math.max(1, row.attempt), at.random);
-  const facts = { attempt: isOver ? 0 : row.attempt, gaveUp: isOver || row.gaveUp, due: momentOf(at.now + waitMs) };
+  const facts = { attempt: isOver ? 0 : row.attempt, gaveUp: isOver || row.gaveUp, due: toRfc3339(at.now + waitMs) };
   return advance(row, isOver ? 'give up' : 'fail', { ...moment(at, reason), ...facts });
 }
 
@@ -111,7 +111,7 @@ export function moment(
   at: ConcludeContext,
   reason: Reason | null = null,
 ): { readonly now: string; readonly reason: Reason | null } {
-  return { now: momentOf(at.now), reason };
+  return { now: toRfc3339(at.now), reason };
 }
 
 /**

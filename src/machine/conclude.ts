@@ -16,15 +16,7 @@ import {
   waitForTry,
   withObserved,
 } from './call-outcome.ts';
-import {
-  concludeDrift,
-  differences,
-  driftReason,
-  isAtRest,
-  isToBeConfirmed,
-  missed,
-  withoutObserved,
-} from './drift.ts';
+import { concludeDrift, differences, driftReason, isIdle, isToBeConfirmed, missed, withoutObserved } from './drift.ts';
 import { differingProperties, isConverged } from './existence.ts';
 import { lostText } from './reasons.ts';
 import { hasOtherTags } from './responsibility.ts';
@@ -142,7 +134,7 @@ function concludeCheck(row: ServerRow, result: CallResult, at: ConcludeContext):
   const { outcome } = result.answer;
   if (outcome === 'done' || outcome === 'absent') {
     if (row.state === 'unknown') return concludeLost(row, result.answer, at);
-    if (isAtRest(row) || isToBeConfirmed(row)) return concludeDrift(row, result.answer, at);
+    if (isIdle(row) || isToBeConfirmed(row)) return concludeDrift(row, result.answer, at);
     return concludePresence(row, result, at);
   }
   // A failed check counts as a failed try only if an action waits for it.

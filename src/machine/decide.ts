@@ -1,12 +1,12 @@
 // Decides the next step of one server. Pure: takes a row and its decision context, and returns the next row and what
 // follows.
 
-import { momentOf } from '../base/wording.ts';
+import { toRfc3339 } from '../base/wording.ts';
 import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Operation, State } from '../model/state.ts';
 import type { DecisionContext, Next, ResponsibleEntry, Step } from './decision.ts';
 import {
-  isAtRest,
+  isIdle,
   isLeftGone,
   isToBeConfirmed,
   leftGone,
@@ -55,7 +55,7 @@ export function decide(row: ServerRow, context: DecisionContext): Step {
   if (current !== row) return decide(current, context);
   if (row.action !== null && row.state !== 'unknown') return decideLost(row, row.action, context);
   if (row.due !== null) return decideDue(row, Date.parse(row.due), context);
-  if (isLetGo(row)) return { row: null, next: REST };
+  if (isForgotten(row)) return { row: null, next: REST };
   if (row.state === 'unknown') return decideCheck(row, context);
   if (row.state === 'blocked') return decideBlocked(row, context);
   if (row.wanted === null) return decideUnwanted(row, context);
@@ -65,7 +65,7 @@ export function decide(row: ServerRow, context: DecisionContext): Step {
 }
 
 /** Returns true for an unwanted server whose row the next pass removes, without a call. */
-function isLetGo(row: ServerRow): boolean {
+function isForgotten(row: ServerRow): boolean {
   const { wanted, action, due, state, policy } = row;
   if (wanted !== null || due !== null || (action !== null && state !== 'unknown')) return false;
   // A retained server needs no check.
@@ -80,7 +80,7 @@ function isSettled(state: State): boolean {
 
 /** Puts a row whose wait is over back into the queue, and decides again. */
 function decideQueued(row: ServerRow, context: DecisionContext): Step {
-  return decide(requeue(row, { now: momentOf(context.now) }), context);
+  return decide(requeue(row, { now: toRfc3339(context.now) }), context);
 }
 
 /** This process does not run the action, so its outcome is lost. It may still run elsewhere. */
@@ -88,7 +88,7 @@ function decideLost(row: ServerRow, action: RunningAction, context: DecisionCont
   const ends = context.lostActionEnds(action);
   if (ends > context.now) return { row, next: { kind: 'time', until: ends } };
   const reason = lostReason(action, context);
-  return decide(advance(row, 'lose', { now: momentOf(context.now), reason, attempt: row.attempt + 1 }), context);
+  return decide(advance(row, 'lose', { now: toRfc3339(context.now), reason, attempt: row.attempt + 1 }), context);
 }
 
 function lostReason(action: RunningAction, { lostBecause }: DecisionContext): Reason {
@@ -267,7 +267,7 @@ function waitsForBudget(row: ServerRow, context: DecisionContext): Next | undefi
 function decideRest(row: ServerRow, context: DecisionContext): Step {
   if (isLeftGone(row) && hasChangedProvider(row, context)) return decide(soughtAgain(row, context.now), context);
   const rest = { row, next: restWait(row, context) };
-  if (!context.isCheckDue || !isAtRest(row)) return rest;
+  if (!context.isCheckDue || !isIdle(row)) return rest;
   const provider = context.providerFor(row);
   if (provider.name === null) return rest;
   if (!context.hasCapacity(provider.name, true))
@@ -293,13 +293,13 @@ function decideConfirmation(row: ServerRow, context: DecisionContext): Step {
   const until = context.siteAwaitedUntil(row);
   if (until === undefined) return decideCheck(row, context);
   if (until > context.now) return { row, next: { kind: 'site', until } };
-  return { row: leftGone(row, { now: momentOf(context.now) }), next: REST };
+  return { row: leftGone(row, { now: toRfc3339(context.now) }), next: REST };
 }
 
 function settle(row: ServerRow, context: DecisionContext): Step {
   if (isSettled(row.state)) return decideRest(row, context);
   const settled = advance(row, 'settle', {
-    now: momentOf(context.now),
+    now: toRfc3339(context.now),
     applied: row.wanted,
     attempt: 0,
     gaveUp: false,
@@ -325,8 +325,8 @@ function start(row: ServerRow, operation: Exclude<Operation, 'check'>, context: 
     operation,
     spec: operation === 'delete' ? null : row.wanted,
     provider: provider.name,
-    started: momentOf(context.now),
-    deadline: momentOf(context.now + provider.timeoutMs),
+    started: toRfc3339(context.now),
+    deadline: toRfc3339(context.now + provider.timeoutMs),
     ...(provider.lostActionEnds === undefined ? {} : { ends: provider.lostActionEnds }),
     ...(row.approved ? { isApproved: true } : {}),
     ...(operation === 'create' && row.replacing && !row.mayExist && row.attempt === 0 ? { isRebuild: true } : {}),
@@ -352,7 +352,7 @@ function hold(row: ServerRow, reason: Reason, context: DecisionContext): Step & 
   if (row.state === 'blocked') return { row, next: REST };
   // The state stays `unknown`, and the reason says why no check runs.
   if (row.state === 'unknown') return { row: withReason(row, reason), next: REST };
-  return { row: advance(row, 'hold', { now: momentOf(context.now), reason }), next: REST };
+  return { row: advance(row, 'hold', { now: toRfc3339(context.now), reason }), next: REST };
 }
 
 function withReason(row: ServerRow, reason: Reason): ServerRow {

@@ -1,7 +1,7 @@
 // Compares the observed values of an idle server with its wanted spec, and reports or heals the difference. Pure;
 // called by conclude.ts. docs/concepts.md, drift; docs/decisions/0018-a-check-before-every-create.md.
 
-import { momentOf } from '../base/wording.ts';
+import { toRfc3339 } from '../base/wording.ts';
 import type { Answer } from '../model/call-result.ts';
 import { emptyMap, fieldOf, isMap, isSame, type Json, type JsonMap } from '../model/json.ts';
 import type { DriftPolicy } from '../model/objects.ts';
@@ -34,7 +34,7 @@ const NAMES_MAX = 5;
 export type Finding = JsonMap | null;
 
 /** Returns true if the server is idle, so that a check only compares. */
-export function isAtRest({ state, wanted, applied }: ServerRow): boolean {
+export function isIdle({ state, wanted, applied }: ServerRow): boolean {
   return (state === 'done' || state === 'drifted') && wanted !== null && applied !== null;
 }
 
@@ -61,7 +61,7 @@ export function isLeftGone({ state, reason }: Pick<ServerRow, 'state' | 'reason'
  * Returns true if such a server also differs from the last commit. If a check finds it, an update follows under any
  * drift policy.
  */
-export function isMissed({ state, wanted, applied, reason }: ServerRow): boolean {
+export function hasMissedCommit({ state, wanted, applied, reason }: ServerRow): boolean {
   return isLeftGone({ state, reason }) && wanted !== null && applied !== null && !needsNoAction(wanted, applied);
 }
 
@@ -101,7 +101,7 @@ export function withoutHealing(row: ServerRow): ServerRow {
 
 /** Returns the row with one more update because of changed outputs; `before`: the times of earlier ones. */
 export function withReread(row: ServerRow, before: ServerRow['rereads'], now: number): ServerRow {
-  return { ...row, rereads: [...recentRereads(before, now), momentOf(now)].slice(-rereadsMax(row)) };
+  return { ...row, rereads: [...recentRereads(before, now), toRfc3339(now)].slice(-rereadsMax(row)) };
 }
 
 /** Returns the number of updates because of changed outputs within 24 hours if it is too high, else undefined. */
@@ -165,10 +165,10 @@ export function concludeDrift(row: ServerRow, answer: Answer, at: ConcludeContex
   const isGone = answer.outcome === 'absent';
   const found = isGone ? null : differences({ wanted, applied }, answer.observed, at.isSecret);
   if (isToBeConfirmed(row)) return confirmed(row, found, at);
-  if (found !== null && isMissed(row)) return corrected(withoutObserved(row), moment(at));
+  if (found !== null && hasMissedCommit(row)) return corrected(withoutObserved(row), moment(at));
   if (found !== null && Object.keys(found).length === 0) return resolved(row, at);
   const fought = foughtOver(row, found, at);
-  const policy = isMissed(row) ? 'heal' : driftPolicyOf(row, at.drift);
+  const policy = hasMissedCommit(row) ? 'heal' : driftPolicyOf(row, at.drift);
   if (policy !== 'heal') return reported(row, { found, reason: driftReason(found), at });
   if (fought.length > 0) return reported(row, { found, reason: fightReason(fought, found), at });
   const isLeft = found === null && (row.reason?.code === 'many_gone' || at.hasManyGone?.());
@@ -200,7 +200,7 @@ export function missed(row: ServerRow, at: ConcludeContext): Partial<ServerRow> 
  */
 export function soughtAgain(row: ServerRow, now: number): ServerRow {
   const healing = { ...recentHeals(row, now), ...healed(row, null, now) };
-  return requeue({ ...row, healing }, { now: momentOf(now), reason: driftReason(null) });
+  return requeue({ ...row, healing }, { now: toRfc3339(now), reason: driftReason(null) });
 }
 
 function confirmed(row: ServerRow, found: Finding, at: ConcludeContext): ServerRow {
@@ -269,7 +269,7 @@ function fightReason(names: readonly string[], found: Finding): Reason {
 function healed(row: ServerRow, found: Finding, now: number): Record<string, readonly string[]> {
   const heals = recentHeals(row, now);
   const names = emptyMap<readonly string[]>();
-  for (const name of namesOf(found)) names[name] = [...(fieldOf(heals, name) ?? []), momentOf(now)];
+  for (const name of namesOf(found)) names[name] = [...(fieldOf(heals, name) ?? []), toRfc3339(now)];
   return names;
 }
 

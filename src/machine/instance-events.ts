@@ -1,7 +1,7 @@
 // Makes the events of a store commit from its changes and their cause. Pure, and the only place that makes events;
 // reconcile/ledger.ts commits them together with the rows. ARCHITECTURE.md, "Events and messages".
 
-import { momentOf } from '../base/wording.ts';
+import { toRfc3339 } from '../base/wording.ts';
 import { type NewEvent, REASON_MAX } from '../model/instance-event.ts';
 import type { Change, ServerRow } from '../model/rows.ts';
 import type { State } from '../model/state.ts';
@@ -55,7 +55,7 @@ function makeEvent(facts: Facts, cause: Cause): NewEvent {
   const words = cause.kind === 'operation' ? operationText(cause, reason) : reason;
   return {
     instance,
-    time: momentOf(cause.now),
+    time: toRfc3339(cause.now),
     resource,
     from,
     to,
@@ -70,7 +70,7 @@ export function operationEvent(about: OperationTarget, cause: Moment & Operation
   const { instance, server, step } = about;
   const state = server?.state ?? null;
   const facts = { instance, resource: server?.name ?? null, from: state, to: state, commit: null };
-  return { ...facts, time: momentOf(cause.now), reason: shortened(operationText(cause, step)), client: cause.client };
+  return { ...facts, time: toRfc3339(cause.now), reason: shortened(operationText(cause, step)), client: cause.client };
 }
 
 /** The target of an operation that changes no row. */

@@ -1,6 +1,6 @@
 // Begins a recovery: the rows may differ from what was done, so no action starts until an operator resumes. Pure.
 // docs/decisions/0006-recovery.md.
-import { momentOf } from '../base/wording.ts';
+import { toRfc3339 } from '../base/wording.ts';
 import type { Change, RecoveryRow, Rows } from '../model/rows.ts';
 import type { ExecutionSettings } from '../model/settings.ts';
 
@@ -23,10 +23,10 @@ const ID_BASE = 36;
 
 /** Returns the change that begins a recovery. It replaces one that is not over. */
 export function recoveryChange(rows: RecoveredRows, { cause, reason, now, runsMs }: RecoveryCause): Change {
-  const since = momentOf(now);
+  const since = toRfc3339(now);
   const id = now.toString(ID_BASE);
   const expected = rows.list('recovery').get(RECOVERY);
-  const notBefore = momentOf(Math.max(now + runsMs, Date.parse(expected?.notBefore ?? since)));
+  const notBefore = toRfc3339(Math.max(now + runsMs, Date.parse(expected?.notBefore ?? since)));
   return { kind: 'recovery', name: RECOVERY, value: { id, cause, reason, since, notBefore }, expected };
 }
 

@@ -1,7 +1,7 @@
 // Counts the deletes and replacements that no operator approved, for the delete budget. Pure.
 // docs/concepts.md, the delete budget; docs/decisions/0010.
 
-import { momentOf } from '../base/wording.ts';
+import { toRfc3339 } from '../base/wording.ts';
 import type { Change, RemovalRow, ServerRow } from '../model/rows.ts';
 import type { DeleteBudget } from '../model/settings.ts';
 import { isMade } from './existence.ts';
@@ -103,7 +103,7 @@ export function removalChanges(rows: RemovalRows, { server, row, after, now }: P
   const expected = rows.read('removal', name);
   // If there is no removal row, the delete was approved when it began, or there was nothing to delete.
   if (!isBegun && expected === undefined) return [];
-  return [{ kind: 'removal', name, value: { time: momentOf(now) }, expected }];
+  return [{ kind: 'removal', name, value: { time: toRfc3339(now) }, expected }];
 }
 
 interface Deletes {

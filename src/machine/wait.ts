@@ -1,7 +1,7 @@
 // Defines the wait of a server as data, and its text for operators. A server has at most one wait; decide.ts determines
 // it.
 
-import { momentOf } from '../base/wording.ts';
+import { toRfc3339 } from '../base/wording.ts';
 import { failuresDigest } from './hold-digests.ts';
 import { tagWords } from './responsibility.ts';
 
@@ -58,7 +58,7 @@ export function waitReason(wait: Wait): string {
     case 'holder':
       return `waits until ${wait.server} does not need it any more`;
     case 'slot':
-      if (wait.until !== undefined) return `waits until ${momentOf(wait.until)}: the group ${wait.group} rests`;
+      if (wait.until !== undefined) return `waits until ${toRfc3339(wait.until)}: the group ${wait.group} rests`;
       return `waits for a slot of the group ${wait.group}: a member is failed, or as many are away as may be`;
     case 'capacity':
       if (wait.tags !== undefined) return `waits for a proxy ${tagWords(wait.tags)}`;
@@ -68,11 +68,11 @@ export function waitReason(wait: Wait): string {
     case 'instance':
       return `waits until ${wait.instance} is not suspended or held${untilWords(wait.until)}`;
     case 'budget':
-      return `waits until ${momentOf(wait.until)}: its replacement is beyond the delete budget`;
+      return `waits until ${toRfc3339(wait.until)}: its replacement is beyond the delete budget`;
     case 'site':
       return `waits until another server of its site is found, for the whole site may be gone${untilWords(wait.until)}`;
     case 'time':
-      return `waits until ${momentOf(wait.until)}`;
+      return `waits until ${toRfc3339(wait.until)}`;
   }
 }
 
@@ -80,11 +80,11 @@ export function waitReason(wait: Wait): string {
  * Returns a wait in the form of the interface; undefined if there is none. `requestWords` returns when a proxy with
  * these tags last asked for work. `cycle`: the cycle that the server waits in.
  */
-export function toldWait(
+export function waitView(
   wait: Wait | undefined,
   requestWords: (tags: readonly string[]) => string,
   cycle?: { readonly reason: string; readonly action: string },
-): ToldWait | undefined {
+): WaitView | undefined {
   if (wait === undefined) return undefined;
   const cycleText = cycle === undefined ? '' : `; ${cycle.reason}`;
   const until = latestEnd(wait);
@@ -93,17 +93,17 @@ export function toldWait(
     reason: tags === undefined ? `${waitReason(wait)}${cycleText}` : `${waitReason(wait)}; ${requestWords(tags)}`,
     server: 'server' in wait ? wait.server : null,
     provider: wait.kind === 'capacity' ? wait.provider : null,
-    until: until === undefined ? null : momentOf(until),
+    until: until === undefined ? null : toRfc3339(until),
     action: wait.kind === 'failures' ? `treeline approve ${failuresDigest(wait.commit)}` : (cycle?.action ?? null),
   };
 }
 
 function untilWords(until: number): string {
-  return Number.isFinite(until) ? `, at the latest ${momentOf(until)}` : '';
+  return Number.isFinite(until) ? `, at the latest ${toRfc3339(until)}` : '';
 }
 
 /** A wait in the form of the interface. */
-export interface ToldWait {
+export interface WaitView {
   readonly reason: string;
   /** The server whose change ends the wait; null if something else ends it. */
   readonly server: string | null;

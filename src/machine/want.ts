@@ -1,6 +1,6 @@
 // Applies a commit to the row of one server. Pure; decide.ts acts on the result.
 
-import { momentOf } from '../base/wording.ts';
+import { toRfc3339 } from '../base/wording.ts';
 import { isSame } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
 import { NO_OUTPUTS } from '../model/outputs.ts';
@@ -38,7 +38,7 @@ export function firstRow(server: WantedServer, { commit, time, now }: CommitStam
     ...placeOf(server),
     state: FIRST_STATE,
     reason: null,
-    since: momentOf(now),
+    since: toRfc3339(now),
     commit,
     generation: 1,
     incarnation: now,
@@ -71,7 +71,7 @@ export function wantRow(row: ServerRow, server: WantedServer, stamp: CommitStamp
   if (isLeftGone(row)) return next;
   if (changesServer || isWaiting(row)) {
     return advance(next, 'want', {
-      now: momentOf(stamp.now),
+      now: toRfc3339(stamp.now),
       due: null,
       attempt: 0,
       gaveUp: row.gaveUp && !changesServer,
@@ -128,13 +128,13 @@ export function rereadRow(row: ServerRow, facts: OutputFacts, now: number): Serv
   if (wanted?.reads === undefined) return row;
   const spec = takeOutputs(wanted, { specs: applied === null ? [] : [wanted, applied] }, facts);
   if (spec === wanted) return row;
-  const stamp = { commit, time: momentOf(now).replace(/\.\d+/, ''), now };
+  const stamp = { commit, time: toRfc3339(now).replace(/\.\d+/, ''), now };
   const { next, changesServer } = changedRow(row, { ...row, name: '', spec }, stamp);
   if (!changesServer) return next.state === 'done' && isConverged(next) ? { ...next, applied: next.wanted } : next;
   // A server that waits for its next try or for an operator uses the newest value then.
   if (row.due !== null || isLeftGone(row) || applied === null || (row.state === 'pending' && !row.replacing))
     return { ...next, ...(rereads && { rereads }) };
-  return withReread(advance(next, 'want', { now: momentOf(now) }), rereads, now);
+  return withReread(advance(next, 'want', { now: toRfc3339(now) }), rereads, now);
 }
 
 function lastSpecs(row: Pick<ServerRow, 'wanted' | 'applied'> | undefined): readonly Spec[] {
@@ -155,7 +155,7 @@ export function unwantRow(row: ServerRow, { lastRecord, commit, now }: UnwantSta
   // delete.
   const approved = row.action?.isApproved === true;
   const facts = { ...requeued, wanted: null, approved, lastRecord, commit };
-  return advance(row, 'unwant', { now: momentOf(now), ...facts });
+  return advance(row, 'unwant', { now: toRfc3339(now), ...facts });
 }
 
 /**

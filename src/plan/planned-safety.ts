@@ -37,11 +37,11 @@ export function safetyOfRecorded(limits: RecordedLimits): Safety {
   const made = new Map(servers.filter(isMadeServer).map(({ name, incarnation }) => [name, incarnation]));
   const wanted = new Map(servers.map((server) => [server.name, server.wanted]));
   return {
-    going: new Set(servers.filter((server) => server.wanted === null).map(({ name }) => name)),
+    unwanted: new Set(servers.filter((server) => server.wanted === null).map(({ name }) => name)),
     deletions: {
       ...deletionFacts(made, limits),
       underWay: removalsUnderWay(servers),
-      goesOn: (name, spec) => wantsTheSame(spec, wanted.get(name)),
+      isContinued: (name, spec) => wantsTheSame(spec, wanted.get(name)),
       heldBefore,
       isRecovering,
     },
@@ -58,7 +58,7 @@ function deletionFacts(
     recent: 0,
     isRecent: () => false,
     underWay: new Map(),
-    goesOn: () => false,
+    isContinued: () => false,
     incarnationOf: (server) => made.get(server),
     isApproved: () => false,
     heldBefore: new Map(),

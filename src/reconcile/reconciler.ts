@@ -8,7 +8,7 @@ import type { Metrics } from '../base/metrics.ts';
 import type { SecretRules } from '../machine/call-outcome.ts';
 import { decide } from '../machine/decide.ts';
 import { type Next, waitIn } from '../machine/decision.ts';
-import { isAtRest } from '../machine/drift.ts';
+import { isIdle } from '../machine/drift.ts';
 import { removalsMax, serverCount } from '../machine/removals.ts';
 import { groupOf } from '../machine/rollout.ts';
 import type { Wait } from '../machine/wait.ts';
@@ -172,7 +172,7 @@ export class Reconciler {
   countWaits(): ReadonlyMap<Wait['kind'], number> {
     const counts = new Map<Wait['kind'], number>();
     for (const [server, row] of this.#options.ledger.list('server')) {
-      const wait = isAtRest(row) ? undefined : this.waitsOf(server);
+      const wait = isIdle(row) ? undefined : this.waitsOf(server);
       if (wait !== undefined) counts.set(wait.kind, (counts.get(wait.kind) ?? 0) + 1);
     }
     return counts;

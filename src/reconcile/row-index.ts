@@ -163,7 +163,7 @@ export class RowIndex {
   }
 
   /** Returns copies of the names of the servers that need an operator, by cause. See {@link attentionKeyOf}. */
-  needingPerson(): ReadonlyMap<string, readonly string[]> {
+  needingOperator(): ReadonlyMap<string, readonly string[]> {
     return new Map([...this.#by.attention.all()].map(([cause, names]) => [cause, [...names]]));
   }
 

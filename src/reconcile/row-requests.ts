@@ -2,7 +2,7 @@
 // commit, which enqueues the affected servers. src/service/operate/operator.ts decides who may request what.
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
-import { momentOf } from '../base/wording.ts';
+import { toRfc3339 } from '../base/wording.ts';
 import { isMade } from '../machine/existence.ts';
 import { deletesDigest } from '../machine/hold-digests.ts';
 import { type Cause, type OperationTarget, operationEvent } from '../machine/instance-events.ts';
@@ -242,7 +242,7 @@ export class RowRequests {
   }
 
   #moment(): string {
-    return momentOf(this.#options.clock.now());
+    return toRfc3339(this.#options.clock.now());
   }
 }
 

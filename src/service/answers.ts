@@ -378,7 +378,7 @@ export interface ServerDetails extends ListedServer, Pick<ServerRow, 'commit' | 
 }
 
 /** An event of one of several instances. */
-export interface ToldEvent extends InstanceEvent {
+export interface EventView extends InstanceEvent {
   /** Null if the event concerns every instance. */
   readonly instance: string | null;
 }
@@ -386,7 +386,7 @@ export interface ToldEvent extends InstanceEvent {
 /** Events of several instances. */
 export interface ListedEvents extends Pick<InstanceEvents, 'gap'> {
   /** Sorted by id. */
-  readonly events: readonly ToldEvent[];
+  readonly events: readonly EventView[];
 }
 
 /** One attempt to notify a subscriber of an event. */

@@ -47,13 +47,13 @@ export class Scope {
   }
 
   /** True if the client sees other clients and authors. Proxies and limited clients see only themselves. */
-  get seesPersons(): boolean {
+  get seesClients(): boolean {
     return this.isWhole && !this.isProxy;
   }
 
   /** Returns true if the client sees the identity of the client with this serial. */
   seesPerson(serial: string | null): boolean {
-    return this.seesPersons || (serial !== null && serial === this.#serial);
+    return this.seesClients || (serial !== null && serial === this.#serial);
   }
 
   /** Returns the names that an error may suggest. None for a limited client: it may not see some of them. */

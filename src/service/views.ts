@@ -9,7 +9,7 @@ import type { Ledger } from '../reconcile/ledger.ts';
 export interface PresentRows extends Pick<Ledger, 'server' | 'read' | 'list' | 'listEvents' | 'version'> {
   readonly index: Pick<
     Ledger['index'],
-    'serversOf' | 'failedUpdatesOf' | 'openUpdates' | 'needingPerson' | 'serversOfEntries' | 'serversOfProxies'
+    'serversOf' | 'failedUpdatesOf' | 'openUpdates' | 'needingOperator' | 'serversOfEntries' | 'serversOfProxies'
   >;
 }
 

@@ -5,7 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { type LogOnceAMinute, logOnceAMinute } from '../base/log-once-a-minute.ts';
 import { WokenLoop } from '../base/woken-loop.ts';
-import { momentOf } from '../base/wording.ts';
+import { toRfc3339 } from '../base/wording.ts';
 import { backoffMs } from '../machine/call-outcome.ts';
 import type { JsonMap } from '../model/json.ts';
 import type { Outage } from '../service/answers.ts';
@@ -153,7 +153,7 @@ export class LevelLoop<Sent extends Message> {
     this.#until = Math.max(this.#until, now + pauseMs);
     this.#isAway = !isOnlyThis;
     if (isOnlyThis) this.#refused.add(key);
-    this.#failure = { reason: answer, since: this.#failure?.since ?? momentOf(clock.now()) };
+    this.#failure = { reason: answer, since: this.#failure?.since ?? toRfc3339(clock.now()) };
     const repeats = this.#logOnceAMinute(answer);
     if (repeats) log.warn({ to, ...about, answer, ...repeats }, 'a message was not accepted; it is tried again');
   }

@@ -1,8 +1,8 @@
 // Notifies subscribers of causes that need an operator, followed commits and done instances. ARCHITECTURE.md, "Events
 // and messages".
 import { randomUUID } from 'node:crypto';
-import { momentOf } from '../base/wording.ts';
-import { isAtRest } from '../machine/drift.ts';
+import { toRfc3339 } from '../base/wording.ts';
+import { isIdle } from '../machine/drift.ts';
 import { compareNames } from '../model/names.ts';
 import type { Change, ServerRow } from '../model/rows.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
@@ -94,11 +94,11 @@ export class Notifier {
     if (kind !== 'server') return;
     const [before, after] = [expected as ServerRow | undefined, value as ServerRow | null];
     if (after !== null && after.commit !== before?.commit) this.#onRow(after);
-    if (before === undefined || after === null || isAtRest(after)) this.#wake();
+    if (before === undefined || after === null || isIdle(after)) this.#wake();
   }
 
   #onRow(row: ServerRow): void {
-    if (!isAtRest(row)) this.#begun.set(row.instance, row.commit);
+    if (!isIdle(row)) this.#begun.set(row.instance, row.commit);
   }
 
   #wake(): void {
@@ -124,19 +124,19 @@ export class Notifier {
     for (const [name, row] of changed) this.#alerts.set(name, row);
   }
 
-  #progressOf(instance: string): { readonly servers: number; readonly isAtRest: boolean } {
+  #progressOf(instance: string): { readonly servers: number; readonly isIdle: boolean } {
     const { ledger } = this.#options;
     const servers = [...ledger.index.serversOf(instance)];
     const isResting = (name: string): boolean => {
       const row = ledger.server(name);
-      return row === undefined || isAtRest(row);
+      return row === undefined || isIdle(row);
     };
-    return { servers: servers.length, isAtRest: servers.every(isResting) };
+    return { servers: servers.length, isIdle: servers.every(isResting) };
   }
 
   #note(target: string, event: OwedEvent, { isAccepted, answer }: Attempt): void {
     const { alert, id, type, subject, time } = event;
-    const triedAt = momentOf(this.#options.clock.now());
+    const triedAt = toRfc3339(this.#options.clock.now());
     const state = isAccepted ? 'delivered' : 'refused';
     this.#attempts.set(`${triedAt} ${randomUUID()}`, { target, id, type, subject, time, state, triedAt, answer });
     const old = [...this.#attempts.rows.keys()].sort(compareNames).slice(0, -ATTEMPTS_MAX);

@@ -2,7 +2,7 @@
 // commit statuses.
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 import type { Stall } from '../machine/chain.ts';
-import { isAtRest } from '../machine/drift.ts';
+import { isIdle } from '../machine/drift.ts';
 import { isWaiting } from '../machine/needs.ts';
 import { effectiveState } from '../machine/reasons.ts';
 import type { Change, ServerRow } from '../model/rows.ts';
@@ -97,7 +97,7 @@ export class StatusReporter {
   #progressOf(commit: string): { readonly progress: Progress; readonly stall: Stall | undefined } {
     const { ledger, stallsOf } = this.#options;
     const rows = [...ledger.list('server')].filter(([, row]) => row.commit === commit);
-    const open = rows.filter(([, row]) => !isAtRest(row));
+    const open = rows.filter(([, row]) => !isIdle(row));
     const states = open.map(([, row]) => shownState(row));
     const [failed, blocked] = [count(states, 'failed'), count(states, 'blocked')];
     const isShort = open.length > 0 && open.length <= STALL_SERVERS_MAX;

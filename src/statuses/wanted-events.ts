@@ -1,7 +1,7 @@
 // Computes the events for subscribers: causes that need an operator, the followed commit, and done instances. Each of
 // these is a row, the alert, which lasts or has ended. A subscriber is owed the phases of it that it has not accepted.
 // Pure. ARCHITECTURE.md, "Events and messages".
-import { momentOf } from '../base/wording.ts';
+import { toRfc3339 } from '../base/wording.ts';
 import type { JsonMap } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
 import type { AlertRow } from '../model/rows.ts';
@@ -17,7 +17,7 @@ export interface AlertFacts {
   /** Instances that a commit gave something to do since the last computation, with that commit. */
   readonly begun: ReadonlyMap<string, string>;
   /** Returns the number of servers of an instance, and whether all of them are idle. */
-  readonly progressOf: (instance: string) => { readonly servers: number; readonly isAtRest: boolean };
+  readonly progressOf: (instance: string) => { readonly servers: number; readonly isIdle: boolean };
   readonly targets: readonly EventTarget[];
   /** True if the process is new and may not have seen all outside causes yet, so an unseen cause may last. */
   readonly isNew: boolean;
@@ -97,7 +97,7 @@ function followedCommit({ alerts, commit, now }: AlertFacts): Changes {
   const previous = alerts.get(FOLLOWED)?.data.commit;
   if (previous === commit) return new Map();
   const data: JsonMap = { commit, ...(previous === undefined ? {} : { previous }) };
-  const time = momentOf(now);
+  const time = toRfc3339(now);
   return new Map([[FOLLOWED, { kind: 'commit', instances: [], since: time, until: time, data, accepted: {} }]]);
 }
 
@@ -106,16 +106,16 @@ function rollouts({ alerts, begun, progressOf, now }: AlertFacts): Changes {
   for (const [instance, commit] of begun) {
     const before = alerts.get(`${ROLLOUT}${instance}`);
     if (before?.until === null && before.data.commit === commit) continue;
-    const since = before?.until === null ? before.since : momentOf(now);
+    const since = before?.until === null ? before.since : toRfc3339(now);
     const row: AlertRow = { kind: 'done', instances: [instance], since, until: null, data: { commit }, accepted: {} };
     changed.set(`${ROLLOUT}${instance}`, row);
   }
   for (const [name, row] of new Map([...alerts, ...changed])) {
     if (!name.startsWith(ROLLOUT) || row.until !== null) continue;
     const instance = name.slice(ROLLOUT.length);
-    const { servers, isAtRest } = progressOf(instance);
+    const { servers, isIdle } = progressOf(instance);
     const data: JsonMap = { instance, commit: row.data.commit ?? null, since: row.since, servers };
-    if (isAtRest) changed.set(name, { ...row, until: momentOf(now), data, accepted: {} });
+    if (isIdle) changed.set(name, { ...row, until: toRfc3339(now), data, accepted: {} });
   }
   return changed;
 }
@@ -126,7 +126,7 @@ function attention({ items, alerts, isNew, now }: AlertFacts): Changes {
   const lasting = [...alerts].filter(([, { until, data }]) => until === null && data.kind !== undefined);
   for (const [name, row] of lasting) {
     if (present.has(name) || (isNew && !RECORDED.has(row.data.kind))) continue;
-    changed.set(name, { ...row, until: momentOf(now) });
+    changed.set(name, { ...row, until: toRfc3339(now) });
   }
   const away = lasting.filter(([, { data }]) => SITES.has(data.kind)).map(([, { instances }]) => new Set(instances));
   for (const item of items) {
@@ -151,7 +151,7 @@ function alertOf(
     instances: [...instances],
     servers: { count: servers.count, examples: [...servers.examples] },
   };
-  return { kind: SUBSCRIPTIONS[kind] ?? 'attention', instances, since: momentOf(now), until: null, data, accepted };
+  return { kind: SUBSCRIPTIONS[kind] ?? 'attention', instances, since: toRfc3339(now), until: null, data, accepted };
 }
 
 /** Returns true if servers fail at a site that was away before the start: the failures are no second cause. */

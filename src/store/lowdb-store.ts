@@ -6,7 +6,7 @@ import { type Breathe, breatheBy } from '../base/breathe.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { invariant } from '../base/invariant.ts';
 import type { Logger } from '../base/log.ts';
-import { momentOf, reasonOf } from '../base/wording.ts';
+import { reasonOf, toRfc3339 } from '../base/wording.ts';
 import type { EventRange, ListedPage, NewEvent } from '../model/instance-event.ts';
 import type { Change, RowKind, Rows } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
@@ -258,7 +258,7 @@ export class LowdbStore implements Store {
       for (const [{ settle }, conflict] of refused) settle.reject(conflict);
     } catch (error) {
       const failure = this.#explainFailure(error);
-      const since = this.#failure?.since ?? momentOf(this.#parts.clock.now());
+      const since = this.#failure?.since ?? toRfc3339(this.#parts.clock.now());
       // A refused write of a process that does not lead is no failure of the store.
       if (!(failure instanceof NotLeading)) this.#failure = { reason: failure.message, since };
       for (const { settle } of group) settle.reject(failure);

@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Credential } from '../../src/base/development-pki.ts';
 import type { NewEvent } from '../../src/model/instance-event.ts';
-import type { ListedEvents, ToldEvent } from '../../src/service/answers.ts';
+import type { EventView, ListedEvents } from '../../src/service/answers.ts';
 import { type ReadStream, readStream } from '../support/event-stream.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { COMMIT } from '../support/sample-reader.ts';
@@ -59,7 +59,7 @@ class Scene {
 
   async reasons(stream: ReadStream, count: number): Promise<readonly string[]> {
     await this.until(() => stream.data('instance').length >= count);
-    return stream.data('instance').map((event) => (event as ToldEvent).reason);
+    return stream.data('instance').map((event) => (event as EventView).reason);
   }
 }
 
@@ -140,7 +140,7 @@ test('a proxy sees no other client in events, and a limited client only its own 
   for (const { serial } of [proxy, administrator]) await scene.record({ client: serial, clientName: 'Ann' });
   await Promise.all([scene.reasons(own, 2), scene.reasons(other, 2)]);
   const clients = (stream: ReadStream): unknown[] =>
-    (stream.data('instance') as ToldEvent[]).map(({ client, clientName }) => [client, clientName]);
+    (stream.data('instance') as EventView[]).map(({ client, clientName }) => [client, clientName]);
   expect(clients(own)).toEqual([
     [proxy.serial, 'Ann'],
     [null, null],

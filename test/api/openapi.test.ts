@@ -11,6 +11,7 @@ import type { Problem } from '../../src/model/problem.ts';
 import type { ErrorDetail } from '../../src/model/service-error.ts';
 import type { Spec } from '../../src/model/spec.ts';
 import type {
+  EventView,
   HeldItem,
   LeadingReplica,
   Outage,
@@ -18,7 +19,6 @@ import type {
   RecordedState,
   ServerDetails,
   ServerProperty,
-  ToldEvent,
   WaitingItem,
   Why,
 } from '../../src/service/answers.ts';
@@ -286,7 +286,7 @@ const RARE = {
     client: null,
     clientName: null,
     instance: null,
-  } satisfies Required<ToldEvent>,
+  } satisfies Required<EventView>,
   DryRun: {
     message: '',
     return_code: 200,

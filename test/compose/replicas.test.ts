@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { createLog } from '../../src/base/log.ts';
 import { type Controller, startController } from '../../src/compose.ts';
 import type { JsonMap } from '../../src/model/json.ts';
-import type { ListedEvents, ToldEvent } from '../../src/service/answers.ts';
+import type { EventView, ListedEvents } from '../../src/service/answers.ts';
 import { loadSettings } from '../../src/settings/load-settings.ts';
 import { itInFull } from '../support/count-runs.ts';
 import { describedClient } from '../support/described-client.ts';
@@ -158,7 +158,7 @@ it('one replica leads, and all answer reads, writes and operations', async () =>
   const { events } = (await leader.client.request('/operations/events?instance=blog&limit=1000')).body as ListedEvents;
   expect(events.at(-1)).toMatchObject({ reason: expect.stringMatching(/^suspend: looking/), instance: 'blog' });
   for (const stream of streams) {
-    const ofBlog = () => (stream.data('instance') as ToldEvent[]).filter(({ instance }) => instance === 'blog');
+    const ofBlog = () => (stream.data('instance') as EventView[]).filter(({ instance }) => instance === 'blog');
     await expect.poll(ofBlog, PATIENCE).toEqual(events);
     expect(stream.data('commit').at(-1)).toEqual({ commit });
   }

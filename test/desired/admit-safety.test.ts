@@ -112,11 +112,11 @@ describe('a removal under way', () => {
 
   it('is asked whether it continues, with the wanted spec of each server', () => {
     const asked = new Map<string, unknown>();
-    const goesOn: DeletionFacts['goesOn'] = (server, spec) => {
+    const isContinued: DeletionFacts['isContinued'] = (server, spec) => {
       asked.set(server, spec?.properties.name);
       return spec === undefined;
     };
-    const desired = commit(started({ shop: many(3) }), { shop: many(4) }, safety({ underWay: under, goesOn }));
+    const desired = commit(started({ shop: many(3) }), { shop: many(4) }, safety({ underWay: under, isContinued }));
     expect(Object.fromEntries(asked)).toEqual({
       'shop-s-1': 'shop-s-1',
       'shop-s-4': 'shop-s-4',

@@ -86,7 +86,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   'too many deletes besides deletes under way that this commit ends': {
     removed: { shop: ['a', 'b', 'c'] },
-    facts: { underWay: underWay({ shop: ['d'], office: ['x', 'y'] }), goesOn: (server) => server === 'y' },
+    facts: { underWay: underWay({ shop: ['d'], office: ['x', 'y'] }), isContinued: (server) => server === 'y' },
     held: ['office', 'shop'],
   },
   'a delete under way once, although it also counts as recent': {
@@ -99,7 +99,7 @@ const CASES: Readonly<Record<string, Case>> = {
       underWay: underWay({ office: ['x', 'y'] }),
       recent: 2,
       isRecent: ({ server }) => server !== 'a',
-      goesOn: () => false,
+      isContinued: () => false,
     },
     held: ['shop'],
   },

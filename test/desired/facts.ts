@@ -10,7 +10,7 @@ export function deletionFacts(fields: Partial<DeletionFacts> = {}): DeletionFact
     recent: 0,
     isRecent: () => false,
     underWay: new Map(),
-    goesOn: () => true,
+    isContinued: () => true,
     incarnationOf: () => 1,
     isApproved: () => false,
     heldBefore: new Map(),

@@ -17,11 +17,11 @@ function follow(...commits: readonly Instances[]): readonly DesiredState[] {
 }
 
 function serversGoing(count: number): ReadonlySet<string> {
-  return new Set(Array.from({ length: count }, (_, index) => `going-${index}`));
+  return new Set(Array.from({ length: count }, (_, index) => `unwanted-${index}`));
 }
 
 describe('capacityRefusals', () => {
-  it.each<[what: string, before: Instances, after: Instances, going: number, limit: number, refused: string[]]>([
+  it.each<[what: string, before: Instances, after: Instances, unwanted: number, limit: number, refused: string[]]>([
     ['refuse nothing at the limit', { a: one('x') }, { b: two('y', 'z') }, 1, 4, []],
     [
       'refuse the instance that grows most beyond the limit',
@@ -34,9 +34,9 @@ describe('capacityRefusals', () => {
     ['refuse as many instances as necessary', { a: one('x') }, { b: two('y', 'z'), c: one('w') }, 0, 1, ['b', 'c']],
     ['count servers that are not deleted yet', { a: one('x') }, { c: one('w') }, 2, 3, ['c']],
     ['refuse no instance that does not grow', { a: two('x', 'y') }, { a: one('x') }, 0, 0, []],
-  ])('refuses %s', (_what, before, after, going, limit, refused) => {
+  ])('refuses %s', (_what, before, after, unwanted, limit, refused) => {
     const [baseline, next] = follow(before, after) as [DesiredState, DesiredState];
-    const refusals = capacityRefusals(next.units, { baseline, going }, limit);
+    const refusals = capacityRefusals(next.units, { baseline, unwanted }, limit);
     expect(refusals.map(({ problem }) => problem.instances)).toEqual(refused.map((name) => [name]));
   });
 });
@@ -46,13 +46,13 @@ describe('admission without capacity', () => {
     DesiredState,
     DesiredState,
   ];
-  const going = serversGoing(ALL_SERVERS_MAX);
+  const unwanted = serversGoing(ALL_SERVERS_MAX);
 
   it('refuses instances that grow until servers are gone, and still deletes', () => {
-    const safety = { deletions: deletionFacts(), losses: new Map(), going };
+    const safety = { deletions: deletionFacts(), losses: new Map(), unwanted };
     const admitted = admitInstances({ candidates: next.candidates, receiversOf: () => [] }, baseline, safety);
     expect([...admitted.units.keys()]).toEqual([]);
-    expect(admitted.awaited).toEqual(going);
+    expect(admitted.awaited).toEqual(unwanted);
     expect(admitted.problems.map(({ code, message }) => [code, message])).toEqual([
       ['no_room', 'with "b" this controller would manage more than 200,000 servers'],
       ['no_room', 'with "c" this controller would manage more than 200,000 servers'],

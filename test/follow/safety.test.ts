@@ -88,15 +88,15 @@ describe('the facts for the delete budget', () => {
     expect([deletions.isApproved('d2'), deletions.isApproved('d1')]).toEqual([true, false]);
   });
 
-  it.each<[name: string, wanted: Spec | null, spec: Spec | undefined, goesOn: boolean]>([
+  it.each<[name: string, wanted: Spec | null, spec: Spec | undefined, isContinued: boolean]>([
     ['a delete of an unwanted server continues', null, undefined, true],
     ['a delete of a server that is wanted again ends', null, SMALL, false],
     ['a replacement for the same spec continues', LARGE, specOf('large'), true],
     ['a replacement for another spec ends', LARGE, SMALL, false],
     ['a replacement of an unwanted server ends', LARGE, undefined, false],
-  ])('say whether an action continues: %s', async (_name, wanted, spec, goesOn) => {
+  ])('say whether an action continues: %s', async (_name, wanted, spec, isContinued) => {
     const value = rowIn('pending', { wanted, applied: SMALL, replacing: wanted !== null });
     const ledger = await ledgerOf({ kind: 'server', name: 'web-1', value, expected: undefined });
-    expect(readSafety(ledger, { budget, now: NOW }).deletions.goesOn('web-1', spec)).toBe(goesOn);
+    expect(readSafety(ledger, { budget, now: NOW }).deletions.isContinued('web-1', spec)).toBe(isContinued);
   });
 });

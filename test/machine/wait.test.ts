@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { toldWait, type Wait, waitReason } from '../../src/machine/wait.ts';
+import { type Wait, waitReason, waitView } from '../../src/machine/wait.ts';
 import { NOW } from '../reconcile/build.ts';
 
 it.each<[wait: Wait, reason: string]>([
@@ -37,5 +37,5 @@ const requestWords = (tags: readonly string[]): string => `last request of ${tag
 
 it('waitReason says when a proxy asked last', () => {
   const wait: Wait = { kind: 'capacity', provider: 'proxied', instance: 'shop', tags: ['lab'] };
-  expect(toldWait(wait, requestWords)?.reason).toBe('waits for a proxy with the tag "lab"; last request of lab');
+  expect(waitView(wait, requestWords)?.reason).toBe('waits for a proxy with the tag "lab"; last request of lab');
 });

@@ -421,7 +421,7 @@ describe('a certificate that expires', () => {
     replica: Partial<Pick<Facts, 'leader' | 'isUnled'>> = {},
   ): readonly Cause[] {
     const none = (): Map<string, unknown> => new Map();
-    const index = { needingPerson: none, serversOfProxies: none, openUpdates: none };
+    const index = { needingOperator: none, serversOfProxies: none, openUpdates: none };
     const rows = { list: none, read: () => undefined, index };
     const dated = ending.map((dates) => ({ id: 'crl', name: 'the list', action: 'renew it', ...dates }));
     const noticed = { silent: [], cycles: [], unchecked: new Set(), ending: dated };

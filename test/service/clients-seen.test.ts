@@ -1,6 +1,6 @@
 // When clients were seen: in memory, and in rows that are written at most once an hour.
 import { describe, expect, it } from 'vitest';
-import { momentOf } from '../../src/base/wording.ts';
+import { toRfc3339 } from '../../src/base/wording.ts';
 import type { Client } from '../../src/model/objects.ts';
 import type { Change, SeenRow } from '../../src/model/rows.ts';
 import { ClientsSeen } from '../../src/service/progress/clients-seen.ts';
@@ -66,7 +66,7 @@ describe('the time when a client was seen', () => {
       expect(scene.show('A1', dates)).toBe(true);
       expect(scene.record()).toEqual(['A1']);
       const { begins, expires } = { ...DATES, ...dates };
-      expect(scene.rows.get('A1')).toMatchObject({ notBefore: momentOf(begins), notAfter: momentOf(expires) });
+      expect(scene.rows.get('A1')).toMatchObject({ notBefore: toRfc3339(begins), notAfter: toRfc3339(expires) });
     },
   );
 

@@ -1,6 +1,6 @@
 // Confirmations of records: who may, what is written, and how often. The rows are in a store that counts its commits.
 import { beforeEach, describe, expect, it } from 'vitest';
-import { momentOf } from '../../src/base/wording.ts';
+import { toRfc3339 } from '../../src/base/wording.ts';
 import type { Client } from '../../src/model/objects.ts';
 import type { ApplyOutcome, DeliveryRow } from '../../src/model/rows.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
@@ -99,7 +99,7 @@ describe('the confirmation by', () => {
 
 describe('confirmations', () => {
   it('are written before they are answered, and once', async () => {
-    const time = momentOf(clock.now());
+    const time = toRfc3339(clock.now());
     await confirm(WEB_1, 'web-1');
     const commit = service.desired?.commit;
     expect(rowOf('web-1')).toMatchObject({ digest: digestOf('web-1'), by: 'D4', time, commit, outcome: 'applied' });

@@ -51,7 +51,7 @@ async function run(world: World, chance: Chance): Promise<Outcome> {
   await begin(world, chance);
   const { base, head } = branchOff(world, chance);
   await rest(world);
-  if (isHeld(world) || !isAtRest(world)) return unplanned('not at rest');
+  if (isHeld(world) || !isIdle(world)) return unplanned('not at rest');
   const planned = await plannedMerge(world.git, base(), head);
   if (planned.files === undefined) return unplanned('conflict');
   if (!isInForce(world, planned)) return unplanned('another state in force');
@@ -134,7 +134,7 @@ function isHeld({ core }: World): boolean {
 }
 
 /** Every server is as it is wanted. */
-function isAtRest({ core, git, sites, violation }: World): boolean {
+function isIdle({ core, git, sites, violation }: World): boolean {
   if (violation !== undefined || core?.current.get()?.commit !== git.head) return false;
   const rows = core.ledger.list('server');
   // A retained server that nobody knows any more is in the way of one of its name.

@@ -45,7 +45,7 @@ export class DriftWatch {
       this.#world.goneUnasked.delete(name);
       return;
     }
-    if (isAtRest(after)) this.#atRest.set(name, siteOfRow(after));
+    if (isIdle(after)) this.#atRest.set(name, siteOfRow(after));
     if (after.wanted === null) this.#world.asked.uncounted.delete(name);
     if (before === undefined || after.wanted === null) return;
     const isChanged = before.wanted !== after.wanted && JSON.stringify(before.wanted) !== JSON.stringify(after.wanted);
@@ -56,7 +56,7 @@ export class DriftWatch {
     if (isChanged || this.#world.asked.explains(name)) {
       // After a request or a commit, earlier healing no longer counts.
       this.#heals.delete(name);
-    } else if (isAtRest(before) && !isAtRest(after)) this.#leavesRest(name, after, isMissed(before));
+    } else if (isIdle(before) && !isIdle(after)) this.#leavesRest(name, after, hasMissedCommit(before));
   }
 
   /** Looks at a call that begins. */
@@ -126,7 +126,7 @@ export class DriftWatch {
 }
 
 /** Returns true if a commit has changed a server or its layers, its update did not find it, and it is not known to be gone. */
-function isMissed({ reason, wanted, applied }: ServerRow): boolean {
+function hasMissedCommit({ reason, wanted, applied }: ServerRow): boolean {
   return reason?.code === 'many_gone' && contentOf(wanted) !== contentOf(applied);
 }
 
@@ -134,6 +134,6 @@ function contentOf(spec: Spec | null): string {
   return JSON.stringify([spec?.properties, spec?.layers]);
 }
 
-function isAtRest({ state, wanted, applied }: ServerRow): boolean {
+function isIdle({ state, wanted, applied }: ServerRow): boolean {
   return (state === 'done' || state === 'drifted') && wanted !== null && applied !== null;
 }

@@ -44,7 +44,7 @@ class Alerts {
   /** Returns the number of rows that changed. */
   become(facts: Partial<AlertFacts>): number {
     const quiet = { items: [], commit: 'aaa', begun: new Map(), isNew: false, now: NOW };
-    const progressOf = () => ({ servers: 2, isAtRest: true });
+    const progressOf = () => ({ servers: 2, isIdle: true });
     const { alerts, targets } = { alerts: this.rows, targets: this.targets };
     const changed = changedAlerts({ ...quiet, progressOf, alerts, targets, ...facts });
     const rows = [...new Map([...this.rows, ...changed])];
@@ -222,7 +222,7 @@ it('the followed commit is sent if it has changed', () => {
 });
 
 describe('an instance', () => {
-  const open = { progressOf: () => ({ servers: 3, isAtRest: false }) };
+  const open = { progressOf: () => ({ servers: 3, isIdle: false }) };
 
   it('is done once, with the last commit that changed it', () => {
     const alerts = new Alerts();

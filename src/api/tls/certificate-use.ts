@@ -1,6 +1,6 @@
 // Explains why a certificate cannot be used now or for a purpose. Does not check its signature.
 import type { X509Certificate } from 'node:crypto';
-import { momentOf } from '../../base/wording.ts';
+import { toRfc3339 } from '../../base/wording.ts';
 
 /** The side that presents a certificate. */
 export type CertificateUse = 'client' | 'server';
@@ -27,8 +27,8 @@ export function periodFault(
   { from, until }: { readonly from: number; readonly until: number },
   now: number,
 ): string | undefined {
-  if (now < from) return `is not valid before ${momentOf(from)} (check the clock of this machine)`;
-  return now >= until ? `has expired at ${momentOf(until)}` : undefined;
+  if (now < from) return `is not valid before ${toRfc3339(from)} (check the clock of this machine)`;
+  return now >= until ? `has expired at ${toRfc3339(until)}` : undefined;
 }
 
 /** Returns why a certificate cannot be used that way at `now`, as the end of a sentence; undefined if it can. */

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import { WokenLoop } from '../../base/woken-loop.ts';
-import { momentOf, reasonOf, whyUnusable } from '../../base/wording.ts';
+import { reasonOf, toRfc3339, whyUnusable } from '../../base/wording.ts';
 import type { Outage } from '../../service/answers.ts';
 import { dueFrom, type EndingCertificate } from '../../service/progress/clients-seen.ts';
 import { type CheckedTls, checkTls, type TlsFault, type TlsPart } from './check-tls.ts';
@@ -169,7 +169,7 @@ export class TlsFiles {
   #complain(problems: readonly string[]): void {
     const reason = problems.join('; ');
     if (reason === this.failure?.reason) return;
-    this.failure = { reason, since: this.failure?.since ?? momentOf(this.#clock.now()) };
+    this.failure = { reason, since: this.failure?.since ?? toRfc3339(this.#clock.now()) };
     this.#log.error({ problems }, 'the new TLS files cannot be used; the earlier ones stay in force');
   }
 
@@ -187,7 +187,7 @@ export class TlsFiles {
     this.#warnedOn = day;
     for (const { name, ends } of due) {
       const words = now < ends ? 'expires soon' : 'has expired';
-      this.#log.warn({ expires: momentOf(ends) }, `${name} ${words}: replace it`);
+      this.#log.warn({ expires: toRfc3339(ends) }, `${name} ${words}: replace it`);
     }
   }
 }

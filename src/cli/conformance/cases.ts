@@ -5,7 +5,7 @@ import type { Answer, AnswerOutcome } from '../../model/call-result.ts';
 import type { Properties } from '../../model/objects.ts';
 import type { Operation } from '../../model/state.ts';
 import { encodeCall } from '../../providers/provider.ts';
-import { type ConformanceCase, Deviation, expectObserved, runLifeCycle, type Trial, toldOutcome } from './trial.ts';
+import { type ConformanceCase, Deviation, expectObserved, outcomeWords, runLifeCycle, type Trial } from './trial.ts';
 
 const SERVER = '1';
 const ABSENT = 'absent-1';
@@ -93,7 +93,7 @@ function judgeUpdated(answer: Answer, trial: Trial): void {
 function judgeRepeated(answer: Answer, trial: Trial): void {
   const { updated } = trial;
   if (updated === undefined || answer.outcome === updated) return;
-  throw new Deviation(`update ${toldOutcome(answer, [updated])}`);
+  throw new Deviation(`update ${outcomeWords(answer, [updated])}`);
 }
 
 /** When a call is interrupted: most programs are working by then. */
@@ -168,7 +168,7 @@ const INPUT_CASES: readonly ConformanceCase[] = [
     title: 'a field that is not known yet is ignored',
     async run(trial) {
       const answer = await trial.send(`${JSON.stringify({ ...jsonOf(trial), fromALaterVersion: { a: [1] } })}\n`);
-      if (answer.outcome !== 'absent') throw new Deviation(`check ${toldOutcome(answer, ['absent'])}`);
+      if (answer.outcome !== 'absent') throw new Deviation(`check ${outcomeWords(answer, ['absent'])}`);
     },
   },
   {
@@ -182,7 +182,7 @@ const FORGERY_CASE: ConformanceCase = {
   title: 'a request with a signature of another secret is refused',
   async run(trial) {
     const answer = await trial.send(`${JSON.stringify(jsonOf(trial))}\n`, trial.options.forged);
-    if (answer.outcome !== 'failed') throw new Deviation(`it ${toldOutcome(answer, ['failed'])}, such as status 401`);
+    if (answer.outcome !== 'failed') throw new Deviation(`it ${outcomeWords(answer, ['failed'])}, such as status 401`);
   },
 };
 
@@ -202,7 +202,7 @@ function refused(title: string, input: (trial: Trial) => object | string, becaus
 
 function expectRefused(answer: Answer, because: string): void {
   if (answer.outcome === 'failed' || answer.outcome === 'retryable') return;
-  throw new Deviation(`it ${toldOutcome(answer, ['failed'])}, or a non-zero exit${because}`);
+  throw new Deviation(`it ${outcomeWords(answer, ['failed'])}, or a non-zero exit${because}`);
 }
 
 /** Returns all cases of a run, in their order. */

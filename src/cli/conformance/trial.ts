@@ -1,7 +1,7 @@
 // Calls the tested provider for the cases of the conformance test, and checks its answers. Runs the life cycle of a
 // server for several cases.
 import { randomUUID } from 'node:crypto';
-import { momentOf, quote } from '../../base/wording.ts';
+import { quote, toRfc3339 } from '../../base/wording.ts';
 import type { Answer, AnswerOutcome } from '../../model/call-result.ts';
 import { isSame } from '../../model/json.ts';
 import type { Properties } from '../../model/objects.ts';
@@ -71,7 +71,7 @@ export class Trial {
       record: { clientcert: resource },
       applied: hasSpec ? { ...EMPTY_SPEC, kind, properties: named } : null,
       outputs: hasSpec ? {} : null,
-      deadline: momentOf(Date.now() + timeoutMs),
+      deadline: toRfc3339(Date.now() + timeoutMs),
       ...fields,
     };
   }
@@ -110,13 +110,13 @@ export class Trial {
     fields: Partial<Call> = {},
   ): Promise<Answer> {
     const answer = await this.call(operation, resource, fields);
-    if (!outcomes.includes(answer.outcome)) throw new Deviation(`${operation} ${toldOutcome(answer, outcomes)}`);
+    if (!outcomes.includes(answer.outcome)) throw new Deviation(`${operation} ${outcomeWords(answer, outcomes)}`);
     return answer;
   }
 }
 
 /** Returns words for how an answer differs from the expected outcomes. */
-export function toldOutcome({ outcome, message }: Answer, expected: readonly AnswerOutcome[]): string {
+export function outcomeWords({ outcome, message }: Answer, expected: readonly AnswerOutcome[]): string {
   const words = message === '' ? '' : ` (${message})`;
   return `answered "${outcome}"${words}; expected ${expected.map((each) => `"${each}"`).join(' or ')}`;
 }

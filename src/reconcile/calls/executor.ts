@@ -5,7 +5,7 @@ import type { Clock, ClockTimes } from '../../base/clock.ts';
 import { invariant } from '../../base/invariant.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Metrics } from '../../base/metrics.ts';
-import { momentOf, reasonOf } from '../../base/wording.ts';
+import { reasonOf, toRfc3339 } from '../../base/wording.ts';
 import { plainRecord } from '../../hiera/record.ts';
 import type { Answer, CallResult } from '../../model/call-result.ts';
 import type { NodeRecord } from '../../model/record.ts';
@@ -253,7 +253,7 @@ export function makeCall(
     record: facts.record,
     applied: row.applied,
     outputs: row.applied === null ? null : row.outputs,
-    deadline: momentOf(facts.deadline),
+    deadline: toRfc3339(facts.deadline),
   };
 }
 

@@ -2,7 +2,7 @@
 // cause, not one for each of its servers. In memory of the process that calls: after a start, the first calls show it
 // again.
 import type { Clock } from '../../base/clock.ts';
-import { momentOf } from '../../base/wording.ts';
+import { toRfc3339 } from '../../base/wording.ts';
 import type { Answer } from '../../model/call-result.ts';
 import { PROXIED } from '../../model/names.ts';
 import type { CallInFlight } from '../calls/capacity.ts';
@@ -54,7 +54,7 @@ export class EntryAnswers {
     const known = this.#unanswered.get(provider);
     const reason = answer?.message ?? because ?? 'it ended without an answer';
     const servers = (known?.servers ?? new Set()).add(server);
-    const first = known ?? { entry: provider, since: momentOf(claimed.wall), begun: claimed.monotonic, count: 0 };
+    const first = known ?? { entry: provider, since: toRfc3339(claimed.wall), begun: claimed.monotonic, count: 0 };
     this.#unanswered.set(provider, { ...first, count: first.count + 1, reason, servers });
   }
 

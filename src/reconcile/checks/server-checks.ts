@@ -4,7 +4,7 @@
 
 import { type Clock, type ClockTimes, msSince, readClocks } from '../../base/clock.ts';
 import type { CheckEnd, Next } from '../../machine/decision.ts';
-import { driftPolicyOf, isAtRest } from '../../machine/drift.ts';
+import { driftPolicyOf, isIdle } from '../../machine/drift.ts';
 import { RECOVERY } from '../../machine/recovery.ts';
 import { fitsProxy, isSameSite, proxyTagsOf, responsibleTags, type Site } from '../../machine/responsibility.ts';
 import type { Answer, CallResult } from '../../model/call-result.ts';
@@ -266,7 +266,7 @@ export class ServerChecks {
 
   /** Returns the provider entry that checks an idle server, or null if it must not be checked. */
   #checkerOf(row: ServerRow, isRequested: boolean): string | null {
-    const entry = row.provider === null || !isAtRest(row) ? undefined : this.#options.registry.byName(row.provider);
+    const entry = row.provider === null || !isIdle(row) ? undefined : this.#options.registry.byName(row.provider);
     if (entry === undefined) return null;
     return isRequested || driftPolicyOf(row, entry.drift) !== 'off' ? row.provider : null;
   }

@@ -84,7 +84,7 @@ export class ProxyPresence {
    * Returns when a proxy that manages servers with these tags last asked, in milliseconds since 1970, if all are
    * silent; null if none is registered; undefined if one is not silent.
    */
-  unheardSince(tags: readonly string[]): number | null | undefined {
+  silentSince(tags: readonly string[]): number | null | undefined {
     if (this.isAsking(tags)) return undefined;
     const last = this.#lastOf(tags);
     return last === undefined ? null : this.#wallTime(last);

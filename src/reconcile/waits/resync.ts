@@ -3,7 +3,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Metrics } from '../../base/metrics.ts';
-import { isAtRest } from '../../machine/drift.ts';
+import { isIdle } from '../../machine/drift.ts';
 import type { CommitGate } from '../commit-gate.ts';
 import type { Ledger } from '../ledger.ts';
 import type { Queue } from '../queue.ts';
@@ -73,7 +73,7 @@ export class Resync {
     this.#cancel = clock.after(isBusy ? BUSY_MS : RESYNC_MS, () => this.#run());
     if (isBusy || !isActive()) return;
     for (const [server, row] of ledger.list('server')) {
-      if (isAtRest(row) || queue.has(server)) continue;
+      if (isIdle(row) || queue.has(server)) continue;
       this.#added.add(server);
       queue.add(server);
     }

@@ -1,7 +1,7 @@
 // Enqueues the servers that may continue because a row was written or a call ended. Waits are not stored: a pass
 // decides again whether its server waits.
 
-import { isAtRest } from '../../machine/drift.ts';
+import { isIdle } from '../../machine/drift.ts';
 import { awayMax, groupOf } from '../../machine/rollout.ts';
 import { EVERY_INSTANCE } from '../../machine/suspension.ts';
 import type { Change, ServerRow } from '../../model/rows.ts';
@@ -86,9 +86,9 @@ export class WakeUps {
   /** Enqueues the unwanted servers that this one no longer needs. */
   #wakeNeeded(before: ServerRow, after: ServerRow | undefined): void {
     const { ledger, wake } = this.#options;
-    const isLetGo = before.wanted !== null && after?.wanted == null;
+    const isForgotten = before.wanted !== null && after?.wanted == null;
     const needed = neededBy(before);
-    for (const name of isLetGo ? needed : needed.difference(neededBy(after))) {
+    for (const name of isForgotten ? needed : needed.difference(neededBy(after))) {
       if (ledger.server(name)?.wanted === null) wake(name);
     }
   }
@@ -101,5 +101,5 @@ export class WakeUps {
 }
 
 function isResting(row: ServerRow | undefined): boolean {
-  return row !== undefined && isAtRest(row);
+  return row !== undefined && isIdle(row);
 }

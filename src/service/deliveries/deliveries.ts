@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.ts';
 import { isSameList } from '../../base/lists.ts';
 import { Shares } from '../../base/shares.ts';
 import { shortDigest } from '../../base/short-digest.ts';
-import { momentOf } from '../../base/wording.ts';
+import { toRfc3339 } from '../../base/wording.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { factsOf, nodeAtMoment, nodeOf, unitOfNode } from '../../desired/node-records.ts';
 import { fitsProxy, proxyTagsOf } from '../../machine/responsibility.ts';
@@ -65,7 +65,7 @@ export class Deliveries {
       digest,
       outcome,
       by: by.serial,
-      time: momentOf(view.now),
+      time: toRfc3339(view.now),
       incarnation: present.incarnation,
       message: message.slice(0, MESSAGE_LENGTH_MAX).toWellFormed(),
       commit: isPresent ? desired.commit : null,

@@ -51,7 +51,7 @@ export function createOperator(options: OperatorOptions) {
      * installation.
      */
     providers: (by: Client): readonly ListedProvider[] =>
-      new Scope(by, options).seesPersons ? providersIn(options) : [],
+      new Scope(by, options).seesClients ? providersIn(options) : [],
     /**
      * Returns the problems of the newest commit, followed or not; those of the followed commit if the newest was not
      * read.

@@ -1,7 +1,7 @@
 // The operations on servers. Each finds its servers, requests the change of their rows, and answers with a sentence.
 
 import { withSuggestion } from '../../base/wording.ts';
-import { isAtRest } from '../../machine/drift.ts';
+import { isIdle } from '../../machine/drift.ts';
 import {
   adoptedRow,
   correctedRow,
@@ -122,7 +122,7 @@ async function checkServers(order: Order, target: Target, options: ServerOperati
   const { rows, requests, entries, requestCheck } = options;
   const servers = selectServers(order, options, target).filter((server) => {
     const row = rows.server(server);
-    return row !== undefined && isAtRest(row) && row.provider !== null && entries.has(row.provider);
+    return row !== undefined && isIdle(row) && row.provider !== null && entries.has(row.provider);
   });
   const [name] = servers;
   const row = name === undefined ? undefined : rows.server(name);

@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import { type LogOnceAMinute, logOnceAMinute } from '../../base/log-once-a-minute.ts';
 import { WokenLoop } from '../../base/woken-loop.ts';
-import { momentOf } from '../../base/wording.ts';
+import { toRfc3339 } from '../../base/wording.ts';
 import type { EndedCauses } from '../../reconcile/row-requests.ts';
 import type { AttentionItem } from '../answers.ts';
 import { shortened } from './attention.ts';
@@ -71,7 +71,7 @@ export class AttentionWatch {
   /** Never rejects. */
   async #refresh(signal: AbortSignal): Promise<false> {
     const { attention, clock, log } = this.#options;
-    const before = momentOf(clock.now());
+    const before = toRfc3339(clock.now());
     try {
       const found = attention();
       if (found !== undefined && !signal.aborted) {

@@ -2,7 +2,7 @@
 import { compareNames } from '../../model/names.ts';
 import { ATTENTION_KINDS, type Attention, type AttentionItem, type Cause } from '../answers.ts';
 import type { Facts } from './facts.ts';
-import { personFor } from './why.ts';
+import { clientNameFor } from './why.ts';
 
 const ITEMS_MAX = 1_000;
 const INSTANCES_MAX = 100;
@@ -36,5 +36,5 @@ function acknowledgedIn(cause: Cause, { scope, view: { rows, desired, now } }: F
   const [first] = known.sort((a, b) => Date.parse(a.until) - Date.parse(b.until));
   if (first === undefined || known.length < cause.instances.length) return { ...cause, acknowledged: null };
   const { until, reason } = first;
-  return { ...cause, acknowledged: { by: personFor(first.by, scope, desired), until, reason } };
+  return { ...cause, acknowledged: { by: clientNameFor(first.by, scope, desired), until, reason } };
 }

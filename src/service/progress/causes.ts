@@ -1,7 +1,7 @@
 // Finds the causes that need an operator: one cause, however many servers and instances it affects. The attention list,
 // `why`, the log, metrics and notifications show these causes with these words.
 // docs/concepts.md, what needs an operator.
-import { countOf, firstNames, momentOf } from '../../base/wording.ts';
+import { countOf, firstNames, toRfc3339 } from '../../base/wording.ts';
 import type { DesiredState, RefusedCommit } from '../../desired/desired-state.ts';
 import { breakingCommand, cycleReason } from '../../machine/chain.ts';
 import { reasonText, stateWithReason } from '../../machine/reasons.ts';
@@ -35,7 +35,7 @@ export function causesOf(facts: Facts): Causes {
   const found = new Map(outerCauses(facts).map((cause) => [cause.id, cause]));
   const covered = new Set<string>();
   const explained = facts.scope.isProxy ? new Set<string>() : explainedServers(facts);
-  for (const [id, names] of [...facts.view.rows.index.needingPerson(), ...uncheckedServers(facts)]) {
+  for (const [id, names] of [...facts.view.rows.index.needingOperator(), ...uncheckedServers(facts)]) {
     if (found.has(id)) continue;
     const own = names.filter((name) => !explained.has(name) && facts.scope.seesServer(name));
     const [cause] = serversCause(id, own, facts);
@@ -62,7 +62,7 @@ export function outerCauses(facts: Facts): readonly Cause[] {
     ...leaderCauses(facts),
     ...silentCauses(facts),
     ...orphanedCauses(facts),
-    ...unheardCauses(facts),
+    ...silentProxyCauses(facts),
     ...endingCauses(facts),
   ];
 }
@@ -101,7 +101,7 @@ function commitCauses({ scope, refused }: Facts): Cause[] {
 export function unfollowed(scope: Scope, refused: RefusedCommit | undefined): UnfollowedCommit | null {
   if (refused === undefined) return null;
   const { commit, hold: held, since } = refused;
-  const isShown = held !== null || scope.seesPersons;
+  const isShown = held !== null || scope.seesClients;
   const reason = isShown ? refused.reason : WITHHELD;
   return { commit, reason, since, action: releaseOf(refused) };
 }
@@ -293,15 +293,15 @@ function explainedServers(facts: Facts): ReadonlySet<string> {
 }
 
 /** Includes idle servers: only their proxies can check them. */
-function unheardCauses(facts: Facts): Cause[] {
+function silentProxyCauses(facts: Facts): Cause[] {
   const { view, noticed } = facts;
   if (noticed === undefined) return [];
-  const needing = view.rows.index.needingPerson();
-  const unheard = view.rows.index.serversOfProxies((tags) => noticed.unheardSince(tags) !== undefined);
+  const needing = view.rows.index.needingOperator();
+  const unheard = view.rows.index.serversOfProxies((tags) => noticed.silentSince(tags) !== undefined);
   return [...unheard].flatMap(([tags, names]) => {
     const id = `proxies:${tags.join(',')}`;
-    const last = noticed.unheardSince(tags) ?? null;
-    const since = last === null ? null : momentOf(last);
+    const last = noticed.silentSince(tags) ?? null;
+    const since = last === null ? null : toRfc3339(last);
     const what = since === null ? 'is registered' : `has asked for work since ${since}`;
     const reason = `no proxy ${tagWords(tags)} ${what}: its servers are neither changed nor checked`;
     const action =
@@ -318,8 +318,8 @@ function endingCauses({ view: { now }, noticed }: Facts): Cause[] {
   return due.map(({ id, name, begins, ends, action }) => {
     const days = Math.floor((ends - now) / DAY_MS);
     const left = now >= ends ? 'has ended' : days === 0 ? 'ends within a day' : `ends in ${countOf(days, 'day')}`;
-    const since = momentOf(dueFrom({ begins, ends }));
-    return causeOf({ id: `certificate:${id}`, reason: `${name} ${left}, at ${momentOf(ends)}`, since, action });
+    const since = toRfc3339(dueFrom({ begins, ends }));
+    return causeOf({ id: `certificate:${id}`, reason: `${name} ${left}, at ${toRfc3339(ends)}`, since, action });
   });
 }
 
@@ -389,7 +389,7 @@ function wordsOf(kind: AttentionKind, { name, row, count }: FirstServer, { check
   const failure = kind === 'unchecked' ? checkFailureOf(name) : undefined;
   if (failure !== undefined) {
     const reason = `${name}: ${uncheckedWords(failure)}${othersIn(count)}`;
-    return { reason, since: momentOf(failure.since), action };
+    return { reason, since: toRfc3339(failure.since), action };
   }
   const isRetried = kind === 'failed' && row.state !== 'failed';
   const words = isRetried ? 'has failed, and is tried again' : row.state;

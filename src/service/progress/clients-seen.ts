@@ -2,7 +2,7 @@
 // clients that it answered itself. A standby forwards one request of each client an hour to the leader, which records
 // the client. See docs/rest.md, operations.
 import type { Clock } from '../../base/clock.ts';
-import { momentOf } from '../../base/wording.ts';
+import { toRfc3339 } from '../../base/wording.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import type { Change, SeenRow } from '../../model/rows.ts';
 import type { Registry } from '../caller.ts';
@@ -58,7 +58,7 @@ export class ClientsSeen {
     const row = rows.read('seen', serial);
     const own = this.#seen.get(serial);
     if (own === undefined) return row;
-    const seen = { lastSeen: momentOf(own.time), notBefore: momentOf(own.begins), notAfter: momentOf(own.expires) };
+    const seen = { lastSeen: toRfc3339(own.time), notBefore: toRfc3339(own.begins), notAfter: toRfc3339(own.expires) };
     return row !== undefined && row.lastSeen > seen.lastSeen ? row : seen;
   }
 

@@ -117,7 +117,7 @@ interface SeenCommit {
 
 /** Returns the commits that a client sees, newest first. */
 function seenCommits(by: Client, options: CommitSources): readonly SeenCommit[] {
-  if (!new Scope(by, options).seesPersons) return [];
+  if (!new Scope(by, options).seesClients) return [];
   return [...activeView(options).rows.list('commit')]
     .map(([commit, row]) => ({ commit, row }))
     .sort((a, b) => compareNames(b.row.time, a.row.time) || compareNames(a.commit, b.commit));

@@ -3,7 +3,7 @@
 import type { ClockTimes } from '../../base/clock.ts';
 import type { RefusedCommit } from '../../desired/desired-state.ts';
 import type { Cycle } from '../../machine/chain.ts';
-import type { ToldWait } from '../../machine/wait.ts';
+import type { WaitView } from '../../machine/wait.ts';
 import type { Client } from '../../model/objects.ts';
 import type { ServerRow } from '../../model/rows.ts';
 import type { SilentEntry } from '../../reconcile/checks/entry-answers.ts';
@@ -18,7 +18,7 @@ import type { EndingCertificate } from './clients-seen.ts';
 interface Known {
   readonly stallsOf: StallsOf;
   /** Returns the wait of a server; undefined if it does not wait. */
-  readonly waitOf: (server: string) => ToldWait | undefined;
+  readonly waitOf: (server: string) => WaitView | undefined;
   /** Returns the failure of a server's checks if several in a row have failed; undefined otherwise. */
   readonly checkFailureOf: (server: string) => CheckFailure | undefined;
   /**
@@ -65,7 +65,7 @@ export interface Noticed {
   /** Returns the last check of a server; undefined if there is none since the start. */
   readonly lastCheckOf: (server: string) => LastCheck | undefined;
   /** Returns since when no proxy for servers with these tags has sent a request; see ProxyPresence. */
-  readonly unheardSince: (tags: readonly string[]) => number | null | undefined;
+  readonly silentSince: (tags: readonly string[]) => number | null | undefined;
   /** Certificates and revocation lists. */
   readonly ending: readonly EndingCertificate[];
 }

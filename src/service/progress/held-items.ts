@@ -21,7 +21,7 @@ export function heldItems(rows: PresentRows, refused: RefusedCommit | undefined,
     });
   // A rollout concerns the updates of all instances.
   const items = [...deletes, ...(scope.isWhole ? failures(rows) : []), ...commitHolds(refused, rows, scope)];
-  return scope.seesPersons ? items : items.map((item) => ({ ...item, author: null }));
+  return scope.seesClients ? items : items.map((item) => ({ ...item, author: null }));
 }
 
 /**

@@ -88,7 +88,7 @@ export function attentionOf(options: ProgressOptions): AllAttention {
 
 function buildOverview(facts: Facts, desired: DesiredState | undefined): Overview {
   const { view, scope, refused } = facts;
-  const author = scope.seesPersons ? authorOf(view.desired.commit, view.rows) : null;
+  const author = scope.seesClients ? authorOf(view.desired.commit, view.rows) : null;
   const { causes } = causesOf(facts);
   const causesIn = causesByInstance(causes, STATUS_KINDS);
   const seen = [...instanceNames(view)].sort(compareNames).filter((name) => scope.seesInstance(name));

@@ -11,13 +11,13 @@ import type { LossPolicy, ServerRow } from '../../model/rows.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type {
   Delivered,
+  EventView,
   HeldItem,
   InstanceEvents,
   ListedEvents,
   RecordedServer,
   RecordedState,
   SentNotification,
-  ToldEvent,
 } from '../answers.ts';
 import { type AskedCommit, confirmedCommits, findDelivered } from '../deliveries/delivered.ts';
 import { hasInstance, instanceNames, requireInstance, unknownInstance } from '../read/instance-views.ts';
@@ -44,7 +44,7 @@ export function recordReads(options: RecordOptions) {
       scope.isWhole && resource === undefined
         ? await options.rows.listEvents(range)
         : await listSeenEvents(range, { scope, resource }, view());
-    return { events: events.map((event) => tellEvent(scope, event)), gap: isGap };
+    return { events: events.map((event) => eventView(scope, event)), gap: isGap };
   }
 
   return {
@@ -167,7 +167,7 @@ export function selectInstances(names: readonly string[]): ReadonlySet<string> |
 }
 
 /** Returns an event of any instance as a client sees it. */
-export function tellEvent(scope: Scope, { instance, event }: ListedEvent): ToldEvent {
+export function eventView(scope: Scope, { instance, event }: ListedEvent): EventView {
   const hidden = scope.seesPerson(event.client) ? {} : { client: null, clientName: null };
   return { ...event, ...hidden, instance: instance === EVERY_INSTANCE ? null : instance };
 }

@@ -1,10 +1,10 @@
 // Explains why servers of an instance are not done, with one item for each server. See docs/rest.md, stack instances.
 
-import { momentOf, quoteSome, withSuggestion } from '../../base/wording.ts';
+import { quoteSome, toRfc3339, withSuggestion } from '../../base/wording.ts';
 import { differingNames, shortenedValue } from '../../machine/drift.ts';
 import { unknownOutputs } from '../../machine/read-outputs.ts';
 import { isStuck, reasonText } from '../../machine/reasons.ts';
-import type { ToldWait } from '../../machine/wait.ts';
+import type { WaitView } from '../../machine/wait.ts';
 import { fieldOf } from '../../model/json.ts';
 import { compareNames, PROXIED } from '../../model/names.ts';
 import type { ServerRow } from '../../model/rows.ts';
@@ -58,7 +58,7 @@ function uncheckedItems(servers: readonly string[], facts: Facts): WaitingItem[]
     const failure = facts.checkFailureOf(resource);
     const state = seenRow(resource, facts)?.state;
     if (failure === undefined || state !== 'done') return [];
-    const since = momentOf(failure.since);
+    const since = toRfc3339(failure.since);
     return [{ resource, state, reason: uncheckedWords(failure), since, until: null, action: answering(resource) }];
   });
 }
@@ -103,7 +103,7 @@ export function describeServer(name: string, row: ServerRow, facts: Facts): Wait
 
 /** Returns the words for since when and why a server could not be checked. */
 export function uncheckedWords({ since, message }: CheckFailure): string {
-  return `it could not be checked since ${momentOf(since)}${message === '' ? '' : `: ${message}`}`;
+  return `it could not be checked since ${toRfc3339(since)}${message === '' ? '' : `: ${message}`}`;
 }
 
 function differenceIn(row: ServerRow, { scope }: Facts): Pick<WaitingItem, 'difference'> {
@@ -150,7 +150,7 @@ function proxyWords(serial: string, { scope, view: { desired }, heardAt }: Facts
   const who = scope.seesPerson(serial) ? `the proxy ${name}` : 'a proxy';
   if (heardAt === undefined) return who;
   const time = heardAt(serial);
-  return `${who}, ${time === undefined ? 'not heard of since the start of the controller' : `last heard of at ${momentOf(time)}`},`;
+  return `${who}, ${time === undefined ? 'not heard of since the start of the controller' : `last heard of at ${toRfc3339(time)}`},`;
 }
 
 /** Returns the words for since when a provider entry has not answered, and how its last call ended. */
@@ -177,7 +177,7 @@ function idleWords(resource: string, facts: Facts): string {
   const call = callsOf(facts)?.callOf(resource);
   if (call === undefined) return 'is about to be processed';
   const who = call.provider === PROXIED ? 'a proxy' : `the provider entry "${call.provider}"`;
-  const words = `${who} checks it first, since ${momentOf(call.claimed.wall)}`;
+  const words = `${who} checks it first, since ${toRfc3339(call.claimed.wall)}`;
   return [words, unansweredWords(call.provider, facts)].filter((text) => text !== '').join('; ');
 }
 
@@ -216,7 +216,7 @@ function rootOf(server: string, facts: Facts): string {
   }
 }
 
-function rootWords({ server }: ToldWait, root: string | undefined, facts: Facts): string {
+function rootWords({ server }: WaitView, root: string | undefined, facts: Facts): string {
   const first = server === null ? undefined : seenRow(server, facts);
   if (server === null || first === undefined) return '';
   const last = root === undefined || root === server ? undefined : seenRow(root, facts);

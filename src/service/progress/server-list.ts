@@ -1,6 +1,6 @@
 // Lists recorded servers in pages, with filters, and describes one with its wanted and applied properties. See
 // docs/rest.md, operations.
-import { momentOf } from '../../base/wording.ts';
+import { toRfc3339 } from '../../base/wording.ts';
 import { compileSecrets, SECRET_VALUE } from '../../hiera/secrets.ts';
 import { shortenedValue } from '../../machine/drift.ts';
 import { fieldOf, type Json, type JsonMap } from '../../model/json.ts';
@@ -99,7 +99,7 @@ export function describeOne(name: string, facts: Facts, hierarchy: Hierarchy | u
     provider,
     properties: showsValues ? allProperties(row, isSecret) : [],
     ...(showsValues && { outputs }),
-    ...(check && { checked: { time: momentOf(check.ended.wall), outcome: check.outcome } }),
+    ...(check && { checked: { time: toRfc3339(check.ended.wall), outcome: check.outcome } }),
     ...(neededBy.length > 0 && { neededBy }),
   };
 }

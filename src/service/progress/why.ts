@@ -83,7 +83,7 @@ function suspensions(name: string, { scope, view: { desired, rows, now } }: Fact
     const row = rows.read('suspension', key);
     if (row === undefined || suspendedUntil(row, now) === undefined) return [];
     const what = key === EVERY_INSTANCE ? 'every instance' : name;
-    const who = personFor(row.by, scope, desired);
+    const who = clientNameFor(row.by, scope, desired);
     const reason = `${who} suspended ${what}${row.reason === '' ? '' : `: ${row.reason}`}`;
     const action = `treeline resume ${key === EVERY_INSTANCE ? '--all' : name}`;
     return [{ resource: null, state: 'Suspended', reason, since: row.since, until: row.until, action }];
@@ -94,8 +94,8 @@ function suspensions(name: string, { scope, view: { desired, rows, now } }: Fact
  * Returns the description of the client with this serial, or the serial itself. Depends on the scope alone, because
  * limited clients with equal limits share answers.
  */
-export function personFor(serial: string | null, scope: Scope, { clients }: DesiredState): string {
-  if (!scope.seesPersons) return 'an administrator';
+export function clientNameFor(serial: string | null, scope: Scope, { clients }: DesiredState): string {
+  if (!scope.seesClients) return 'an administrator';
   if (serial === null) return 'the operator';
   const description = clients.get(serial)?.entry.object?.description ?? '';
   return description === '' ? `the client ${serial}` : `${description} (${serial})`;

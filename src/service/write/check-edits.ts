@@ -52,7 +52,7 @@ function safetyAt({ held, owners }: DesiredState): Safety {
       recent: 0,
       isRecent: () => false,
       underWay: mapValues(held, (one) => one.removals.filter(({ server }) => !owners.has(server))),
-      goesOn: () => true,
+      isContinued: () => true,
       incarnationOf: (server) => incarnations.get(server),
       isApproved: () => false,
       heldBefore: mapValues(held, (one) => ({ ...one, servers: one.removals.map(({ server }) => server) })),

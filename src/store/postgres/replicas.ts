@@ -3,7 +3,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { type Clock, pause, systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
-import { momentOf, quote, reasonOf } from '../../base/wording.ts';
+import { quote, reasonOf, toRfc3339 } from '../../base/wording.ts';
 import { DatabaseConnections, type DatabaseOptions, type RunStatement } from './connection.ts';
 import { type CommitLease, type Leader, limitCommits } from './lease.ts';
 import {
@@ -161,7 +161,7 @@ export class Replicas {
       return keys.length === 0 ? [] : [`${quote(String(name))} differs from the leader in ${keys.join(', ')}`];
     });
     if (isAlone && others.length > 0) reasons.push(`other machines cannot reach the leader at ${address}`);
-    const since = this.trouble?.since ?? momentOf(clock.now());
+    const since = this.trouble?.since ?? toRfc3339(clock.now());
     this.trouble = reasons.length === 0 ? undefined : { reason: reasons.join('; '), since };
   }
 }

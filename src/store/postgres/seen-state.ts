@@ -4,7 +4,7 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
-import { momentOf, reasonOf } from '../../base/wording.ts';
+import { reasonOf, toRfc3339 } from '../../base/wording.ts';
 import { isMap } from '../../model/json.ts';
 import { codeOf, StoreError } from '../store-error.ts';
 
@@ -139,7 +139,7 @@ export class SeenFile {
     const { directory, clock, log } = this.#options;
     try {
       const path = seenPath(directory);
-      const seen: SeenState = { ...this.#seen, at: momentOf(clock.now()) };
+      const seen: SeenState = { ...this.#seen, at: toRfc3339(clock.now()) };
       writeFileSync(`${path}.new`, `${JSON.stringify(seen)}\n`, { mode: 0o600 });
       renameSync(`${path}.new`, path);
     } catch (error) {
