@@ -292,7 +292,9 @@ function isAnyHeld(world: World): boolean {
 
 /** Whether a version that was followed, or one on the way to it, protected the instance, even one that is wrong. */
 function wasProtected({ followed, git }: World, instance: string): boolean {
-  return [...followed.all, ...git.firstParents(git.head)].some(({ files }) => {
+  const heads = [...followed.all.map(({ commit }) => commit), git.head];
+  const passed = new Set(heads.flatMap((head) => git.firstParents(head)));
+  return [...passed].some(({ files }) => {
     const shape = fileStateOf(files, instance);
     return typeof shape !== 'string' && shape.protected;
   });

@@ -167,11 +167,12 @@ export class CreateWatch {
     if (why !== undefined) this.#world.fail('no create without a check before it', `${resource} at ${site} ${why}`);
   }
 
-  /** A create after a lost delete may find what an earlier create left; no stranger's server. */
+  /** A create may find what an earlier create left after a lost delete, or a server that nobody can tell from that. */
   #isRest(site: string, name: string): boolean {
     const server = this.#world.sites.find(({ options }) => options.name === site)?.find(name);
     const isOwn = server?.maker === 'controller' && !this.#world.orphans.has(name);
-    return this.#deleting.has(name) && (server === undefined || isOwn || this.isMistaken(server));
+    if (server !== undefined && this.isMistaken(server)) return true;
+    return this.#deleting.has(name) && (server === undefined || isOwn);
   }
 
   #whyNot(site: string, resource: string, action: string): string | undefined {
