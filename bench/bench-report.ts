@@ -30,7 +30,7 @@ export function tableText(report: BenchReport): string {
 }
 
 /** Returns true if a target is missed or a result is wrong. Small sizes have no targets. */
-export function hasMissedCommit(report: BenchReport): boolean {
+export function hasMissedTarget(report: BenchReport): boolean {
   const isMissedIn = ({ rows }: PartReport): boolean => rows.some(({ verdict }) => verdict === 'missed');
   return report.parts.some((part) => part.failures.length > 0 || (!report.isQuick && isMissedIn(part)));
 }

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { hasMissedCommit, type MeasuredPart, tableText } from './bench-report.ts';
+import { hasMissedTarget, type MeasuredPart, tableText } from './bench-report.ts';
 import { absentRow, type BenchPart } from './bench-row.ts';
 import { EXECUTE } from './execute.ts';
 import { FETCH } from './fetch.ts';
@@ -45,7 +45,7 @@ async function run(args: string[]): Promise<number> {
   const report = { loadAtStart, isQuick: values.quick, parts };
   process.stdout.write(`${tableText(report)}\n`);
   if (!isComplete) return EXIT_FAILED;
-  return hasMissedCommit(report) ? EXIT_MISSED : 0;
+  return hasMissedTarget(report) ? EXIT_MISSED : 0;
 }
 
 function helpText(): string {

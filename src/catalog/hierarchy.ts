@@ -74,7 +74,7 @@ function at(entry: Entry<unknown>, pointer: string, fault: ProblemText | undefin
 function noLevel(type: string): ProblemText {
   return {
     code: 'hierarchy_provisioning',
-    message: `"${type}" is not a level of the order`,
+    message: `"${type}" is not a layer of the order`,
     hint: 'provisioning lists types that are in "order"',
   };
 }
@@ -91,7 +91,7 @@ function repeatFault(what: string): ProblemText {
 function levelFault(order: readonly HierarchyLevel[], index: number, level: HierarchyLevel): ProblemText | undefined {
   const before = order.slice(0, index);
   if (before.some(({ type, name }) => type === level.type && name === level.name)) {
-    return repeatFault(`the level ${quote(level.name ?? level.type)}`);
+    return repeatFault(`the layer ${quote(level.name ?? level.type)}`);
   }
   if (level.name !== undefined) return compoundFault(level.name);
   const misordered = before.find(({ type, name }) => name === undefined && isReversed(type, level.type));
@@ -110,7 +110,7 @@ function isReversed(earlier: PlainTypeName, later: PlainTypeName): boolean {
 
 const LEVEL_PLACEHOLDER = /<<([^<>]*)>>/g;
 
-/** Returns the fault of a compound level's name. */
+/** Returns the fault of a compound layer's name. */
 function compoundFault(name: string): ProblemText | undefined {
   const code = 'hierarchy_name';
   const selectors = [...SELECTORS];
@@ -118,11 +118,11 @@ function compoundFault(name: string): ProblemText | undefined {
   const unknown = named.find((type) => !SELECTORS.has(type));
   if (unknown !== undefined) {
     const hint = didYouMean(unknown, selectors) ?? `one of: ${selectors.join(', ')}`;
-    return { code, message: `${quote(`<<${unknown}>>`)} in the level's name is not a type that a node selects`, hint };
+    return { code, message: `${quote(`<<${unknown}>>`)} in the layer's name is not a type that a node selects`, hint };
   }
   if (named.length === 0) {
     const hint = 'such as <<environment>>-<<location>>; an object for all nodes belongs into "common"';
-    return { code, message: `the level's name ${quote(name)} contains no placeholder`, hint };
+    return { code, message: `the layer's name ${quote(name)} contains no placeholder`, hint };
   }
   const fault = nameFault(name.replaceAll(LEVEL_PLACEHOLDER, 'x'));
   if (fault === undefined) return undefined;

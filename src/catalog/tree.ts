@@ -62,7 +62,7 @@ function levelFault(node: TreeNode, parent: TreeNode | undefined, levels: readon
   // The root is the most general layer even if the order does not list its type.
   if (parent === undefined) return undefined;
   if (level === -1) {
-    return { code: 'tree_level', message: `"${node.type}" is not a level of the order in hierarchy.yaml`, hint };
+    return { code: 'tree_level', message: `"${node.type}" is not a layer of the order in hierarchy.yaml`, hint };
   }
   if (level > levels.indexOf(parent.type)) return undefined;
   const message = `"${node.name}" of the type "${node.type}" cannot be below "${parent.name}" of the type "${parent.type}"`;

@@ -92,7 +92,7 @@ export function formatCounts(counts: StateCounts): readonly string[] {
  */
 export function formatReplicas({ leader, lag }: ReplicaFacts): readonly string[] {
   const lines: string[] = [];
-  if (leader === null) lines.push('no leader is known; this is the state of the replica that answered');
+  if (leader === null) lines.push('no replica is known to lead; this is the state of the replica that answered');
   else if (leader !== undefined) {
     lines.push(
       `the replica ${visibleLine(leader.name)} leads since ${leader.since}, with the fencing number ${leader.fencing}`,

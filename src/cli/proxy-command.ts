@@ -22,7 +22,7 @@ export function addProxyCommand(program: Command): void {
     .command('proxy')
     .description('run the programs of providers at a remote site')
     .requiredOption('--config <file>', 'the settings of the proxy')
-    .option('--check', 'check the settings and their files, and start nothing')
+    .option('--check', 'check the settings and all they name, and start nothing')
     .option('--stop-with-input', 'also stop when standard input ends')
     .addHelpText(
       'after',

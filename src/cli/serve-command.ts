@@ -29,7 +29,7 @@ export function addServeCommand(program: Command): void {
     .command('serve')
     .description('run the controller')
     .requiredOption('--config <file>', "the operator's settings, treeline.yaml")
-    .option('--check', 'check the settings and their files, and start nothing')
+    .option('--check', 'check the settings and all they name, and start nothing')
     .option('--accept-history <commit>', 'accept this commit if no registered client can')
     .addHelpText(
       'after',

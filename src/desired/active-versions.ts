@@ -1,6 +1,6 @@
 // Selects the active versions of objects and clients. An object whose newest version is invalid stays at its last valid
 // version. An invalid client file grants no access, but a commit never removes the last administrators. A commit that
-// removes all files, instances or clients is probably an accident, so it is held.
+// removes all instances or all clients is probably an accident, so it is held.
 import type { Catalog } from '../catalog/catalog.ts';
 import { HIERARCHY_FILE } from '../catalog/paths.ts';
 import type { ActivePath } from '../catalog/unreadable.ts';

@@ -9,9 +9,9 @@ import { undeterminedText } from './undetermined.ts';
 
 /** The facts about deletes and replacements from rows and settings. */
 export interface DeletionFacts {
-  /** The most removals without approval that may be in progress or have begun within the last hour. */
+  /** The most removals without approval that may be in progress, or have begun or ended within the last hour. */
   readonly limit: number;
-  /** The number of removals without approval that began within the last hour or are in progress. */
+  /** The number of removals without approval that are in progress, or began or ended within the last hour. */
   readonly recent: number;
   /** Returns true if `recent` counts a removal. */
   readonly isRecent: (removal: Removal) => boolean;

@@ -133,7 +133,7 @@ export function nameAtLevel(level: HierarchyLevel, selectors: Selectors, root: s
   return isSelected(level) ? selectors.get(level.type) : root;
 }
 
-/** Returns the name of a compound level with its placeholders replaced, or undefined if a selector is missing. */
+/** Returns the name of a compound layer with its placeholders replaced, or undefined if a selector is missing. */
 function fillName(name: string, selectors: Selectors): string | undefined {
   const parts = partsOf(name).map((part, at) => (isType(at) ? selectors.get(part) : part));
   return parts.includes(undefined) ? undefined : parts.join('');

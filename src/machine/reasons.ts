@@ -49,7 +49,7 @@ const FAILED_CHECKS = 3;
  * Returns true if the outcome of an action was lost and the checks that would determine it fail, several times in a row
  * or until they are given up. The server continues once a check is answered; an operator has to make that possible.
  */
-function isUnchecked({ state, reason, gaveUp, attempt }: CountedRow): boolean {
+function hasFailingLostChecks({ state, reason, gaveUp, attempt }: CountedRow): boolean {
   return state === 'unknown' && reason?.code === 'check_failed' && (gaveUp || attempt > FAILED_CHECKS);
 }
 
@@ -57,5 +57,5 @@ type CountedRow = Pick<ServerRow, 'state' | 'reason' | 'gaveUp' | 'attempt'>;
 
 /** Returns the state for the status of an instance: a server that cannot be checked counts as blocked. */
 export function effectiveState(row: CountedRow): State {
-  return isStuck(row) || isUnchecked(row) ? 'blocked' : row.state;
+  return isStuck(row) || hasFailingLostChecks(row) ? 'blocked' : row.state;
 }

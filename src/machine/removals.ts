@@ -120,7 +120,7 @@ export function keptRemovals(
   return new Map([...recorded].filter((removal) => isRemovalKept(removal, deletes)));
 }
 
-/** Returns true if a delete runs or began within the last hour, and was not approved since. */
+/** Returns true if a delete runs, or began or ended within the last hour, and was not approved since. */
 function isRemovalKept([name, { time }]: readonly [string, RemovalRow], { rowOf, now }: Deletes): boolean {
   const server = serverOf(name);
   const row = rowOf(server);

@@ -167,7 +167,8 @@ function isToStay({ applied, action }: ServerRow, { policy }: WantedServer): boo
 }
 
 /**
- * Returns true if no action runs, so that the new spec may be reachable without a delete: the provider is asked again.
+ * Returns true if the server exists and no action runs, so that the new spec may be reachable without a delete: the
+ * provider is asked again.
  */
 function isStillWhole(row: ServerRow): boolean {
   return row.applied !== null && row.action === null;

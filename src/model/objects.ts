@@ -88,7 +88,7 @@ export interface TreeNode {
 /** One level of the configuration layers, general to specific. */
 export interface HierarchyLevel {
   readonly type: PlainTypeName;
-  /** Only in compound levels: a name with `<<type>>` placeholders, such as `<<environment>>-<<location>>`. */
+  /** Only in compound layers: a name with `<<type>>` placeholders, such as `<<environment>>-<<location>>`. */
   readonly name?: string;
 }
 

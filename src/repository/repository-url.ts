@@ -98,7 +98,7 @@ export function directorySteps(directory: string): readonly string[] {
   const steps = directory.split('/').filter((step) => step !== '' && step !== '.');
   if (directory.startsWith('/') || steps.includes('..')) {
     throw new SourceError(
-      `"${directory}" is not a directory of the repository: write a path from its root, such as "stacks"`,
+      `"${directory}" cannot be a directory of the repository: write a path from its root, such as "stacks"`,
     );
   }
   return steps;

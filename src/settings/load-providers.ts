@@ -98,7 +98,7 @@ export async function findProgram(
  */
 async function whyNotExecutable(path: string): Promise<string | undefined> {
   try {
-    if (!(await stat(path)).isFile()) return 'is no file';
+    if (!(await stat(path)).isFile()) return 'is not a file';
     await access(path, constants.X_OK);
     return undefined;
   } catch (error) {

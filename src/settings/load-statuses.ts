@@ -116,14 +116,14 @@ function projectFault({ kind, project }: StatusesSettings): Fault | undefined {
   if (project === '') return missing('project', 'the path of the repository at the forge');
   if ((kind === 'gitlab' ? PATH_OR_NUMBER : OWNER_AND_NAME).test(project)) return undefined;
   const hint = kind === 'gitlab' ? 'write GROUP/PROJECT, or its number in quotes' : 'write OWNER/NAME';
-  return { code: 'wrong_value', message: `${quote(project)} is not the path of a repository at "${kind}"`, hint };
+  return { code: 'wrong_value', message: `${quote(project)} cannot be the path of a repository at "${kind}"`, hint };
 }
 
 function targetFault(text: string): Fault | undefined {
   const url = URL.parse(text);
   const isPage = url !== null && ['http:', 'https:'].includes(url.protocol);
   if (isPage && url.username === '' && url.password === '') return undefined;
-  const message = 'this is not the address of a page, or it contains a user or a password';
+  const message = 'this cannot be the address of a page, or it contains a user or a password';
   return { code: 'wrong_value', message, hint: 'write https://HOST/PATH' };
 }
 

@@ -98,7 +98,7 @@ export function addressFault(text: string, { what, sent, takesQuery, instead }: 
   const code = 'wrong_value';
   const url = URL.parse(text);
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
-    return { code, message: `this is not the address of ${what}`, hint: 'write https://HOST/PATH' };
+    return { code, message: `this cannot be the address of ${what}`, hint: 'write https://HOST/PATH' };
   }
   const hasMore = url.username !== '' || url.password !== '' || url.hash !== '';
   if (hasMore || (url.search !== '' && !takesQuery)) {

@@ -142,7 +142,7 @@ export class LowdbStore implements Store {
   #waiting: WaitingCommit[] = [];
   #followOthers: (changes: readonly Change[]) => Promise<void> = async () => undefined;
   #failure: Store['failure'];
-  /** Since old events were removed; the first commit removes what is left from before. */
+  /** Events since the last trim. Starts at the limit, so the first commit trims what an earlier process left. */
   #newEvents = EVENTS_A_TRIM;
   #refreshing: PromiseWithResolvers<void> | undefined;
   #writing: Promise<void> | undefined;

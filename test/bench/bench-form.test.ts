@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { type BenchReport, hasMissedCommit, tableText } from '../../bench/bench-report.ts';
+import { type BenchReport, hasMissedTarget, tableText } from '../../bench/bench-report.ts';
 import { absentRow, numberText, type PartReport, rowOf } from '../../bench/bench-row.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -91,9 +91,9 @@ describe('a report', () => {
   it('misses no target at small sizes, except for wrong results', () => {
     const row = rowOf({ ...START, target: { atMost: 1 } });
     const parts = [{ ...EMPTY, part: 'starts', rows: [row] }];
-    expect(hasMissedCommit({ ...REPORT, parts })).toBe(true);
-    expect(hasMissedCommit({ ...REPORT, parts, isQuick: true })).toBe(false);
-    expect(hasMissedCommit({ ...REPORT, parts: [{ ...EMPTY, part: 'starts', failures: ['no'] }], isQuick: true })).toBe(
+    expect(hasMissedTarget({ ...REPORT, parts })).toBe(true);
+    expect(hasMissedTarget({ ...REPORT, parts, isQuick: true })).toBe(false);
+    expect(hasMissedTarget({ ...REPORT, parts: [{ ...EMPTY, part: 'starts', failures: ['no'] }], isQuick: true })).toBe(
       true,
     );
   });

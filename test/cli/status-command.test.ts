@@ -163,7 +163,7 @@ it.each<[replica: { readonly leader?: null; readonly lag?: object }, lines: read
   [{ lag: {} }, [`since ${SINCE}: the remote cannot be reached`]],
   [
     { leader: null, lag: {} },
-    ['no leader is known; this is the state of the replica that answered', `since ${SINCE}: the remote`],
+    ['no replica is known to lead; this is the state of the replica that answered', `since ${SINCE}: the remote`],
   ],
 ])('status and why print the leader and the lag of a replica: %j', async ({ leader, lag }, lines) => {
   const replicas = {

@@ -65,7 +65,7 @@ it('a forwarded request waits while the leader is being built', async () => {
   await expect.poll(() => answered).toEqual(['standby', 'leader']);
 });
 
-it('a stopping leader returns the lease first', async () => {
+it('a stopping leader returns the lease before its standby ends', async () => {
   const { present, steps } = succeed();
   present.take();
   await present.settled();

@@ -41,7 +41,7 @@ describe('the rows of holds', () => {
     expect(heldRows({ held: judged, commit: COMMIT }, new Map([['shop', recorded]]), NOW).get('shop')).toBe(recorded);
   });
 
-  it('record the servers that an invalid instance may take over', () => {
+  it('record that an invalid instance may take over their servers', () => {
     const handOver = { ...held('a', 'b'), isHandOver: true };
     const row = heldRows({ held: new Map([['shop', handOver]]), commit: COMMIT }, new Map([['shop', fresh]]), NOW).get(
       'shop',

@@ -43,7 +43,7 @@ describe('selected layers', () => {
     ['are none by an empty string', { environment: '', role: '', shape: 'small' }, 'common/base shape/small'],
     ['need no object of a node', { environment: 'test', location: 'eu' }, 'common/base location/eu'],
     ['are none by plain keys', { common: 'other', action: 'restart', clientcert: 'x' }, 'common/base'],
-    ['need every selector of a compound level', { location: 'eu' }, 'common/base location/eu', COMPOUND],
+    ['need every selector of a compound layer', { location: 'eu' }, 'common/base location/eu', COMPOUND],
     [
       'need a selector that is not empty',
       { environment: 'prod', location: '' },
@@ -51,7 +51,7 @@ describe('selected layers', () => {
       COMPOUND,
     ],
     [
-      'combine a compound level with a plain level of its type',
+      'combine a compound layer with a plain layer of its type',
       { environment: 'prod', location: 'eu', configuration: 'shop' },
       'common/base environment/prod location/eu configuration/prod-eu configuration/shop',
       COMPOUND,
@@ -89,7 +89,7 @@ describe('objects of another tenant', () => {
     expect(layers.includes('role/a')).toBe(codes.length === 0);
   });
 
-  test('are reported at the last selector of a compound level', () => {
+  test('are reported at the last selector of a compound layer', () => {
     const properties = { environment: 'test', location: 'eu' };
     const [problem] = select(properties, { objects, hierarchy: COMPOUND, tenant: 'tb' }).problems;
     expect(problem).toMatchObject({ code: 'foreign_layer', file: 'stacks/templates/shop.yaml', line: 5 });

@@ -43,7 +43,7 @@ const LOSSES: Readonly<Record<string, (core: Core) => void>> = {
 };
 
 describe.each(Object.keys(LOSSES) as Exclude<Operation, 'check'>[])('a lost %s', (operation) => {
-  it('is repeated as often as a failed one, and given up', async () => {
+  it('is repeated no more often than a failed one, and given up', async () => {
     const core = await up();
     lose(core, operation);
     LOSSES[operation]?.(core);

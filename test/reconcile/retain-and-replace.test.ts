@@ -85,7 +85,7 @@ describe('a server that another provider entry now matches', () => {
     expect(core.calls('delete')).toEqual([]);
   });
 
-  it('is unchanged if that entry does not find it, and can be replaced later', async () => {
+  it('stays blocked if that entry does not find it, and can be adopted later', async () => {
     const core = await moved();
     answering(core, 'check', async () => answerOf('absent'));
     await core.operator.adopt(core.order, { all: true });

@@ -281,7 +281,7 @@ describe('a failing fetch', () => {
     [{ branch: '' }, /is not a branch name/],
     [{ branch: 'a b' }, /is not a branch name/],
     [{ branch: 'x.lock' }, /is not a branch name/],
-    [{ directory: '../x' }, /is not a directory of the repository/],
+    [{ directory: '../x' }, /cannot be a directory of the repository/],
   ])('fails immediately with the unusable options %j', async (options, message) => {
     const { open } = await setUp();
     await expect(open(options)).rejects.toThrow(message);

@@ -412,7 +412,7 @@ describe('attention for many servers', () => {
   });
 });
 
-describe('a certificate that expires', () => {
+describe('causes without rows', () => {
   const DAY = 86_400_000;
   const NOW = Date.parse('2026-11-20T10:00:00.000Z');
   function told(
@@ -442,20 +442,20 @@ describe('a certificate that expires', () => {
     [1, 'the list ends in 1 day, at 2026-11-21T10:00:00.000Z'],
     [0.5, 'the list ends within a day, at 2026-11-20T22:00:00.000Z'],
     [-1, 'the list has ended, at 2026-11-19T10:00:00.000Z'],
-  ])('in %s days is reported from 30 days before', (days, reason) => {
+  ])('report a certificate from 30 days before its end: %s days', (days, reason) => {
     const items = told([{ begins: NOW - 365 * DAY, ends: NOW + days * DAY }]);
     expect(items[0]?.reason).toBe(reason);
     if (reason !== undefined)
       expect(items).toMatchObject([{ id: 'certificate:crl', kind: 'certificate', action: 'renew it' }]);
   });
 
-  it('is reported in the last quarter of a short validity, the first to expire', () => {
+  it('report a short validity in its last quarter, the first to expire', () => {
     expect(told([{ begins: NOW - 3 * DAY, ends: NOW + 2 * DAY }])).toEqual([]);
     const ends = [2.1 * DAY, DAY].map((ms) => ({ begins: NOW - 7 * DAY, ends: NOW + ms }));
     expect(told(ends).map(({ reason }) => reason)).toEqual(['the list ends in 1 day, at 2026-11-21T10:00:00.000Z']);
   });
 
-  it('comes after a missing leader', () => {
+  it('report a missing leader, and one that does not answer this replica', () => {
     const leader = { name: 'one', since: '2026-11-20T10:00:00.000Z', fencing: 3 };
     const first = (replica: Parameters<typeof told>[2]) => told([], ADMINISTRATOR, replica).map(({ id }) => id);
     expect(first({ leader: null, isUnled: true })).toEqual(['leader:none']);
@@ -464,7 +464,7 @@ describe('a certificate that expires', () => {
     expect(told([], ADMINISTRATOR, { leader, isUnled: true })[0]?.reason).toContain('the leader "one" does not answer');
   });
 
-  it('is not shown to proxies', () => {
+  it('are not shown to proxies', () => {
     expect(told([{ begins: NOW - 365 * DAY, ends: NOW }], { ...ADMINISTRATOR, role: 'proxy' })).toEqual([]);
   });
 });

@@ -353,7 +353,7 @@ describe('a provider that runs a program', () => {
   it.each([
     ['command: [./missing]', '3:63', 'no_program', '/missing is not there; correct the path, or install the program'],
     ['command: [./plain]', '3:63', 'no_program', '/plain may not be executed; chmod \\+x .*/plain'],
-    ['command: [./]', '3:63', 'no_program', ' is no file'],
+    ['command: [./]', '3:63', 'no_program', ' is not a file'],
     [
       'environment: {}',
       '3:26',
@@ -444,7 +444,7 @@ describe('a provider that asks a service', () => {
     ['url: "https://x/"', 'lacks the field "secretFile", needed with "provider: http"; add "secretFile:", or'],
     ['secretFile: s', 'lacks the field "url", needed with "provider: http"; add "url:", or'],
     ['url: "http://lab.example/", secretFile: s', 'wrong_value records would go to "lab.example" unencrypted'],
-    ['url: "ftp://x/", secretFile: s', 'wrong_value this is not the address of a service; write https://HOST/PATH'],
+    ['url: "ftp://x/", secretFile: s', 'wrong_value this cannot be the address of a service; write https://HOST/PATH'],
     ['url: "https://me:hunter2@x/", secretFile: s', 'wrong_value the address of a service has no user, no password'],
     [
       'url: "https://x/", secretFile: s, command: [x]',

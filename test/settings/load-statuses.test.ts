@@ -18,7 +18,7 @@ async function problemsOf(fields: string, url = HTTPS): Promise<readonly string[
   return problems.map(({ line, column, code, message, hint }) => `${line}:${column} ${code} ${message}; ${hint}`);
 }
 
-describe('an omitted setting', () => {
+describe('the default of a setting of statuses', () => {
   it.each([
     ['github', 'https://github.com/infra/stacks.git', 'https://api.github.com', 'infra/stacks'],
     ['github', 'git@github.com:infra/stacks.git', 'https://api.github.com', 'infra/stacks'],
@@ -49,7 +49,7 @@ describe('an omitted setting', () => {
     });
   });
 
-  it('is required for a local repository', async () => {
+  it('is missing for a local repository, so the setting is required', async () => {
     expect(await problemsOf('kind: github, tokenFile: t', '/srv/stacks.git')).toEqual([
       '3:11 missing_field "apiUrl" is missing, and the "url" of the repository does not contain it; add "apiUrl:", such as https://api.github.com',
       '3:11 missing_field "project" is missing, and the "url" of the repository does not contain it; add "project:", the path of the repository at the forge',
@@ -64,15 +64,18 @@ describe('wrong settings of statuses', () => {
     ['kind: github, tokenFile: t, token: abc', 'unknown_field'],
     [
       'kind: github, tokenFile: t, project: stacks',
-      '3:50 wrong_value "stacks" is not the path of a repository at "github"; write OWNER/NAME',
+      '3:50 wrong_value "stacks" cannot be the path of a repository at "github"; write OWNER/NAME',
     ],
-    ['kind: github, tokenFile: t, project: a/b/c', 'wrong_value "a/b/c" is not the path of a repository at "github"'],
-    ['kind: gitea, tokenFile: t, project: ../x', 'wrong_value "../x" is not the path of a repository'],
+    [
+      'kind: github, tokenFile: t, project: a/b/c',
+      'wrong_value "a/b/c" cannot be the path of a repository at "github"',
+    ],
+    ['kind: gitea, tokenFile: t, project: ../x', 'wrong_value "../x" cannot be the path of a repository'],
     ['kind: gitlab, tokenFile: t, project: stacks', 'write GROUP/PROJECT, or its number in quotes'],
-    ['kind: gitlab, tokenFile: t, project: a/./b', 'wrong_value "a/./b" is not the path'],
+    ['kind: gitlab, tokenFile: t, project: a/./b', 'wrong_value "a/./b" cannot be the path'],
     [
       'kind: github, tokenFile: t, apiUrl: "ftp://x"',
-      'wrong_value this is not the address of an API; write https://HOST/PATH',
+      'wrong_value this cannot be the address of an API; write https://HOST/PATH',
     ],
     [
       'kind: github, tokenFile: t, apiUrl: "http://ghe.example/api/v3"',
@@ -83,8 +86,11 @@ describe('wrong settings of statuses', () => {
       'kind: github, tokenFile: t, apiUrl: "https://x/?token=hunter2"',
       'the address of an API has no user, no password',
     ],
-    ['kind: github, tokenFile: t, targetUrl: "javascript:hunter2"', 'wrong_value this is not the address of a page'],
-    ['kind: github, tokenFile: t, targetUrl: "https://me:hunter2@x/"', 'wrong_value this is not the address of a page'],
+    ['kind: github, tokenFile: t, targetUrl: "javascript:hunter2"', 'wrong_value this cannot be the address of a page'],
+    [
+      'kind: github, tokenFile: t, targetUrl: "https://me:hunter2@x/"',
+      'wrong_value this cannot be the address of a page',
+    ],
   ])('%s', async (fields, words) => {
     const problems = await problemsOf(fields);
     expect(problems.join('\n')).toContain(words);

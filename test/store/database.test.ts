@@ -139,7 +139,7 @@ describe('on a full disk', () => {
   });
 });
 
-it('a commit that was saved although it failed conflicts with the next one', () => {
+it('the store refuses the next commit after one that was saved although it failed', () => {
   const database = open();
   commitUntil(database, 2);
   expect(() => save(database, 2, [])).toThrow('has commit 2, and 1 was expected. Restart Treeline');

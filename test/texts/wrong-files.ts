@@ -168,7 +168,7 @@ const TREE_AND_HIERARCHY: readonly WrongFile[] = [
   ],
   ['levels that are none', { [HIERARCHY]: 'order: [commn, { type: zone, nam: x }, 5, { name: x }]\n' }],
   [
-    'compound levels that are none',
+    'compound layers that are none',
     {
       [HIERARCHY]: `order:
 - { type: configuration, name: "<<role>>/<<zone>>" }
@@ -181,7 +181,7 @@ secrets: { keys: ["("], reference: "^secret/" }
     },
   ],
   ['a pattern that looks ahead', { [HIERARCHY]: 'secrets: { keys: ["(?=a)b"], reference: "^secret/" }\n' }],
-  ['a compound level without a placeholder', { [HIERARCHY]: 'order: [common, { type: role, name: web }]\n' }],
+  ['a compound layer without a placeholder', { [HIERARCHY]: 'order: [common, { type: role, name: web }]\n' }],
   ['zones before environments', { [HIERARCHY]: 'order: [common, zone, environment, role]\n' }],
   [
     'an environment below a zone',

@@ -129,8 +129,8 @@ function readRevocationList(block: string): RevocationList {
   const [, from = times[2], , until = times[4]] = times;
   const toIssuer = bytes.slice(0, times.index);
   return {
-    from: toRfc3339(from),
-    until: until === undefined ? Number.POSITIVE_INFINITY : toRfc3339(until),
+    from: timeOf(from),
+    until: until === undefined ? Number.POSITIVE_INFINITY : timeOf(until),
     isOf: (authority) => toIssuer.endsWith(subjectBytesOf(authority)),
   };
 }
@@ -150,7 +150,7 @@ function subjectBytesOf({ raw }: X509Certificate): string {
 }
 
 /** Two-digit years begin at 1950. */
-function toRfc3339(digits = ''): number {
+function timeOf(digits = ''): number {
   const year = digits.length === 14 ? '' : digits < '50' ? '20' : '19';
   return Date.parse(`${year}${digits}Z`.replace(/(....)(..)(..)(..)(..)(..)/, '$1-$2-$3T$4:$5:$6'));
 }

@@ -144,7 +144,7 @@ const LARGE_RECORD = Object.fromEntries(
 );
 
 /** Refers to the rules in docs/providers.md. */
-const NOT_WHOLE = ', since an input that is not whole is no call (rule 7)';
+const NOT_WHOLE = ', since an input that is not whole is not a call (rule 7)';
 
 /** The cases in their order. */
 const INPUT_CASES: readonly ConformanceCase[] = [

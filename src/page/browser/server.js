@@ -67,7 +67,7 @@ function Facts({
     <div><dt>Group</dt><dd>${group}</dd></div>
     <div><dt>Wanted by</dt><dd><${Commit} of=${commit} /> <span class="quiet">version ${generation}</span></dd></div>
     <div><dt>Provider</dt><dd>${provider === null ? html`<span class="quiet">none yet</span>` : html`<a href=${pageAt('proxies')}>${proxy?.description ?? provider}</a>`}</dd></div>
-    ${attempt > 0 && html`<div><dt>Failed attempts</dt><dd>${attempt}</dd></div>`}
+    ${attempt > 0 && html`<div><dt>Failed tries</dt><dd>${attempt}</dd></div>`}
     ${isCurrent && html`<div><dt>Last check</dt><dd><${Ago} at=${checked.time} />: ${checked.outcome}</dd></div>`}
     ${delivered && html`<div><dt>Record</dt><dd><${State} of=${delivered.state} /> ${delivered.confirmed?.outcome} <${Ago} at=${delivered.confirmed?.time} />${delivered.confirmed?.message && html`<${Message} text=${delivered.confirmed.message} />`}</dd></div>`}
     ${dependsOn.length > 0 && html`<div><dt>Depends on</dt><dd><${Names} names=${dependsOn} of=${Server} /></dd></div>`}

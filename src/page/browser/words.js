@@ -58,7 +58,7 @@ export const STATUS_ORDER = [
 const KINDS = {
   store: ['bad', 'Nothing is saved'],
   leader: ['bad', 'No replica leads'],
-  replicas: ['warn', 'Replicas are not compatible'],
+  replicas: ['warn', 'Replicas differ, or cannot reach the leader'],
   recovery: ['bad', 'Recovery'],
   repository: ['bad', 'The repository cannot be read'],
   commit: ['bad', 'The newest commit is not followed'],

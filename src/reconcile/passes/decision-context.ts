@@ -36,7 +36,8 @@ export interface ContextSources extends ProviderSources, SecretRules {
   /** The longest wait of a server for its next try. */
   readonly waitMsMax: number;
   /**
-   * Returns how many deletes and replacements without approval may be in progress or have begun within the last hour.
+   * Returns how many deletes and replacements without approval may be in progress, or have begun or ended within the
+   * last hour.
    */
   readonly removalsMax: () => number;
   readonly capacity: Pick<Capacity, 'isInFlight' | 'mayClaim'>;

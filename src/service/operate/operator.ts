@@ -136,7 +136,7 @@ function approvals(options: OperatorOptions) {
       const item = await accept(order, (held) => {
         const found = held.find((one) => one.digest === digest);
         if (found !== undefined) return found;
-        const message = `No held change has the digest "${digest}"; the held changes may have changed: list them again`;
+        const message = `Nothing is held with the digest "${digest}", perhaps not any more: list what is held ("treeline held")`;
         throw new ServiceError('not_found', message);
       });
       return item.instance === null ? `Approved: ${item.kind}` : `The deletes of ${item.instance} are approved`;

@@ -128,7 +128,7 @@ async function checkServers(order: Order, target: Target, options: ServerOperati
   const row = name === undefined ? undefined : rows.server(name);
   if (name === undefined || row === undefined) {
     const words = 'No selected server is done or drifted, so there is nothing to compare';
-    throw new ServiceError('conflict', `${words}: the others are checked before their next action`);
+    throw new ServiceError('conflict', `${words}: the others are checked only if their next action needs it`);
   }
   const { instance, state } = row;
   const isOne = 'resource' in target;

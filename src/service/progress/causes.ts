@@ -217,7 +217,7 @@ const OUTAGES: Readonly<Record<OutageName, OutageWords>> = {
   },
   replicas: {
     id: 'replicas:differing',
-    means: 'the replicas are not compatible',
+    means: 'the replicas differ, or cannot reach the leader',
     action: 'give them the same version and settings; set replica.address',
   },
   statuses: {

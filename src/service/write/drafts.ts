@@ -186,7 +186,7 @@ function refuseOwnEnd({ clients }: DesiredState, by: Client, what: string): void
     return isFullAdministrator(object) && object?.serial !== by.serial;
   });
   if (by.role !== 'administrator' || others.length === 0) return;
-  const message = `An administrator cannot ${what}: ask another administrator, so that one who can connect remains`;
+  const message = `An administrator cannot ${what}: ask another administrator to do it, so that one who can still connect remains`;
   throw new ServiceError('conflict', message);
 }
 

@@ -52,8 +52,8 @@ const LOCK_MS_MAX = 1_000;
 const LEADER_STATEMENT_MS_MIN = 10_000;
 
 /**
- * Returns the limits of the leader's commits, at most the given ones. A leader that hangs within a commit must not
- * prevent a takeover for longer than its lease.
+ * Returns the limits of the leader's commits, at most the given ones. A leader that hangs between two statements
+ * must not prevent a takeover for longer than its lease; a running statement has at least 10 s.
  */
 export function limitCommits(leaseSeconds: number, limits: Partial<DatabaseLimits> = {}): Partial<DatabaseLimits> {
   const leaseMs = leaseSeconds * 1_000;

@@ -23,7 +23,7 @@ interface Failure {
 
 const CONTINUES = 'Treeline continues automatically.';
 /** After a failover of PostgreSQL, the same address may belong to the primary again. */
-export const NAME_PRIMARY = 'Use the primary in the URL.';
+export const NAME_PRIMARY = 'Write the host of the primary into the URL.';
 
 /** By the code of PostgreSQL (SQLSTATE). The text of any other error is shown as it is. */
 const FAILURES: Readonly<Record<string, (at: DatabaseAddress, said: string) => Failure>> = {

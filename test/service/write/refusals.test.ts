@@ -33,7 +33,7 @@ it('an object that only an earlier active version uses counts as in use', () => 
 describe('a write of an administrator', () => {
   const by = ADMINISTRATOR_CLIENT;
   const OTHER = { 'clients/C3.yaml': 'role: administrator\n' };
-  const WORDS = 'ask another administrator, so that one who can connect remains';
+  const WORDS = 'ask another administrator to do it, so that one who can still connect remains';
 
   it.each<[string, () => Draft, string]>([
     ['removed', () => deleteClientDraft('a1', by), 'remove its own record'],

@@ -353,7 +353,7 @@ describe('the lease in a database', () => {
     await expect.poll(() => taken, PATIENCE).toEqual([21]);
   });
 
-  it('ends statements of the leader within one lease', () => {
+  it('limits pauses and locks of the leader to one lease, and statements to at least 10 s', () => {
     expect(limitCommits(10)).toEqual({ idleMs: 10_000, lockMs: 10_000, statementMs: 10_000 });
     expect(limitCommits(1)).toEqual({ idleMs: 1_000, lockMs: 1_000, statementMs: 10_000 });
     expect(limitCommits(300, { lockMs: 200, pauseMs: 20 })).toEqual({

@@ -214,6 +214,8 @@ describe('a message about the database', () => {
     await expect(store.commit([writeText('a', 'one')])).rejects.toThrow(/can only be read: it is a standby/);
     await store.refresh();
     await store.close();
-    expect(await refusal({ url })).toContain('can only be read: it is a standby. Use the primary in the URL.');
+    expect(await refusal({ url })).toContain(
+      'can only be read: it is a standby. Write the host of the primary into the URL.',
+    );
   });
 });
