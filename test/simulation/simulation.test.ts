@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process';
+import { globSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { loadKept } from './kept.ts';
 import { simulate } from './simulate.ts';
@@ -27,7 +29,7 @@ describe('a simulated run', () => {
 });
 
 it(
-  'keeps the promises of scripts that once broke them',
+  'a simulated run keeps the promises of scripts that once broke them',
   async () => {
     for (const { title, seed, script } of loadKept()) {
       expect((await simulate(seed, { script })).violation, title).toBeUndefined();
@@ -35,3 +37,7 @@ it(
   },
   LIMIT_MS,
 );
+
+it.each(globSync('test/simulation/planted/*.patch'))('%s applies to the sources', (patch) => {
+  expect(() => execFileSync('git', ['apply', '--check', patch], { stdio: 'pipe' })).not.toThrow();
+});
