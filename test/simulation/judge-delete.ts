@@ -122,8 +122,9 @@ function whyUnreadable(
   const receiver = commits[at];
   const last = commits.at(-1);
   if (receiver === undefined) {
-    // A replacement goes on at the version that is in force. An operator may have approved the delete.
-    if (isReplaceable || world.approved.has(resource)) return undefined;
+    // A replacement continues at the active version. An operator may have approved the delete. A server whose create failed is
+    // not held.
+    if (isReplaceable || isUnmade || world.approved.has(resource)) return undefined;
     const what = `${resource} of ${owner}, in force at ${from.commit}; since then ${last?.commit ?? ''} says no more of ${owner}`;
     return { promise: 'nothing is deleted because of what cannot be read', facts: what };
   }

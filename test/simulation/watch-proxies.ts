@@ -134,9 +134,8 @@ export class ProxyWatch {
     if (answer === undefined) return true;
     const isFirst = given.takenBy === undefined;
     given.takenBy = this.#world.core;
-    // A report that is repeated, perhaps after later checks, tells nothing more.
-    if (!given.isCheck || !isFirst) return true;
-    if (answer.outcome === 'absent') this.#world.drift.checked(given.resource, answer);
+    // A report that is repeated, perhaps after later checks, says nothing new. An update may report a missing server too.
+    if (isFirst && answer.outcome === 'absent') this.#world.drift.checked(given.resource, answer);
     return true;
   }
 
