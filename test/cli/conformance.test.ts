@@ -71,7 +71,7 @@ it('provider test finds a program that acts on truncated input', async () => {
   });
   expect(failed).toEqual({
     'a create whose input is cut short is refused, and makes nothing':
-      'it answered "done"; expected "failed", or a non-zero exit, since an input that is not whole is no call (rule 7)',
+      'it answered "done"; expected "failed", or a non-zero exit, since an input that is not whole is not a call (rule 7)',
   });
   expect(servers).toEqual([]);
 });

@@ -104,7 +104,7 @@ it('a controller waits while the database is read-only', async () => {
   const starting = start(settings);
   const reason = expect.stringMatching(
     new RegExp(
-      `^The database "${name}" at 127\\.0\\.0\\.1:\\d+ can only be read: .*\\(default_transaction_read_only\\)\\. Use`,
+      `^The database "${name}" at 127\\.0\\.0\\.1:\\d+ can only be read: .*\\(default_transaction_read_only\\)\\. Write`,
     ),
   );
   await expect.poll(() => lines, PATIENCE).toContainEqual(expect.objectContaining({ level: 40, reason }));
