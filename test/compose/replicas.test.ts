@@ -1,7 +1,9 @@
 // Several replicas on one real PostgreSQL, in one process: one leads, all answer, and another one goes on where that ends.
+
 import { X509Certificate } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { createLog } from '../../src/base/log.ts';
 import { type Controller, startController } from '../../src/compose.ts';
@@ -298,6 +300,8 @@ it('a stopping leader answers forwarded requests until its calls have ended', as
     const headers = { 'Content-Type': 'application/json' };
     const written = await second.client.request('/types/role', { method: 'POST', headers, body });
     statuses.push(written.status, (await second.client.request('/operations/status')).status);
+    // As a client does that is told to try later: otherwise it asks the same leader several times.
+    if (written.status === 503) await sleep(Number(written.headers['retry-after']) * 1_000);
   }
   await stopped;
   // What arrives in the moment of the hand-over may be refused.
