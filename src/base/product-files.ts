@@ -2,10 +2,13 @@
 import { readFileSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
 import { dirname, join } from 'node:path';
+import { invariant } from './invariant.ts';
 
 /** Returns the absolute path of a file or folder of the package, such as `sample-repo`. */
 export function productPath(...parts: readonly string[]): string {
-  return join(dirname(findPackageJSON(import.meta.url) ?? ''), ...parts);
+  const packageJson = findPackageJSON(import.meta.url);
+  invariant(packageJson !== undefined, 'the program is in a package');
+  return join(dirname(packageJson), ...parts);
 }
 
 /** Returns the version in package.json. */

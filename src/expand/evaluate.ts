@@ -125,17 +125,20 @@ class Evaluation {
         configurationOnly: configurationOnlyAt(position),
       };
     });
-    const structural = [...dependsOn, ...configurationOnly].flatMap((text) => this.#structure.get(text) ?? []);
+    const structural = [...dependsOn, ...configurationOnly].map((text) => this.#nodeOf(text));
     const all = [...nodes.map(([, node]) => node), ...structural];
     return { members, servers, sources: new Set(all.flatMap((node) => [...this.#sourcesOf(node)])) };
   }
 
+  #nodeOf(text: Text): ValueNode {
+    const node = this.#structure.get(text);
+    invariant(node !== undefined, 'every structural text was added');
+    return node;
+  }
+
   /** Returns a function that returns the names of each server in turn, and the same list while the names are equal. */
   #namesAt(texts: readonly Text[], others: readonly WrittenName[]): (position: number) => readonly WrittenName[] {
-    const columns = texts.flatMap((text) => {
-      const node = this.#structure.get(text);
-      return node === undefined ? [] : [{ text, column: this.#columns.get(node) ?? [] }];
-    });
+    const columns = texts.map((text) => ({ text, column: this.#columns.get(this.#nodeOf(text)) ?? [] }));
     let last: readonly WrittenName[] = [];
     return (position) => {
       const isSame = position > 0 && columns.every(({ column }) => column[position] === column[position - 1]);

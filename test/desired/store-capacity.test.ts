@@ -16,7 +16,7 @@ function follow(...commits: readonly Instances[]): readonly DesiredState[] {
   );
 }
 
-function serversGoing(count: number): ReadonlySet<string> {
+function unwantedServers(count: number): ReadonlySet<string> {
   return new Set(Array.from({ length: count }, (_, index) => `unwanted-${index}`));
 }
 
@@ -46,7 +46,7 @@ describe('admission without capacity', () => {
     DesiredState,
     DesiredState,
   ];
-  const unwanted = serversGoing(ALL_SERVERS_MAX);
+  const unwanted = unwantedServers(ALL_SERVERS_MAX);
 
   it('refuses instances that grow until servers are gone, and still deletes', () => {
     const safety = { deletions: deletionFacts(), losses: new Map(), unwanted };
